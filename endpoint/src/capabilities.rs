@@ -18,7 +18,7 @@ use crate::netlink::NetlinkError;
 use crate::network::Network;
 use crate::programs::on_host;
 use crate::programs::root::FilesOf;
-use crate::topology::{BuildStep, Namespace, bottleneck, client_device};
+use crate::topology::{BuildStep, Namespace, Place, Shaper, bottleneck, client_device};
 use crate::transport::socket;
 use crate::userns::{self, Privilege};
 
@@ -30,6 +30,12 @@ const BUFFER_MAX_BYTES: u64 = i32::MAX as u64 / 2;
 
 /// The size of the file system for programs, here where none is run.
 const PROGRAMS_BYTES: u64 = 16 << 20;
+
+const NO_NETEM: &str = "the host's kernel has no netem: `modprobe sch_netem` as root (on Ubuntu it is in the package \
+                        linux-modules-extra-$(uname -r)), or use the virtual backend";
+
+const NO_SHAPER: &str = "the host's kernel lacks some of what keeps a rate that changes or has a queueing discipline: \
+                         `modprobe -a ifb sch_htb sch_prio sch_tbf sch_ingress cls_matchall act_mirred` as root, or use the virtual backend";
 
 /// What native runs and guests can ask for on this host.
 #[derive(Debug, Serialize)]
@@ -53,6 +59,8 @@ struct Missing {
     path: Option<String>,
     /// The impairments that a path can ask for: delay, rate, loss and the others.
     netem: Option<String>,
+    /// The devices and disciplines of a rate that netem cannot keep: one that changes, or behind a queueing discipline.
+    shaper: Option<String>,
     sctp: Option<String>,
     mptcp: Option<String>,
     /// The file system for programs of the machine, which keeps what they write in memory.
@@ -78,6 +86,7 @@ pub(crate) fn report(json: bool) -> ExitCode {
     for (name, lack) in [
         ("path", &missing.path),
         ("netem", &missing.netem),
+        ("shaper", &missing.shaper),
         ("sctp", &missing.sctp),
         ("mptcp", &missing.mptcp),
         ("programs", &missing.programs),
@@ -132,6 +141,11 @@ fn examine_native() -> Result<Capabilities> {
     let mut capabilities = network.within(Namespace::Client, || look_around(&kernel))?;
     capabilities.rootless = privilege == Privilege::UserNamespace;
     capabilities.missing.netem = netem(&kernel)?;
+    // A shaper has netems before it and behind it.
+    capabilities.missing.shaper = match &capabilities.missing.netem {
+        Some(lack) => Some(lack.clone()),
+        None => shaper()?,
+    };
     // Tried last: what is mounted over this process's files stays mounted.
     capabilities.missing.programs = programs().err().map(|error| {
         format!("programs cannot be kept from writing to this machine's files here: {error:#}: use the virtual backend")
@@ -193,20 +207,35 @@ fn netem(kernel: &str) -> Result<Option<String>> {
              use Linux 6.6 or later, or the virtual backend"
         ))),
         Ok(_) => Ok(None),
-        Err(error) => {
-            let errno = error.chain().find_map(|cause| match cause.downcast_ref() {
-                Some(NetlinkError::Refused { errno, .. }) => Some(*errno),
-                _ => None,
-            });
-            match errno {
-                Some(Errno::ENOENT | Errno::EOPNOTSUPP) => Ok(Some(
-                    "the host's kernel has no netem: `modprobe sch_netem` as root (on Ubuntu it is in the package \
-                     linux-modules-extra-$(uname -r)), or use the virtual backend"
-                        .to_owned(),
-                )),
-                _ => Err(error.context("try netem")),
-            }
-        }
+        Err(error) => lacking(error, "try netem", NO_NETEM).map(Some),
+    }
+}
+
+/// Builds what keeps a rate that netem cannot keep, with a queueing discipline that every kernel has.
+fn shaper() -> Result<Option<String>> {
+    let device = bottleneck(0, Direction::Down);
+    let impairments = nothing_but_a_limit();
+    let shaper = Shaper { rate_bit_s: 1_000_000, frame_bytes: 1514, queue_bytes: 15_140, place: Place::BehindNetem };
+    let mut steps = smallest_path();
+    steps.push(BuildStep::ShapedNetem { device, impairments, shaper, mtu_bytes: 1500 });
+    match Network::build(&steps) {
+        Ok(_) => Ok(None),
+        Err(error) => lacking(error, "try a shaper", NO_SHAPER).map(Some),
+    }
+}
+
+/// Returns what to say of a feature that the kernel does not have.
+///
+/// # Errors
+/// It was refused for another reason.
+fn lacking(error: anyhow::Error, attempt: &'static str, message: &str) -> Result<String> {
+    let errno = error.chain().find_map(|cause| match cause.downcast_ref() {
+        Some(NetlinkError::Refused { errno, .. }) => Some(*errno),
+        _ => None,
+    });
+    match errno {
+        Some(Errno::ENOENT | Errno::EOPNOTSUPP) => Ok(message.to_owned()),
+        _ => Err(error.context(attempt)),
     }
 }
 

@@ -10,6 +10,7 @@ from netwarp.errors import InputError, RecordError, ResultError, RunDirectoryErr
 from netwarp.estimate.criteria import LOOK_SHARES, Criteria
 from netwarp.estimate.staging import Staging
 from netwarp.execution.outcome import read_outcome
+from netwarp.measure.early import early_s
 from netwarp.measure.two_clocks import MOST_UNCERTAIN
 from netwarp.plan.randomness import REAL_TIME, randomness
 from netwarp.results import Question, from_plan
@@ -117,6 +118,20 @@ class RunData:
                 f" {MOST_UNCERTAIN:.0%} of the mean delay, which is left out."
             )
         return f"{said}."
+
+    @property
+    def early_text(self) -> str | None:
+        """Note on packets that two hosts deliver earlier than a link would; None where none are."""
+        imposed = (run for run in self.results.runs if run.metrics.get("path_imposed_rtt_s"))
+        jobs = (self.job(run.run) for run in imposed)
+        longest_s = max((early_s(job) for job in jobs if job is not None), default=0.0)
+        if longest_s == 0:
+            return None
+        return (
+            "Between two hosts, where packets may overtake others at a rate, each is delivered when"
+            f" its transmission begins: up to {longest_s * 1e3:.3g} ms earlier than over a path of"
+            " netwarp's."
+        )
 
     @property
     def _has_flow(self) -> bool:

@@ -67,6 +67,21 @@ def test_impairment_without_netem_is_refused_by_name(path: dict[str, Any], named
     assert "modprobe sch_netem" in reason
 
 
+@pytest.mark.parametrize(
+    ("path", "is_shaped"),
+    [
+        ({"rate": "5mbit", "queue": "100p"}, False),
+        ({"rate": "5mbit", "queue": "100p", "discipline": "fq_codel"}, True),
+        ({"rate": "5mbit", "queue": "100p", "rtt": "20ms", "reorder": "1%"}, True),
+    ],
+)
+def test_a_missing_shaper_is_refused_where_netem_does_not_keep_the_rate(
+    path: dict[str, Any], is_shaped: bool
+) -> None:
+    host = replace(ABLE, missing_shaper="no htb: `modprobe sch_htb`")
+    assert lack(host, job(**path)) == ("no htb: `modprobe sch_htb`" if is_shaped else None)
+
+
 def test_a_missing_sctp_is_refused_for_sctp_alone() -> None:
     host = replace(ABLE, missing_sctp="no SCTP: `modprobe sctp`")
     assert lack(host, job("sctp")) == "no SCTP: `modprobe sctp`"

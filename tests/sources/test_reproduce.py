@@ -200,6 +200,24 @@ def test_the_page_shows_every_figure_and_escapes(tmp_path: Path) -> None:
     assert page.count("Is it?") == 2 * 2
 
 
+def test_the_page_explains_the_words_that_stand_on_it(tmp_path: Path) -> None:
+    done = outcome(tmp_path)
+    page = render([done], tmp_path)
+    legend = page.partition('<dl class="meanings')[2].partition("</dl>")[0]
+    for row in done.rows:
+        assert f'<span class="verdict {row.verdict.value}">{row.word}</span>' in legend
+    assert legend.count("<span") == len({row.word for row in done.rows})
+
+
+def test_a_page_has_a_column_of_seeds_where_others_were_tried(tmp_path: Path) -> None:
+    other = str(fresh_seeds(release_seed(), 1)[0])
+    for name in ("tried", "alone"):
+        (tmp_path / name).mkdir()
+    tried, alone = controlled(tmp_path / "tried", {other: 10.0}), outcome(tmp_path / "alone")
+    assert "Stable over seeds</th>" in render([tried], tmp_path)
+    assert "Stable over seeds" not in render([alone], tmp_path)
+
+
 def test_a_figure_has_the_command_that_makes_it_alone(tmp_path: Path) -> None:
     outcome(tmp_path)
     page = (tmp_path / "out" / "scorecard.html").read_text()

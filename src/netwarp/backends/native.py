@@ -57,6 +57,8 @@ class HostCapabilities:
     """A file system for programs of the machine, in which what they write stays in memory."""
     missing_huge_pages: str | None = None
     """Huge pages for the memory of guests: of virtual runs."""
+    missing_shaper: str | None = None
+    """What keeps a rate that netem cannot keep: one that changes, or behind a discipline."""
 
     @property
     def missing_protocols(self) -> Mapping[str, str]:
@@ -91,6 +93,7 @@ def _describe_host(machine: Machine) -> str:
     capabilities = _check_host(machine)
     lacks = {
         "netem (nothing but an unimpaired path)": capabilities.missing_netem,
+        "rates that change and queueing disciplines": capabilities.missing_shaper,
         "SCTP": capabilities.missing_sctp,
         "MPTCP": capabilities.missing_mptcp,
         "programs of the machine": capabilities.missing_programs,
@@ -196,6 +199,8 @@ def lack(capabilities: HostCapabilities, job: Job) -> str | None:
     impairment = next((each for each in wanted if each.feature not in AT_THE_ENDS), None)
     if impairment is not None and capabilities.missing_netem is not None:
         return f"it asks for {impairment}, and {capabilities.missing_netem}"
+    if _needs_shaper(job) and capabilities.missing_shaper is not None:
+        return capabilities.missing_shaper
     traits = TRANSPORTS[transport.kind]
     reason = capabilities.missing_protocols.get(traits.kernel_option or "")
     if reason is not None:
@@ -216,6 +221,17 @@ def lack(capabilities: HostCapabilities, job: Job) -> str | None:
             f" --set transport.buffer={granted_bytes}B"
         )
     return None
+
+
+def _needs_shaper(job: Job) -> bool:
+    """Say whether netem does not keep a path's rate; see `shaper` in the endpoint's topology."""
+    return any(
+        each.shaper_queue_bytes is not None
+        or each.discipline is not None
+        or (each.reorder.ratio > 0 and each.rate_bit_s is not None)
+        for path in job.paths
+        for each in (path.down, path.up)
+    )
 
 
 def probe_host(endpoint: Path) -> HostCapabilities:

@@ -23,7 +23,7 @@ from netwarp.units import span_text
 from netwarp.wording import count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from netwarp.evaluation import RunData
@@ -39,7 +39,7 @@ def render(done: Sequence[Reproduction], place: Path) -> str:
     """
     documents = [_document(each, place) for each in done]
     rows = [row for each in done for row in each.rows]
-    found = {row.verdict.value for row in rows}
+    words = {row.word: row.verdict.value for row in rows}
     return render_page(
         "scorecard.html",
         has_charts=any(study["figures"] for each in documents for study in each["studies"]),
@@ -47,12 +47,24 @@ def render(done: Sequence[Reproduction], place: Path) -> str:
         documents=documents,
         facts=_facts(done),
         provisional=any(each.quick for each in done),
-        words={row.word: row.verdict.value for row in rows},
-        meanings={word: text for word, text in MEANINGS.items() if word in found},
+        words=words,
+        meanings=_meanings(words),
         exact=EXACT,
         hypotheses=HYPOTHESES,
         command=_command(done),
     )  # fmt: skip
+
+
+def _meanings(words: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Give the meaning of each verdict on the page, with the words that stand for it there."""
+    found = {
+        verdict: sorted(word for word, of in words.items() if of == verdict) for verdict in MEANINGS
+    }
+    return [
+        {"verdict": verdict, "words": named, "text": MEANINGS[verdict]}
+        for verdict, named in found.items()
+        if named
+    ]
 
 
 def _facts(done: Sequence[Reproduction]) -> list[tuple[str, str]]:
@@ -91,13 +103,14 @@ def _document(done: Reproduction, place: Path) -> dict[str, Any]:
         "index": done.source.index,
         "counts": done.counts(authors=True),
         "own_counts": done.counts(authors=False),
-        "runs": _runs(done),
+        "runs": count(_runs(done)),
         "failed": _failed(done),
         "virtual": span_text(done.virtual_s),
         "wall": span_text(done.wall_s),
         "score": score_text(done),
         "errors": error_text(done),
         "seeds": seeds_text(done),
+        "has_seeds": any(study.other_seeds for study in done.studies),
         "clocks": clock_text(done),
         "limit": done.limit_text,
         "studies": [_study(study, done, place) for study in done.studies],
