@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from netwarp.errors import InputError, one_line
 
 T = TypeVar("T")
-GROUPS = ("backends", "workloads", "metrics", "sources", "stacks")
+GROUPS = ("backends", "workloads", "metrics", "figures", "sources", "stacks")
 """Kinds of what can be added: `netwarp.backends` is the group of the first."""
 
 

@@ -74,6 +74,7 @@ def test_a_source_s_study_is_run_in_a_backend_with_a_workload_of_the_package(lab
     done = lab("run", "lab_notes/loss", "--backend", "archive:monday", "--out", "out")
     assert done.returncode == 1, done.stderr  # one of the recorded runs failed
     assert "setup" not in done.stdout
+    assert "completion-time-survival" in lab("figure", "out").stdout
     shown = lab("show", "out", "--metric", "setup_ratio,completion_time_s")
     assert shown.returncode == 0, shown.stderr
     assert "share of the setup" in shown.stdout
@@ -98,7 +99,10 @@ def test_a_stack_of_the_package_is_listed(lab: Lab, site: Path) -> None:
     assert (site / "netwarp_lab/lab_quic/role").stat().st_mode & 0o100
 
 
-def test_without_the_package_there_is_none_of_it(netwarp: Netwarp) -> None:
+def test_without_the_package_there_is_none_of_it(netwarp: Netwarp, tmp_path: Path) -> None:
+    figure = '[[figure]]\nkind = "survival"\ny = "completion_time_s"\n'
+    (tmp_path / "study.toml").write_text(f'title = "t"\n[workload]\nsize = "1kB"\n{figure}')
+    assert "figure.0.kind" in netwarp("run", "study.toml").stderr
     for arguments in (["run", "lab_notes/loss"], ["compare", "--backend", "archive:monday"]):
         told = netwarp(*arguments)
         assert told.returncode == 2

@@ -10,6 +10,8 @@ from pathlib import Path
 from pkgutil import iter_modules, resolve_name
 from typing import Any
 
+from netwarp import plugins
+
 PACKAGE = "netwarp.figures.kinds"
 NOT_KINDS = ("base",)
 FIGURE_KINDS: Mapping[str, str] = {
@@ -21,5 +23,15 @@ FIGURE_KINDS: Mapping[str, str] = {
 
 
 def figure_kind(name: str) -> Any:
-    """Import a kind of figure, one of `FIGURE_KINDS`: a `netwarp.figures.kinds.base.FigureKind`."""
-    return resolve_name(FIGURE_KINDS[name])
+    """Import a kind of figure, a `netwarp.figures.kinds.base.FigureKind`.
+
+    Args:
+        name: one of `FIGURE_KINDS`, or of what packages add.
+
+    Raises:
+        KeyError: there is none.
+        InputError: what a package adds cannot be imported, or is none.
+    """
+    if name in FIGURE_KINDS:
+        return resolve_name(FIGURE_KINDS[name])
+    return plugins.load("figures", name, lambda added: hasattr(added, "checked"))

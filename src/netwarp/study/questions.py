@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
-from pydantic import Field
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
+from netwarp import plugins
 from netwarp.fields import KeyValueError, Section
 from netwarp.metrics import METRICS
 from netwarp.study.cells.factors import Factor, factor_key, flattened
@@ -14,10 +15,22 @@ from netwarp.study.figure_kinds import FIGURE_KINDS, figure_kind
 from netwarp.suggestions import did_you_mean
 
 Levels = dict[str, Any]
+
+
+def _or_added(value: Any, own: ValidatorFunctionWrapHandler) -> Any:
+    """Take the name of a kind that a package adds, where it is none of netwarp's own."""
+    try:
+        return own(value)
+    except ValidationError:
+        if isinstance(value, str) and value in plugins.added("figures"):
+            return value
+        raise
+
+
 if TYPE_CHECKING:
     KindName = str
 else:
-    KindName = Literal[tuple(FIGURE_KINDS)]
+    KindName = Annotated[Literal[tuple(FIGURE_KINDS)], WrapValidator(_or_added)]
 
 
 class Figure(Section):
