@@ -7,13 +7,15 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import pytest
 
 from netwarp import wire
+from netwarp.fields import KeyValueError
 from netwarp.options.path import PATH
 from netwarp.path_properties import OF_EACH_DIRECTION, PATH_PROPERTIES, PathProperty
 from netwarp.plan import plan_study
 from netwarp.study.compare import study_from_compare
+from netwarp.study.sections.inheritance import completed, inherited
 from netwarp.study.sections.path import ReadByName, SinglePath
-from netwarp.study.sections.paths import inherited
 from netwarp.study.sections.properties import value_type
+from netwarp.study.tables import Table, Written
 from support import job_of
 
 TABLES = {"redraw", "trace"}
@@ -74,12 +76,24 @@ def test_each_key_reaches_its_directions_and_no_other(row: PathProperty) -> None
 @pytest.mark.parametrize("row", OF_EACH_DIRECTION, ids=lambda row: row.key)
 def test_a_second_path_inherits_what_it_does_not_say_otherwise(row: PathProperty) -> None:
     plain, down, up = row.keys
-    assert inherited({plain: "1"}, {}) == {plain: "1"}
-    assert inherited({plain: "1"}, {plain: "2"}) == {plain: "2"}
-    assert inherited({down: "1"}, {plain: "2"}) == {plain: "2"}
-    assert inherited({up: "1"}, {down: "2"}) == {up: "1", down: "2"}
+
+    def both(first: dict[str, str], second: dict[str, str]) -> dict[str, str]:
+        return inherited(Table.of(first), Table.of(second)).plain()
+
+    assert both({plain: "1"}, {}) == {plain: "1"}
+    assert both({plain: "1"}, {plain: "2"}) == {plain: "2"}
+    assert both({down: "1"}, {plain: "2"}) == {plain: "2"}
+    assert both({up: "1"}, {down: "2"}) == {up: "1", down: "2"}
     kept = {up: "1"} if row.directions == "down" else {}
-    assert inherited({up: "1"}, {plain: "2"}) == {plain: "2", **kept}
+    assert both({up: "1"}, {plain: "2"}) == {plain: "2", **kept}
+
+
+def test_what_is_taken_over_is_told_where_it_was_written() -> None:
+    path = {"rtt": "10ms", "second": {"delay_up": "1ms"}}
+    second = completed(Table.of({"path": path}).table("path")).table("second")
+    assert second["delay_down"] == Written("5ms", "path.rtt", "10ms").made("5000000ns")
+    told = completed(Table.of({"profile": "lte"}, "path")).told(KeyValueError("rtt", None, "no"))
+    assert (told.key, told.value) == ("path.profile", "lte")
 
 
 @pytest.mark.parametrize("key", ["reorder_up", "duplicate_up", "corrupt_up", "loss_up"])

@@ -104,6 +104,10 @@ class Table(Mapping[str, Written]):
         found = self.get(key)
         return Table({}, joined(self.place, key)) if found is None else Table.at(found)
 
+    def has(self, *keys: str) -> bool:
+        """Whether any of the keys is given."""
+        return any(key in self for key in keys)
+
     def text(self, key: str) -> str | None:
         """Give the text at a key; None where there is none."""
         value = self[key].value if key in self else None

@@ -11,6 +11,7 @@ from netwarp.study.cells.spec import CellSpec, LimitsSection
 from netwarp.study.cells.template import JobTemplates
 from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.diagnose import validated
+from netwarp.study.sections.inheritance import completed
 from netwarp.study.sections.paths import PathSection
 from netwarp.study.sections.transport import merged_transport
 from netwarp.study.tables import Table, Written
@@ -92,6 +93,8 @@ class CellBuilder:
                 table = table.replaced({"words": Written(Table({}, level.place), level.place)})
             parts = ("words", word) if word else key.split(".")[1:]
             table = table.with_value(level.written, *parts)
+        if name == "path":
+            table = completed(table)
         if name != "workload":
             return validated(_MODELS[name], table), table
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -173,7 +173,7 @@ def _refuse_what_cannot_vary(key: str, workloads: Sequence[str]) -> None:
             "an option of one transport cannot vary",
             'vary one transport by levels: transport = [{ kind = "tcp", label = "…", … }]',
         )
-    known = list(dict.fromkeys(what_can_vary()))
+    known = what_can_vary()
     if key not in known:
         raise KeyValueError(
             factor_key(key),
@@ -189,8 +189,8 @@ def _refuse_what_no_workload_has(key: str, workloads: Sequence[str]) -> None:
         [
             "transport",
             *(each for each in keys_of(CompetingSection) if each not in ("name", "transport")),
-            *(known.partition(".")[2] for known in what_can_vary() if known[:9] == "workload."),
-            *(known for known in what_can_vary() if known.startswith("transport.")),
+            *_options_of_workloads(),
+            *_keys_of_table("transport"),
         ]
     )
     known = ["workloads", *(f"workload.{name}.{each}" for name in workloads for each in options)]
@@ -199,13 +199,20 @@ def _refuse_what_no_workload_has(key: str, workloads: Sequence[str]) -> None:
         raise KeyValueError(factor_key(key), None, reason, did_you_mean(key, known))
 
 
-def what_can_vary() -> Iterator[str]:
+def what_can_vary() -> list[str]:
     """List the keys that can be factors, with their sections."""
-    workloads = (("workload", workload.section) for workload in WORKLOADS.values())
-    for table, model in (*_SECTIONS.items(), *workloads):
-        for option in keys_of(model):
-            if option not in _FIXED and f"{table}.{option}" not in _SECTIONS:
-                yield f"{table}.{option}"
+    of_workloads = [f"workload.{option}" for option in _options_of_workloads()]
+    return [*(key for table in _SECTIONS for key in _keys_of_table(table)), *of_workloads]
+
+
+def _keys_of_table(table: str) -> list[str]:
+    options = [option for option in keys_of(_SECTIONS[table]) if option not in _FIXED]
+    return [key for option in options if (key := f"{table}.{option}") not in _SECTIONS]
+
+
+def _options_of_workloads() -> list[str]:
+    keys = [key for workload in WORKLOADS.values() for key in keys_of(workload.section)]
+    return [key for key in dict.fromkeys(keys) if key not in _FIXED]
 
 
 def _label(key: str, value: Any) -> str:

@@ -25,7 +25,6 @@ from netwarp.path_properties import (
     PathProperty,
 )
 from netwarp.study.sections.mahimahi import RateTrace
-from netwarp.study.sections.profiles import with_profile
 from netwarp.study.sections.properties import absent_values, fields
 from netwarp.study.sections.timeline import RedrawSection, TraceSection, halves_ns
 from netwarp.units import QueueLength
@@ -119,11 +118,6 @@ class SinglePath(_Keys):
     """Random changes of the delay during a run, as `[path.redraw]`."""
     trace: TraceSection | None = None
     """Rates that follow a recorded trace, as `[path.trace]`."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _complete_by_profile(cls, data: Any) -> Any:
-        return with_profile(data) if isinstance(data, Mapping) else data
 
     @property
     def rtt_ns(self) -> int | None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 from pydantic import model_validator
 
 from netwarp import wire
 from netwarp.fields import KeyValueError
-from netwarp.path_properties import BY_KEY, OF_EACH_DIRECTION
 from netwarp.study.sections.events import at_its_period, merged_events
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.timeline import (
@@ -20,10 +18,6 @@ from netwarp.study.sections.timeline import (
     TimelineEntry,
     halves_ns,
 )
-from netwarp.units import UnitError, parse_duration_ns
-
-_DELAYS = frozenset({*BY_KEY["rtt"].keys, *BY_KEY["delay"].keys})
-_OF_ALL_PATHS = ("second", "timeline", "handovers", "outages")
 
 
 class PathSection(SinglePath):
@@ -80,14 +74,6 @@ class PathSection(SinglePath):
         """Whether any event is at a random time, which each replicate draws."""
         handovers, outages = self.handovers, self.outages
         return bool((handovers and handovers.jitter_ns) or (outages and outages.jitter_ns))
-
-    @model_validator(mode="before")
-    @classmethod
-    def _complete_second(cls, data: Any) -> Any:
-        if not isinstance(data, Mapping) or not isinstance(data.get("second"), Mapping):
-            return data
-        first = {key: value for key, value in data.items() if key not in _OF_ALL_PATHS}
-        return {**data, "second": inherited(first, data["second"])}
 
     @model_validator(mode="after")
     def _refuse_impossible_timelines(self) -> Self:
@@ -159,75 +145,3 @@ def _refuse_lost_effect(entry: TimelineEntry, where: str, path: SinglePath) -> N
             f"the path has no bottleneck to begin with ({entry.direction})",
             "give path.rate too",
         )
-
-
-def inherited(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Complete the second path's table with the first path's values.
-
-    A key of the second path replaces every key of the first that sets the same property: ``delay``
-    replaces ``rtt``, ``loss`` replaces ``loss_down``.
-    """
-    below = _split_rtt(first, second)
-    for row in OF_EACH_DIRECTION:
-        plain, down, up = row.keys
-        covered = {f"{plain}_{direction}" for direction in row.plain_key_covers}
-        if plain in second:
-            for key in covered:
-                below.pop(key, None)
-        if covered <= second.keys() or {down, up} <= below.keys() | second.keys():
-            below.pop(plain, None)
-    return _with_redraw(_with_trace(below, second), second)
-
-
-def _with_trace(below: dict[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge the traces; a path's own rate replaces an inherited trace, and vice versa."""
-    theirs, own = below.get("trace", {}), second.get("trace", {})
-    if not isinstance(theirs, Mapping) or not isinstance(own, Mapping) or not (theirs or own):
-        return below
-    trace = dict(theirs)
-    for direction in ("down", "up"):
-        if {"rate", f"rate_{direction}"} & second.keys():
-            trace.pop(direction, None)
-        if direction in own:
-            other = "up" if direction == "down" else "down"
-            below = dict(below)
-            below.pop(f"rate_{direction}", None)
-            rate = below.pop("rate", None)
-            if rate is not None and "rate" not in second:
-                below.setdefault(f"rate_{other}", rate)
-    merged = {**trace, **own}
-    if not {"down", "up"} & merged.keys():
-        return {key: value for key, value in below.items() if key != "trace"}
-    return {**below, "trace": merged}
-
-
-def _with_redraw(below: dict[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge the redraws; a path's own delay replaces an inherited mean, and vice versa."""
-    theirs, own = below.get("redraw", {}), second.get("redraw", {})
-    if not isinstance(theirs, Mapping) or not isinstance(own, Mapping) or not (theirs or own):
-        return {**below, **second}
-    redraw = dict(theirs)
-    if _DELAYS & second.keys():
-        redraw.pop("mean", None)
-    if "mean" in own:
-        below = {key: value for key, value in below.items() if key not in _DELAYS}
-    return {**below, **second, "redraw": {**redraw, **own}}
-
-
-def _split_rtt(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop what contradicts the second path's delay; the other direction keeps half of `rtt`."""
-    delays = {"delay", "delay_down", "delay_up"}
-    below = dict(first)
-    if "rtt" in second:
-        return {key: value for key, value in below.items() if key not in delays}
-    if "rtt" not in first or not delays & second.keys():
-        return below
-    rtt = below.pop("rtt")
-    try:
-        rtt_ns = parse_duration_ns(rtt)
-    except UnitError:
-        return below  # the check of the first path refuses it, with its key
-    if "delay" not in second:
-        below["delay_up"] = f"{rtt_ns // 2}ns"
-        below["delay_down"] = f"{rtt_ns - rtt_ns // 2}ns"
-    return below

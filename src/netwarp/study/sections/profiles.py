@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from netwarp.fields import ProfileName
 from netwarp.path_properties import BY_KEY
+from netwarp.study.tables import Table
 
 
 @dataclass(frozen=True)
@@ -52,25 +52,20 @@ PROFILES: Mapping[ProfileName, PathProfile] = {
 _DELAYS = (*BY_KEY["rtt"].keys, *BY_KEY["delay"].keys)
 
 
-def with_profile(table: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_profile(path: Table) -> Table:
     """Add the values of a path's profile to its table, for keys that the table does not have.
 
     An unknown profile is left for the check of the key `profile` to refuse.
     """
-    if "profile" not in table:
-        return table
-    profile = next((p for name, p in PROFILES.items() if name == table.get("profile")), None)
+    named = path.find("profile")
+    profile = next((each for name, each in PROFILES.items() if name == named.value), None)
     if profile is None:
-        return table
-    completed = dict(table)
-    redraw = table.get("redraw")
-    is_redrawn = isinstance(redraw, Mapping) and redraw.get("mean") is not None
-    if not is_redrawn and all(table.get(key) is None for key in _DELAYS):
-        completed["rtt"] = profile.rtt
+        return path
+    found: dict[str, str] = {}
+    if path.find("redraw", "mean").value is None and not path.has(*_DELAYS):
+        found["rtt"] = profile.rtt
     for direction, rate in (("down", profile.rate_down), ("up", profile.rate_up)):
-        traces = table.get("trace")
-        is_traced = isinstance(traces, Mapping) and traces.get(direction) is not None
-        given = (table.get("rate"), table.get(f"rate_{direction}"))
-        if not is_traced and all(each is None for each in given):
-            completed[f"rate_{direction}"] = rate
-    return completed
+        is_traced = path.find("trace", direction).value is not None
+        if not is_traced and not path.has("rate", f"rate_{direction}"):
+            found[f"rate_{direction}"] = rate
+    return path.replaced({key: named.made(value) for key, value in found.items()})
