@@ -89,7 +89,8 @@ Each run has a directory of its own in the run directory's `runs/`, named after 
 such as `c003-r01`. `job.json` is what the endpoint was asked to do, `records.jsonl` what it gave
 back: one JSON object a line, `start` first, `end` last. Times are integer nanoseconds since the
 run's epoch, when the path is built and nobody has sent anything. Unknown keys are refused on both
-sides; `format` changes with the meaning of any of them.
+sides; `format` changes with the meaning of any of them. A key that says what it is where it is left
+out was added later, and is written only where it is something else.
 """
 
 

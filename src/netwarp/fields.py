@@ -52,10 +52,6 @@ class KeyValueError(ValueError):
     def __str__(self) -> str:
         return self.reason
 
-    def within(self, section: str) -> KeyValueError:
-        """Give the same error with the key relative to the enclosing section."""
-        return KeyValueError(f"{section}.{self.key}", self.value, self.reason, self.remedy)
-
 
 _GEMODEL_REMEDY = (
     'write "gemodel p r 1-h 1-k" in percentages, such as "gemodel 1% 30% 100% 0%", or a table'

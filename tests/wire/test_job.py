@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,6 +64,25 @@ def test_a_command_that_is_older_than_a_key_is_read(key: str) -> None:
         "exact_coarse_clocks": (1_798_761_600, False),
         "shared": (1_798_761_600, True),
     }[key]
+
+
+OLDER = (GOLDEN / "older-jobs.jsonl").read_text().splitlines()
+"""Jobs as an older version wrote them. A key that is added to jobs changes none of these lines."""
+
+
+@pytest.mark.parametrize("text", OLDER, ids=lambda text: json.loads(text)["run"])
+def test_a_job_of_an_older_version_is_read_as_what_it_meant(text: str) -> None:
+    written = json.loads(job_to_json(job_from_json(text)))
+    assert kept(json.loads(text), written) == json.loads(text)
+
+
+def kept(older: Any, newer: Any) -> Any:
+    """Give what is left of a job without the keys that an older one does not have."""
+    if isinstance(older, dict):
+        return {key: kept(each, newer[key]) for key, each in older.items()}
+    if isinstance(older, list):
+        return [kept(*both) for both in zip(older, newer, strict=True)]
+    return newer
 
 
 def test_a_record_cut_short_is_refused(tmp_path: Path) -> None:

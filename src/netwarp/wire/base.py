@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 FORMAT: Literal[1] = 1
 """Version of the wire format. A reader refuses any other."""
@@ -104,6 +104,19 @@ class Wire(BaseModel):
     def to_json(self) -> dict[str, Any]:
         """Give the object as JSON types, as it is written."""
         return self.model_dump(mode="json", exclude_defaults=True)
+
+
+class Extended(Wire):
+    """An object to which keys were added that are always written: older ones are read without."""
+
+    before: ClassVar[Mapping[str, object]] = {}
+    """What objects meant that do not have them, by these keys."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_older(cls, fields: object) -> object:
+        """Say of an older object what its keys would have said of it."""
+        return {**cls.before, **fields} if isinstance(fields, dict) else fields
 
 
 @cache

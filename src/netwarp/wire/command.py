@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from netwarp.wire.base import U64, Direction, Meaning, Wire
+from netwarp.wire.base import U64, Direction, Extended, Meaning, Wire
 from netwarp.wire.transfers import Side
 
 U8 = Annotated[int, Field(ge=0, lt=2**8)]
 U16 = Annotated[int, Field(ge=0, lt=2**16)]
 
 
-class Command(Wire):
+class Command(Extended):
     """A server and a client that are programs of the machine, each in its host's namespaces.
 
     They see the machine's files below layers in memory, which receive what they write.
     """
+
+    before: ClassVar[Mapping[str, object]] = {
+        "start_date_s": 1_767_225_600,  # 2026-01-01
+        "exact_coarse_clocks": False,
+        "shared": True,
+    }
 
     kind: Literal["command"]
     """Always `command`."""
@@ -47,24 +54,10 @@ class Command(Wire):
     """Numbers that are read from their output when the run is over; the endpoint does not read
     them."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _take_older(cls, fields: object) -> object:
-        """Say of a job that is older than some keys what they would have said of it."""
-        return _BEFORE | fields if isinstance(fields, dict) else fields
-
     @property
     def direction(self) -> Direction:
         """Servers send more than clients, as a rule."""
         return "down"
-
-
-_BEFORE: dict[str, object] = {
-    "start_date_s": 1_767_225_600,
-    "exact_coarse_clocks": False,
-    "shared": True,
-}
-"""What jobs did before they had these keys; the date is 2026-01-01."""
 
 
 class Variable(Wire):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from netwarp.wire.base import U32, U64, Direction, Meaning, Ratio, Wire
+from netwarp.wire.base import U32, U64, Direction, Extended, Meaning, Ratio, Wire
 from netwarp.wire.command import Command
 from netwarp.wire.flow import Flow, RequestResponse
 from netwarp.wire.page import Page
@@ -33,8 +34,10 @@ Done = Annotated[
 ]
 
 
-class Bulk(Wire):
+class Bulk(Extended):
     """A content, sent as fast as possible."""
+
+    before: ClassVar[Mapping[str, object]] = {"merge": False, "done": "chunk"}
 
     kind: Literal["bulk"]
     """Always `bulk`."""
@@ -74,11 +77,13 @@ ViewerClock = Annotated[
 ]
 
 
-class Stream(Wire):
+class Stream(Extended):
     """A medium in segments, each in several qualities, fetched by a player that adapts.
 
     The viewer watches for `watch_ns`, and may move the play position at every full second of it.
     """
+
+    before: ClassVar[Mapping[str, object]] = {"viewer_clock": "play"}
 
     kind: Literal["stream"]
     """Always `stream`."""
