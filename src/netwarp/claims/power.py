@@ -46,7 +46,7 @@ def needed_replicates(
     """Compute the replicates with which each condition is told with a power of 80 %.
 
     Variances are pooled within the recorded results, each with its own seed. The error probability
-    is that of the most demanding claim of the family (Bonferroni).
+    is that of the most demanding claim of the family (Bonferroni): those about something random.
 
     Args:
         claims: the claims of a study.
@@ -54,15 +54,16 @@ def needed_replicates(
         effect: the difference to be told, as a ratio; of claims with a tolerance, that is told.
         looks: number of times that the samples may be judged.
     """
-    alpha = ALPHA / looks / max(1, sum(claim.not_testable is None for claim in claims))
-    found = []
-    for claim in claims:
-        for key, (sum_of_squares, degrees) in _pooled(claim, recorded).items():
+    pooled = [(claim, found) for claim in claims if (found := _pooled(claim, recorded))]
+    alpha = ALPHA / looks / max(1, len(pooled))
+    needs = []
+    for claim, found in pooled:
+        for key, (sum_of_squares, degrees) in found.items():
             stdev = math.sqrt(sum_of_squares / degrees)
             distance = _distance(claim, effect, recorded[0].criteria.relevant)
             needed = replicates_to_tell(stdev, distance, alpha, tolerance=_tolerance(claim))
-            found.append(Need(claim.id or "", key, stdev, degrees, needed))
-    return found
+            needs.append(Need(claim.id or "", key, stdev, degrees, needed))
+    return needs
 
 
 def _tolerance(claim: Claim) -> float | None:
@@ -80,7 +81,8 @@ def _distance(claim: Claim, effect: float, relevant: float) -> float:
 def _pooled(claim: Claim, recorded: Sequence[Results]) -> Mapping[Key, tuple[float, int]]:
     """Sum the squares of the effects' deviations, and their degrees of freedom, by condition.
 
-    Conditions with failed runs, zeros or fewer than two replicates are left out. A lead that is
+    Conditions in which nothing is random, with failed runs, zeros or fewer than two replicates are
+    left out. A lead that is
     read as a gap counts by its ratio.
     """
     sums: dict[Key, tuple[float, int]] = defaultdict(lambda: (0.0, 0))
@@ -90,6 +92,8 @@ def _pooled(claim: Claim, recorded: Sequence[Results]) -> Mapping[Key, tuple[flo
     for results in recorded:
         for key, terms in contrasts(claim, without_levels(results, claim.without).cells).items():
             cells = [cell for cell, _ in terms]
+            if not any(cell.is_random for cell in cells):
+                continue
             if any(cell.failed for cell in cells) or scale_of_effect(as_ratio, cells) != "ratio":
                 continue
             values = list((effect_by_replicate(terms, claim.metric or "", "ratio") or {}).values())
