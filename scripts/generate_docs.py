@@ -21,6 +21,7 @@ from netwarp import wire
 from netwarp.descriptions import describe_fields
 from netwarp.fields import Section
 from netwarp.metrics import METRICS
+from netwarp.path_profiles import PROFILES
 from netwarp.sources import SourceFile
 from netwarp.study import StudyFile
 from netwarp.study.cells.spec import LimitsSection
@@ -30,7 +31,6 @@ from netwarp.study.questions import Figure
 from netwarp.study.sections.competing import CompetingSection
 from netwarp.study.sections.diagnose import describe_type
 from netwarp.study.sections.paths import PathSection
-from netwarp.study.sections.profiles import PROFILES
 from netwarp.study.sections.timeline import (
     HandoversSection,
     OutagesSection,

@@ -17,8 +17,9 @@ from typing import Any, get_args
 import pytest
 
 from fuzz.program import call
+from netwarp.backend_table import BACKENDS, BackendName
 from netwarp.backends.needs import ENDPOINT, Need, programs
-from netwarp.backends.registry import BACKENDS, backend_class, open_backend
+from netwarp.backends.registry import open_backend
 from netwarp.backends.replay import ReplayBackend
 from netwarp.backends.watch import Bounds
 from netwarp.errors import InputError, StudyError
@@ -221,7 +222,8 @@ def test_a_backend_is_a_class_and_a_line(monkeypatch: pytest.MonkeyPatch, tmp_pa
     """Its line lets the command line open it, and doctor look for what it needs."""
     place = write_run_directory(tmp_path / "recorded")
     entries: dict[str, Any] = BACKENDS  # type: ignore[assignment]
-    monkeypatch.setitem(entries, "toy", f"{__name__}:{Toy.__name__}")
+    row = BackendName(f"{__name__}:{Toy.__name__}", "nowhere", "DIR")
+    monkeypatch.setitem(entries, "toy", row)
     assert isinstance(open_backend(f"toy:{place}", Bounds()), Toy)
     with pytest.raises(InputError, match="`replay:DIR` and `toy:DIR`"):
         open_backend("toy", Bounds())
@@ -233,7 +235,7 @@ def test_a_backend_is_a_class_and_a_line(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 def test_studies_name_the_backends_that_take_no_argument() -> None:
     named = get_args(StudyFile.model_fields["backend"].annotation)
-    assert named == tuple(name for name in BACKENDS if backend_class(name).argument is None)
+    assert named == ("virtual", "native")
 
 
 TOY_KIND = """

@@ -71,13 +71,30 @@ def test_nobody_else_tells_workloads_apart() -> None:
     assert not found, "ask the workload (netwarp.workloads) instead: " + ", ".join(found)
 
 
+def test_nobody_lists_metrics_that_have_something_in_common() -> None:
+    """What some metrics have in common stands in their entries, as `Metric.is_performance`."""
+    named = [
+        f"{path.name}:{node.lineno}"
+        for path in PACKAGE.rglob("*.py")
+        if path.relative_to(PACKAGE).parts[0] not in {*HOME, "metrics", "suggestions.py"}
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Tuple | ast.List | ast.Set)
+        and len([e for e in node.elts if isinstance(e, ast.Constant) and e.value in METRICS]) > 1
+    ]
+    assert not named, "make it a property of Metric (netwarp.measure.metric): " + ", ".join(named)
+
+
 def test_a_ladder_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "ladder.py"
     path.write_text(
         'if isinstance(job.workload, Bulk | str): pass\nif section.kind == "stream": pass\n'
         'match workload:\n    case Stream(): pass\nif job.transport.kind == "tcp": pass\n'
+        'if table["kind"] == "page": pass\nif kind != "flow": pass\n'
+        'if kind in ("rr", "bulk"): pass\nif table.get("kind") == "bulk": pass\n'
+        'if key in ("kind", "http"): pass\n'
     )
-    assert [place.partition(":")[2] for place in _ladders(path)] == ["1", "2", "4"]
+    lines = [place.partition(":")[2] for place in _ladders(path)]
+    assert sorted(lines) == ["1", "2", "4", "6", "7", "8", "9"]
 
 
 def _ladders(path: Path) -> Iterator[str]:
@@ -89,13 +106,26 @@ def _ladders(path: Path) -> Iterator[str]:
                 tells_apart = bool(models & _names(asked))
             case ast.MatchClass(cls=asked):
                 tells_apart = bool(models & _names(asked))
-            case ast.Compare(left=ast.Attribute(attr="kind"), comparators=[ast.Constant(value=v)]):
-                tells_apart = v in WORKLOADS
+            case ast.Compare(left=asked, comparators=[compared]) if _is_kind(asked):
+                constants = (each for each in ast.walk(compared) if isinstance(each, ast.Constant))
+                tells_apart = any(each.value in WORKLOADS for each in constants)
             case _:
                 tells_apart = False
         if tells_apart and isinstance(node, ast.Call | ast.MatchClass | ast.Compare):
             line = node.lineno if not isinstance(node, ast.MatchClass) else node.cls.lineno
             yield f"{path.name}:{line}"
+
+
+def _is_kind(asked: ast.expr) -> bool:
+    """Say whether an expression has the kind of something: an attribute, a key or a name."""
+    match asked:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name in ("kind", "workload")
+        case ast.Subscript(slice=ast.Constant(value="kind")):
+            return True
+        case ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value="kind"), *_]):
+            return True
+    return False
 
 
 def _names(node: ast.AST) -> set[str]:

@@ -22,6 +22,7 @@ from netwarp.run_files import read_tail, read_text, require_regular
 from netwarp.suggestions import did_you_mean
 from netwarp.units import parse_ratio, span_text
 from netwarp.wire import job_from_json, read_records
+from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,8 +112,8 @@ class RunData:
             return None
         worst_s = max(run.metrics["clock_uncertainty_s"] or 0.0 for run in spanning)
         said = f"One-way delays and uploads are known to ±{worst_s * 1e3:.3g} ms, as the clocks are"
-        left_out = sum(run.metrics.get("message_delay_mean_s") is None for run in spanning)
-        if self._has_flow and left_out:
+        left_out = sum(self._lacks_its_delay(run) for run in spanning)
+        if left_out:
             return (
                 f"{said}: in {left_out} of {len(spanning)} runs that is more than"
                 f" {MOST_UNCERTAIN:.0%} of the mean delay, which is left out."
@@ -133,15 +134,17 @@ class RunData:
             " netwarp's."
         )
 
-    @property
-    def _has_flow(self) -> bool:
-        return "message_throughput_bit_s" in self.results.metrics
-
     def _spans_clocks(self, run: RunResult) -> bool:
         if run.metrics.get("clock_uncertainty_s") is None:
             return False
-        job = None if self._has_flow else self.job(run.run)
-        return self._has_flow or (job is not None and job.direction == "up")
+        job = self.job(run.run)
+        return job is not None and workload_of(job).is_between_clocks(job)
+
+    def _lacks_its_delay(self, run: RunResult) -> bool:
+        """Whether a run that measures a one-way delay has none."""
+        job = self.job(run.run)
+        delay = None if job is None else workload_of(job).one_way_delay
+        return delay is not None and run.value(delay) is None
 
     @cached_property
     def study(self) -> Study:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from netwarp import wire
+from netwarp.path_profiles import PROFILES
 from netwarp.units import (
     QueueLength,
     UnitError,
@@ -179,21 +180,22 @@ ReorderField = Annotated[
     BeforeValidator(parse_reorder),
     Kind("a percentage, or a table of `ratio`, `correlation`, `gap`"),
 ]
-ProfileName = Literal[
-    "3g",
-    "lte",
-    "5g",
-    "wifi",
-    "dsl",
-    "cable",
-    "fibre",
-    "satellite-geo",
-    "satellite-leo",
-    "datacentre",
-]
+if TYPE_CHECKING:
+    ProfileName = str
+else:
+    ProfileName = Literal[tuple(PROFILES)]
 Distribution = wire.Distribution
 Neighbours = wire.Neighbours
 Duplex = Literal["full", "half"]
+
+
+DISCIPLINES: tuple[wire.DisciplineKind, ...] = get_args(get_args(wire.DisciplineKind)[0])
+"""The queueing disciplines that a bottleneck may have, besides `fifo`."""
+
+
+def _one_of(*names: str) -> str:
+    *others, last = (f'`"{name}"`' for name in names)
+    return f"{', '.join(others)} or {last}"
 
 
 def parse_discipline(value: object) -> wire.DisciplineKind | None:
@@ -202,10 +204,9 @@ def parse_discipline(value: object) -> wire.DisciplineKind | None:
     Raises:
         UnitError: the kernel has none of this name.
     """
-    known: tuple[wire.DisciplineKind, ...] = get_args(get_args(wire.DisciplineKind)[0])
     if value == "fifo":
         return None
-    for name in known:
+    for name in DISCIPLINES:
         if value == name:
             return name
     also = {
@@ -214,7 +215,9 @@ def parse_discipline(value: object) -> wire.DisciplineKind | None:
         "pfifo": "that is fifo; ",
     }
     hint = also.get(str(value).lower(), "")
-    raise UnitError("no queueing discipline of this name", f"{hint}choose fifo, {', '.join(known)}")
+    raise UnitError(
+        "no queueing discipline of this name", f"{hint}choose fifo, {', '.join(DISCIPLINES)}"
+    )
 
 
 Streams = Annotated[int, Field(ge=1, lt=2**16, strict=True), Kind("a whole number from 1 to 65535")]
@@ -224,7 +227,7 @@ Retransmissions = Annotated[
 DisciplineName = Annotated[
     wire.DisciplineKind | None,
     BeforeValidator(parse_discipline),
-    Kind('`"fifo"`, `"codel"`, `"fq_codel"`, `"fq"`, `"cake"`, `"pie"`, `"red"` or `"dualpi2"`'),
+    Kind(_one_of("fifo", *DISCIPLINES)),
 ]
 # 576: what every IPv4 host must accept (RFC 791). 65535: the largest IP packet.
 Mtu = Annotated[int, Field(ge=576, le=65535, strict=True), Kind("a whole number from 576 to 65535")]

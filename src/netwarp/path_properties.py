@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from netwarp.path_profiles import PROFILES
+
 if TYPE_CHECKING:
     from netwarp.wire import Direction
 
@@ -73,8 +75,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         type="ProfileName",
         help="A named access network: its round-trip time and rates, unless they are given. See"
         " [path profiles](#path-profiles).",
-        option_help="Round-trip time and rates of a kind of network: 3g, lte, 5g, wifi, dsl, cable,"
-        " fibre, satellite-geo, satellite-leo, datacentre.",
+        option_help=f"Round-trip time and rates of a kind of network: {', '.join(PROFILES)}.",
     ),
     PathProperty(
         key="rtt",
@@ -175,7 +176,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         " kernel's defaults. Whether they mark packets or drop them is `transport.ecn`'s to say."
         " Default: fifo.",
         each_help="Queueing discipline of the bottleneck",
-        option_help="At the bottleneck: fifo, codel, fq_codel, fq, cake, pie, red, dualpi2.",
+        option_help="At the bottleneck: fifo, or one of the kernel's, such as fq_codel or cake.",
         absent="fifo",
     ),
     PathProperty(

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from netwarp.errors import StudyError
+from netwarp.path_profiles import PROFILES
 from netwarp.plan import plan_study
 from netwarp.results.fixed_conditions import fixed_conditions
 from netwarp.study import Study, study_from_mapping
 from netwarp.study.compare import study_from_compare
-from netwarp.study.sections.profiles import PROFILES
 
 
 def study_of(path: dict[str, Any], **factors: Any) -> Study:
@@ -41,7 +41,7 @@ def test_every_profile_is_a_path_with_a_source(name: str) -> None:
     rtt_ms, down_bit_s, up_bit_s = shape(study_of({"profile": name}))
     assert rtt_ms > 0
     assert (down_bit_s or 0) >= (up_bit_s or 0) > 0
-    assert PROFILES[name].source  # type: ignore[index]
+    assert PROFILES[name].source
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
-from typing import get_args
 
-from netwarp.wire import DisciplineKind
+from netwarp.fields import DISCIPLINES
 from netwarp.wire.asked import SEVERAL_PATHS, Asked
 
 IMPOSED = frozenset(
@@ -28,7 +27,7 @@ BUILT = (
     IMPOSED
     | AT_THE_ENDS
     | {"corrupt_ratio"}
-    | {f"discipline.{kind}" for kind in get_args(get_args(DisciplineKind)[0])}
+    | {f"discipline.{kind}" for kind in DISCIPLINES}
     | {f"timeline.events.change.{kind}" for kind in ("outage", "restore", "delay", "rate")}
     | {"timeline.events.change.attach", "timeline.events.change.detach"}
     | {"timeline.redraws", "timeline.traces"}

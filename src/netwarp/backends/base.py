@@ -75,11 +75,11 @@ class Backend(Protocol):
 
 
 class NamedBackend(Backend, Protocol):
-    """A backend that the command line and studies open by its name."""
+    """A backend that the command line and studies open by its name.
 
-    argument: str | None
-    """What follows its name on the command line, such as the ``DIR`` of ``replay:DIR``, if
-    anything does."""
+    What follows its name is in its row of `netwarp.backend_table`; the class of one that a package
+    adds says it itself, as `argument`.
+    """
 
     @classmethod
     def opened(cls, argument: str, bounds: Bounds) -> Self:

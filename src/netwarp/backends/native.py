@@ -115,7 +115,6 @@ class NativeBackend:
     """Runs jobs one at a time on the host's kernel."""
 
     name = "native"
-    argument: str | None = None
     needs: tuple[Need, ...] = (ENDPOINT, TOOLS, NAMESPACES)
     clock: Clock = "real"
     parallel = False

@@ -18,7 +18,6 @@ class ReplayBackend:
     """Looks runs up by the hash of their job, so that a study's files and names may differ."""
 
     name = "replay"
-    argument: str | None = "DIR"
     needs: tuple[Need, ...] = ()
     parallel = True
     interleaved = False

@@ -117,7 +117,6 @@ class VirtualBackend:
     """Runs jobs in guests whose clock jumps when idle."""
 
     name = "virtual"
-    argument: str | None = None
     needs: tuple[Need, ...] = (
         ARCHITECTURE,
         KERNEL,

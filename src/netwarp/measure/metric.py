@@ -55,6 +55,8 @@ class Metric:
     """Of a quotient whose denominators differ between replicates, such as a rate: gives the
     denominator from a run's other metrics, which weights the run in the mean of a cell."""
 
+    is_performance: bool = False
+    """Whether it is how well a workload does, so that less of it is the harm that others do."""
     delay_unit: FlowUnit | None = None
     """Of a quantile of the delays within a run: the unit whose delays these are."""
 

@@ -96,7 +96,7 @@ TIME_METRICS = (
         "Content bits over the completion time; of a stream, whole segments over the session; of a"
         " page, over the page load time.",
         "connection, transfer, segment, resource, download", _goodput_bit_s, head="goodput",
-        in_report=True, over=_completion_s,
+        in_report=True, over=_completion_s, is_performance=True,
     ),
     Metric(
         "transfer_goodput_bit_s", "bit/s", "higher", "Goodput after connecting",

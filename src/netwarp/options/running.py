@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from netwarp.backend_table import BACKENDS
 from netwarp.options.row import Option, Panel, Takes
+
+
+def _backends() -> str:
+    *others, last = (
+        f"{name if each.argument is None else f'{name}:{each.argument}'} ({each.meaning})"
+        for name, each in BACKENDS.items()
+    )
+    return f"{', '.join(others)}, or {last}"
+
 
 BACKEND = Option(
     name="backend",
-    help="Where to run: virtual (a guest in virtual time), native (this host's own kernel, in real"
-    " time), remote:HOST:PORT (this host's kernel and that of HOST, where `netwarp serve` listens"
-    " at PORT), or replay:DIR (what DIR recorded). Default: the study's, usually virtual.",
+    help=f"Where to run: {_backends()}. Default: the study's, usually virtual.",
     metavar="NAME", panel=Panel.RUNNING,
 )  # fmt: skip
 SERVER = Option(

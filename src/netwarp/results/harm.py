@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from netwarp.measure.sharing import harm
-from netwarp.metrics import metric_named
+from netwarp.metrics import METRICS, metric_named
 from netwarp.metrics.competing import HARM_RATIO
+from netwarp.workloads import WORKLOADS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,9 +18,6 @@ if TYPE_CHECKING:
 
 WORKLOADS_FACTOR = "workloads"
 """The factor that selects which workloads run; at a level with one name it runs alone."""
-PERFORMANCE = ("rr_latency_s_p95", "page_load_time_s", "goodput_bit_s", "message_throughput_bit_s")
-"""Metrics of a workload's performance; the first one that it has is used."""
-
 Key = tuple[str, int, tuple[tuple[str, str], ...]]
 
 
@@ -42,6 +41,15 @@ def with_harm(results: Results) -> Results:
     return replace(results, runs=tuple(runs))
 
 
+@cache
+def performance_metrics() -> tuple[str, ...]:
+    """Name the metrics of a workload's performance: those that it alone has before those of all,
+    for the first one that a run has is used.
+    """
+    own = {metric.name: metric for each in WORKLOADS.values() for metric in each.metrics}
+    return tuple(name for name, each in {**own, **METRICS}.items() if each.is_performance)
+
+
 def _names(run: RunResult) -> list[str]:
     """List the workloads for which a run has metrics."""
     return list(dict.fromkeys(name.partition(".")[0] for name in run.metrics if "." in name))
@@ -58,7 +66,8 @@ def _harms(
     for name in names if len(names) > 1 else ():
         solo = alone.get(_key(run, name))
         metric = next(
-            (f"{name}.{each}" for each in PERFORMANCE if f"{name}.{each}" in run.metrics), ""
+            (f"{name}.{each}" for each in performance_metrics() if f"{name}.{each}" in run.metrics),
+            "",
         )
         before, after = solo.value(metric) if solo else None, run.value(metric)
         if before is None or after is None:

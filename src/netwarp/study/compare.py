@@ -18,11 +18,11 @@ from netwarp.study.refusal import Refusals
 from netwarp.study.study import Study, study_from_mapping
 from netwarp.suggestions import did_you_mean
 from netwarp.transports import ON_ONE_PATH
+from netwarp.workloads import WORKLOADS
+from netwarp.workloads.base import WorkloadSection
+from netwarp.workloads.bulk.section import USUAL_SIZE
 
 COMMAND = "compare"
-USUAL_SIZE = "10MB"
-USUAL_HTTP = ("2", "3")
-USUAL_DURATION = "10s"
 _OF_STUDY = tuple(row for row in COMPARE if row.says_something_of_the_study)
 
 
@@ -49,20 +49,26 @@ def study_from_compare(
         if row.takes is Takes.LEVELS and row.name in given
     }
     kind = next((row.workload for row in COMPARE if row.workload and row.name in levels), "bulk")
-    tables = _pages(levels) if kind == "page" else _contents(kind, levels, "file" in given)
-    if kind != "flow":
+    section = WORKLOADS[kind].section
+    begin = _pages if section.races_http else _contents
+    has_content = bool(section.relative_paths.keys() & given.keys())
+    for key, usual in section.compared.items() if not has_content else ():
+        levels.setdefault(key, list(usual))
+    tables = begin(section, levels)
+    tables["workload"]["kind"] = kind
+    if "verify" in section.model_fields:
         tables["workload"]["verify"] = given.get("verify", True)
     if "direction" in given:
         tables["workload"]["direction"] = given["direction"]
     if "file" in given:
         tables["workload"]["file"] = fspath(given["file"])
     for row in sorted(_OF_STUDY, key=_place_of_factor):
-        section, _, key = row.key.partition(".")
-        if row.name in levels and section in tables and key not in ("kind", "http"):
-            _vary(tables, section, key, levels[row.name])
+        place, _, key = row.key.partition(".")
+        if row.name in levels and place in tables and key not in ("kind", "http"):
+            _vary(tables, place, key, levels[row.name])
     if "resume" in levels:
-        tables["workload"] |= {"visit": "second"} if kind == "page" else {"transfers": 2}
-    tables["figure"] = _figures(tables["factors"], _metric_of(kind))
+        tables["workload"] |= section.again
+    tables["figure"] = _figures(tables["factors"], section.compared_by)
     return study_from_mapping(
         apply_overrides(
             tables,
@@ -141,25 +147,22 @@ def typed(row: Option, level: str) -> str | int:
     return int(level) if is_whole else level
 
 
-def _contents(kind: str, levels: dict[str, list[Any]], has_file: bool) -> dict[str, Any]:
-    """Begin a study in which a content is sent, or a flow of messages."""
-    usual = ["udp", *ON_ONE_PATH] if kind == "flow" else list(ON_ONE_PATH)
+def _contents(section: type[WorkloadSection], levels: dict[str, list[Any]]) -> dict[str, Any]:
+    """Begin a study in which transports race, with the same to carry."""
+    usual = ["udp", *ON_ONE_PATH] if section.takes_losses else list(ON_ONE_PATH)
     racing = levels.get("transport", usual)
-    if kind == "flow":
-        levels.setdefault("duration", [USUAL_DURATION])
-    elif not has_file:
-        levels.setdefault("size", [USUAL_SIZE])
     return {
         "title": f"{_listed(racing)} compared",
         "path": {},
         "transport": {},
-        "workload": {"kind": kind},
+        "workload": {},
         "factors": {"transport": racing},
     }
 
 
-def _pages(levels: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """Begin a study in which pages are loaded."""
+def _pages(section: type[WorkloadSection], levels: Mapping[str, list[Any]]) -> dict[str, Any]:
+    """Begin a study in which versions of HTTP race."""
+    del section
     for page in levels.get("page", ()):
         if "/" in page or "." in page:
             reason = "not the name of a page; one of your own is named by where it lies"
@@ -173,12 +176,12 @@ def _pages(levels: Mapping[str, list[Any]]) -> dict[str, Any]:
         )
         given = ",".join(transports)
         raise Refusals(COMMAND).study_error(KeyValueError("--transport", given, reason, remedy))
-    http = levels.get("http", list(USUAL_HTTP))
+    http = levels["http"]
     return {
         "title": f"{_listed([f'HTTP/{each}' for each in http])} compared",
         "path": {},
         "transport": dict(zip(("kind",), transports, strict=False)),
-        "workload": {"kind": "page"},
+        "workload": {},
         "factors": {"workload.http": http},
     }
 
@@ -188,13 +191,6 @@ def _vary(tables: dict[str, Any], section: str, key: str, levels: Sequence[Any])
         tables[section][key] = levels[0]
     elif levels:
         tables["factors"][f"{section}.{key}"] = list(levels)
-
-
-def _metric_of(workload: str) -> str:
-    """Choose the metric that the figures of a workload show."""
-    if workload == "flow":
-        return "message_delay_s_p95"
-    return "completion_time_s" if workload == "bulk" else "page_load_time_s"
 
 
 def _figures(factors: Mapping[str, Sequence[Any]], metric: str) -> list[dict[str, Any]]:

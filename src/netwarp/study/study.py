@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
+from netwarp.backend_table import OF_STUDIES
 from netwarp.collector import paused_collector
 from netwarp.estimate.comparison import RELEVANT
 from netwarp.fields import KeyValueError, Kind, RatioField, SamplingField, Section
@@ -51,6 +52,11 @@ Seed = Annotated[
 
 Workloads = Annotated[Any, Kind("a table, or `[[workload]]` for each of several")]
 
+if TYPE_CHECKING:
+    StudyBackend = str
+else:
+    StudyBackend = Literal[OF_STUDIES]
+
 
 class StudyFile(Section):
     """A study file's top level."""
@@ -75,7 +81,7 @@ class StudyFile(Section):
     `{ "transport.congestion" = "cubic" }`. Default: the first transport; without several, the first
     congestion control or another setting of transports, then queueing discipline, then the first
     level of the first factor."""
-    backend: Literal["virtual", "native"] = "virtual"
+    backend: StudyBackend = OF_STUDIES[0]
     """Where it runs unless `--backend` says otherwise: a guest in virtual time, or this host's own
     kernel in real time, for what depends on the CPU."""
     capture: Literal["pcap"] | None = None
@@ -127,7 +133,7 @@ class Study:
     """The main metrics that the study names; empty for the usual ones."""
     against: Mapping[str, str]
     """The level that the others are compared against, by its factor; empty for the usual one."""
-    backend: Literal["virtual", "native"]
+    backend: StudyBackend
     capture: Literal["pcap"] | None
     factors: tuple[Factor, ...]
     cells: tuple[Cell, ...]

@@ -69,6 +69,14 @@ class WorkloadSection(Section):
     file_readers: ClassVar[Mapping[str, FileReader]] = {}
     """Those of these keys whose files are read with the study, each with its reader."""
 
+    compared_by: ClassVar[str] = "completion_time_s"
+    """Metric that the figures of `netwarp compare` show."""
+    compared: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Levels of keys without which there is nothing to compare, where no option gives any."""
+    races_http: ClassVar[bool] = False
+    """Whether versions of HTTP are compared, which have their transports, and not transports."""
+    again: ClassVar[Mapping[str, Any]] = {"transfers": 2}
+    """Keys with which it is done twice, so that the second time may resume the first's session."""
     takes_losses: ClassVar[bool] = False
     """Whether it can be carried by a transport that does not retransmit."""
     uses_stream_both_ways: ClassVar[bool] = False
@@ -341,6 +349,13 @@ class Workload(ContentReader, ABC, Generic[W]):
         """Give the reason why it cannot be carried out in real time; None where it can."""
         del job
         return None
+
+    def is_between_clocks(self, job: Job) -> bool:
+        """Say whether its times are from one host's clock to the other's, where hosts have two."""
+        return job.direction == "up"
+
+    one_way_delay: ClassVar[str | None] = None
+    """Metric of the delay from one host to the other that it measures, if it measures one."""
 
     def dials(self, job: Job) -> bool:
         """Say whether netwarp itself opens the connections, so that they are in the records."""

@@ -56,7 +56,6 @@ class RemoteBackend:
     """
 
     name = "remote"
-    argument: str | None = "HOST:PORT"
     needs: tuple[Need, ...] = (ENDPOINT, programs("setpriv"))
     clock: Clock = "real"
     parallel = False

@@ -15,6 +15,8 @@ from netwarp.wire import Direction, TransportKind
 from netwarp.workloads.base import WorkloadSection
 
 Count = Annotated[int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")]
+USUAL_SIZE = "10MB"
+"""What `netwarp compare` sends where no size is given."""
 MOST_PARTS = 100
 """Largest number of concurrent parts: below the number of streams that QUIC stacks allow a peer."""
 PartCount = Annotated[
@@ -25,6 +27,7 @@ PartCount = Annotated[
 class BulkSection(WorkloadSection):
     """Transfer of one file at full rate."""
 
+    compared: ClassVar[Mapping[str, tuple[str, ...]]] = {"size": (USUAL_SIZE,)}
     relative_paths: ClassVar[Mapping[str, str | None]] = {"file": None}
 
     kind: Literal["bulk"] = "bulk"

@@ -21,6 +21,7 @@ class FlowWorkload(Workload[wire.Flow]):
     section = FlowSection
     wire_type = wire.Flow
     metrics = FLOW_METRICS
+    one_way_delay = "message_delay_mean_s"
 
     def content_bytes(self, job: Job) -> int | None:
         """Give the size of all messages in bytes; None where their number is random."""
@@ -30,6 +31,11 @@ class FlowWorkload(Workload[wire.Flow]):
     def messages(self, job: Job) -> int:
         """Give the number of messages; 0 where it is random."""
         return self.of(job).messages or 0
+
+    def is_between_clocks(self, job: Job) -> bool:
+        """Say that its delays always are, whichever way it goes."""
+        del job
+        return True
 
     def server_refusal(self, job: Job) -> str | None:
         """Refuse a table of packets, which the server's host would write and nobody would fetch."""

@@ -185,6 +185,7 @@ FLOW_METRICS = (
         "Bits of the messages received over the time from the first to the last.", "flow_stats",
         partial(_of, unit="message", quantity=throughput_bit_s), head="throughput",
         beside=("message_delay_mean_s", "message_jitter_mean_s", "message_loss_ratio"),
+        is_performance=True,
     ),
     *_metrics_of("message", "message_", "messages", "from when each was due"),
     Metric(

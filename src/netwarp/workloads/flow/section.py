@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -22,6 +23,8 @@ class FlowSection(ArrivalsSection):
     where one that is lost holds up those behind it.
     """
 
+    compared_by: ClassVar[str] = "message_delay_s_p95"
+    compared: ClassVar[Mapping[str, tuple[str, ...]]] = {"duration": ("10s",)}
     takes_losses: ClassVar[bool] = True
     follows_client: ClassVar[bool] = False
 

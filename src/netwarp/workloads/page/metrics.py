@@ -78,7 +78,7 @@ PAGE_METRICS = (
         " load the page until its load event (`loadEventStart`), which what scripts fetch does not"
         " put off.",
         "connection, resource, page_load", _page_load_time_s, FASTER, head="page load",
-        beside=("first_byte_s", "first_render_s", "retransmitted_packets"),
+        beside=("first_byte_s", "first_render_s", "retransmitted_packets"), is_performance=True,
     ),
     Metric(
         "first_render_s", "s", "lower", "Time to first render",

@@ -61,6 +61,10 @@ class PageSection(WorkloadSection):
     transport, it is TLS for HTTP/1.1 and HTTP/2, and QUIC for HTTP/3.
     """
 
+    compared_by: ClassVar[str] = "page_load_time_s"
+    compared: ClassVar[Mapping[str, tuple[str, ...]]] = {"http": ("2", "3")}
+    races_http: ClassVar[bool] = True
+    again: ClassVar[Mapping[str, Any]] = {"visit": "second"}
     relative_paths: ClassVar[Mapping[str, str | None]] = {"har": None, "directory": None}
     file_readers: ClassVar[Mapping[str, FileReader]] = {
         "har": _read_har_page,

@@ -60,7 +60,7 @@ REQUEST_RESPONSE_METRICS = (
             f"rr_latency_s_{name}", "s", "lower", f"Latency of requests, {percent} %",
             f"The time {_SINCE} that {percent} % of those answered do not exceed.", "flow_stats",
             partial(_latency_s, round(10 * float(percent))), SHORTER, in_report=name != "p999",
-            delay_unit="response",
+            delay_unit="response", is_performance=name == "p95",
         )
         for name, percent in _QUANTILES
     ),
