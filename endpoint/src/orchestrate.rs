@@ -93,7 +93,9 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
         records,
     };
     relay.run()?;
-    let Relay { pairs, sampler, capacities, timeline, host, records, .. } = relay;
+    let Relay { mut pairs, sampler, capacities, timeline, host, records, .. } = relay;
+    // The roles of a workload that was given up end here: there is nothing that they could still do.
+    pairs.retain(|pair| !pair.gave_up);
     let mut excess = None;
     if let Some(network) = host.network() {
         let calibration = calibration::measure(network, job, epoch_ns).stage("teardown")?;
@@ -255,7 +257,7 @@ impl Relay<'_> {
     /// given by the index of its pair and its side. The server of a pair comes first: when both fail at once, it is the
     /// more likely cause.
     fn wait(&self, at_most: Duration) -> Result<Vec<(usize, Side)>> {
-        let pairs = self.pairs.iter().enumerate();
+        let pairs = self.pairs.iter().enumerate().filter(|(_, pair)| !pair.gave_up);
         let roles =
             pairs.flat_map(|(place, pair)| [Side::Server, Side::Client].map(|side| ((place, side), pair.role(side))));
         let running: Vec<_> = roles.filter(|(_, role)| role.is_running()).collect();
@@ -272,6 +274,9 @@ impl Relay<'_> {
 
     fn handle(&mut self, place: usize, side: Side, event: Event) -> Result<(), Failure> {
         let begin = |certificate| self.begin(certificate);
+        if self.pairs[place].gave_up {
+            return Ok(());
+        }
         match event {
             Event::Said(Message::Ready { certificate }) => {
                 let begin = begin(certificate);
@@ -281,6 +286,7 @@ impl Relay<'_> {
             }
             Event::Said(Message::Write { line }) => {
                 let pair = &mut self.pairs[place];
+                pair.gave_up = matches!(*line, Record::GaveUp(_));
                 if pair.workload.is_delivery(&line) {
                     pair.delivered.push((*line).clone());
                 }

@@ -24,12 +24,12 @@ use crate::clock::{self, Moment};
 use crate::gauges;
 use crate::job::Job;
 use crate::message_pipe::MESSAGE_FD;
-use crate::record::{Failure, Record, Side};
+use crate::record::{Failure, GaveUpRecord, Record, Side};
 use crate::request_prefix::RequestPrefix;
 use crate::role_process;
 use crate::role_protocol::{Message, Order};
 use crate::topology;
-use crate::transport::{Connection, Dialer, Listener, Pending, Place, error};
+use crate::transport::{Connection, Dialer, Error, Listener, Pending, Place, error};
 use crate::usage::Usage;
 use crate::workload::command::RunPlace;
 use crate::workload::{self, End, Handovers, OverConnections, Run};
@@ -137,8 +137,18 @@ fn unless_strangers(run: &Run, records: Result<Vec<Record>>) -> Result<Vec<Recor
             eprintln!("netwarp-endpoint server: gave up a connection: {error:#}");
             Ok(Vec::new())
         }
+        Err(error) if matches!(error.downcast_ref(), Some(Error::TimedOut(_))) => {
+            Ok(vec![gave_up(Side::Server, run, &error)])
+        }
         records => records,
     }
+}
+
+/// Returns the record of a connection that a side's transport has given up, since the peer did not answer any more.
+/// That is a result of the path, on which nobody else is.
+fn gave_up(side: Side, run: &Run, cause: &anyhow::Error) -> Record {
+    let at_ns = Moment::now().since(run.epoch_ns);
+    Record::GaveUp(GaveUpRecord { side, at_ns, cause: format!("{cause:#}") })
 }
 
 /// Accepts the next connection, where there is a listener. Dropping this future loses no connection.
@@ -184,7 +194,10 @@ async fn drive(orchestrator: &mut Orchestrator, job: Job, directory: &Path, serv
     let records = loop {
         tokio::select! {
             biased;
-            records = &mut driven => break records?,
+            records = &mut driven => break match records {
+                Err(Error::TimedOut(cause)) if run.token.is_none() => vec![gave_up(Side::Client, &run, &cause)],
+                records => records?,
+            },
             order = orchestrator.next() => match order? {
                 Some(Order::Attached { path }) => on_client_attached(&run, &*dialer, &handovers, path)?,
                 Some(Order::Detached { path }) => {

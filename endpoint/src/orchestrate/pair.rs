@@ -25,6 +25,8 @@ pub(super) struct Pair<'a> {
     attached_to: Option<u32>,
     /// The roles that have done all their work.
     finished: Vec<Side>,
+    /// Whether the transport of one of the roles has given up, after which the roles say nothing that counts.
+    pub gave_up: bool,
     /// The records of what was delivered, to be verified at the end.
     pub delivered: Vec<Record>,
 }
@@ -51,13 +53,14 @@ impl<'a> Pair<'a> {
             client_began: false,
             attached_to: None,
             finished: Vec::new(),
+            gave_up: false,
             delivered: Vec::new(),
         })
     }
 
     /// Returns whether a role of the pair is still running.
     pub(super) fn is_running(&self) -> bool {
-        self.server.is_running() || self.client.is_running()
+        !self.gave_up && (self.server.is_running() || self.client.is_running())
     }
 
     /// Returns, for a message, the program of the machine that is waited for; none if netwarp does the work itself.

@@ -101,6 +101,10 @@ pub enum Record {
     /// A record of one of the workloads of a run that has several.
     #[serde(rename = "of_workload")]
     OfWorkload(OfWorkloadRecord),
+    /// A side's transport has given up, since the peer did not answer any more: a result of the path between them. What
+    /// the workload would have recorded is missing.
+    #[serde(rename = "gave_up")]
+    GaveUp(GaveUpRecord),
     /// Last record: how the run ended. A run without it did not finish.
     End(EndRecord),
 }
@@ -162,6 +166,19 @@ pub struct OfWorkloadRecord {
     pub workload: String,
     /// What its server or its client wrote.
     pub line: Box<Record>,
+}
+
+/// A side's transport has given up, since the peer did not answer any more: a result of the path between them. What the
+/// workload would have recorded is missing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GaveUpRecord {
+    /// The side whose transport gave up first.
+    pub side: Side,
+    /// When it did.
+    pub at_ns: u64,
+    /// What was attempted, and how that ended.
+    pub cause: String,
 }
 
 /// Last record: how the run ended. A run without it did not finish.

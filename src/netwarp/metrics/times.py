@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from netwarp.measure.metric import FASTER, SHORTER, Metric
 from netwarp.measure.select import connections
 from netwarp.units import NS_PER_S
-from netwarp.wire import Download
+from netwarp.wire import Download, GaveUp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,6 +72,13 @@ def _longest_gap_s(run: RunRecords) -> float | None:
     return max(gaps_ns) / NS_PER_S if gaps_ns else None
 
 
+GAVE_UP = Metric(
+    "gave_up_s", "s", "higher", "Time to giving up",
+    "From the run's begin until a transport gave up, since the peer did not answer any more; such a"
+    " run has no other metric.",
+    "gave_up", lambda run: run.of_kind(GaveUp)[0].at_ns / NS_PER_S,
+)  # fmt: skip
+
 TIME_METRICS = (
     Metric(
         "connect_time_s", "s", "lower", "Connection time",
@@ -110,4 +117,5 @@ TIME_METRICS = (
         " after an outage, the fail-over.",
         "transfer", _longest_gap_s, SHORTER,
     ),
+    GAVE_UP,
 )  # fmt: skip

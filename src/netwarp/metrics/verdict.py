@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netwarp.measure.select import connections
+from netwarp.measure.select import connections, of_kind
 from netwarp.metrics.competing import workload_views
 from netwarp.transports import is_simulated
-from netwarp.wire import End, Failure
+from netwarp.wire import End, Failure, GaveUp
 from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ def failure_from_records(job: Job, records: Sequence[Record]) -> Failure | None:
 
 
 def _failure_of_workload(job: Job, records: Sequence[Record]) -> Failure | None:
+    if of_kind(records, GaveUp):
+        return None  # a result: what could not come is missing
     workload = workload_of(job)
     message = workload.difference(job, records)
     if message is not None:

@@ -251,6 +251,14 @@ def notes(results: Results, answers: Sequence[Comparisons], clock: Clock = "virt
         for metric in results.question.metrics
         if metric not in results.metrics
     ]
+    gave_up = [run for cell in results.cells for run in cell.gave_up]
+    if gave_up:
+        first = gave_up[0]
+        lines.append(
+            f"gave up: in {len(gave_up)} of {len(results.runs)} runs a transport had no answer any"
+            f" more ({first.run} after {number(first.value('gave_up_s') or 0.0)} s); they have no"
+            " other value, and means are of the runs that have one"
+        )
     lines += [f"failed: {run.run} ({run.reason})" for run in results.failed[:5]]
     if len(results.failed) > 5:
         lines.append(f"… and {len(results.failed) - 5} more failed runs: see the report")
@@ -286,6 +294,8 @@ def _line(
     verdict = _verdict(contender, compared)
     if cell.failed:
         verdict.append(f" · {len(cell.failed)} of {len(cell.runs)} failed", style="red")
+    if cell.gave_up:
+        verdict.append(f" · {len(cell.gave_up)} of {len(cell.runs)} gave up", style="yellow")
     if cell.disturbed:
         verdict.append(f" · {len(cell.disturbed)} of {len(cell.runs)} disturbed", style="yellow")
     return [*texts, verdict]

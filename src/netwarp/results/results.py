@@ -63,6 +63,11 @@ class CellResult:
         return tuple(run for run in self.runs if run.outcome == "failed")
 
     @property
+    def gave_up(self) -> tuple[RunResult, ...]:
+        """The runs in which a transport gave up, since the peer did not answer any more."""
+        return tuple(run for run in self.runs if run.value("gave_up_s") is not None)
+
+    @property
     def is_random(self) -> bool:
         """Whether anything in its runs was planned to be random, or nobody knows."""
         return any(run.random != () for run in self.runs)

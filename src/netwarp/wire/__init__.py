@@ -89,6 +89,7 @@ from netwarp.wire.playing import (
 from netwarp.wire.record import (
     End,
     Failure,
+    GaveUp,
     OfWorkload,
     Record,
     Start,
@@ -189,6 +190,7 @@ __all__ = [
     "Flow",
     "FlowSent",
     "FlowStats",
+    "GaveUp",
     "GemodelLoss",
     "Goodput",
     "Handover",

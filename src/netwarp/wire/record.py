@@ -93,6 +93,21 @@ class OfWorkload(Wire):
     """What its server or its client wrote."""
 
 
+class GaveUp(Wire):
+    """A side's transport has given up, since the peer did not answer any more: a result of the path
+    between them. What the workload would have recorded is missing.
+    """
+
+    record: Literal["gave_up"]
+    """Always `gave_up`."""
+    side: Side
+    """The side whose transport gave up first."""
+    at_ns: U64
+    """When it did."""
+    cause: str
+    """What was attempted, and how that ended."""
+
+
 class End(Wire):
     """Last record: how the run ended. A run without it did not finish."""
 
@@ -139,6 +154,7 @@ Record = Annotated[
     | TimelineEvent
     | Usage
     | OfWorkload
+    | GaveUp
     | End,
     Field(discriminator="record"),
     Meaning("One line of `records.jsonl`."),

@@ -20,7 +20,7 @@ use self::receive::Receiver;
 pub(super) use self::stack::UdpStack;
 use super::byte_stream::ReadyStream;
 use super::duplex::WatchedStream;
-use super::error::{Context as _, Result, bail, ensure};
+use super::error::{Context as _, Error, Result, bail, ensure};
 use super::kernel::offload;
 use super::socket::{self, Socket, effective_receive_bytes, effective_send_bytes, retry};
 use super::{Duplex, Pending, Place, Report, Sent, peer_filter};
@@ -36,6 +36,9 @@ const HEADER_BYTES: u64 = 20 + 8;
 
 /// How long a client waits for an answer before it repeats its request.
 const REPEAT: Duration = Duration::from_secs(1);
+
+/// How many requests are sent at most: for as long as Linux tries to connect over TCP (`tcp_syn_retries`, 6).
+const REQUESTS: u32 = 127;
 
 /// How long after its last datagram a sender in virtual time surely had to sleep, and so woke up exactly when it was
 /// due: computing takes no time, and system calls take a few steps of 256 ns. Then the clock need not be read, which
@@ -248,16 +251,18 @@ impl super::Stream for Datagrams {
         })
     }
 
-    /// Repeats the request every second until something arrives, which remains to be received.
+    /// Repeats the request every second until something arrives, which remains to be received, and gives up after as
+    /// long as TCP does.
     fn request<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
         let (socket, message) = (self.socket.clone(), message.to_vec());
         Box::pin(offload(move || {
-            loop {
+            for _ in 0..REQUESTS {
                 send(&socket, &message)?;
                 if socket.await_readable_for(REPEAT).context("waiting for an answer")? {
                     return Ok(());
                 }
             }
+            Err(Error::TimedOut(anyhow::anyhow!("{REQUESTS} requests had no answer")))
         }))
     }
 

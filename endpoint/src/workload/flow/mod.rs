@@ -21,7 +21,7 @@ use crate::job::{Change, Direction, Flow, Impairments, Job};
 use crate::record::{Record, Side};
 use crate::request_prefix::RequestPrefix;
 use crate::transport::error::{Context as _, Result, ensure};
-use crate::transport::{Connection, Dialer, Pending, Stream};
+use crate::transport::{Connection, Dialer, Error, Pending, Stream};
 
 /// Requests the flow, or permission to send it (ASCII's ENQ).
 const REQUEST: u8 = 0x05;
@@ -83,8 +83,16 @@ impl OverConnections for Flow {
                     send(self, run, Side::Client, &mut *stream).await?
                 }
                 Direction::Down => {
-                    stream.request(&request(run.token)).await.context("asking for the flow")?;
-                    receive(self, run, &mut *stream).await?
+                    match stream.request(&request(run.token)).await.context("asking for the flow") {
+                        // Nothing has arrived, and nothing will.
+                        Err(Error::TimedOut(_)) if stream.packet_header_bytes().is_some() && run.token.is_none() => {
+                            sink(self, run, &*stream).finish(&run.directory)?
+                        }
+                        asked => {
+                            asked?;
+                            receive(self, run, &mut *stream).await?
+                        }
+                    }
                 }
             };
             if self.direction == Direction::Up && stream.packet_header_bytes().is_some() {
@@ -169,14 +177,18 @@ async fn send(flow: &Flow, run: &Run, side: Side, stream: &mut dyn Stream) -> Re
 }
 
 async fn receive(flow: &Flow, run: &Run, stream: &mut dyn Stream) -> Result<Vec<Record>> {
-    let sink = MessageSink::of(flow, run.epoch_ns, stream.packet_header_bytes());
-    // Arrivals are logged over time only beside other workloads.
-    let sink = sink.watching_arrivals(run.watched_arrivals().filter(|_| run.job.name.is_some()));
-    let sink = stream.receive_messages(sink, drain(&run.job)).await.context("receiving the flow")?;
+    let sink = stream.receive_messages(sink(flow, run, stream), drain(&run.job)).await.context("receiving the flow")?;
     if stream.packet_header_bytes().is_none() {
         stream.send(&[CONFIRMATION]).await.context("confirming the flow")?;
     }
     Ok(sink.finish(&run.directory)?)
+}
+
+/// Returns the sink of the flow's messages, none of which has arrived.
+fn sink(flow: &Flow, run: &Run, stream: &dyn Stream) -> MessageSink {
+    let sink = MessageSink::of(flow, run.epoch_ns, stream.packet_header_bytes());
+    // Arrivals are logged over time only beside other workloads.
+    sink.watching_arrivals(run.watched_arrivals().filter(|_| run.job.name.is_some()))
 }
 
 /// Returns how long a message may be on its way, from the job's paths: their longest delays, and the time to empty full

@@ -62,7 +62,7 @@ class FlowWorkload(Workload[wire.Flow]):
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
         """Give the time of the last arrival, or of sending a later message that was lost."""
         del job
-        return max(_moments_ns(records))
+        return max(_moments_ns(records), default=self.start_ns(records))
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
         """Describe a contradiction in the records of messages sent and received, or None."""
@@ -71,6 +71,8 @@ class FlowWorkload(Workload[wire.Flow]):
         arrived = of_kind(records, FlowStats)
         # ns-3's FlowMonitor sees only packets, no messages.
         arrived = [each for each in arrived if each.unit == "message"] or arrived
+        if not sent and [each.received for each in arrived] == [0]:
+            return None  # not even the request for it has arrived
         if len(sent) != 1 or len(arrived) != 1:
             return f"the flow has {len(sent)} senders and {len(arrived)} receivers on record, not 1"
         expected = flow.messages if flow.duration_ns is None else None

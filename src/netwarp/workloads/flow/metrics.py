@@ -72,8 +72,10 @@ def _sent(run: RunRecords, unit: FlowUnit) -> int | None:
     stats = _stats(run, unit)
     if stats is None:
         return None
-    (sent,) = run.of_kind(FlowSent)
-    return sent.messages if stats.sent is None else stats.sent
+    sent = run.of_kind(FlowSent)
+    if not sent:
+        return None  # not even the request for it has arrived
+    return sent[0].messages if stats.sent is None else stats.sent
 
 
 def _lost(run: RunRecords, unit: FlowUnit) -> float | None:

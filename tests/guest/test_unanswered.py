@@ -1,0 +1,101 @@
+"""What is asked for and cannot come is a result: the run says so, and has no other value."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from netwarp.backends.virtual import VirtualBackend
+from netwarp.execution import Outcome, run_job
+from netwarp.metrics import metrics_from_records
+from netwarp.plan import plan_study
+from netwarp.run_directory import RECORDS_FILE
+from netwarp.study.study import study_from_mapping
+from netwarp.wire import GaveUp, read_records
+
+NETWARP = Path(sys.executable).with_name("netwarp")
+
+
+def run(
+    directory: Path,
+    workload: dict[str, object],
+    transport: dict[str, object],
+    path: dict[str, object],
+) -> tuple[Outcome, dict[str, float], list[GaveUp]]:
+    tables = {
+        "title": "What cannot come",
+        "replicates": 1,
+        "path": {"rtt": "20ms", "rate": "10mbit", **path},
+        "transport": transport,
+        "workload": workload,
+    }
+    (planned,) = plan_study(study_from_mapping(tables))
+    outcome = run_job(VirtualBackend(), planned.job, directory)
+    records = read_records(directory / RECORDS_FILE)
+    metrics = {} if outcome.failed else metrics_from_records(planned.job, records)
+    return outcome, metrics, [each for each in records if isinstance(each, GaveUp)]
+
+
+@pytest.mark.parametrize("kind", ["tcp", "tls", "sctp", "quic", "mptcp"])
+def test_a_peer_that_never_answers_is_a_result(kind: str, tmp_path: Path) -> None:
+    path: dict[str, object] = {"loss": "100%"} | (
+        {"second": {"rtt": "60ms"}} if kind == "mptcp" else {}
+    )
+    outcome, metrics, gave_up = run(
+        tmp_path / "run", {"kind": "bulk", "size": "1MB"}, {"kind": kind}, path
+    )
+    assert not outcome.failed, outcome.status.reason
+    assert [each.side for each in gave_up] == ["client"]
+    assert metrics == {"gave_up_s": gave_up[0].at_ns / 1e9}
+    assert gave_up[0].cause.startswith("connecting to 10.0.2.1:4433")
+
+
+@pytest.mark.parametrize("kind", ["tcp", "sctp"])
+def test_a_peer_that_stops_answering_is_a_result(kind: str, tmp_path: Path) -> None:
+    """The path is gone for good half a second after it was built, in mid-transfer.
+
+    QUIC is not here: quinn has no idle time-out in netwarp, and tries until the run's time limit.
+    """
+    gone: dict[str, object] = {"timeline": [{"at": "500ms", "change": "outage"}]}
+    outcome, metrics, gave_up = run(
+        tmp_path / "run", {"kind": "bulk", "size": "10MB"}, {"kind": kind}, gone
+    )
+    assert not outcome.failed, outcome.status.reason
+    assert len(gave_up) == 1
+    assert metrics["gave_up_s"] > 0.5
+
+
+@pytest.mark.parametrize("lost", ["loss", "loss_down"])
+def test_a_flow_of_which_nothing_arrives_is_a_result(lost: str, tmp_path: Path) -> None:
+    flow: dict[str, object] = {"kind": "flow", "rate": "1mbit", "duration": "2s"}
+    outcome, metrics, _ = run(tmp_path / "run", flow, {"kind": "udp"}, {lost: "100%"})
+    assert not outcome.failed, outcome.status.reason
+    if lost == "loss_down":
+        assert metrics["message_loss_ratio"] == 1
+
+
+def test_runs_that_gave_up_are_told_and_counted(tmp_path: Path) -> None:
+    study = ["compare", "--transport", "tcp,quic", "--size", "10kB", "--rtt", "20ms"]
+    command: list[str | Path] = [
+        NETWARP,
+        *study,
+        "--loss",
+        "100%",
+        "--replicates",
+        "2",
+        "--out",
+        tmp_path / "out",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stdout.split())
+    assert told.count("2 of 2 gave up") == 2
+    assert "gave up: in 4 of 4 runs a transport had no answer any more" in told
+    shown: list[str | Path] = [NETWARP, "show", "--json", tmp_path / "out"]
+    cells = json.loads(subprocess.run(shown, capture_output=True, text=True, check=True).stdout)
+    assert "gave_up_s" in json.dumps(cells)
+    assert (tmp_path / "out" / "report.html").exists()
