@@ -3,7 +3,7 @@
 A module of `netwarp.wire` becomes a file in `endpoint/src/job/`, in `endpoint/src/record/` where
 only records have its types, or in `endpoint/src/role_protocol/`. With --check it writes nothing and
 fails when a file is not what it would write. What the endpoint adds to these types is in
-`job/methods.rs`.
+`facts.rs`.
 """
 
 from __future__ import annotations
@@ -107,10 +107,8 @@ def _file(place: Place) -> Iterator[str]:
     yield from (GENERATED, "")
     of_folder = {where for where in _places().values() if where.folder == place.folder} - {place}
     inside = sorted(where.module for where in of_folder) if place.is_root else []
-    if place.is_root:
-        methods = ["methods"] if place.folder == "job" else []
-        if modules := sorted([*inside, *methods]):
-            yield from (*(f"mod {each};" for each in modules), "")
+    if inside:
+        yield from (*(f"mod {each};" for each in inside), "")
     yield from ("use serde::{Deserialize, Serialize};", "")
     if inside:
         yield from (*(f"pub use self::{each}::*;" for each in inside), "")

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::job::{Contract, FORMAT, Impairments, Job, Model, Resume, Workload};
 use crate::problems::Problems;
+use crate::transport::stack_of;
 use crate::workload;
 
 /// The largest jitter. netem keeps it as a signed 32-bit number of nanoseconds and silently cuts larger values
@@ -175,7 +176,7 @@ fn check_transport(job: &Job, problems: &mut Problems) {
         format!("is {given}, must lie between {least} and {most}, buffer_bytes")
     });
     problems.require(transport.initial_window_packets >= 1, "transport.initial_window_packets", || "is 0".to_owned());
-    let stack = transport.kind.stack();
+    let stack = stack_of(transport.kind);
     stack.check(transport, problems);
     let resumes = transport.resume == Resume::None || stack.resumes().contains(&transport.resume);
     problems.require(resumes, "transport.resume", || {

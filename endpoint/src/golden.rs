@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::check;
 use crate::job::{Job, Model};
 use crate::record::Record;
+use crate::workload;
 
 fn golden_files(prefix: &str) -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden");
@@ -30,6 +31,17 @@ fn jobs_survive_the_round_trip_and_are_sound() {
             .iter()
             .all(|problem| job.transport.model != Model::Kernel && problem.starts_with("transport.model: "));
         assert!(sound, "{}: {:?}", file.display(), check::problems(&job));
+    }
+}
+
+#[test]
+fn a_job_has_programs_where_its_workload_has_a_file_system_for_them() {
+    for file in golden_files("job-") {
+        let job: Job = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        for job in job.workloads() {
+            let sandbox = workload::of(&job.workload).sandbox(&job);
+            assert_eq!(job.has_programs(), sandbox.is_some(), "{}", file.display());
+        }
     }
 }
 

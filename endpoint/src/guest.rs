@@ -21,6 +21,7 @@ use crate::programs::root::{self, Base, FilesOf};
 use crate::programs::written;
 use crate::record::{ClockKind, Failure};
 use crate::record_writer::RecordWriter;
+use crate::transport::stack_of;
 use crate::workload;
 
 const TMP: &str = "/tmp";
@@ -146,7 +147,7 @@ fn raise_limits(job: &Job) -> Result<()> {
     let triple = format!("{pages} {pages} {pages}");
     write("net/ipv4/tcp_mem", &triple)?;
     write("net/ipv4/udp_mem", &triple)?;
-    let sysctls = workloads.iter().filter_map(|each| each.transport.kind.stack().memory_sysctl());
+    let sysctls = workloads.iter().filter_map(|each| stack_of(each.transport.kind).memory_sysctl());
     sysctls.into_iter().try_for_each(|key| write(key, &triple))
 }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
+use crate::addresses::server_address;
 use crate::job::{Contract, Job};
 use crate::network::Network;
 use crate::record::{ClockKind, Side};
@@ -137,14 +138,8 @@ impl Host for Namespaces {
             Side::Server => Namespace::Server,
         };
         let is_virtual = self.clock == ClockKind::Virtual;
-        let start = RoleStart {
-            side,
-            program,
-            job: job_file,
-            address: topology::server_address(0).into(),
-            port: job.port,
-            shared,
-        };
+        let start =
+            RoleStart { side, program, job: job_file, address: server_address(0).into(), port: job.port, shared };
         let network = self.network.as_ref().context("the path is not built yet")?;
         let role = network.within(namespace, || RoleProcess::spawn(&start, is_virtual))?;
         Ok(Box::new(role))

@@ -25,9 +25,10 @@ use crate::clock::Moment;
 use crate::job::{Direction, Impairments};
 use crate::native::complain;
 use crate::netem::{self, InForce};
+use crate::netlink::bottleneck::{self, QueueSample};
 use crate::netlink::ethtool::Ethtool;
 use crate::netlink::message::Request;
-use crate::netlink::qdisc::{self, NetemCounters, QueueSample};
+use crate::netlink::qdisc::{self, NetemCounters};
 use crate::netlink::redirect::{self, DataPort, Incoming, Redirected};
 use crate::netlink::route::{self, Link, LinkCounters};
 use crate::netlink::{NetlinkError, Socket, shaper};
@@ -178,7 +179,7 @@ impl<'a> Imposition<'a> {
         self.ifb = Some(ifb);
         let options = netem::options(self.impairments);
         let qdiscs = match topology::shaper(self.impairments, frame_mtu_bytes) {
-            Some(shaper) => qdisc::add_shaped_netem(ifb, &options, &shaper, None),
+            Some(shaper) => bottleneck::add_shaped_netem(ifb, &options, &shaper, None),
             None => vec![qdisc::add_netem(ifb, &options)],
         };
         self.take(&qdiscs, |errno| missing(errno, "netem or htb", "modprobe -a sch_netem sch_htb sch_tbf"))?;

@@ -3,6 +3,7 @@
 //! In a guest it is PID 1 (`guest`), on the host's own kernel a program like any other (`native`). Either starts itself
 //! again as both roles (`server`, `client`).
 
+mod addresses;
 mod arrival_log;
 mod calibration;
 mod capabilities;
@@ -10,10 +11,13 @@ mod capture;
 mod check;
 mod clock;
 mod confine;
+mod containment;
 mod content;
 mod deadline;
 mod distribution;
 mod enclosure;
+#[allow(unreachable_pub, reason = "as a library would have it")]
+mod facts;
 mod flow;
 mod gauges;
 #[cfg(test)]
@@ -33,6 +37,7 @@ mod netlink;
 mod netns;
 mod network;
 mod orchestrate;
+mod orchestrator;
 mod privileges;
 mod probe;
 mod problems;
@@ -65,7 +70,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::programs::containment::{self, Hidden};
+use crate::containment::Hidden;
 use crate::transport::Place;
 
 /// Both ends of a netwarp run.

@@ -13,7 +13,7 @@ use crate::orchestrate;
 use crate::programs::on_host::{self, NetworkOf};
 use crate::record::{ClockKind, Failure};
 use crate::userns;
-use crate::workload;
+use crate::workload::{self, sandbox};
 
 /// The name of the job file in the run directory.
 const JOB_FILE: &str = "job.json";
@@ -29,8 +29,7 @@ pub(crate) fn run_apart_if_of_programs(
     network: NetworkOf,
     run: impl FnOnce() -> ExitCode,
 ) -> ExitCode {
-    let is_of_programs =
-        check::load(&run_directory.join(JOB_FILE)).is_ok_and(|job| workload::of(&job.workload).sandbox(&job).is_some());
+    let is_of_programs = check::load(&run_directory.join(JOB_FILE)).is_ok_and(|job| job.has_programs());
     if !is_of_programs {
         return run();
     }
@@ -40,13 +39,13 @@ pub(crate) fn run_apart_if_of_programs(
 fn run_here(run_directory: &Path) -> ExitCode {
     let (prepared, finished) = (run_directory.to_owned(), run_directory.to_owned());
     let prepare = move |job: &Job| prepare(job, &prepared);
-    let mut host = Namespaces::new(ClockKind::Real, prepare, move |job| on_host::keep_written(job, &finished));
+    let mut host = Namespaces::new(ClockKind::Real, prepare, move |job| sandbox::keep_written(job, &finished));
     run_on(run_directory, &mut host)
 }
 
 fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
     match workload::of(&job.workload).sandbox(job) {
-        Some(sandbox) => on_host::build_files(job, &absolute(run_directory)?, &sandbox, &sandbox.hosts()),
+        Some(sandbox) => sandbox::build_files(job, &absolute(run_directory)?, &sandbox, &sandbox.hosts()),
         None => userns::enter_private_netns().map(drop),
     }
 }

@@ -9,12 +9,13 @@ use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_ROUTE, NETLINK_SOCK_DIAG};
 
 use crate::job::{DisciplineKind, Impairments};
 use crate::netem;
+pub(crate) use crate::netlink::bottleneck::QueueSample;
+use crate::netlink::bottleneck::{self, Queueing};
 use crate::netlink::discipline::{self, InForce};
 use crate::netlink::ethtool::{Ethtool, Offloads};
 use crate::netlink::message::{Attributes, Request};
 use crate::netlink::mptcp;
-pub(crate) use crate::netlink::qdisc::QueueSample;
-use crate::netlink::qdisc::{self, NetemCounters, Queueing};
+use crate::netlink::qdisc::{self, NetemCounters};
 use crate::netlink::route::{self, LinkCounters, VethEnd};
 use crate::netlink::{NetlinkError, Socket, redirect, shaper};
 use crate::netns::{NetNs, write_sysctl};
@@ -131,7 +132,7 @@ impl Network {
 
     /// Reads back the queueing discipline that was given to a router's device.
     pub(crate) fn discipline(&mut self, device: Device, asked: DisciplineKind) -> Result<InForce> {
-        Ok(discipline::in_force(asked, &self.ask(device, qdisc::ask_discipline(queue_device(device).index))?)?)
+        Ok(discipline::in_force(asked, &self.ask(device, bottleneck::ask_discipline(queue_device(device).index))?)?)
     }
 
     /// Reads the present state of a router's bottlenecks in both directions.
@@ -141,7 +142,7 @@ impl Network {
             if self.impaired.contains(device) {
                 let index = self.impaired_index(*device);
                 requests.push(qdisc::ask_netem(index));
-                requests.extend(self.queueing.get(device).map(|queueing| qdisc::ask_queueing(index, *queueing)));
+                requests.extend(self.queueing.get(device).map(|queueing| bottleneck::ask_queueing(index, *queueing)));
                 requests.extend(self.shaped.get(device).map(|device| qdisc::ask_netem(device.index)));
             }
         }
@@ -281,7 +282,7 @@ impl Network {
         }
         let made = self.made(device.namespace)?;
         made.pending.push(route::create_ifb(&format!("queue{queue}"), queue, mtu_bytes));
-        made.pending.extend(qdisc::add_shaped_netem(queue, &netem::options(impairments), shaper, discipline));
+        made.pending.extend(bottleneck::add_shaped_netem(queue, &netem::options(impairments), shaper, discipline));
         made.pending.push(route::set_up(queue));
         made.pending.push(shaper::add_transmission(device.index, shaper));
         made.pending.extend(redirect::redirect_egress(device.index, queue));

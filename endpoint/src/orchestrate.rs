@@ -15,19 +15,19 @@ use nix::sys::time::TimeSpec;
 
 use self::pair::{JobFiles, Pair};
 use crate::calibration::{self, Capacities};
-use crate::capture::{Capture, KeyLog};
+use crate::capture::{Capture, KeyLog, Watcher};
 use crate::check;
 use crate::clock;
-use crate::flow::Watcher;
 use crate::host::{Event, Host};
 use crate::job::{Change, Event as TimelineEvent, FORMAT, Job};
 use crate::probe;
 use crate::record::{ClockKind, EventRecord, Failure, Record, Side, StartRecord};
 use crate::record_writer::RecordWriter;
-use crate::role_process::{Shared, name};
+use crate::role_process::Shared;
 use crate::role_protocol::{Message, Order};
 use crate::sampling::Sampler;
 use crate::timeline::Timeline;
+use crate::workload;
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -156,11 +156,18 @@ fn start_record(job: &Job, clock: ClockKind) -> Result<Record> {
 fn start_capture(host: &mut dyn Host, job: &Job, keys: Option<KeyLog>, job_file: &Path) -> Result<Option<Capture>> {
     let (Some(network), Some(keys)) = (host.network(), keys) else { return Ok(None) };
     let directory = job_file.parent().context("the job file lies in no directory")?;
-    Capture::start(network, job, keys, directory).map(Some).context("capture packets")
+    let content_bytes = job.workloads().iter().map(|each| workload::of(&each.workload).content_bytes()).sum();
+    Capture::start(network, job, content_bytes, keys, directory).map(Some).context("capture packets")
 }
 
+/// Starts following packets, if the job's workload asks for it. With several workloads nobody does, because their packets
+/// cannot be told apart.
 fn start_watcher(host: &mut dyn Host, job: &Job) -> Result<Option<Watcher>> {
-    host.network().map_or(Ok(None), |network| Watcher::start(network, job).context("follow packets through the router"))
+    let workload = workload::of(&job.workload);
+    let watched = workload.watched_direction(job).filter(|_| job.name.is_none());
+    let (Some(network), Some(direction)) = (host.network(), watched) else { return Ok(None) };
+    let watcher = Watcher::start(network, job, direction, workload.content_bytes());
+    watcher.map(Some).context("follow packets through the router")
 }
 
 /// A running run: relays between the roles, applies the timeline, and writes records.
@@ -220,7 +227,7 @@ impl Relay<'_> {
             for (place, side) in
                 self.wait(Duration::from_nanos(until_ns.saturating_sub(elapsed_ns))).stage("teardown")?
             {
-                for event in self.pairs[place].role_mut(side).receive().stage(name(side))? {
+                for event in self.pairs[place].role_mut(side).receive().stage(side.name())? {
                     self.handle(place, side, event)?;
                 }
             }

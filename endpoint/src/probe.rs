@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use crate::addresses::{client_address, server_address};
 use crate::clock::Moment;
 use crate::job::{Direction, Impairments, Job, Path};
 use crate::network::Network;
 use crate::record::{ClockKind, ProbeRecord, Record};
-use crate::topology::{Namespace, bottleneck, client_address, server_address};
+use crate::topology::{Namespace, bottleneck};
 
 /// How many probes are sent, one after the other.
 const PROBES: u32 = 8;

@@ -20,12 +20,12 @@ use crate::job::Job;
 use crate::message_pipe::MessagePipe;
 use crate::native;
 use crate::network::Network;
-use crate::programs::on_host::{self, NetworkOf};
+use crate::programs::on_host::NetworkOf;
 use crate::record::{ClockKind, Side};
 use crate::request_prefix::RequestPrefix;
-use crate::role_process::{self, RoleProcess, RoleStart, Shared};
+use crate::role_process::{RoleProcess, RoleStart, Shared};
 use crate::role_protocol::Order;
-use crate::workload;
+use crate::workload::{self, sandbox};
 
 /// The environment variable that holds the run's token, where other users of the machine cannot read it.
 const TOKEN: &str = "NETWARP_RUN_TOKEN";
@@ -83,7 +83,7 @@ impl Remote {
         // SAFETY: the descriptor is open, and whoever started this program opened it for this use alone.
         let socket = unsafe { File::from_raw_fd(fd) };
         let orders = socket.try_clone().context("copy the descriptor of the server")?;
-        let messages = MessagePipe::new(socket, role_process::name(Side::Server));
+        let messages = MessagePipe::new(socket, Side::Server.name());
         let clock_ns = arguments.server_clock_ns;
         let server = Some(ServerRole { orders, messages, clock_ns, is_running: true });
         let run_directory = arguments.run_dir.canonicalize().context("find the run directory")?;
@@ -116,7 +116,7 @@ impl Host for Remote {
 
     fn prepare(&mut self, job: &Job) -> Result<()> {
         match workload::of(&job.workload).sandbox(job) {
-            Some(sandbox) => on_host::build_files(job, &self.run_directory, &sandbox, &self.names()?),
+            Some(sandbox) => sandbox::build_files(job, &self.run_directory, &sandbox, &self.names()?),
             None => Ok(()),
         }
     }
@@ -130,7 +130,7 @@ impl Host for Remote {
     }
 
     fn finish(&mut self, job: &Job) -> Result<()> {
-        on_host::keep_written(job, &self.run_directory)
+        sandbox::keep_written(job, &self.run_directory)
     }
 
     fn spawn(&mut self, side: Side, _job: &Job, job_file: &Path, shared: Shared<'_>) -> Result<Box<dyn Role>> {

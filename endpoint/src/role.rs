@@ -1,11 +1,8 @@
 //! The two role processes of a run: the server and the client, each in its own network namespace.
 //!
-//! A role reads [`Order`]s from standard input and answers with [`Message`]s on descriptor 3.
+//! A role reads [`Order`]s of its [`Orchestrator`], and answers with [`Message`]s.
 
-use std::fs::File;
-use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::fd::{AsFd as _, FromRawFd as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,37 +10,22 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail, ensure};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
-use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
-use tokio::net::unix::pipe::Receiver;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::addresses::client_address;
 use crate::arrival_log::Span;
 use crate::check;
-use crate::clock::{self, Moment};
+use crate::clock::Moment;
 use crate::gauges;
 use crate::job::Job;
-use crate::message_pipe::MESSAGE_FD;
+use crate::orchestrator::Orchestrator;
 use crate::record::{Failure, GaveUpRecord, Record, Side};
-use crate::request_prefix::RequestPrefix;
-use crate::role_process;
 use crate::role_protocol::{Message, Order};
-use crate::topology;
+use crate::transport::stack_of;
 use crate::transport::{Connection, Dialer, Error, Listener, Pending, Place, error};
-use crate::usage::Usage;
 use crate::workload::command::RunPlace;
 use crate::workload::{self, End, Handovers, OverConnections, Run};
-
-/// The content of the order to begin.
-#[derive(Debug)]
-pub(crate) struct Begin {
-    /// The run's epoch, in nanoseconds of `CLOCK_MONOTONIC`.
-    pub epoch_ns: u64,
-    /// Hex DER of the server's certificate, for a client that needs it.
-    pub certificate: Option<String>,
-    /// The prefix of every request, where strangers could reach the server.
-    pub token: Option<RequestPrefix>,
-}
 
 /// Serves the clients of a job file until the order to finish.
 pub(crate) fn server(job: &Path, place: Place) -> ExitCode {
@@ -57,11 +39,11 @@ pub(crate) fn server(job: &Path, place: Place) -> ExitCode {
     })
 }
 
-/// Runs the server's program of a job that came from another host, in a process that [`crate::programs::containment`] has contained.
+/// Runs the server's program of a job that came from another host, in a process that [`crate::containment`] has contained.
 pub(crate) fn contained_server(job: &Job) -> ExitCode {
     run(Side::Server, async |orchestrator: &mut Orchestrator| {
         match workload::of(&job.workload).end(job, Side::Server) {
-            End::Program(program) => program.serve(orchestrator, RunPlace { job, directory: None }).await,
+            End::Program(program) => program.serve(orchestrator, RunPlace::new(job, None, true)).await,
             End::Connections(_) => bail!("the server's work is not done by a program"),
         }
     })
@@ -83,13 +65,14 @@ fn over_connections(job: &Job, side: Side) -> Result<&dyn OverConnections> {
     match workload::of(&job.workload).end(job, side) {
         End::Connections(workload) => Ok(workload),
         End::Program(_) => {
-            bail!("the {}'s work is done by a program with sockets of its own", role_process::name(side))
+            bail!("the {}'s work is done by a program with sockets of its own", side.name())
         }
     }
 }
 
 fn run_of<'a>(job: &'a Job, file: &'a Path) -> Result<RunPlace<'a>> {
-    Ok(RunPlace { job, directory: Some(directory_of(file)?) })
+    let is_shared = workload::of(&job.workload).sandbox(job).is_none_or(|sandbox| sandbox.is_shared);
+    Ok(RunPlace::new(job, Some(directory_of(file)?), is_shared))
 }
 
 fn directory_of(job_file: &Path) -> Result<&Path> {
@@ -98,9 +81,9 @@ fn directory_of(job_file: &Path) -> Result<&Path> {
 
 async fn serve(orchestrator: &mut Orchestrator, job: Job, directory: &Path, place: Place) -> Result<()> {
     let begin = orchestrator.begin().await?;
-    let mut listener = job.transport.kind.stack().listen(&job, place)?;
+    let mut listener = stack_of(job.transport.kind).listen(&job, place)?;
     let first = workload::of(&job.workload).first_reached_by(&job);
-    let mut other = first.map(|first| first.transport.kind.stack().listen(&first, place)).transpose()?;
+    let mut other = first.map(|first| stack_of(first.transport.kind).listen(&first, place)).transpose()?;
     orchestrator.send(&Message::Ready { certificate: listener.certificate().map(hex::encode) })?;
     let run = Arc::new(Run::new(job, &begin, place.address, directory.to_owned()));
     let (finish, finished) = watch::channel(false);
@@ -187,7 +170,7 @@ async fn drive(orchestrator: &mut Orchestrator, job: Job, directory: &Path, serv
     let begin = orchestrator.begin().await?;
     let certificate =
         begin.certificate.as_ref().map(hex::decode).transpose().context("reading the server's certificate")?;
-    let dialer = job.transport.kind.stack().dialer(&job, server.ip(), certificate.as_deref())?;
+    let dialer = stack_of(job.transport.kind).dialer(&job, server.ip(), certificate.as_deref())?;
     let run = Arc::new(Run { certificate, ..Run::new(job, &begin, server, directory.to_owned()) });
     let (handovers, seen_handovers) = watch::channel(Handovers::default());
     let mut driven = over_connections(&run.job, Side::Client)?.drive(&run, &dialer, seen_handovers);
@@ -225,12 +208,12 @@ fn on_client_attached(run: &Run, dialer: &dyn Dialer, handovers: &watch::Sender<
 
 fn address_on(path: u32) -> Result<Ipv4Addr> {
     let index = u8::try_from(path).with_context(|| format!("there is no path {path}"))?;
-    Ok(topology::client_address(index))
+    Ok(client_address(index))
 }
 
 /// Runs a role on a single-threaded event loop and tells the orchestrator how it ended.
 fn run(side: Side, role: impl AsyncFnOnce(&mut Orchestrator) -> Result<()>) -> ExitCode {
-    let stage = role_process::name(side);
+    let stage = side.name();
     // If the orchestrator has ended already, no order to begin will come.
     if let Err(errno) = set_pdeathsig(Signal::SIGKILL) {
         return complain(stage, &format!("asking to die with the orchestrator (prctl PR_SET_PDEATHSIG): {errno}"));
@@ -265,80 +248,4 @@ fn run(side: Side, role: impl AsyncFnOnce(&mut Orchestrator) -> Result<()>) -> E
 fn complain(stage: &str, message: &str) -> ExitCode {
     eprintln!("netwarp-endpoint {stage}: {message}");
     ExitCode::FAILURE
-}
-
-/// The pipes to and from the orchestrator.
-pub(crate) struct Orchestrator {
-    orders: Lines<BufReader<Receiver>>,
-    messages: File,
-    /// The CPU time used before the order to begin.
-    usage: Option<Usage>,
-}
-
-impl Orchestrator {
-    fn open() -> Result<Self> {
-        let orders = std::io::stdin().as_fd().try_clone_to_owned().context("taking standard input")?;
-        let orders = Receiver::from_owned_fd(orders)
-            .context("standard input is not a pipe of orders: roles are started by the orchestrator, not by hand")?;
-        // Programs of the machine that a role starts are not to speak for it.
-        // SAFETY: the call takes numbers, and fails where the descriptor is not open.
-        if unsafe { libc::fcntl(MESSAGE_FD, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
-            bail!("descriptor {MESSAGE_FD} is not open: roles are started by the orchestrator, not by hand");
-        }
-        // SAFETY: the descriptor is open, and the orchestrator opened it for this role to own.
-        let messages = unsafe { File::from_raw_fd(MESSAGE_FD) };
-        Ok(Self { orders: BufReader::new(orders).lines(), messages, usage: None })
-    }
-
-    /// Waits for the order to begin.
-    ///
-    /// # Errors
-    /// Another order, or none.
-    pub(crate) async fn begin(&mut self) -> Result<Begin> {
-        match self.next().await? {
-            Some(Order::Begin { epoch_ns, certificate, token }) => {
-                self.usage = Some(Usage::now()?);
-                let token = token.map(RequestPrefix::try_from).transpose().map_err(anyhow::Error::msg)?;
-                Ok(Begin { epoch_ns, certificate, token })
-            }
-            Some(order) => bail!("ordered to {order:?} before having begun"),
-            None => bail!("standard input closed before the order to begin"),
-        }
-    }
-
-    /// Returns the next order; none when the orchestrator has closed the pipe. Dropping this future loses no order.
-    ///
-    /// # Errors
-    /// An order that is not understood.
-    pub(crate) async fn next(&mut self) -> Result<Option<Order>> {
-        let Some(line) = self.orders.next_line().await.context("reading an order")? else { return Ok(None) };
-        serde_json::from_str(&line).map(Some).with_context(|| format!("reading the order {line:?}"))
-    }
-
-    /// Sends records to the orchestrator, which writes them to `records.jsonl`.
-    ///
-    /// # Errors
-    /// An orchestrator that is gone.
-    pub(crate) fn write(&mut self, records: Vec<Record>) -> Result<()> {
-        records.into_iter().try_for_each(|record| self.send(&Message::Write { line: Box::new(record) }))
-    }
-
-    /// Writes the record of the CPU time that this side has used since the order to begin; none in virtual time, where
-    /// computing is free.
-    fn write_usage(&mut self, side: Side) -> Result<()> {
-        match self.usage.filter(|_| !clock::is_virtual()) {
-            Some(start) => self.write(vec![Usage::now()?.since(start, side)]),
-            None => Ok(()),
-        }
-    }
-
-    /// Sends the orchestrator a message.
-    ///
-    /// # Errors
-    /// An orchestrator that is gone.
-    pub(crate) fn send(&mut self, message: &Message) -> Result<()> {
-        let mut line = serde_json::to_vec(message).context("encoding a message")?;
-        line.push(b'\n');
-        self.messages.write_all(&line).with_context(|| format!("writing a message to descriptor {MESSAGE_FD}"))
-    }
 }

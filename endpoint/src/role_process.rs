@@ -73,7 +73,7 @@ impl RoleProcess {
     /// The program does not exist or cannot be executed.
     pub(crate) fn spawn(start: &RoleStart<'_>, virtual_clock: bool) -> Result<Self> {
         let RoleStart { side, program, job, address, port, shared: Shared { keys, gauges, qlog } } = *start;
-        let name = name(side);
+        let name = side.name();
         let (their_orders, our_orders) = pipe2(OFlag::O_CLOEXEC).context("make a pipe")?;
         let (our_messages, their_messages) = pipe2(OFlag::O_CLOEXEC).context("make a pipe")?;
         let job = CString::new(job.as_os_str().as_bytes()).context("the job's path contains a NUL byte")?;
@@ -116,8 +116,8 @@ impl RoleProcess {
 
     /// Waits for the process to end. Returns how it ended, unless it was successful.
     fn reap(&mut self) -> Result<Option<String>> {
-        let Some(process) = self.process.take() else { bail!("the {} was waited for twice", name(self.side)) };
-        let status = waitpid(process, None).with_context(|| format!("wait for the {}", name(self.side)))?;
+        let Some(process) = self.process.take() else { bail!("the {} was waited for twice", self.side.name()) };
+        let status = waitpid(process, None).with_context(|| format!("wait for the {}", self.side.name()))?;
         Ok(ending(status, self.messages.is_complete()))
     }
 }
@@ -132,7 +132,7 @@ impl Role for RoleProcess {
         line.push(b'\n');
         match self.orders.write_all(&line) {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            written => written.with_context(|| format!("give the {} an order", name(self.side))),
+            written => written.with_context(|| format!("give the {} an order", self.side.name())),
         }
     }
 
@@ -174,14 +174,6 @@ impl Drop for RoleProcess {
             let _ = kill(process, Signal::SIGKILL);
             let _ = waitpid(process, None);
         }
-    }
-}
-
-/// Returns a role's name, which is also its subcommand and the stage of its failures.
-pub(crate) fn name(side: Side) -> &'static str {
-    match side {
-        Side::Client => "client",
-        Side::Server => "server",
     }
 }
 

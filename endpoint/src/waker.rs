@@ -1,7 +1,7 @@
 //! Wakes up the queueing disciplines of a router's devices, so that they look at the packets they hold, by sending a
 //! packet that is dropped.
 //!
-//! [`crate::netlink::qdisc::add_shaped_netem`] says why, and where the packet is dropped.
+//! [`crate::netlink::bottleneck::add_shaped_netem`] says why, and where the packet is dropped.
 
 use std::io;
 use std::os::fd::AsRawFd as _;
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use libc::{c_int, sockaddr_ll, socklen_t};
 use socket2::{Domain, Socket, Type};
 
-use crate::netlink::qdisc::WAKING_PRIORITY;
+use crate::netlink::bottleneck::WAKING_PRIORITY;
 
 /// An Ethernet frame of the minimum size, with addresses of zeros.
 const FRAME: [u8; 60] = [0; 60];

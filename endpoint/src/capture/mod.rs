@@ -10,6 +10,7 @@
 pub(crate) mod key_log;
 pub(crate) mod pcapng;
 mod ring;
+mod watcher;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -20,11 +21,12 @@ use anyhow::{Context, Result, ensure};
 
 pub(crate) use self::key_log::KeyLog;
 use self::pcapng::{Packet, PacketDirection};
-pub(crate) use self::ring::{CapturedPacket, Ring, Selection};
+use self::ring::CapturedPacket;
+pub(crate) use self::ring::{Ring, Selection};
+pub(crate) use self::watcher::Watcher;
 use crate::job::{Direction, Job};
 use crate::network::Network;
 use crate::topology::{Namespace, bottleneck};
-use crate::workload;
 
 /// The name of the file in the run directory.
 pub(crate) const FILE_NAME: &str = "capture.pcapng";
@@ -51,12 +53,19 @@ impl Capture {
     /// Starts capturing on all routers, for a file in `directory`.
     ///
     /// # Arguments
+    /// * `content_bytes` - about how many bytes of content are sent.
     /// * `keys` - the file in which the roles log their TLS secrets.
     ///
     /// # Errors
     /// The workload has more bytes than memory has room for; packet sockets or memory are not available.
-    pub(crate) fn start(network: &Network, job: &Job, keys: KeyLog, directory: &Path) -> Result<Self> {
-        let memory_bytes = memory_bytes(job)?;
+    pub(crate) fn start(
+        network: &Network,
+        job: &Job,
+        content_bytes: u64,
+        keys: KeyLog,
+        directory: &Path,
+    ) -> Result<Self> {
+        let memory_bytes = memory_bytes(job, content_bytes)?;
         let open = |path| network.within(Namespace::Router(path), || Ring::open(memory_bytes, None));
         let routers = (0..=u8::MAX).take(job.paths.len()).map(open).collect::<Result<_>>()?;
         Ok(Self { path: directory.join(FILE_NAME), routers, keys, finished: false })
@@ -113,9 +122,7 @@ impl Drop for Capture {
 
 /// Returns the size of each router's ring in bytes: room for the packets of the content, each captured twice and
 /// acknowledged by another packet, and half as much again for retransmissions.
-fn memory_bytes(job: &Job) -> Result<u64> {
-    let workloads = job.workloads();
-    let content_bytes: u64 = workloads.iter().map(|each| workload::of(&each.workload).content_bytes()).sum();
+fn memory_bytes(job: &Job, content_bytes: u64) -> Result<u64> {
     ensure!(
         content_bytes <= MEMORY_MAX_BYTES / 2,
         "a capture is kept in memory until the transfer is over, and {content_bytes} bytes of content, captured before \
@@ -179,7 +186,6 @@ fn points(path: u8, several: bool) -> [Point; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Workload;
 
     #[test]
     fn every_point_of_a_path_has_a_name_of_its_own() {
@@ -190,12 +196,10 @@ mod tests {
 
     #[test]
     fn more_than_memory_holds_is_refused() {
-        let mut job: Job = serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).unwrap();
-        let enough = memory_bytes(&job).unwrap();
+        let job: Job = serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).unwrap();
+        let enough = memory_bytes(&job, 10_000_000).unwrap();
         assert!((24_000_000..64_000_000).contains(&enough), "{enough} for 10 MB");
-        let Workload::Bulk(bulk) = &mut job.workload else { panic!("the golden job is bulk") };
-        bulk.transfers = 100;
-        let refused = memory_bytes(&job).unwrap_err().to_string();
+        let refused = memory_bytes(&job, 1_000_000_000).unwrap_err().to_string();
         assert!(refused.contains("1000000000 bytes") && refused.contains("640 MiB"), "{refused}");
     }
 

@@ -4,13 +4,11 @@ mod pacer;
 mod schedule;
 mod sink;
 mod tally;
-mod watcher;
 
 pub(crate) use self::pacer::{Pacer, sleep_until};
 pub(crate) use self::schedule::Schedule;
 pub(crate) use self::sink::{MessageSink, Received};
 pub(crate) use self::tally::Tally;
-pub(crate) use self::watcher::Watcher;
 
 /// The size of the header at the beginning of a message: its number, when it was due and when it was sent.
 pub(crate) const HEADER_BYTES: usize = 24;

@@ -6,7 +6,6 @@
 mod base;
 mod command;
 mod flow;
-mod methods;
 mod page;
 mod path;
 mod timeline;

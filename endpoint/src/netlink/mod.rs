@@ -1,5 +1,6 @@
 //! The only place that speaks netlink: synchronous sockets, batched requests, errors that name the attempt.
 
+pub(crate) mod bottleneck;
 pub(crate) mod discipline;
 pub(crate) mod ethtool;
 mod generic;

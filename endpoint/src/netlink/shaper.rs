@@ -49,7 +49,7 @@ pub(super) fn add_shaper(index: u32, parent: u32, shaper: &Shaper) -> Vec<Reques
 /// would have taken.
 ///
 /// A rate of 0 stops the queue. The kernel has it look for packets that may go no sooner than it had planned, so it must be
-/// woken up ([`super::qdisc::add_shaped_netem`]).
+/// woken up ([`super::bottleneck::add_shaped_netem`]).
 pub(crate) fn change_shaper(queue: u32, shaper: &Shaper) -> Vec<Request> {
     let gate = change(format!("open or close the queue of link {queue}"), queue, SHAPER, "tbf", &bucket(shaper));
     if shaper.rate_bit_s == 0 { vec![gate] } else { vec![class(queue, 0, shaper), gate] }

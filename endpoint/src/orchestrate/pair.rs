@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use crate::host::{Host, Role};
 use crate::job::Job;
 use crate::record::{Failure, OfWorkloadRecord, Record, Side};
-use crate::role_process::{Shared, name};
+use crate::role_process::Shared;
 use crate::role_protocol::Order;
 use crate::workload::{self, Workload};
 
@@ -68,7 +68,7 @@ impl<'a> Pair<'a> {
         let side = if self.client_began { Side::Client } else { Side::Server };
         let command = self.workload.command_line(side)?;
         let waiting = if self.client_began { "still ran" } else { "was not ready" };
-        Some(format!("; the {}'s program {waiting}: {command}", name(side)))
+        Some(format!("; the {}'s program {waiting}: {command}", side.name()))
     }
 
     pub(super) fn role(&self, side: Side) -> &dyn Role {
@@ -155,7 +155,7 @@ impl<'a> Pair<'a> {
             return Ok(());
         }
         let how = how.unwrap_or_else(|| "exited without a word".to_owned());
-        Err(self.failure(Failure { stage: name(side).to_owned(), message: format!("the {} {how}", name(side)) }))
+        Err(self.failure(Failure { stage: side.name().to_owned(), message: format!("the {} {how}", side.name()) }))
     }
 
     /// Returns a record of one of the roles, marked with the workload's name if the run has several.

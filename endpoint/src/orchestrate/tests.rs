@@ -2,6 +2,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
 use crate::host::Role;
@@ -94,7 +95,10 @@ fn run_scripted(client: Vec<Event>, change: impl FnOnce(&mut Job)) -> (Vec<(Side
     let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");
     job.timeline = crate::job::Timeline { events: Vec::new(), redraws: Vec::new(), traces: Vec::new() };
     change(&mut job);
-    let directory = std::env::temp_dir().join(format!("netwarp-orchestrate-{}-{}", std::process::id(), job.run));
+    // Tests run at the same time, in one process.
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let directory = std::env::temp_dir().join(format!("netwarp-orchestrate-{}-{number}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let mut records = RecordWriter::open(&directory).unwrap();
     let server =

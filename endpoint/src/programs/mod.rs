@@ -2,7 +2,6 @@
 //! are ready.
 
 pub(crate) mod coarse_clocks;
-pub(crate) mod containment;
 mod devices;
 pub(crate) mod host_layers;
 pub(crate) mod on_host;

@@ -15,11 +15,8 @@ use nix::unistd::{ForkResult, fork};
 
 use super::host_layers::HostFiles;
 use super::root::{self, Base, FilesOf};
-use super::written;
-use crate::job::Job;
 use crate::netns::{unshare_mounts_and_messages, unshare_processes};
 use crate::userns;
-use crate::workload::{self, Sandbox};
 
 /// The network namespace of programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,28 +53,6 @@ pub(crate) fn apart(network: NetworkOf, run: impl FnOnce() -> ExitCode) -> Resul
     }
 }
 
-/// Builds the file systems that a job's programs see.
-///
-/// # Arguments
-/// * `run_directory` - where their output is kept; it remains visible to the caller.
-/// * `hosts` - host names that resolve, with their addresses.
-///
-/// # Errors
-/// The host does not allow it.
-pub(crate) fn build_files(
-    job: &Job,
-    run_directory: &Path,
-    sandbox: &Sandbox<'_>,
-    hosts: &[(&str, IpAddr)],
-) -> Result<()> {
-    let workload = workload::of(&job.workload);
-    let in_sight: Vec<_> = workload.files().into_iter().chain([run_directory]).collect();
-    let all = FilesOf::run(sandbox.is_shared);
-    lay_files(all, sandbox.written_bytes, sandbox.working_directory, &in_sight, hosts)?;
-    sandbox.hide(run_directory)?;
-    workload.fill_sandbox(job)
-}
-
 /// Builds file systems that programs see, with room for the bytes that they may write in all of them together.
 ///
 /// # Arguments
@@ -98,15 +73,4 @@ pub(crate) fn lay_files(
     in_sight.iter().try_for_each(|file| machine.reveal(file))?;
     let base = Base::Host(machine);
     all.iter().try_for_each(|files| root::build(*files, &base, working_directory, hosts))
-}
-
-/// Keeps the files that a job's programs have written, if the job says so.
-///
-/// # Errors
-/// A file cannot be copied.
-pub(crate) fn keep_written(job: &Job, run_directory: &Path) -> Result<()> {
-    match workload::of(&job.workload).sandbox(job) {
-        Some(Sandbox { keep: true, is_shared, .. }) => written::keep(is_shared, &run_directory.join(written::KEPT)),
-        _ => Ok(()),
-    }
 }

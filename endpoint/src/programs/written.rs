@@ -8,7 +8,6 @@ use anyhow::{Context as _, Result};
 
 use super::root::{EMPTIED, FilesOf, NAME_FILES};
 use crate::record::Side;
-use crate::role_process::name;
 
 /// The directory in the run directory for these files.
 pub(crate) const KEPT: &str = "written";
@@ -25,7 +24,7 @@ pub(crate) fn keep(is_shared: bool, directory: &Path) -> Result<()> {
         return keep_all(FilesOf::Both, directory);
     }
     let sides = [Side::Server, Side::Client];
-    sides.into_iter().try_for_each(|side| keep_all(FilesOf::One(side), &directory.join(name(side))))
+    sides.into_iter().try_for_each(|side| keep_all(FilesOf::One(side), &directory.join(side.name())))
 }
 
 fn keep_all(files: FilesOf, directory: &Path) -> Result<()> {

@@ -17,9 +17,11 @@
 
 use std::net::Ipv4Addr;
 
-use super::{BuildStep, Endpoint, Route, bottleneck, cables, client_address, client_device, network, numbered};
+use super::{BuildStep, Endpoint, Route, bottleneck, cables, client_device, network, numbered};
+use crate::addresses::client_address;
 use crate::job::{Direction, Job};
 use crate::topology::Namespace;
+use crate::transport::stack_of;
 
 /// The client's routes of path 0 when it sends from its address there; other paths' follow.
 const FIRST_TABLE: u8 = 100;
@@ -71,7 +73,7 @@ pub(crate) fn attach(path: u8, job: &Job) -> Vec<BuildStep> {
         BuildStep::Route(Route { table: FIRST_TABLE + path, ..route }),
         BuildStep::Route(route),
     ];
-    if job.transport.kind.stack().has_subflows() {
+    if stack_of(job.transport.kind).has_subflows() {
         steps.push(BuildStep::AddEndpoint(Namespace::Client, endpoint(path)));
     }
     steps
@@ -80,7 +82,7 @@ pub(crate) fn attach(path: u8, job: &Job) -> Vec<BuildStep> {
 /// The steps by which the client loses its address on a path, and with it the routes that go by it.
 pub(crate) fn detach(path: u8, job: &Job) -> Vec<BuildStep> {
     let mut steps = vec![BuildStep::RemoveAddress(client_device(path), client_address(path))];
-    if job.transport.kind.stack().has_subflows() {
+    if stack_of(job.transport.kind).has_subflows() {
         steps.push(BuildStep::RemoveEndpoint(Namespace::Client, endpoint(path)));
     }
     steps

@@ -24,7 +24,9 @@ pub(crate) use self::step::{BuildStep, Endpoint, Place, Route, Shaper};
 use self::sysctls::{
     address_reconfiguration, ecn, fast_open, host_sysctls, joining_subflows, shared_sysctls, sysctl, tcp_sysctls,
 };
+use crate::addresses::server_address;
 use crate::job::{Direction, Impairments, Job, Neighbours, Path};
+use crate::transport::stack_of;
 
 /// Bytes of a frame before the packet: the Ethernet header.
 pub(crate) const ETHERNET_HEADER_BYTES: u32 = 14;
@@ -86,21 +88,6 @@ pub(crate) fn queue_device(bottleneck: Device) -> Device {
     Device { index: bottleneck.index + QUEUE_INDICES, ..bottleneck }
 }
 
-/// The client's address on a path.
-pub(crate) fn client_address(path: u8) -> Ipv4Addr {
-    Ipv4Addr::new(10, path, 1, 1)
-}
-
-/// The server's address on a path.
-pub(crate) fn server_address(path: u8) -> Ipv4Addr {
-    Ipv4Addr::new(10, path, 2, 1)
-}
-
-/// The router's address on a path, towards the client.
-pub(crate) fn router_address(path: u8) -> Ipv4Addr {
-    Ipv4Addr::new(10, path, 1, 254)
-}
-
 /// A fixed, locally administered MAC address.
 pub(crate) fn mac(device: Device) -> [u8; 6] {
     let (kind, path) = match device.namespace {
@@ -156,7 +143,7 @@ fn transports_of_host(host: Namespace, workloads: &[Job]) -> Vec<BuildStep> {
         own.extend(fast_open(&job.transport));
         own.extend(ecn(&job.transport));
         own.extend(address_reconfiguration(&job.transport));
-        if job.transport.kind.stack().has_subflows() {
+        if stack_of(job.transport.kind).has_subflows() {
             own.extend(mptcp_of_host(host, job));
         }
         for step in own {
@@ -170,7 +157,7 @@ fn transports_of_host(host: Namespace, workloads: &[Job]) -> Vec<BuildStep> {
 
 /// The first flight of TCP, which is the route's: the same for all workloads that use it.
 fn tcp_initial_window(workloads: &[Job]) -> Option<u32> {
-    let uses_tcp = |job: &&Job| job.transport.kind.stack().uses_tcp();
+    let uses_tcp = |job: &&Job| stack_of(job.transport.kind).uses_tcp();
     workloads.iter().find(uses_tcp).map(|job| job.transport.initial_window_packets)
 }
 

@@ -2,6 +2,7 @@
 
 use super::BuildStep;
 use crate::job::{Job, Reconnect, Recovery, Resume, Transport};
+use crate::transport::stack_of;
 
 /// For hosts and routers.
 pub(super) fn shared_sysctls() -> [BuildStep; 3] {
@@ -36,7 +37,7 @@ pub(super) fn host_sysctls(buffer_bytes: u64) -> [BuildStep; 4] {
 /// only when the connection's grows (`net/mptcp/protocol.c`, `mptcp_rcv_space_adjust`): one that joins after that keeps
 /// `tcp_rmem`'s default, 80 KB of window, whatever the job grants. So the default is what it grants.
 pub(super) fn joining_subflows(job: &Job) -> Option<BuildStep> {
-    let late = job.transport.kind.stack().has_subflows() && job.timeline.has_handovers();
+    let late = stack_of(job.transport.kind).has_subflows() && job.timeline.has_handovers();
     let buffer_bytes = job.transport.buffer_bytes;
     let value = format!("{} {buffer_bytes} {buffer_bytes}", buffer_bytes.min(4096));
     late.then(|| sysctl("net/ipv4/tcp_rmem", &value))
@@ -45,7 +46,7 @@ pub(super) fn joining_subflows(job: &Job) -> Option<BuildStep> {
 /// For hosts: dynamic address reconfiguration (RFC 5061). The kernel takes it only with chunk authentication (RFC 4895)
 /// unless told otherwise, and without it nothing is authenticated here.
 pub(super) fn address_reconfiguration(transport: &Transport) -> Vec<BuildStep> {
-    if !transport.kind.stack().reconfigures_addresses() || transport.reconnect != Reconnect::Migrate {
+    if !stack_of(transport.kind).reconfigures_addresses() || transport.reconnect != Reconnect::Migrate {
         return Vec::new();
     }
     ["net/sctp/addip_enable", "net/sctp/addip_noauth_enable"].map(|key| sysctl(key, "1")).to_vec()
@@ -53,7 +54,7 @@ pub(super) fn address_reconfiguration(transport: &Transport) -> Vec<BuildStep> {
 
 /// For hosts: Fast Open for clients (1) and servers (2).
 pub(super) fn fast_open(transport: &Transport) -> Option<BuildStep> {
-    let wanted = transport.kind.stack().has_fast_open() && transport.resume == Resume::ZeroRtt;
+    let wanted = stack_of(transport.kind).has_fast_open() && transport.resume == Resume::ZeroRtt;
     wanted.then(|| sysctl("net/ipv4/tcp_fastopen", "3"))
 }
 
@@ -69,7 +70,7 @@ pub(super) fn ecn(transport: &Transport) -> Vec<BuildStep> {
 /// For hosts: what the job's TCP has not, that the kernel's has. Each is of the namespace (`net/ipv4/sysctl_net_ipv4.c`),
 /// and a connection takes them when it is set up; the transport reads back what it got.
 pub(super) fn tcp_sysctls(transport: &Transport) -> Vec<BuildStep> {
-    if !transport.kind.stack().uses_tcp() {
+    if !stack_of(transport.kind).uses_tcp() {
         return Vec::new();
     }
     let tcp = &transport.tcp;

@@ -15,7 +15,6 @@ use rustls::{ClientConfig, KeyLogFile, RootCertStore, ServerConfig};
 
 use super::tickets::{Sessions, Tickets, Verifier};
 use crate::job::{Job, Resume};
-use crate::workload;
 
 /// The name in the certificate. It is never resolved.
 pub(crate) const SERVER_NAME: &str = "netwarp.test";
@@ -52,7 +51,7 @@ impl Identity {
     /// # Errors
     /// Random numbers are not available.
     pub(crate) fn generate(job: &Job) -> Result<Self> {
-        if workload::of(&job.workload).sandbox(job).is_some() {
+        if job.has_programs() {
             return Self::generate_for_programs();
         }
         Self::with(&PKCS_ED25519)

@@ -1,6 +1,6 @@
 //! The interface of every transport: dial or listen, open or accept streams on a connection, move bytes.
 //!
-//! Workloads use only these traits. A transport is a folder with a [`Stack`] and a line in [`TransportKind::stack`].
+//! Workloads use only these traits. A transport is a folder with a [`Stack`] and a line in [`stack_of`].
 //! The kernel's transports are blocking code behind [`kernel`]; QUIC is asynchronous.
 
 mod byte_stream;
@@ -260,16 +260,14 @@ pub(crate) struct Sent {
     pub sha256: Option<String>,
 }
 
-impl TransportKind {
-    /// Returns the implementation of a transport.
-    pub(crate) fn stack(self) -> &'static dyn Stack {
-        match self {
-            Self::Tcp => &tcp::TcpStack,
-            Self::Tls => &tls::TlsStack,
-            Self::Sctp => &sctp::SctpStack,
-            Self::Quic => &quic::QuicStack,
-            Self::Udp => &udp::UdpStack,
-            Self::Mptcp => &mptcp::MptcpStack,
-        }
+/// Returns the implementation of a transport.
+pub(crate) fn stack_of(transport: TransportKind) -> &'static dyn Stack {
+    match transport {
+        TransportKind::Tcp => &tcp::TcpStack,
+        TransportKind::Tls => &tls::TlsStack,
+        TransportKind::Sctp => &sctp::SctpStack,
+        TransportKind::Quic => &quic::QuicStack,
+        TransportKind::Udp => &udp::UdpStack,
+        TransportKind::Mptcp => &mptcp::MptcpStack,
     }
 }

@@ -8,9 +8,7 @@ use super::{Dialer, Listener, Place};
 use crate::job::{Job, Reconnect, Resume, Transport};
 use crate::problems::Problems;
 
-/// A transport's implementation. Each has a folder, and a line in [`TransportKind::stack`].
-///
-/// [`TransportKind::stack`]: crate::job::TransportKind::stack
+/// A transport's implementation. Each has a folder, and a line in [`super::stack_of`].
 pub(crate) trait Stack: Sync {
     /// Returns whether its connections are TCP connections or made of them: with TCP's options, header and segment
     /// size.

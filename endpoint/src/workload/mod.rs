@@ -1,15 +1,16 @@
 //! The workloads. Each is written once for each side, using the interface of [`crate::transport`].
 
 mod attempts;
-pub(crate) mod bulk;
+mod bulk;
 pub(crate) mod command;
 mod flow;
 mod page;
 mod rr;
+pub(crate) mod sandbox;
 mod stream;
 
 use std::future::Future;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,15 +19,14 @@ use tokio::sync::watch;
 
 use self::attempts::AttemptTracker;
 use self::command::RunPlace;
+use self::sandbox::Sandbox;
 use crate::arrival_log::SharedArrivalLog;
 use crate::job::{self, Change, Direction, Event, Job};
+use crate::orchestrator::{Begin, Orchestrator};
 use crate::problems::Problems;
-use crate::programs::root::{self, FilesOf};
 use crate::record::{ConnectionRecord, Record, Side};
 use crate::request_prefix::RequestPrefix;
-use crate::role::{Begin, Orchestrator};
 use crate::sink::WatchedArrivals;
-use crate::topology::{client_address, router_address, server_address};
 use crate::transport::error::{Error, Result};
 use crate::transport::{Connection, Dialer, Pending, Report};
 
@@ -209,40 +209,6 @@ pub(crate) enum End<'a> {
     Connections(&'a dyn OverConnections),
     /// A program of the machine, with sockets of its own.
     Program(&'a dyn ByProgram),
-}
-
-/// The file system that programs of the machine see.
-pub(crate) struct Sandbox<'a> {
-    /// The directory in which programs start.
-    pub working_directory: &'a Path,
-    /// Whether both hosts have the same files and message queues; otherwise each has its own.
-    pub is_shared: bool,
-    /// Whether the files that they write are kept.
-    pub keep: bool,
-    /// The most bytes that they can write to files, where a guest's memory does not limit it.
-    pub written_bytes: u64,
-    /// Further host names of the server.
-    pub server_names: &'a [&'a str],
-}
-
-impl Sandbox<'_> {
-    /// Makes hosts with files of their own see the run directory as empty: the other's output would be in it.
-    ///
-    /// # Errors
-    /// It cannot be covered.
-    pub(crate) fn hide(&self, run_directory: &Path) -> anyhow::Result<()> {
-        if self.is_shared || self.working_directory.starts_with(run_directory) {
-            return Ok(());
-        }
-        FilesOf::run(false).iter().try_for_each(|files| root::hide(*files, run_directory))
-    }
-
-    /// Returns the host names that resolve in a run with a path of its own, with their addresses.
-    pub(crate) fn hosts(&self) -> Vec<(&str, IpAddr)> {
-        let usual = [("client", client_address(0)), ("server", server_address(0)), ("router", router_address(0))];
-        let further = self.server_names.iter().map(|name| (*name, server_address(0)));
-        usual.into_iter().chain(further).map(|(name, address)| (name, address.into())).collect()
-    }
 }
 
 /// The future of a role that runs a program of the machine to its end.

@@ -42,12 +42,12 @@ use self::without_ecn::WithoutEcn;
 use super::error::{Context as _, Result};
 use super::identity::{self, Identity, SERVER_NAME};
 use super::{Carrier, Duplex, Pending, Place, Report, peer_filter, socket};
+use crate::addresses::client_address;
 use crate::clock::{self, Moment};
 use crate::gauges::ConnectionGauges;
 use crate::heap;
 use crate::job::{Job, Reconnect, Resume, Transport, TransportKind};
 use crate::record::{Settings, Side, Stats};
-use crate::topology;
 
 /// The client's end: one UDP socket for all its connections, until the host moves to another address.
 pub(crate) struct Dialer {
@@ -241,7 +241,7 @@ fn datagrams(job: &Job, Place { address, only_from }: Place) -> Result<(Arc<dyn 
 /// Returns the address to which a client's socket is bound at first. A host with handovers must bind to the address of
 /// its path.
 fn home(job: &Job, server: IpAddr) -> IpAddr {
-    if job.timeline.has_handovers() { topology::client_address(0).into() } else { unspecified(server) }
+    if job.timeline.has_handovers() { client_address(0).into() } else { unspecified(server) }
 }
 
 /// Returns the effective options. A window is useful only as far as the UDP socket's buffer can hold it.

@@ -13,7 +13,6 @@ use quinn::{QlogConfig, QlogStream};
 
 use crate::job::Transport;
 use crate::record::Side;
-use crate::role_process;
 use crate::transport::error::{Context as _, Result};
 
 /// The environment variable that names the directory of the files.
@@ -32,7 +31,7 @@ pub(super) fn stream(options: &Transport, side: Side) -> Result<Option<QlogStrea
         return Ok(None);
     }
     let directory = std::env::var_os(VARIABLE).context("QLOGDIR does not say where qlog files go")?;
-    let side = role_process::name(side);
+    let side = side.name();
     let file = next_file(directory.as_ref(), side).with_context(|| format!("making a file in {directory:?}"))?;
     let mut config = QlogConfig::default();
     config

@@ -12,8 +12,8 @@ use super::api::{
     AssociationStatus, SCTP_BINDX_ADD, SCTP_BINDX_REMOVE, SCTP_SET_PEER_PRIMARY_ADDR, SCTP_STATUS, SOL_SCTP, SetPrimary,
 };
 use super::multihoming::change_addresses;
+use crate::addresses::client_address;
 use crate::job::{Job, Reconnect};
-use crate::topology::client_address;
 use crate::transport::error::{Context as _, Result, bail};
 use crate::transport::socket::Socket;
 

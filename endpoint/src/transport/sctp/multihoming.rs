@@ -14,8 +14,8 @@ use std::os::fd::AsRawFd as _;
 use libc::{c_int, c_void, sockaddr_in, socklen_t};
 
 use super::api::{SCTP_BINDX_ADD, SOL_SCTP};
+use crate::addresses::{client_address, server_address};
 use crate::job::Job;
-use crate::topology::{client_address, server_address};
 use crate::transport::error::{Context as _, Result, bail};
 use crate::transport::socket::Socket;
 

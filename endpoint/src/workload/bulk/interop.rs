@@ -20,14 +20,13 @@ use crate::capture::{Ring, Selection, key_log};
 use crate::clock;
 use crate::content::{self, Part, Reader};
 use crate::job::{Bulk, Command, Content, Contract, Job, Ready, Variable};
+use crate::orchestrator::{Begin, Orchestrator};
 use crate::programs::root::{FilesOf, below_root};
 use crate::record::{DownloadRecord, Record, Side};
-use crate::role::{Begin, Orchestrator};
-use crate::role_process::name;
 use crate::topology::client_device;
 use crate::transport::identity::pem;
-use crate::workload::Sandbox;
 use crate::workload::command::{self, RunPlace};
+use crate::workload::sandbox::Sandbox;
 
 /// The test case that requests files over one connection, without special features.
 const TEST_CASE: &str = "transfer";
@@ -65,13 +64,8 @@ const NOTE_BYTES: u64 = 192;
 /// The exit status by which an endpoint says that it does not support a test case.
 const UNSUPPORTED: i32 = 127;
 
-/// Returns whether a job's programs use the contract.
-pub(crate) fn is_asked(job: &Job) -> bool {
-    job.transport.stack.as_ref().is_some_and(|stack| stack.contract == Contract::Interop)
-}
-
 /// Returns the contract's special meaning of an exit status, if it has one.
-pub(crate) fn meaning(status: ExitStatus) -> Option<&'static str> {
+fn meaning(status: ExitStatus) -> Option<&'static str> {
     (status.code() == Some(UNSUPPORTED)).then_some("it does not support the test case transfer")
 }
 
@@ -86,7 +80,7 @@ pub(super) struct Interop<'a> {
 impl<'a> Interop<'a> {
     /// Returns the run of a job, if its stack follows the contract.
     pub(super) fn of(job: &'a Job, bulk: &'a Bulk) -> Option<Self> {
-        let stack = job.transport.stack.as_ref().filter(|_| is_asked(job))?;
+        let stack = job.transport.stack.as_ref().filter(|stack| stack.contract == Contract::Interop)?;
         Some(Self { program: &stack.program, content: &bulk.content, is_captured: job.capture })
     }
 
@@ -152,7 +146,7 @@ impl<'a> Interop<'a> {
     /// # Errors
     /// As [`command::serve`].
     pub(super) async fn serve(&self, orchestrator: &mut Orchestrator, run: RunPlace<'_>) -> Result<()> {
-        command::serve(orchestrator, &self.command(Side::Server), run, None).await
+        command::serve(orchestrator, &self.command(Side::Server), run.by_contract(meaning), None).await
     }
 
     /// Runs the client's program to its end, and records the file that it left.
@@ -162,7 +156,8 @@ impl<'a> Interop<'a> {
     pub(super) async fn drive(&self, orchestrator: &mut Orchestrator, run: RunPlace<'_>) -> Result<()> {
         let Begin { epoch_ns, .. } = orchestrator.begin().await?;
         let ring = self.listen()?;
-        let ran = command::run_client(orchestrator, &self.command(Side::Client), run, epoch_ns).await?;
+        let ran =
+            command::run_client(orchestrator, &self.command(Side::Client), run.by_contract(meaning), epoch_ns).await?;
         ring.stop()?;
         let (first_packet_ns, last_packet_ns) = span(&ring, epoch_ns, ran.ended_ns)?;
         let (bytes, sha256) = downloaded()?;
@@ -178,7 +173,7 @@ impl<'a> Interop<'a> {
 
     /// Returns the command that starts a side's program.
     fn command(&self, side: Side) -> Command {
-        let (logs, role) = (logs(side), name(side));
+        let (logs, role) = (logs(side), side.name());
         let variables = [
             ("ROLE", role.to_owned()),
             ("TESTCASE", TEST_CASE.to_owned()),
@@ -238,7 +233,7 @@ pub(super) fn difference(content: &Content, left: &[Record]) -> Result<Option<St
 
 /// Returns the directory to which a side's program writes its logs.
 fn logs(side: Side) -> String {
-    format!("/logs/{}", name(side))
+    format!("/logs/{}", side.name())
 }
 
 /// Returns the names and contents of certificates like the runner's: issued by an authority of their own, for the

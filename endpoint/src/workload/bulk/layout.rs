@@ -7,6 +7,7 @@
 
 use crate::content::Part;
 use crate::job::{Bulk, Transport};
+use crate::transport::stack_of;
 
 /// The stream slots of every transfer of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +26,7 @@ impl Layout {
     /// Returns the layout of a bulk workload over a transport.
     pub(super) fn of(bulk: &Bulk, transport: &Transport) -> Self {
         let chunks = bulk.chunks;
-        let most_streams = transport.kind.stack().most_streams(transport);
+        let most_streams = stack_of(transport.kind).most_streams(transport);
         let (connections, streams) = match most_streams {
             1 => (chunks, 1),
             streams => (1, streams.min(chunks)),

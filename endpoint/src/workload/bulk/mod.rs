@@ -24,7 +24,7 @@
 //! reached, and content from the client begins again.
 
 mod client;
-pub(crate) mod interop;
+mod interop;
 mod layout;
 mod merge;
 mod request;
@@ -45,8 +45,8 @@ use super::{ByProgram, Driving, End, Handovers, OverConnections, Run, RunPlace, 
 use crate::clock::Moment;
 use crate::content::{Part, Reader};
 use crate::job::{self, Content, Done, Job};
+use crate::orchestrator::Orchestrator;
 use crate::record::{Record, Side, TransferRecord};
-use crate::role::Orchestrator;
 use crate::sink::{Received, SharedSink};
 use crate::transport::error::{Context as _, Result, bail, ensure};
 use crate::transport::{Connection, Dialer, Error, Pending, Sent, Stream};
@@ -86,7 +86,7 @@ impl ByProgram for job::Bulk {
 
 impl Workload for job::Bulk {
     fn end(&self, job: &Job, _side: Side) -> End<'_> {
-        if interop::is_asked(job) { End::Program(self) } else { End::Connections(self) }
+        if job.has_programs() { End::Program(self) } else { End::Connections(self) }
     }
 
     fn sandbox<'a>(&'a self, job: &'a Job) -> Option<Sandbox<'a>> {
@@ -106,7 +106,7 @@ impl Workload for job::Bulk {
     }
 
     fn difference(&self, job: &Job, deliveries: &[Record]) -> anyhow::Result<Option<String>> {
-        if interop::is_asked(job) {
+        if job.has_programs() {
             return interop::difference(&self.content, deliveries);
         }
         if let Some(difference) = verify::difference(deliveries, &Expected::of(self, job)?) {

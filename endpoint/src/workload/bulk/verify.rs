@@ -83,7 +83,7 @@ fn difference_of_broken_off(ends: &[&TransferRecord], expected: &Expected, recei
             // The client's time may have been over before it was connected, so that the server knows of nothing.
             [] if receiver == Side::Server => None,
             [arrived] => Some(format!("chunk {chunk}: {arrived} bytes came, of {bytes}")),
-            _ => Some(format!("chunk {chunk}: the {} has {} records of it", name(receiver), received.len())),
+            _ => Some(format!("chunk {chunk}: the {} has {} records of it", receiver.name(), received.len())),
         }
     })
 }
@@ -91,8 +91,8 @@ fn difference_of_broken_off(ends: &[&TransferRecord], expected: &Expected, recei
 fn difference_of_chunk(ends: &[&TransferRecord], bytes: u64, original: Option<&str>, resumes: bool) -> Option<String> {
     let one = |side| match ends.iter().filter(|end| end.side == side).collect::<Vec<_>>()[..] {
         [one] => Ok(one),
-        [] => Err(format!("the {} has no record of it", name(side))),
-        [..] => Err(format!("the {} has several records of it", name(side))),
+        [] => Err(format!("the {} has no record of it", side.name())),
+        [..] => Err(format!("the {} has several records of it", side.name())),
     };
     let (client, server) = match (one(Side::Client), one(Side::Server)) {
         (Ok(client), Ok(server)) => (client, server),
@@ -120,13 +120,6 @@ fn as_transfer(record: &Record) -> Option<&TransferRecord> {
 
 fn hash(end: &TransferRecord) -> &str {
     end.sha256.as_deref().unwrap_or("missing")
-}
-
-fn name(side: Side) -> &'static str {
-    match side {
-        Side::Client => "client",
-        Side::Server => "server",
-    }
 }
 
 #[cfg(test)]

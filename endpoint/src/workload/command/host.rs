@@ -15,8 +15,6 @@ use crate::programs::process::{Hold, Program, Start, how_it_ended};
 use crate::programs::reaper::Reaper;
 use crate::programs::root::{FilesOf, HOME};
 use crate::record::{ProgramRecord, Side};
-use crate::role_process::name;
-use crate::workload::{self, bulk::interop};
 
 /// The search path for programs.
 pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -33,9 +31,28 @@ pub(crate) struct RunPlace<'a> {
     /// The run directory; none for programs that run on another host's orders, which are contained and leave nothing
     /// behind.
     pub directory: Option<&'a Path>,
+    /// Whether both sides' programs see the same files.
+    is_shared: bool,
+    meaning: Meaning,
 }
 
-impl RunPlace<'_> {
+/// Returns the special meaning of an exit status, if it has one.
+type Meaning = fn(ExitStatus) -> Option<&'static str>;
+
+impl<'a> RunPlace<'a> {
+    /// Creates the place of a run whose programs exit with no status of a special meaning.
+    ///
+    /// # Arguments
+    /// * `is_shared` - whether both sides' programs see the same files.
+    pub(crate) fn new(job: &'a Job, directory: Option<&'a Path>, is_shared: bool) -> Self {
+        Self { job, directory, is_shared, meaning: |_| None }
+    }
+
+    /// Returns the same place, for programs that follow a contract by which some exit statuses have a meaning.
+    pub(crate) fn by_contract(self, meaning: Meaning) -> Self {
+        Self { meaning, ..self }
+    }
+
     /// Returns the directory in which programs start. A path on the client's host has no meaning on another one.
     fn working_directory(self, command: &Command) -> &str {
         if self.directory.is_some() { &command.working_directory } else { HOME }
@@ -43,9 +60,7 @@ impl RunPlace<'_> {
 
     /// Returns the files that one side's programs see. Programs on another host's orders are alone there.
     fn files(self, side: Side) -> FilesOf {
-        let sandbox = workload::of(&self.job.workload).sandbox(self.job);
-        let is_shared = self.directory.is_none() || sandbox.is_none_or(|sandbox| sandbox.is_shared);
-        FilesOf::host(side, is_shared)
+        FilesOf::host(side, self.is_shared)
     }
 
     fn hold(self) -> Hold {
@@ -65,8 +80,7 @@ impl RunPlace<'_> {
 /// A program on its host.
 pub(crate) struct Host {
     side: Side,
-    /// Returns the special meaning of an exit status in the contract that the program follows.
-    meaning: fn(ExitStatus) -> Option<&'static str>,
+    meaning: Meaning,
     /// The running program.
     pub program: Program,
     reaper: Reaper,
@@ -103,7 +117,7 @@ impl Host {
         control: Option<(OwnedFd, OwnedFd)>,
     ) -> Result<Self> {
         let argv = if side == Side::Server { &command.server } else { &command.client };
-        let reaper = Reaper::start(name(side), run.files(side))?;
+        let reaper = Reaper::start(side.name(), run.files(side))?;
         let defaults = ENVIRONMENT.iter().map(|&(key, value)| (key.to_owned(), value.to_owned()));
         let named = command.environment.iter().map(|variable| (variable.name.clone(), run.named_in(&variable.value)));
         let secrets = std::env::var(key_log::VARIABLE).map(|file| (key_log::VARIABLE.to_owned(), file));
@@ -117,14 +131,14 @@ impl Host {
             environment: &environment,
             working_directory: Path::new(run.working_directory(command)),
             output_directory: run.directory,
-            name: name(side),
+            name: side.name(),
             control,
             hold: run.hold(),
         })?;
         let started_ns = Moment::now().since(epoch_ns);
         Ok(Self {
             side,
-            meaning: if interop::is_asked(run.job) { interop::meaning } else { |_| None },
+            meaning: run.meaning,
             program,
             reaper,
             epoch_ns,
@@ -207,7 +221,7 @@ impl Host {
     pub(crate) fn describe(&self, ending: &str) -> Error {
         let last = self.program.stderr.last_line().or_else(|| self.program.stdout.last_line());
         let said = last.map_or_else(|| "it said nothing".to_owned(), |line| format!("the last it said: {line}"));
-        anyhow!("the {}'s program {ending}; {said}", name(self.side))
+        anyhow!("the {}'s program {ending}; {said}", self.side.name())
     }
 
     /// Ends the processes that the program has left behind, keeps its last output, and returns its record.

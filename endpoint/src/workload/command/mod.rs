@@ -19,9 +19,9 @@ use super::{ByProgram, End, Running, Sandbox, Workload};
 use crate::clock::Moment;
 use crate::deadline::Deadline;
 use crate::job::{Command, Job};
+use crate::orchestrator::{Begin, Orchestrator};
 use crate::programs::readiness::{FIRST_PAUSE_NS, LONGEST_PAUSE_NS, Readiness};
 use crate::record::{ProgramRecord, Record, Side};
-use crate::role::{Begin, Orchestrator};
 use crate::role_protocol::{Message, Order};
 
 /// The assumed size of what programs exchange in a captured run, which is not known in advance. If there are more

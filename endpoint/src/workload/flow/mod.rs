@@ -21,6 +21,7 @@ use crate::job::{Change, Direction, Flow, Impairments, Job};
 use crate::record::{Record, Side};
 use crate::request_prefix::RequestPrefix;
 use crate::transport::error::{Context as _, Result, ensure};
+use crate::transport::stack_of;
 use crate::transport::{Connection, Dialer, Error, Pending, Stream};
 
 /// Requests the flow, or permission to send it (ASCII's ENQ).
@@ -59,7 +60,7 @@ impl Workload for Flow {
 
     /// The router follows packets if the receiver does not see each of them, and if the run has one path.
     fn watched_direction(&self, job: &Job) -> Option<Direction> {
-        let is_seen = job.transport.kind.stack().has_message_packets() || job.paths.len() > 1;
+        let is_seen = stack_of(job.transport.kind).has_message_packets() || job.paths.len() > 1;
         (!is_seen).then_some(self.direction)
     }
 }

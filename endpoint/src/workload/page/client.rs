@@ -18,6 +18,7 @@ use crate::job::{Http, Page};
 use crate::record::{ConnectionRecord, Record, ResourceRecord, Side};
 use crate::sink::Sink;
 use crate::transport::error::{Context as _, Result, ensure};
+use crate::transport::stack_of;
 use crate::transport::{Connection, Dialer};
 use crate::workload::{Run, Workload as _, connection_record};
 
@@ -28,7 +29,7 @@ use crate::workload::{Run, Workload as _, connection_record};
 /// A resource does not arrive as the page has it, or never can.
 pub(super) async fn load(run: &Arc<Run>, page: &Page, dialer: &Arc<dyn Dialer>) -> Result<Vec<Record>> {
     let first = page.first_reached_by(&run.job);
-    let first = first.map(|job| job.transport.kind.stack().dialer(&job, run.server.ip(), run.certificate.as_deref()));
+    let first = first.map(|job| stack_of(job.transport.kind).dialer(&job, run.server.ip(), run.certificate.as_deref()));
     let first = first.transpose()?;
     let mut records = Vec::new();
     for visit in 0..page.visits {

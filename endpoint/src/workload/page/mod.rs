@@ -26,9 +26,9 @@ use tokio::sync::watch;
 
 use super::{ByProgram, Driving, End, Handovers, OverConnections, Run, RunPlace, Running, Sandbox, Workload, command};
 use crate::job::{self, Job};
+use crate::orchestrator::Orchestrator;
 use crate::problems::Problems;
 use crate::record::{Record, Side};
-use crate::role::Orchestrator;
 use crate::transport::identity::{Identity, SERVER_NAME};
 use crate::transport::{Connection, Dialer, Pending};
 
@@ -150,8 +150,9 @@ fn window(bytes: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use crate::check;
     use crate::job::{Job, Page, Workload};
+    use crate::problems::Problems;
+    use crate::workload::Workload as _;
 
     #[test]
     fn resources_that_wait_for_each_other_are_refused() {
@@ -167,7 +168,9 @@ mod tests {
             let mut job = job.clone();
             let Workload::Page(page) = &mut job.workload else { panic!("the golden job is a page") };
             spoil(page);
-            let found = check::problems(&job);
+            let mut problems = Problems::default();
+            page.check(&mut problems);
+            let found = problems.into_list();
             assert!(found.len() == 1 && found[0].contains(expected), "{expected}: {found:?}");
         }
     }

@@ -18,29 +18,15 @@ use super::{Driving, End, Handovers, OverConnections, Run, Workload, connection_
 use crate::clock::Moment;
 use crate::deadline::Deadline;
 use crate::flow::{HEADER_BYTES, MessageSink, Pacer, SENT_PLACE, Schedule};
-use crate::job::{Direction, Flow, Job, Rr};
+use crate::job::{Job, Rr};
 use crate::record::{Record, Side};
 use crate::request_prefix::RequestPrefix;
 use crate::transport::error::{Context as _, Result, ensure};
+use crate::transport::stack_of;
 use crate::transport::{Connection, Dialer, Duplex, Pending, received_now};
 
 /// The most responses for each request, on average, where requests may be lost: a path may duplicate every request.
 const MOST_ANSWERS: u64 = 2;
-
-impl Rr {
-    fn flow(&self, direction: Direction, message_bytes: u16) -> Flow {
-        let (arrivals, messages, duration_ns) = (self.arrivals.clone(), self.messages, self.duration_ns);
-        Flow { seed: self.seed, direction, message_bytes, arrivals, messages, duration_ns, packet_table: false }
-    }
-
-    fn requests(&self) -> Flow {
-        self.flow(Direction::Up, self.request_bytes)
-    }
-
-    fn responses(&self) -> Flow {
-        self.flow(Direction::Down, self.response_bytes)
-    }
-}
 
 impl Workload for Rr {
     fn end(&self, _job: &Job, _side: Side) -> End<'_> {
@@ -105,7 +91,7 @@ impl OverConnections for Rr {
 }
 
 fn loses_messages(run: &Run) -> bool {
-    run.job.transport.kind.stack().has_message_packets()
+    stack_of(run.job.transport.kind).has_message_packets()
 }
 
 /// Carries out the client's part. Returns the pacer of the requests and the sink of the responses.

@@ -24,6 +24,7 @@ use super::{Driving, End, Handovers, OverConnections, Run, Workload, connection_
 use crate::job::{self, Job};
 use crate::record::{ConnectionRecord, Record, Side};
 use crate::transport::error::{Result, bail};
+use crate::transport::stack_of;
 use crate::transport::{Connection, Dialer, Pending};
 
 /// The answer to a farewell (ASCII's ACK).
@@ -122,5 +123,5 @@ async fn end(
 
 /// Returns how many streams a connection has from its start; none if any number can be opened.
 fn fixed_streams(transport: &job::Transport) -> Option<u32> {
-    Some(transport.kind.stack().most_streams(transport)).filter(|streams| *streams < u32::MAX)
+    Some(stack_of(transport.kind).most_streams(transport)).filter(|streams| *streams < u32::MAX)
 }

@@ -1,9 +1,9 @@
 //! Contains programs that run on another host's orders, as far as a process without privileges can.
 //!
-//! All restrictions of programs on a host apply ([`super::on_host`]), and more: a process of root becomes the user
+//! All restrictions of programs on a host apply ([`crate::programs::on_host`]), and more: a process of root becomes the user
 //! nobody first; the number of processes is limited; programs have no capabilities, cannot create user namespaces, and
 //! reach no keys or sockets of the user's; and they read only the files that they are shown, of which some are hidden
-//! ([`super::process::Hold::Contained`]). If a restriction is not available, that is an error, so nothing runs without
+//! ([`crate::programs::process::Hold::Contained`]). If a restriction is not available, that is an error, so nothing runs without
 //! it. The network is the machine's.
 
 use std::fmt;
@@ -16,14 +16,14 @@ use anyhow::{Context as _, Result, bail, ensure};
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, setrlimit};
 
-use super::on_host::{self, NetworkOf};
-use super::process::{Hold, Program, Start};
-use super::reaper::Reaper;
-use super::root::{self, FilesOf, HOME};
 use crate::capabilities::kernel_release;
 use crate::check;
 use crate::native::complain;
 use crate::privileges::{become_nobody, uid_map};
+use crate::programs::on_host::{self, NetworkOf};
+use crate::programs::process::{Hold, Program, Start, how_it_ended};
+use crate::programs::reaper::Reaper;
+use crate::programs::root::{self, FilesOf, HOME};
 use crate::role;
 use crate::transport::Place;
 use crate::workload;
@@ -163,7 +163,7 @@ fn try_program() -> Result<()> {
             hold: Hold::Contained,
         })?;
         let status = program.process.ended().await?;
-        ensure!(status.success(), "a program that does nothing, contained: {}", super::process::how_it_ended(status));
+        ensure!(status.success(), "a program that does nothing, contained: {}", how_it_ended(status));
         Ok(())
     })
 }

@@ -1,8 +1,22 @@
-//! What the endpoint asks of a job beyond its fields.
+//! What is asked of jobs and records beyond their fields.
 
-use super::{Change, Competing, Content, Http, Impairments, Job, Loss, Page, Reconnect, Timeline, Workload};
+use crate::job::{
+    Change, Competing, Content, Contract, Direction, Flow, Http, Impairments, Job, Loss, Page, Reconnect, Rr, Timeline,
+    Workload,
+};
 #[cfg(test)]
-use super::{Recovery, SctpOptions, TcpOptions};
+use crate::job::{Recovery, SctpOptions, TcpOptions};
+use crate::record::Side;
+
+impl Side {
+    /// The name of the side's role, which is also its subcommand and the stage of its failures.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+}
 
 impl Job {
     /// The job of each of the run's workloads, as if it were alone on the path.
@@ -14,6 +28,16 @@ impl Job {
         };
         let others: Vec<Self> = self.competing.iter().map(other).collect();
         std::iter::once(first).chain(others).collect()
+    }
+
+    /// Whether programs of the machine are at an end, or at both.
+    pub fn has_programs(&self) -> bool {
+        match &self.workload {
+            Workload::Command(_) => true,
+            Workload::Page(page) => page.has_programs(),
+            Workload::Bulk(_) => self.transport.stack.as_ref().is_some_and(|stack| stack.contract == Contract::Interop),
+            Workload::Stream(_) | Workload::Flow(_) | Workload::Rr(_) => false,
+        }
     }
 
     /// Whether content may go on over another connection where one was given up.
@@ -98,6 +122,23 @@ impl Content {
         match self {
             Self::Seeded { size_bytes, .. } | Self::File { size_bytes, .. } => *size_bytes,
         }
+    }
+}
+
+impl Rr {
+    /// The requests, as a flow.
+    pub fn requests(&self) -> Flow {
+        self.flow(Direction::Up, self.request_bytes)
+    }
+
+    /// The responses, as a flow.
+    pub fn responses(&self) -> Flow {
+        self.flow(Direction::Down, self.response_bytes)
+    }
+
+    fn flow(&self, direction: Direction, message_bytes: u16) -> Flow {
+        let (arrivals, messages, duration_ns) = (self.arrivals.clone(), self.messages, self.duration_ns);
+        Flow { seed: self.seed, direction, message_bytes, arrivals, messages, duration_ns, packet_table: false }
     }
 }
 

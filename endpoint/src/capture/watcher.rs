@@ -2,7 +2,7 @@
 //! The links between hosts and router take no time, so a packet arrives at the router when its sender's IP layer sends
 //! it, and at its receiver's IP layer when it leaves the router.
 //!
-//! Like a capture ([`crate::capture`]), this changes no record: the kernel puts the first bytes of packets into memory,
+//! Like a capture ([`super::Capture`]), this changes no record: the kernel puts the first bytes of packets into memory,
 //! which is read when the transfer is over.
 
 use std::collections::{HashMap, VecDeque};
@@ -10,14 +10,13 @@ use std::hash::{DefaultHasher, Hasher as _};
 
 use anyhow::{Result, ensure};
 
-use super::Tally;
-use crate::capture::{CapturedPacket, Ring, Selection};
+use super::ring::{CapturedPacket, Ring, Selection};
 use crate::clock;
+use crate::flow::Tally;
 use crate::job::{Direction, Job};
 use crate::network::Network;
 use crate::record::{FlowUnit, Record};
 use crate::topology::{ETHERNET_HEADER_BYTES, Namespace, bottleneck};
-use crate::workload;
 
 /// How many bytes of a packet tell it from others: the IP and transport headers, and the first bytes of the payload.
 const SNAP_BYTES: u32 = 128;
@@ -38,14 +37,14 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// Starts watching, if the job's workload asks for it. With several workloads there is none, because their packets
-    /// cannot be told apart.
+    /// Starts watching one direction.
+    ///
+    /// # Arguments
+    /// * `content_bytes` - about how many bytes of content are sent.
     ///
     /// # Errors
     /// Memory has no room for the packets; packet sockets are not available.
-    pub(crate) fn start(network: &Network, job: &Job) -> Result<Option<Self>> {
-        let watched = workload::of(&job.workload).watched_direction(job).filter(|_| job.name.is_none());
-        let Some(direction) = watched else { return Ok(None) };
+    pub(crate) fn start(network: &Network, job: &Job, direction: Direction, content_bytes: u64) -> Result<Self> {
         let (into, out_of) = match direction {
             Direction::Down => (Direction::Up, Direction::Down),
             Direction::Up => (Direction::Down, Direction::Up),
@@ -55,9 +54,9 @@ impl Watcher {
             outgoing: bottleneck(0, out_of).index,
             snap_bytes: SNAP_BYTES,
         };
-        let bytes = memory_bytes(job)?;
+        let bytes = memory_bytes(job, content_bytes)?;
         let ring = network.within(Namespace::Router(0), || Ring::open(bytes, Some(&selection)))?;
-        Ok(Some(Self { ring, selection, direction }))
+        Ok(Self { ring, selection, direction })
     }
 
     /// Ends watching. Returns the record of what has become of the packets.
@@ -84,8 +83,7 @@ impl Watcher {
 }
 
 /// Returns the memory for the packets of the flow, arriving and leaving, and half as much again for retransmissions.
-fn memory_bytes(job: &Job) -> Result<u64> {
-    let content_bytes = workload::of(&job.workload).content_bytes();
+fn memory_bytes(job: &Job, content_bytes: u64) -> Result<u64> {
     let payload_bytes = u64::from(job.transport.mss_bytes.unwrap_or(job.paths[0].mtu_bytes)).clamp(100, 1400);
     let packets = content_bytes.div_ceil(payload_bytes);
     let bytes = 3 * packets * PACKET_COST_BYTES + (8 << 20);
