@@ -1,9 +1,9 @@
 """Writes the endpoint's half of the wire format, Rust types, from the pydantic models.
 
-A module of `netwarp.wire` becomes a file in `endpoint/src/job/`, in `endpoint/src/record/` where
-only records have its types, or in `endpoint/src/role_protocol/`. With --check it writes nothing and
-fails when a file is not what it would write. What the endpoint adds to these types is in
-`facts.rs`.
+A module of `netwarp.wire` becomes a file of the crate `endpoint/wire`: in `src/job/`, in
+`src/record/` where only records have its types, or in `src/role_protocol/`. With --check it writes
+nothing and fails when a file is not what it would write. What the endpoint adds to these types is
+in `facts.rs`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from netwarp.wire.schema import Choice, NamedType, Tagged
 
 describe_fields(Wire)
 
-SOURCES = Path(__file__).resolve().parents[1] / "endpoint" / "src"
+SOURCES = Path(__file__).resolve().parents[1] / "endpoint" / "wire" / "src"
 GENERATED = (
     "// Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead."
 )
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
         if "--check" not in arguments:
             path.write_text(text, encoding="utf-8")
         elif not path.exists() or path.read_text(encoding="utf-8") != text:
-            print(f"endpoint/src/{name} is out of date: run `python scripts/generate_wire.py`")
+            print(f"endpoint/wire/src/{name} is out of date: run `python scripts/generate_wire.py`")
             stale = 1
     return stale
 
@@ -75,12 +75,12 @@ class Place(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Its file below `endpoint/src/`."""
+        """Its file below `endpoint/wire/src/`."""
         return f"{self.folder}/{'mod' if self.is_root else self.module}.rs"
 
 
 def files() -> dict[str, str]:
-    """Make the text of each file, by its path below `endpoint/src/`."""
+    """Make the text of each file, by its path below `endpoint/wire/src/`."""
     return {place.path: "\n".join(_file(place)) for place in dict.fromkeys(_places().values())}
 
 

@@ -306,7 +306,10 @@ set_up_rust() {
 }
 
 build_endpoint() {
-    local built=$1 old
+    local built=$1 old manifest own=(--package netwarp-endpoint)
+    for manifest in "$REPO"/endpoint/*/Cargo.toml; do
+        own+=(--package "netwarp-$(basename -- "${manifest%/*}")")
+    done
     find_rust ||
         die "no Rust $OLDEST_RUST or later in PATH, in ~/.cargo/bin or as /usr/bin/cargo-1.N; get the distribution's
   with 'scripts/setup.sh packages' (if it has one), or rustup's stable toolchain; then run: scripts/setup.sh rust"
@@ -314,8 +317,7 @@ build_endpoint() {
     # From its own directory: cargo looks for .cargo/config.toml, which makes the binary static, from where it is run.
     # And its own crates afresh: cargo tells by time stamps whether a file changed, a checkout may bring old ones, and
     # here the content counts. Its dependencies stay.
-    if ! env -C "$REPO/endpoint" "$CARGO" clean --quiet --locked --release \
-        --package netwarp-endpoint --package netwarp-virtual-time ||
+    if ! env -C "$REPO/endpoint" "$CARGO" clean --quiet --locked --release "${own[@]}" ||
         ! run_shown "building the endpoint" env -C "$REPO/endpoint" "$CARGO" build --release --locked; then
         die "the endpoint does not build; if crates could not be fetched, check the network;
   then run: scripts/setup.sh rust"

@@ -11,7 +11,7 @@ export CARGO_TARGET_DIR="$CACHE/target"
 # These scripts are run by make, whose flags are not meant for the make and cargo below them.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
-# Says so where programs in guests would not see this checkout (endpoint/src/programs/root.rs).
+# Says so where programs in guests would not see this checkout (endpoint/programs/src/root.rs).
 warn_of_hidden_place() {
     local hidden
     for hidden in /tmp /run /dev/shm; do

@@ -8,19 +8,18 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use landlock::CompatLevel;
+use netwarp_path::netlink::NetlinkError;
+use netwarp_path::network::Network;
+use netwarp_path::topology::{BuildStep, Namespace, Place, Shaper, bottleneck, client_device};
+use netwarp_path::userns::{self, Privilege};
+use netwarp_programs::confine::restriction;
+use netwarp_programs::guest_memory::{Pages, file_system};
+use netwarp_programs::on_host;
+use netwarp_programs::root::FilesOf;
+use netwarp_transport::socket;
+use netwarp_wire::job::{Direction, Distribution, Impairments, Loss, Reorder};
 use nix::errno::Errno;
 use serde::Serialize;
-
-use crate::confine::restriction;
-use crate::guest_memory::{Pages, file_system};
-use crate::job::{Direction, Distribution, Impairments, Loss, Reorder};
-use crate::netlink::NetlinkError;
-use crate::network::Network;
-use crate::programs::on_host;
-use crate::programs::root::FilesOf;
-use crate::topology::{BuildStep, Namespace, Place, Shaper, bottleneck, client_device};
-use crate::transport::socket;
-use crate::userns::{self, Privilege};
 
 /// The first kernel whose netem takes a seed (`TCA_NETEM_PRNG_SEED`); older kernels silently ignore it.
 const SEEDED_NETEM: (u32, u32) = (6, 6);

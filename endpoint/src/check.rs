@@ -9,12 +9,10 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, ensure};
+use netwarp_transport::stack_of;
+use netwarp_wire::job::{Contract, FORMAT, Impairments, Job, Model, Resume, Workload};
+use netwarp_wire::problems::Problems;
 use serde_json::json;
-
-use crate::job::{Contract, FORMAT, Impairments, Job, Model, Resume, Workload};
-use crate::problems::Problems;
-use crate::transport::stack_of;
-use crate::workload;
 
 /// The largest jitter. netem keeps it as a signed 32-bit number of nanoseconds and silently cuts larger values
 /// (`netem_change`).
@@ -88,7 +86,7 @@ pub(crate) fn problems(job: &Job) -> Vec<String> {
     }
     for each in job.workloads() {
         check_transport(&each, &mut problems);
-        workload::of(&each.workload).check(&mut problems);
+        netwarp_workload::of(&each.workload).check(&mut problems);
     }
     check_competing(job, &mut problems);
     problems.into_list()
@@ -190,13 +188,34 @@ fn check_transport(job: &Job, problems: &mut Problems) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::job::{
+    use netwarp_wire::job::{
         Change, Competing, Event, Reconnect, Recovery, SctpOptions, TcpOptions, Transport, TransportKind,
     };
 
+    use super::*;
+
     fn golden_job() -> Job {
         serde_json::from_str(include_str!("../../tests/golden/job-bulk-tcp-impaired.json")).expect("a job")
+    }
+
+    /// The kernel's defaults.
+    fn todays_tcp() -> TcpOptions {
+        TcpOptions { sack: true, timestamps: true, window_scaling: true, recovery: Recovery::Rack }
+    }
+
+    /// One stream, 16 KiB messages, and the kernel's defaults (`net/sctp/protocol.c`).
+    fn usual_sctp() -> SctpOptions {
+        SctpOptions {
+            streams: 1,
+            max_message_bytes: 16_384,
+            unordered: false,
+            message_lifetime_ns: None,
+            max_retransmissions: None,
+            rto_initial_ns: 3_000_000_000,
+            rto_min_ns: 1_000_000_000,
+            rto_max_ns: 60_000_000_000,
+            multihomed: false,
+        }
     }
 
     #[test]
@@ -228,8 +247,8 @@ mod tests {
         for (kind, expected, spoil) in spoil {
             let mut job = golden_job();
             job.transport.kind = kind;
-            job.transport.sctp = SctpOptions::usual();
-            job.transport.tcp = TcpOptions { sack: false, recovery: Recovery::Classic, ..TcpOptions::today() };
+            job.transport.sctp = usual_sctp();
+            job.transport.tcp = TcpOptions { sack: false, recovery: Recovery::Classic, ..todays_tcp() };
             assert_eq!(problems(&job), Vec::<String>::new());
             spoil(&mut job.transport);
             let found = problems(&job);
@@ -242,14 +261,8 @@ mod tests {
         use TransportKind::{Mptcp, Quic, Sctp, Tcp, Tls};
         let cannot = |kind, resume, reconnect, handovers: bool| {
             let mut job = golden_job();
-            job.transport = Transport {
-                kind,
-                resume,
-                reconnect,
-                sctp: SctpOptions::usual(),
-                tcp: TcpOptions::today(),
-                ..job.transport
-            };
+            job.transport =
+                Transport { kind, resume, reconnect, sctp: usual_sctp(), tcp: todays_tcp(), ..job.transport };
             if handovers {
                 job.timeline.events = vec![Event { at_ns: 1, path: 0, change: Change::Attach {} }];
             }

@@ -1,9 +1,9 @@
 //! Contains programs that run on another host's orders, as far as a process without privileges can.
 //!
-//! All restrictions of programs on a host apply ([`crate::programs::on_host`]), and more: a process of root becomes the user
+//! All restrictions of programs on a host apply ([`netwarp_programs::on_host`]), and more: a process of root becomes the user
 //! nobody first; the number of processes is limited; programs have no capabilities, cannot create user namespaces, and
 //! reach no keys or sockets of the user's; and they read only the files that they are shown, of which some are hidden
-//! ([`crate::programs::process::Hold::Contained`]). If a restriction is not available, that is an error, so nothing runs without
+//! ([`netwarp_programs::process::Hold::Contained`]). If a restriction is not available, that is an error, so nothing runs without
 //! it. The network is the machine's.
 
 use std::fmt;
@@ -13,20 +13,19 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use netwarp_programs::on_host::{self, NetworkOf};
+use netwarp_programs::privileges::{become_nobody, uid_map};
+use netwarp_programs::process::{Hold, Program, Start, how_it_ended};
+use netwarp_programs::reaper::Reaper;
+use netwarp_programs::root::{self, FilesOf, HOME};
+use netwarp_transport::Place;
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, setrlimit};
 
 use crate::capabilities::kernel_release;
 use crate::check;
 use crate::native::complain;
-use crate::privileges::{become_nobody, uid_map};
-use crate::programs::on_host::{self, NetworkOf};
-use crate::programs::process::{Hold, Program, Start, how_it_ended};
-use crate::programs::reaper::Reaper;
-use crate::programs::root::{self, FilesOf, HOME};
 use crate::role;
-use crate::transport::Place;
-use crate::workload;
 
 /// The most processes and threads of the programs at a time.
 const MOST_PROCESSES: u64 = 512;
@@ -60,7 +59,9 @@ pub(crate) struct Hidden {
 pub(crate) fn serve(job_file: &Path, place: Place, hidden: &Hidden) -> ExitCode {
     ended(|| {
         let job = check::load(job_file)?;
-        let Some(sandbox) = workload::of(&job.workload).sandbox(&job) else { bail!("the job runs no programs") };
+        let Some(sandbox) = netwarp_workload::of(&job.workload).sandbox(&job) else {
+            bail!("the job runs no programs")
+        };
         let client = place.only_from.context("programs are run for one client only: name it with --only-from")?;
         // A server that listens on IPv6 sees an IPv4 client under an IPv6 address.
         let names = [("server", place.address.ip().to_canonical()), ("client", client.to_canonical())];

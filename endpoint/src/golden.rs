@@ -3,12 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use netwarp_wire::job::{Job, Model};
+use netwarp_wire::record::Record;
 use serde_json::Value;
 
 use crate::check;
-use crate::job::{Job, Model};
-use crate::record::Record;
-use crate::workload;
 
 fn golden_files(prefix: &str) -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden");
@@ -39,7 +38,7 @@ fn a_job_has_programs_where_its_workload_has_a_file_system_for_them() {
     for file in golden_files("job-") {
         let job: Job = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
         for job in job.workloads() {
-            let sandbox = workload::of(&job.workload).sandbox(&job);
+            let sandbox = netwarp_workload::of(&job.workload).sandbox(&job);
             assert_eq!(job.has_programs(), sandbox.is_some(), "{}", file.display());
         }
     }

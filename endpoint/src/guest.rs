@@ -6,6 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use netwarp_path::netns::write_sysctl;
+use netwarp_programs::root::{self, Base, FilesOf};
+use netwarp_programs::written;
+use netwarp_transport::stack_of;
+use netwarp_wire::job::Job;
+use netwarp_wire::record::{ClockKind, Failure};
 use nix::mount::{MsFlags, mount};
 use nix::sys::prctl::set_timerslack;
 use nix::sys::reboot::{RebootMode, reboot};
@@ -14,15 +20,8 @@ use nix::time::{ClockId, ClockNanosleepFlags, clock_getres, clock_nanosleep, clo
 use nix::unistd::sync;
 
 use crate::host::Namespaces;
-use crate::job::Job;
-use crate::netns::write_sysctl;
 use crate::orchestrate;
-use crate::programs::root::{self, Base, FilesOf};
-use crate::programs::written;
-use crate::record::{ClockKind, Failure};
 use crate::record_writer::RecordWriter;
-use crate::transport::stack_of;
-use crate::workload;
 
 const TMP: &str = "/tmp";
 const RUN_DIRECTORY: &str = "/tmp/run";
@@ -58,7 +57,7 @@ fn live(run_directory: &Path) -> Result<()> {
 fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
     raise_limits(job)?;
     reveal_content(job)?;
-    let workload = workload::of(&job.workload);
+    let workload = netwarp_workload::of(&job.workload);
     let Some(sandbox) = workload.sandbox(job) else { return Ok(()) };
     stay_up()?;
     if let Some(start_date_s) = workload.start_date_s() {
@@ -72,7 +71,7 @@ fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
 }
 
 fn finish(job: &Job) -> Result<()> {
-    match workload::of(&job.workload).sandbox(job) {
+    match netwarp_workload::of(&job.workload).sandbox(job) {
         Some(sandbox) if sandbox.keep => {
             written::keep(sandbox.is_shared, &Path::new(RUN_DIRECTORY).join(written::KEPT))
         }
@@ -154,7 +153,7 @@ fn raise_limits(job: &Job) -> Result<()> {
 /// Makes the host's files that are sent visible again where the guest's own `/tmp` hides the host's.
 fn reveal_content(job: &Job) -> Result<()> {
     let workloads = job.workloads();
-    let files: Vec<_> = workloads.iter().flat_map(|each| workload::of(&each.workload).files()).collect();
+    let files: Vec<_> = workloads.iter().flat_map(|each| netwarp_workload::of(&each.workload).files()).collect();
     let hidden: Vec<_> = files.iter().filter_map(|file| Some((*file, file.strip_prefix(TMP).ok()?))).collect();
     if hidden.is_empty() {
         return Ok(());

@@ -6,15 +6,15 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use netwarp_core::addresses::server_address;
+use netwarp_path::network::Network;
+use netwarp_path::topology::{self, BuildStep, Namespace};
+use netwarp_wire::job::{Contract, Job};
+use netwarp_wire::record::{ClockKind, Side};
+use netwarp_wire::request_prefix::RequestPrefix;
+use netwarp_wire::role_protocol::{Message, Order};
 
-use crate::addresses::server_address;
-use crate::job::{Contract, Job};
-use crate::network::Network;
-use crate::record::{ClockKind, Side};
-use crate::request_prefix::RequestPrefix;
 use crate::role_process::{RoleProcess, RoleStart, Shared};
-use crate::role_protocol::{Message, Order};
-use crate::topology::{self, BuildStep, Namespace};
 
 /// The machines or namespaces that carry out a run.
 pub(crate) trait Host {

@@ -14,26 +14,26 @@ use std::thread::sleep;
 
 use anyhow::{Context, Result, bail, ensure};
 use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_ROUTE};
+use netwarp_core::clock::Moment;
+use netwarp_path::calibration::{Count, PAUSE, READINGS};
+use netwarp_path::netem::{self, InForce};
+use netwarp_path::netlink::bottleneck::{self, QueueSample};
+use netwarp_path::netlink::ethtool::Ethtool;
+use netwarp_path::netlink::message::Request;
+use netwarp_path::netlink::qdisc::{self, NetemCounters};
+use netwarp_path::netlink::redirect::{self, DataPort, Incoming, Redirected};
+use netwarp_path::netlink::route::{self, Link, LinkCounters};
+use netwarp_path::netlink::{NetlinkError, Socket, shaper};
+use netwarp_path::topology::{self, ETHERNET_HEADER_BYTES};
+use netwarp_wire::job::{Direction, Impairments};
+use netwarp_wire::record::{CalibrationRecord, ImposedRecord, Record};
 use nix::errno::Errno;
 use nix::sys::signal::{SigHandler, Signal, signal};
 use serde_json::json;
 
-use crate::calibration::{Count, PAUSE, READINGS};
 use crate::capabilities::nothing_but_a_limit;
 use crate::check;
-use crate::clock::Moment;
-use crate::job::{Direction, Impairments};
 use crate::native::complain;
-use crate::netem::{self, InForce};
-use crate::netlink::bottleneck::{self, QueueSample};
-use crate::netlink::ethtool::Ethtool;
-use crate::netlink::message::Request;
-use crate::netlink::qdisc::{self, NetemCounters};
-use crate::netlink::redirect::{self, DataPort, Incoming, Redirected};
-use crate::netlink::route::{self, Link, LinkCounters};
-use crate::netlink::{NetlinkError, Socket, shaper};
-use crate::record::{CalibrationRecord, ImposedRecord, Record};
-use crate::topology::{self, ETHERNET_HEADER_BYTES};
 
 /// The order to report the counters.
 const COUNT: &str = "count";

@@ -3,75 +3,31 @@
 //! In a guest it is PID 1 (`guest`), on the host's own kernel a program like any other (`native`). Either starts itself
 //! again as both roles (`server`, `client`).
 
-mod addresses;
-mod arrival_log;
-mod calibration;
 mod capabilities;
-mod capture;
 mod check;
-mod clock;
-mod confine;
 mod containment;
-mod content;
-mod deadline;
-mod distribution;
-mod enclosure;
-#[allow(unreachable_pub, reason = "as a library would have it")]
-mod facts;
-mod flow;
-mod gauges;
 #[cfg(test)]
 mod golden;
 mod guest;
-mod guest_memory;
-mod heap;
 mod host;
 mod impose;
-#[allow(unreachable_pub, reason = "generated, as a library would have it")]
-mod job;
-mod message_pipe;
-mod mount_attributes;
 mod native;
-mod netem;
-mod netlink;
-mod netns;
-mod network;
 mod orchestrate;
-mod orchestrator;
-mod privileges;
-mod probe;
-mod problems;
-mod programs;
-#[allow(unreachable_pub, reason = "generated, as a library would have it")]
-mod record;
 mod record_writer;
 mod remote;
-mod request_prefix;
 mod role;
 mod role_process;
-#[allow(unreachable_pub, reason = "generated, as a library would have it")]
-mod role_protocol;
-mod router_counters;
 mod sampling;
-mod seeded;
-mod sink;
-mod timeline;
-mod timers;
-mod topology;
-mod transport;
-mod usage;
-mod userns;
-mod waker;
-mod workload;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use netwarp_programs::{confine, reaper};
+use netwarp_transport::Place;
 
 use crate::containment::Hidden;
-use crate::transport::Place;
 
 /// Both ends of a netwarp run.
 #[derive(Debug, Parser)]
@@ -156,7 +112,7 @@ struct Role {
     #[arg(long)]
     address: IpAddr,
     /// The server's port.
-    #[arg(long, default_value_t = transport::PORT)]
+    #[arg(long, default_value_t = netwarp_transport::PORT)]
     port: u16,
 }
 
@@ -180,7 +136,7 @@ fn main() -> ExitCode {
         }
         Command::CheckContainment(hidden) => containment::check(&hidden),
         Command::Client(role) => role::client(&role.job, role.server()),
-        Command::Reap => programs::reaper::run(),
+        Command::Reap => reaper::run(),
         Command::Check { jobs } => check_jobs(&jobs),
         Command::Confine(confinement) => confine::run(&confinement),
         Command::Version { json } => print_version(json),
@@ -199,9 +155,9 @@ fn check_jobs(jobs: &[PathBuf]) -> ExitCode {
 fn print_version(json: bool) -> ExitCode {
     let endpoint = env!("CARGO_PKG_VERSION");
     if json {
-        println!("{}", serde_json::json!({"endpoint": endpoint, "format": job::FORMAT}));
+        println!("{}", serde_json::json!({"endpoint": endpoint, "format": netwarp_wire::job::FORMAT}));
     } else {
-        println!("netwarp-endpoint {endpoint}, wire format {}", job::FORMAT);
+        println!("netwarp-endpoint {endpoint}, wire format {}", netwarp_wire::job::FORMAT);
     }
     ExitCode::SUCCESS
 }

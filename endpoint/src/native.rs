@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use netwarp_path::userns;
+use netwarp_programs::on_host::{self, NetworkOf};
+use netwarp_wire::job::Job;
+use netwarp_wire::record::{ClockKind, Failure};
+use netwarp_workload::sandbox;
 
 use crate::check;
 use crate::host::{Host, Namespaces};
-use crate::job::Job;
 use crate::orchestrate;
-use crate::programs::on_host::{self, NetworkOf};
-use crate::record::{ClockKind, Failure};
-use crate::userns;
-use crate::workload::{self, sandbox};
 
 /// The name of the job file in the run directory.
 const JOB_FILE: &str = "job.json";
@@ -44,7 +44,7 @@ fn run_here(run_directory: &Path) -> ExitCode {
 }
 
 fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
-    match workload::of(&job.workload).sandbox(job) {
+    match netwarp_workload::of(&job.workload).sandbox(job) {
         Some(sandbox) => sandbox::build_files(job, &absolute(run_directory)?, &sandbox, &sandbox.hosts()),
         None => userns::enter_private_netns().map(drop),
     }

@@ -9,25 +9,24 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use netwarp_core::clock;
+use netwarp_path::calibration::{self, Capacities};
+use netwarp_path::capture::{Capture, KeyLog, Watcher};
+use netwarp_path::probe;
+use netwarp_path::timeline::Timeline;
+use netwarp_wire::job::{Change, Event as TimelineEvent, FORMAT, Job};
+use netwarp_wire::record::{ClockKind, EventRecord, Failure, Record, Side, StartRecord};
+use netwarp_wire::role_protocol::{Message, Order};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
 use self::pair::{JobFiles, Pair};
-use crate::calibration::{self, Capacities};
-use crate::capture::{Capture, KeyLog, Watcher};
 use crate::check;
-use crate::clock;
 use crate::host::{Event, Host};
-use crate::job::{Change, Event as TimelineEvent, FORMAT, Job};
-use crate::probe;
-use crate::record::{ClockKind, EventRecord, Failure, Record, Side, StartRecord};
 use crate::record_writer::RecordWriter;
 use crate::role_process::Shared;
-use crate::role_protocol::{Message, Order};
 use crate::sampling::Sampler;
-use crate::timeline::Timeline;
-use crate::workload;
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -156,14 +155,14 @@ fn start_record(job: &Job, clock: ClockKind) -> Result<Record> {
 fn start_capture(host: &mut dyn Host, job: &Job, keys: Option<KeyLog>, job_file: &Path) -> Result<Option<Capture>> {
     let (Some(network), Some(keys)) = (host.network(), keys) else { return Ok(None) };
     let directory = job_file.parent().context("the job file lies in no directory")?;
-    let content_bytes = job.workloads().iter().map(|each| workload::of(&each.workload).content_bytes()).sum();
+    let content_bytes = job.workloads().iter().map(|each| netwarp_workload::of(&each.workload).content_bytes()).sum();
     Capture::start(network, job, content_bytes, keys, directory).map(Some).context("capture packets")
 }
 
 /// Starts following packets, if the job's workload asks for it. With several workloads nobody does, because their packets
 /// cannot be told apart.
 fn start_watcher(host: &mut dyn Host, job: &Job) -> Result<Option<Watcher>> {
-    let workload = workload::of(&job.workload);
+    let workload = netwarp_workload::of(&job.workload);
     let watched = workload.watched_direction(job).filter(|_| job.name.is_none());
     let (Some(network), Some(direction)) = (host.network(), watched) else { return Ok(None) };
     let watcher = Watcher::start(network, job, direction, workload.content_bytes());

@@ -5,9 +5,8 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-
-use crate::clock::Moment;
-use crate::record::{EndRecord, Failure, Record};
+use netwarp_core::clock::Moment;
+use netwarp_wire::record::{EndRecord, Failure, Record};
 
 /// Name of the file in the run directory.
 pub(crate) const FILE_NAME: &str = "records.jsonl";

@@ -14,18 +14,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use netwarp_core::message_pipe::MessagePipe;
+use netwarp_path::network::Network;
+use netwarp_programs::on_host::NetworkOf;
+use netwarp_wire::job::Job;
+use netwarp_wire::record::{ClockKind, Side};
+use netwarp_wire::request_prefix::RequestPrefix;
+use netwarp_wire::role_protocol::Order;
+use netwarp_workload::sandbox;
 
 use crate::host::{Event, Host, Role};
-use crate::job::Job;
-use crate::message_pipe::MessagePipe;
 use crate::native;
-use crate::network::Network;
-use crate::programs::on_host::NetworkOf;
-use crate::record::{ClockKind, Side};
-use crate::request_prefix::RequestPrefix;
 use crate::role_process::{RoleProcess, RoleStart, Shared};
-use crate::role_protocol::Order;
-use crate::workload::{self, sandbox};
 
 /// The environment variable that holds the run's token, where other users of the machine cannot read it.
 const TOKEN: &str = "NETWARP_RUN_TOKEN";
@@ -115,7 +115,7 @@ impl Host for Remote {
     }
 
     fn prepare(&mut self, job: &Job) -> Result<()> {
-        match workload::of(&job.workload).sandbox(job) {
+        match netwarp_workload::of(&job.workload).sandbox(job) {
             Some(sandbox) => sandbox::build_files(job, &self.run_directory, &sandbox, &self.names()?),
             None => Ok(()),
         }

@@ -8,30 +8,30 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use netwarp_core::addresses::client_address;
+use netwarp_core::arrival_log::Span;
+use netwarp_core::clock::Moment;
+use netwarp_core::gauges;
+use netwarp_core::orchestrator::Orchestrator;
+use netwarp_transport::stack_of;
+use netwarp_transport::{Connection, Dialer, Error, Listener, Pending, Place, error};
+use netwarp_wire::job::Job;
+use netwarp_wire::record::{Failure, GaveUpRecord, Record, Side};
+use netwarp_wire::role_protocol::{Message, Order};
+use netwarp_workload::command::RunPlace;
+use netwarp_workload::{End, Handovers, OverConnections, Run};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::addresses::client_address;
-use crate::arrival_log::Span;
 use crate::check;
-use crate::clock::Moment;
-use crate::gauges;
-use crate::job::Job;
-use crate::orchestrator::Orchestrator;
-use crate::record::{Failure, GaveUpRecord, Record, Side};
-use crate::role_protocol::{Message, Order};
-use crate::transport::stack_of;
-use crate::transport::{Connection, Dialer, Error, Listener, Pending, Place, error};
-use crate::workload::command::RunPlace;
-use crate::workload::{self, End, Handovers, OverConnections, Run};
 
 /// Serves the clients of a job file until the order to finish.
 pub(crate) fn server(job: &Path, place: Place) -> ExitCode {
     run(Side::Server, async |orchestrator: &mut Orchestrator| {
         let loaded = check::load(job)?;
-        if let End::Program(program) = workload::of(&loaded.workload).end(&loaded, Side::Server) {
+        if let End::Program(program) = netwarp_workload::of(&loaded.workload).end(&loaded, Side::Server) {
             ensure!(place.only_from.is_none(), "programs run by another host's word only where they are contained");
             return program.serve(orchestrator, run_of(&loaded, job)?).await;
         }
@@ -42,7 +42,7 @@ pub(crate) fn server(job: &Path, place: Place) -> ExitCode {
 /// Runs the server's program of a job that came from another host, in a process that [`crate::containment`] has contained.
 pub(crate) fn contained_server(job: &Job) -> ExitCode {
     run(Side::Server, async |orchestrator: &mut Orchestrator| {
-        match workload::of(&job.workload).end(job, Side::Server) {
+        match netwarp_workload::of(&job.workload).end(job, Side::Server) {
             End::Program(program) => program.serve(orchestrator, RunPlace::new(job, None, true)).await,
             End::Connections(_) => bail!("the server's work is not done by a program"),
         }
@@ -53,7 +53,7 @@ pub(crate) fn contained_server(job: &Job) -> ExitCode {
 pub(crate) fn client(job: &Path, server: SocketAddr) -> ExitCode {
     run(Side::Client, async |orchestrator: &mut Orchestrator| {
         let loaded = check::load(job)?;
-        if let End::Program(program) = workload::of(&loaded.workload).end(&loaded, Side::Client) {
+        if let End::Program(program) = netwarp_workload::of(&loaded.workload).end(&loaded, Side::Client) {
             return program.drive(orchestrator, run_of(&loaded, job)?).await;
         }
         drive(orchestrator, loaded, directory_of(job)?, server).await
@@ -62,7 +62,7 @@ pub(crate) fn client(job: &Path, server: SocketAddr) -> ExitCode {
 
 /// Returns the job's workload, if this program carries it out itself over connections on this side.
 fn over_connections(job: &Job, side: Side) -> Result<&dyn OverConnections> {
-    match workload::of(&job.workload).end(job, side) {
+    match netwarp_workload::of(&job.workload).end(job, side) {
         End::Connections(workload) => Ok(workload),
         End::Program(_) => {
             bail!("the {}'s work is done by a program with sockets of its own", side.name())
@@ -71,7 +71,7 @@ fn over_connections(job: &Job, side: Side) -> Result<&dyn OverConnections> {
 }
 
 fn run_of<'a>(job: &'a Job, file: &'a Path) -> Result<RunPlace<'a>> {
-    let is_shared = workload::of(&job.workload).sandbox(job).is_none_or(|sandbox| sandbox.is_shared);
+    let is_shared = netwarp_workload::of(&job.workload).sandbox(job).is_none_or(|sandbox| sandbox.is_shared);
     Ok(RunPlace::new(job, Some(directory_of(file)?), is_shared))
 }
 
@@ -82,7 +82,7 @@ fn directory_of(job_file: &Path) -> Result<&Path> {
 async fn serve(orchestrator: &mut Orchestrator, job: Job, directory: &Path, place: Place) -> Result<()> {
     let begin = orchestrator.begin().await?;
     let mut listener = stack_of(job.transport.kind).listen(&job, place)?;
-    let first = workload::of(&job.workload).first_reached_by(&job);
+    let first = netwarp_workload::of(&job.workload).first_reached_by(&job);
     let mut other = first.map(|first| stack_of(first.transport.kind).listen(&first, place)).transpose()?;
     orchestrator.send(&Message::Ready { certificate: listener.certificate().map(hex::encode) })?;
     let run = Arc::new(Run::new(job, &begin, place.address, directory.to_owned()));
@@ -163,7 +163,7 @@ async fn serve_one(
 /// Returns whether the client is a program of the machine. It may open connections that it does not use, and reports
 /// itself how it ended.
 fn foreign_client(job: &Job) -> bool {
-    matches!(workload::of(&job.workload).end(job, Side::Client), End::Program(_))
+    matches!(netwarp_workload::of(&job.workload).end(job, Side::Client), End::Program(_))
 }
 
 async fn drive(orchestrator: &mut Orchestrator, job: Job, directory: &Path, server: SocketAddr) -> Result<()> {

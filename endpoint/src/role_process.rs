@@ -9,19 +9,19 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use netwarp_core::gauges::{self, SharedGauges};
+use netwarp_core::message_pipe::MESSAGE_FD;
+use netwarp_core::message_pipe::MessagePipe;
+use netwarp_path::capture::{KeyLog, key_log};
+use netwarp_transport::QLOG_VARIABLE;
+use netwarp_wire::record::Side;
+use netwarp_wire::role_protocol::Order;
 use nix::fcntl::OFlag;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, pipe2};
 
-use crate::capture::{KeyLog, key_log};
-use crate::gauges::{self, SharedGauges};
 use crate::host::{Event, Role};
-use crate::message_pipe::MESSAGE_FD;
-use crate::message_pipe::MessagePipe;
-use crate::record::Side;
-use crate::role_protocol::Order;
-use crate::transport::QLOG_VARIABLE;
 
 /// The executable of this program, whatever its file is called.
 const OURSELVES: &str = "/proc/self/exe";

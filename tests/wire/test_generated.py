@@ -34,4 +34,4 @@ def test_check_notices_a_stale_file(
     assert generate_wire.main(["--check"]) == 0
     (tmp_path / "job" / "path.rs").write_text("stale")
     assert generate_wire.main(["--check"]) == 1
-    assert "endpoint/src/job/path.rs is out of date" in capsys.readouterr().out
+    assert "endpoint/wire/src/job/path.rs is out of date" in capsys.readouterr().out

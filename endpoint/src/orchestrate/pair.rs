@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use netwarp_wire::job::Job;
+use netwarp_wire::record::{Failure, OfWorkloadRecord, Record, Side};
+use netwarp_wire::role_protocol::Order;
+use netwarp_workload::Workload;
 
 use crate::host::{Host, Role};
-use crate::job::Job;
-use crate::record::{Failure, OfWorkloadRecord, Record, Side};
 use crate::role_process::Shared;
-use crate::role_protocol::Order;
-use crate::workload::{self, Workload};
 
 /// The server and the client of one workload of a run.
 pub(super) struct Pair<'a> {
@@ -46,7 +46,7 @@ impl<'a> Pair<'a> {
         let client = host.spawn(Side::Client, job, job_file, shared(Side::Client))?;
         Ok(Self {
             job,
-            workload: workload::of(&job.workload),
+            workload: netwarp_workload::of(&job.workload),
             server,
             client,
             client_begin: None,

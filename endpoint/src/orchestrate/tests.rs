@@ -4,9 +4,10 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use netwarp_path::network::Network;
+
 use super::*;
 use crate::host::Role;
-use crate::network::Network;
 use crate::role_process::Shared;
 
 #[test]
@@ -93,7 +94,7 @@ impl Role for ScriptedRole {
 fn run_scripted(client: Vec<Event>, change: impl FnOnce(&mut Job)) -> (Vec<(Side, Order)>, Failure) {
     let text = include_str!("../../../tests/golden/job-bulk-quic.json");
     let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");
-    job.timeline = crate::job::Timeline { events: Vec::new(), redraws: Vec::new(), traces: Vec::new() };
+    job.timeline = netwarp_wire::job::Timeline { events: Vec::new(), redraws: Vec::new(), traces: Vec::new() };
     change(&mut job);
     // Tests run at the same time, in one process.
     static NEXT: AtomicU32 = AtomicU32::new(0);

@@ -3,14 +3,12 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::Result;
-
-use crate::gauges::{Gauges, SharedGauges};
-use crate::job::{Job, Transport, TransportKind, Workload};
-use crate::netlink::sock_diag::{self, Seen, SeenAssociation};
-use crate::network::Network;
-use crate::topology::Namespace;
-use crate::transport::TcpInfo;
-use crate::workload;
+use netwarp_core::gauges::{Gauges, SharedGauges};
+use netwarp_path::netlink::sock_diag::{self, Seen, SeenAssociation};
+use netwarp_path::network::Network;
+use netwarp_path::topology::Namespace;
+use netwarp_transport::TcpInfo;
+use netwarp_wire::job::{Job, Transport, TransportKind, Workload};
 
 /// quinn's pacing rate, in quarters of a congestion window per round-trip time (its `pacing.rs`, as RFC 9002, section
 /// 7.7, suggests).
@@ -98,7 +96,7 @@ impl Source {
         if matches!(job.workload, Workload::Command(_)) {
             return vec![SampledKind::Tcp];
         }
-        let first = workload::of(&job.workload).first_reached_by(job);
+        let first = netwarp_workload::of(&job.workload).first_reached_by(job);
         let transports = std::iter::once(&job.transport).chain(first.as_ref().map(|first| &first.transport));
         transports.filter_map(SampledKind::of).collect()
     }

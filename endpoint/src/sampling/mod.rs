@@ -11,14 +11,14 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
+use netwarp_core::gauges::SharedGauges;
+use netwarp_path::network::{Network, QueueSample};
+use netwarp_path::topology::{Namespace, bottleneck};
+use netwarp_wire::job::{Direction, Job, Workload};
+use netwarp_wire::record::{ConnectionSamplesRecord, QueueSamplesRecord, Record, Side};
 
 use self::connections::{Activity, ConnectionSample, Limits, Source};
 use self::pace::Pace;
-use crate::gauges::SharedGauges;
-use crate::job::{Direction, Job, Workload};
-use crate::network::{Network, QueueSample};
-use crate::record::{ConnectionSamplesRecord, QueueSamplesRecord, Record, Side};
-use crate::topology::{Namespace, bottleneck};
 
 /// The samples of a run taken so far.
 pub(crate) struct Sampler {

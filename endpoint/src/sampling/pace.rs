@@ -1,6 +1,6 @@
 //! Decides when the next sample is due. Pure.
 
-use crate::job::Sampling;
+use netwarp_wire::job::Sampling;
 
 /// How many samples are taken at the initial interval, however few packets there are.
 const FIRST_SAMPLES: u32 = 24;

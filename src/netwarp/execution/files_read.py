@@ -24,7 +24,7 @@ MOST_HASHED_BYTES = 16 << 20
 PACKAGE_DATABASES = ("/var/lib/dpkg/status", "/var/lib/rpm/rpmdb.sqlite")
 """Files that change when the machine's packages do, whose libraries and interpreters run too."""
 NOT_THE_MACHINES = ("/dev", "/proc", "/run", "/sys")
-"""Folders of which programs see none of the machine's files (endpoint/src/programs/root.rs)."""
+"""Folders of which programs see none of the machine's files (endpoint/programs/src/root.rs)."""
 NOT_AS_A_WHOLE = (Path("/"), Path("/tmp"))  # noqa: S108
 """Folders that are not looked into when a command names them."""
 SEPARATORS = re.compile(r"[\s\"'`=,:;|&<>(){}]+")

@@ -27,7 +27,7 @@ SIGNALLED = 128
 PRINTED_BYTES = 1 << 20
 """Bytes of a program's output that are told, as many as its record has of standard output."""
 HIDDEN = re.compile(r"(?:/tmp|/run|/dev/shm)/[^\s:;,'\"()]+")
-"""Paths below folders of which programs see nothing (endpoint/src/programs/root.rs)."""
+"""Paths below folders of which programs see nothing (endpoint/programs/src/root.rs)."""
 MISSING = ("not found", "No such file")
 """What programs say of a file that is not there."""
 

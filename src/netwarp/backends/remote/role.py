@@ -35,7 +35,7 @@ MOST_FILES = 2048
 LARGEST_FILE_BYTES = 1 << 20
 """Of a role. Files of a command have as much as all of them together."""
 NOBODY = 65534
-"""User and group ID (endpoint/src/privileges.rs)."""
+"""User and group ID (endpoint/programs/src/privileges.rs)."""
 ROLE_MESSAGES_ON_STDOUT = 'exec "$@" 3>&1 1>&2'
 """Descriptor 3 is where a role sends its messages, and dash knows descriptors of one digit only."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from netwarp.wire import Record
 
 RECORDED_BYTES = 1 << 20
-"""Bytes of a program's output that its record keeps (endpoint/src/programs/output.rs)."""
+"""Bytes of a program's output that its record keeps (endpoint/programs/src/output.rs)."""
 
 
 class PrintedSection(Section):

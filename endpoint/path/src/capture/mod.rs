@@ -1,0 +1,205 @@
+//! Packet capture at the routers: every packet that arrives at a router, and every packet that leaves it.
+//!
+//! A packet socket sees packets before netem when they arrive and after netem when they leave. So a dropped packet is
+//! in the file once, and a forwarded one twice.
+//!
+//! **A capture changes no record.** In virtual time that takes care: a thread that woke up to write would change the
+//! order in which server and client run, and every reading of a process's clock advances it. So no process runs: the
+//! kernel puts the packets into memory, which has room for all, and the file is written when the transfer is over.
+
+pub mod key_log;
+pub(crate) mod pcapng;
+mod ring;
+mod watcher;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use netwarp_wire::job::{Direction, Job};
+
+pub use self::key_log::KeyLog;
+use self::pcapng::{Packet, PacketDirection};
+use self::ring::CapturedPacket;
+pub use self::ring::{Ring, Selection};
+pub use self::watcher::Watcher;
+use crate::network::Network;
+use crate::topology::{Namespace, bottleneck};
+
+/// The name of the file in the run directory.
+pub const FILE_NAME: &str = "capture.pcapng";
+
+/// The most memory for a capture's rings, in bytes: a guest has 1 GiB.
+const MEMORY_MAX_BYTES: u64 = 640 << 20;
+
+/// The most bytes of a packet in the ring beyond its payload: packet headers, the kernel's metadata, alignment.
+const OVERHEAD_BYTES: u64 = 200;
+
+/// How many bytes are handed to the host in one write.
+const WRITE_BYTES: usize = 8 << 20;
+
+/// A running capture.
+#[derive(Debug)]
+pub struct Capture {
+    path: PathBuf,
+    routers: Vec<Ring>,
+    keys: KeyLog,
+    finished: bool,
+}
+
+impl Capture {
+    /// Starts capturing on all routers, for a file in `directory`.
+    ///
+    /// # Arguments
+    /// * `content_bytes` - about how many bytes of content are sent.
+    /// * `keys` - the file in which the roles log their TLS secrets.
+    ///
+    /// # Errors
+    /// The workload has more bytes than memory has room for; packet sockets or memory are not available.
+    pub fn start(network: &Network, job: &Job, content_bytes: u64, keys: KeyLog, directory: &Path) -> Result<Self> {
+        let memory_bytes = memory_bytes(job, content_bytes)?;
+        let open = |path| network.within(Namespace::Router(path), || Ring::open(memory_bytes, None));
+        let routers = (0..=u8::MAX).take(job.paths.len()).map(open).collect::<Result<_>>()?;
+        Ok(Self { path: directory.join(FILE_NAME), routers, keys, finished: false })
+    }
+
+    /// Ends the capture and writes the file with all packets that have passed the routers until now.
+    ///
+    /// # Errors
+    /// A packet was missed, or the file could not be written.
+    pub fn finish(mut self) -> Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.finished, true) {
+            return Ok(());
+        }
+        self.routers.iter().try_for_each(Ring::stop)?;
+        let attempt = || format!("write {}", self.path.display());
+        let file = File::create(&self.path).with_context(attempt)?;
+        let mut file = BufWriter::with_capacity(WRITE_BYTES, Settled(file));
+        pcapng::section(&mut file, concat!("netwarp-endpoint ", env!("CARGO_PKG_VERSION"))).with_context(attempt)?;
+        let keys = self.keys.lines().context("read the run's TLS secrets")?;
+        if !keys.is_empty() {
+            pcapng::tls_key_log(&mut file, &keys).with_context(attempt)?;
+        }
+        let mut interfaces = BTreeMap::new();
+        for router in (0..=u8::MAX).take(self.routers.len()) {
+            for point in points(router, self.routers.len() > 1) {
+                pcapng::interface(&mut file, &point.name, point.description).with_context(attempt)?;
+                let number = u32::try_from(interfaces.len()).context("count the interfaces")?;
+                interfaces.insert((router, point.index, point.outgoing), number);
+            }
+        }
+        for (router, ring) in (0..=u8::MAX).zip(&self.routers) {
+            ring.read(|captured| {
+                // The router's loopback carries no packets, but is listed as a device like the others.
+                let Some(&interface) = interfaces.get(&(router, captured.index, captured.outgoing)) else {
+                    return Ok(());
+                };
+                pcapng::packet(&mut file, &packet(interface, &captured)).with_context(attempt)
+            })?;
+        }
+        file.flush().with_context(attempt)
+    }
+}
+
+impl Drop for Capture {
+    /// Writes the capture of a failed run too; the `end` record says why the run failed.
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// Returns the size of each router's ring in bytes: room for the packets of the content, each captured twice and
+/// acknowledged by another packet, and half as much again for retransmissions.
+fn memory_bytes(job: &Job, content_bytes: u64) -> Result<u64> {
+    ensure!(
+        content_bytes <= MEMORY_MAX_BYTES / 2,
+        "a capture is kept in memory until the transfer is over, and {content_bytes} bytes of content, captured before \
+         and after the path, are more than its {} MiB: capture a smaller workload",
+        MEMORY_MAX_BYTES >> 20
+    );
+    let payload_bytes = u64::from(job.transport.mss_bytes.unwrap_or(job.paths[0].mtu_bytes)).clamp(100, 1400);
+    let packets = content_bytes.div_ceil(payload_bytes);
+    let captured_bytes = 2 * content_bytes + 4 * packets * OVERHEAD_BYTES;
+    let routers = job.paths.len() as u64;
+    Ok((captured_bytes * 3 / 2 + (16 << 20)).min(MEMORY_MAX_BYTES / routers))
+}
+
+fn packet<'a>(interface: u32, captured: &CapturedPacket<'a>) -> Packet<'a> {
+    let direction = if captured.outgoing { PacketDirection::Outbound } else { PacketDirection::Inbound };
+    Packet { interface, time_ns: captured.time_ns, direction, bytes: captured.bytes }
+}
+
+/// A file whose writes have left the guest's kernel when they return. A file that cached them would make the writer
+/// sleep later, and the run's clock advance.
+struct Settled(File);
+
+impl Write for Settled {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write_all(bytes)?;
+        self.0.sync_data()?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A point at which packets are captured, and its name in the file.
+#[derive(Debug, PartialEq, Eq)]
+struct Point {
+    index: u32,
+    outgoing: bool,
+    name: String,
+    description: &'static str,
+}
+
+/// Returns the four points of a router: two devices with two directions each.
+fn points(path: u8, several: bool) -> [Point; 4] {
+    let prefix = if several { format!("path{path}-") } else { String::new() };
+    let point = |towards: Direction, outgoing, name, description| Point {
+        index: bottleneck(path, towards).index,
+        outgoing,
+        name: format!("{prefix}{name}"),
+        description,
+    };
+    [
+        point(Direction::Down, false, "client-side-in", "up, offered: what the client sent, before netem"),
+        point(Direction::Down, true, "client-side-out", "down, delivered: what reaches the client, after netem"),
+        point(Direction::Up, false, "server-side-in", "down, offered: what the server sent, before netem"),
+        point(Direction::Up, true, "server-side-out", "up, delivered: what reaches the server, after netem"),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_point_of_a_path_has_a_name_of_its_own() {
+        let names = |path, several| points(path, several).map(|point| point.name);
+        assert_eq!(names(0, false), ["client-side-in", "client-side-out", "server-side-in", "server-side-out"]);
+        assert_eq!(names(1, true)[3], "path1-server-side-out");
+    }
+
+    #[test]
+    fn more_than_memory_holds_is_refused() {
+        let job: Job = serde_json::from_str(include_str!("../../../../tests/golden/job-bulk-quic.json")).unwrap();
+        let enough = memory_bytes(&job, 10_000_000).unwrap();
+        assert!((24_000_000..64_000_000).contains(&enough), "{enough} for 10 MB");
+        let refused = memory_bytes(&job, 1_000_000_000).unwrap_err().to_string();
+        assert!(refused.contains("1000000000 bytes") && refused.contains("640 MiB"), "{refused}");
+    }
+
+    #[test]
+    fn what_leaves_towards_the_client_leaves_by_the_bottleneck_of_the_way_down() {
+        let [_, out, ..] = points(0, false);
+        assert_eq!((out.index, out.outgoing), (bottleneck(0, Direction::Down).index, true));
+    }
+}

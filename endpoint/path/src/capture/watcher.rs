@@ -1,0 +1,194 @@
+//! Follows every packet of one direction through the router, as ns-3's FlowMonitor does from one IP layer to the other.
+//! The links between hosts and router take no time, so a packet arrives at the router when its sender's IP layer sends
+//! it, and at its receiver's IP layer when it leaves the router.
+//!
+//! Like a capture ([`super::Capture`]), this changes no record: the kernel puts the first bytes of packets into memory,
+//! which is read when the transfer is over.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hasher as _};
+
+use anyhow::{Result, ensure};
+use netwarp_core::clock;
+use netwarp_core::flow::Tally;
+use netwarp_wire::job::{Direction, Job};
+use netwarp_wire::record::{FlowUnit, Record};
+
+use super::ring::{CapturedPacket, Ring, Selection};
+use crate::network::Network;
+use crate::topology::{ETHERNET_HEADER_BYTES, Namespace, bottleneck};
+
+/// How many bytes of a packet tell it from others: the IP and transport headers, and the first bytes of the payload.
+const SNAP_BYTES: u32 = 128;
+
+/// The memory that a packet takes: its first bytes, the kernel's metadata, alignment.
+const PACKET_COST_BYTES: u64 = 256;
+
+/// The most memory for a watcher, in bytes: a guest has 1 GiB.
+const MEMORY_MAX_BYTES: u64 = 512 << 20;
+
+const ETHERNET_HEADER: usize = ETHERNET_HEADER_BYTES as usize;
+
+/// The packets of one direction of a run's path.
+pub struct Watcher {
+    ring: Ring,
+    selection: Selection,
+    direction: Direction,
+}
+
+impl Watcher {
+    /// Starts watching one direction.
+    ///
+    /// # Arguments
+    /// * `content_bytes` - about how many bytes of content are sent.
+    ///
+    /// # Errors
+    /// Memory has no room for the packets; packet sockets are not available.
+    pub fn start(network: &Network, job: &Job, direction: Direction, content_bytes: u64) -> Result<Self> {
+        let (into, out_of) = match direction {
+            Direction::Down => (Direction::Up, Direction::Down),
+            Direction::Up => (Direction::Down, Direction::Up),
+        };
+        let selection = Selection {
+            incoming: bottleneck(0, into).index,
+            outgoing: bottleneck(0, out_of).index,
+            snap_bytes: SNAP_BYTES,
+        };
+        let bytes = memory_bytes(job, content_bytes)?;
+        let ring = network.within(Namespace::Router(0), || Ring::open(bytes, Some(&selection)))?;
+        Ok(Self { ring, selection, direction })
+    }
+
+    /// Ends watching. Returns the record of what has become of the packets.
+    ///
+    /// # Errors
+    /// A packet was missed.
+    pub fn finish(self, epoch_ns: u64) -> Result<Record> {
+        self.ring.stop()?;
+        // Packets are stamped with CLOCK_REALTIME.
+        let lead_ns = clock::realtime_lead_ns();
+        let mut passage = Passage::default();
+        self.ring.read(|packet| {
+            let packet = CapturedPacket { time_ns: packet.time_ns.saturating_sub(lead_ns), ..packet };
+            match packet.outgoing {
+                false => passage.entered(&packet),
+                true => passage.left(&packet),
+            }
+            debug_assert!([self.selection.incoming, self.selection.outgoing].contains(&packet.index));
+            Ok(())
+        })?;
+        let Passage { entered, tally, .. } = passage;
+        Ok(Record::FlowStats(tally.into_record(FlowUnit::Packet, self.direction, Some(entered), epoch_ns)))
+    }
+}
+
+/// Returns the memory for the packets of the flow, arriving and leaving, and half as much again for retransmissions.
+fn memory_bytes(job: &Job, content_bytes: u64) -> Result<u64> {
+    let payload_bytes = u64::from(job.transport.mss_bytes.unwrap_or(job.paths[0].mtu_bytes)).clamp(100, 1400);
+    let packets = content_bytes.div_ceil(payload_bytes);
+    let bytes = 3 * packets * PACKET_COST_BYTES + (8 << 20);
+    ensure!(
+        bytes <= MEMORY_MAX_BYTES,
+        "packets are followed in memory until the flow is over, and some {packets} of them do not fit its {} MiB: choose a \
+         smaller flow",
+        MEMORY_MAX_BYTES >> 20
+    );
+    Ok(bytes)
+}
+
+/// The packets that are passing the router.
+#[derive(Default)]
+struct Passage {
+    entered: u64,
+    /// The packets that have not left, by a hash of their bytes: number and arrival time of each, oldest first.
+    inside: HashMap<u64, VecDeque<(u64, u64)>>,
+    tally: Tally,
+}
+
+impl Passage {
+    fn entered(&mut self, packet: &CapturedPacket<'_>) {
+        let Some(key) = key(packet.bytes) else { return };
+        self.inside.entry(key).or_default().push_back((self.entered, packet.time_ns));
+        self.entered += 1;
+    }
+
+    /// Counts a packet that has left. One that never arrived was made by the router: a duplicate, or a corrupted
+    /// packet.
+    fn left(&mut self, packet: &CapturedPacket<'_>) {
+        let Some(key) = key(packet.bytes) else { return };
+        let length_bytes = u64::from(packet.length_bytes) - ETHERNET_HEADER as u64;
+        match self.inside.get_mut(&key).and_then(VecDeque::pop_front) {
+            Some((number, entered_ns)) => self.tally.arrived(number, entered_ns, packet.time_ns, length_bytes),
+            None => self.tally.duplicate(),
+        }
+    }
+}
+
+/// Returns a hash of what routers do not change in a packet: not the TTL, the header checksum and the ECN field.
+/// Returns none for packets other than IPv4.
+fn key(frame: &[u8]) -> Option<u64> {
+    let (ethernet, packet) = frame.split_at_checked(ETHERNET_HEADER)?;
+    if !ethernet.ends_with(&[0x08, 0x00]) || packet.len() < 20 {
+        return None;
+    }
+    let mut hasher = DefaultHasher::new();
+    hasher.write_u8(packet[1] & !0b11);
+    hasher.write(&packet[2..8]);
+    hasher.write(&packet[9..10]);
+    hasher.write(&packet[12..]);
+    Some(hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the frame of a packet of 100 bytes with this number in its payload.
+    fn frame(number: u8, ttl: u8) -> Vec<u8> {
+        let mut frame = vec![0; ETHERNET_HEADER];
+        frame[12] = 0x08;
+        frame.extend_from_slice(&[0x45, 0, 0, 100, 0, number, 0x40, 0, ttl, 17, ttl, ttl]);
+        frame.extend_from_slice(&[10; 88]);
+        frame
+    }
+
+    fn packet(bytes: &[u8], outgoing: bool, time_ns: u64) -> CapturedPacket<'_> {
+        CapturedPacket { index: 10, outgoing, time_ns, length_bytes: bytes.len() as u32, bytes }
+    }
+
+    #[test]
+    fn a_packet_is_known_again_on_the_other_side_of_the_router() {
+        let mut passage = Passage::default();
+        for number in 0..4 {
+            passage.entered(&packet(&frame(number, 64), false, 1_000 * u64::from(number)));
+        }
+        // 1 is lost, 0 is overtaken by 2, 3 arrives twice, and a corrupted packet is ignored.
+        for (number, time_ns) in [(2, 2_500), (0, 2_600), (3, 3_700), (3, 3_800)] {
+            passage.left(&packet(&frame(number, 63), true, time_ns));
+        }
+        passage.left(&packet(&frame(200, 63), true, 4_000));
+        let record = passage.tally.into_record(FlowUnit::Packet, Direction::Up, Some(passage.entered), 0);
+        assert_eq!((record.sent, record.received, record.received_bytes), (Some(4), 3, 300));
+        assert_eq!((record.reordered, record.duplicates), (Some(1), Some(2)));
+        assert_eq!((record.delay_sum_ns, record.jitter_sum_ns), (500 + 2_600 + 700, 2_100 + 1_900));
+    }
+
+    #[test]
+    fn what_is_sent_twice_is_two_packets() {
+        let mut passage = Passage::default();
+        for (outgoing, time_ns) in [(false, 10), (false, 20), (true, 110), (true, 150)] {
+            let bytes = frame(7, 64);
+            let packet = packet(&bytes, outgoing, time_ns);
+            if outgoing { passage.left(&packet) } else { passage.entered(&packet) }
+        }
+        let record = passage.tally.into_record(FlowUnit::Packet, Direction::Up, None, 0);
+        assert_eq!((record.received, record.delay_sum_ns, record.duplicates), (2, 100 + 130, Some(0)));
+    }
+
+    #[test]
+    fn arp_is_no_packet_of_the_flow() {
+        let mut frame = frame(1, 64);
+        frame[13] = 0x06;
+        assert_eq!(key(&frame), None);
+    }
+}

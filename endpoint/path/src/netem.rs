@@ -1,0 +1,323 @@
+//! One direction of a path as the options of `sch_netem`. Pure: numbers in, bytes out.
+//!
+//! Structures, numbers and meanings are those of `include/uapi/linux/pkt_sched.h` and `net/sched/sch_netem.c`.
+
+use netwarp_wire::job::{Impairments, Loss, Reorder};
+
+use crate::distribution;
+use crate::netlink::message::{Attributes, attribute, u32_at, u64_at};
+
+const TCA_NETEM_CORR: u16 = 1;
+const TCA_NETEM_DELAY_DIST: u16 = 2;
+const TCA_NETEM_REORDER: u16 = 3;
+const TCA_NETEM_CORRUPT: u16 = 4;
+const TCA_NETEM_LOSS: u16 = 5;
+const TCA_NETEM_RATE: u16 = 6;
+const TCA_NETEM_RATE64: u16 = 8;
+const TCA_NETEM_LATENCY64: u16 = 10;
+const TCA_NETEM_JITTER64: u16 = 11;
+const TCA_NETEM_PRNG_SEED: u16 = 14;
+const NETEM_LOSS_GE: u16 = 2;
+
+/// The most packets in a netem that only transmits: it is never full.
+const TRANSMITTED_PACKETS: u32 = 1000;
+
+/// The payload of `TCA_OPTIONS`: a `struct tc_netem_qopt`, then attributes.
+///
+/// A rate that a shaper keeps ([`crate::topology::shaper`]) is not netem's. What a direction does not do is left out, so that netem draws no random number for it.
+pub fn options(impairments: &Impairments) -> Attributes {
+    let mut options = delays(Attributes::after(&words(&basics(impairments))), impairments)
+        .put_u64(TCA_NETEM_PRNG_SEED, impairments.seed);
+    let loss_correlation = match impairments.loss {
+        Loss::Random { correlation, .. } => correlation,
+        Loss::None {} | Loss::Gemodel { .. } => 0.0,
+    };
+    if impairments.jitter_correlation > 0.0 || loss_correlation > 0.0 {
+        // struct tc_netem_corr: delay, loss, duplication.
+        let correlations = [share(impairments.jitter_correlation), share(loss_correlation), 0];
+        options = options.put(TCA_NETEM_CORR, &words(&correlations));
+    }
+    if let Some(table) = distribution::table(impairments.distribution).filter(|_| impairments.jitter_ns > 0) {
+        let bytes: Vec<u8> = table.iter().flat_map(|entry| entry.to_ne_bytes()).collect();
+        options = options.put(TCA_NETEM_DELAY_DIST, &bytes);
+    }
+    options = reordering(options, impairments);
+    if impairments.corrupt_ratio > 0.0 {
+        options = options.put(TCA_NETEM_CORRUPT, &words(&[share(impairments.corrupt_ratio), 0]));
+    }
+    options = losses(options, impairments);
+    match impairments.rate_bit_s {
+        Some(rate_bit_s) if impairments.shaper_queue_bytes.is_none() && impairments.reorder.ratio == 0.0 => {
+            put_rate(options, rate_bit_s / 8)
+        }
+        _ => options,
+    }
+}
+
+/// The options of a netem that takes the time of each packet's transmission, and does nothing else. It comes behind a shaper
+/// that lets a packet start when the one before has ended, so nothing queues in it.
+pub(crate) fn transmission(rate_bit_s: u64) -> Attributes {
+    put_rate(Attributes::after(&words(&[0, TRANSMITTED_PACKETS, 0, 0, 0, 0])), (rate_bit_s / 8).max(1))
+}
+
+/// The options that make a running netem lose every packet that reaches it. What is in its delay line still arrives.
+///
+/// For `RTM_NEWQDISC` on a discipline that exists: the kernel keeps the queue, the counters and what no attribute names
+/// (`netem_change`), here the random number generator, the rate, the distribution, and the state of correlated draws.
+/// Nothing may be duplicated, since netem would lose one of the two only.
+pub(crate) fn outage(impairments: &Impairments) -> Attributes {
+    let [latency, limit, ..] = basics(impairments);
+    delays(Attributes::after(&words(&[latency, limit, u32::MAX, 0, 0, 0])), impairments)
+}
+
+/// The options that end an [`outage`].
+///
+/// The generator is not seeded again: it goes on from where it is, one draw further for each packet lost in the outage.
+/// `netem_change` starts two things afresh whatever it is told: Gilbert–Elliott's chain in its good state, and the
+/// count to the next candidate for reordering.
+pub(crate) fn restore(impairments: &Impairments) -> Attributes {
+    let options = delays(Attributes::after(&words(&basics(impairments))), impairments);
+    losses(reordering(options, impairments), impairments)
+}
+
+/// A netem's options as they are written or given back by a kernel, all but the table of its distribution, which none gives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InForce {
+    /// Delay of each packet.
+    pub delay_ns: u64,
+    /// Spread of the delay.
+    pub jitter_ns: u64,
+    /// Correlation of a packet's delay with that of the one before.
+    pub jitter_correlation: f64,
+    /// The loss model.
+    pub loss: Loss,
+    /// None where netem does not keep the rate.
+    pub rate_byte_s: Option<u64>,
+    /// Packets that it has room for.
+    pub limit_packets: u32,
+    /// The packets that overtake others.
+    pub reorder: Reorder,
+    /// Share of packets that come twice.
+    pub duplicate_ratio: f64,
+    /// Share of packets with a bit error.
+    pub corrupt_ratio: f64,
+    /// The seed of its random numbers.
+    pub seed: u64,
+}
+
+impl InForce {
+    /// Reads the payload of `TCA_OPTIONS`; none where something is missing that every netem with a seed has.
+    pub fn read(options: &[u8]) -> Option<Self> {
+        let attributes = options.get(24..)?;
+        let word =
+            |kind, place: usize| attribute(attributes, kind).and_then(|value| u32_at(value, 4 * place)).unwrap_or(0);
+        let number = |kind| u64_at(attribute(attributes, kind)?, 0);
+        let basic = |place: usize| u32_at(options, 4 * place);
+        let model = attribute(attributes, TCA_NETEM_LOSS).and_then(|nest| attribute(nest, NETEM_LOSS_GE));
+        let loss = match (model, basic(2)?) {
+            (Some(model), _) => Loss::Gemodel {
+                p: ratio(u32_at(model, 0)?),
+                r: ratio(u32_at(model, 4)?),
+                loss_bad: ratio(u32::MAX - u32_at(model, 8)?),
+                loss_good: ratio(u32_at(model, 12)?),
+            },
+            (None, 0) => Loss::None {},
+            (None, share) => Loss::Random { ratio: ratio(share), correlation: ratio(word(TCA_NETEM_CORR, 1)) },
+        };
+        let narrow = u64::from(word(TCA_NETEM_RATE, 0));
+        Some(Self {
+            delay_ns: number(TCA_NETEM_LATENCY64)?,
+            jitter_ns: number(TCA_NETEM_JITTER64)?,
+            jitter_correlation: ratio(word(TCA_NETEM_CORR, 0)),
+            loss,
+            rate_byte_s: number(TCA_NETEM_RATE64).or((narrow > 0).then_some(narrow)),
+            limit_packets: basic(1)?,
+            reorder: Reorder {
+                ratio: ratio(word(TCA_NETEM_REORDER, 0)),
+                correlation: ratio(word(TCA_NETEM_REORDER, 1)),
+                gap: basic(3)?,
+            },
+            duplicate_ratio: ratio(basic(4)?),
+            corrupt_ratio: ratio(word(TCA_NETEM_CORRUPT, 0)),
+            seed: number(TCA_NETEM_PRNG_SEED)?,
+        })
+    }
+}
+
+/// `struct tc_netem_qopt`: latency, limit, loss, gap, duplicate, jitter. Both times travel as 64-bit attributes.
+fn basics(impairments: &Impairments) -> [u32; 6] {
+    let loss = match impairments.loss {
+        Loss::Random { ratio, .. } => share(ratio),
+        Loss::None {} | Loss::Gemodel { .. } => 0,
+    };
+    let gap = if impairments.reorder.ratio > 0.0 { impairments.reorder.gap.max(1) } else { 0 };
+    [0, impairments.limit_packets, loss, gap, share(impairments.duplicate_ratio), 0]
+}
+
+fn delays(options: Attributes, impairments: &Impairments) -> Attributes {
+    options.put_u64(TCA_NETEM_LATENCY64, impairments.delay_ns).put_u64(TCA_NETEM_JITTER64, impairments.jitter_ns)
+}
+
+fn reordering(options: Attributes, impairments: &Impairments) -> Attributes {
+    if impairments.reorder.ratio == 0.0 {
+        return options;
+    }
+    let reorder = [share(impairments.reorder.ratio), share(impairments.reorder.correlation)];
+    options.put(TCA_NETEM_REORDER, &words(&reorder))
+}
+
+/// Losses that `struct tc_netem_qopt` has no room for.
+fn losses(options: Attributes, impairments: &Impairments) -> Attributes {
+    let Loss::Gemodel { p, r, loss_bad, loss_good } = impairments.loss else { return options };
+    // struct tc_netem_gemodel: p, r, h, 1-k.
+    let model = words(&[share(p), share(r), share(1.0 - loss_bad), share(loss_good)]);
+    options.nest(TCA_NETEM_LOSS, Attributes::new().put(NETEM_LOSS_GE, &model))
+}
+
+/// `struct tc_netem_rate`: rate in bytes a second, no packet overhead, no cells. The kernel takes the larger of the two.
+fn put_rate(options: Attributes, rate_byte_s: u64) -> Attributes {
+    let narrow = u32::try_from(rate_byte_s).unwrap_or(u32::MAX);
+    let options = options.put(TCA_NETEM_RATE, &words(&[narrow, 0, 0, 0]));
+    if rate_byte_s > u64::from(narrow) { options.put_u64(TCA_NETEM_RATE64, rate_byte_s) } else { options }
+}
+
+/// A probability as netem has it: 0 is never, 2³² − 1 is always.
+fn share(ratio: f64) -> u32 {
+    (ratio * f64::from(u32::MAX)).round() as u32
+}
+
+/// The probability that netem has as a [`share`], to nine places: netem has no more.
+fn ratio(share: u32) -> f64 {
+    (f64::from(share) / f64::from(u32::MAX) * 1e9).round() / 1e9
+}
+
+fn words(numbers: &[u32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use netwarp_wire::job::{Distribution, Job, Reorder};
+
+    use super::*;
+    use crate::netlink::message::attribute;
+    use crate::topology;
+
+    fn plain() -> Impairments {
+        Impairments {
+            delay_ns: 50_000_000,
+            jitter_ns: 0,
+            jitter_correlation: 0.0,
+            distribution: Distribution::Uniform,
+            loss: Loss::Random { ratio: 0.05, correlation: 0.0 },
+            rate_bit_s: Some(50_000_000),
+            limit_packets: 626,
+            shaper_queue_bytes: None,
+            discipline: None,
+            reorder: Reorder { ratio: 0.0, correlation: 0.0, gap: 0 },
+            duplicate_ratio: 0.0,
+            corrupt_ratio: 0.0,
+            seed: 0x0102_0304_0506_0708,
+        }
+    }
+
+    /// By hand from the structures of `pkt_sched.h`, little endian.
+    #[test]
+    fn a_lossy_bottleneck_byte_by_byte() {
+        let expected = "00000000 72020000 cdcccc0c 00000000 00000000 00000000 \
+                        0c000a00 80f0fa02 00000000 0c000b00 00000000 00000000 \
+                        0c000e00 08070605 04030201 \
+                        14000600 105e5f00 00000000 00000000 00000000";
+        assert_eq!(hex::encode(options(&plain()).bytes()), expected.replace(' ', ""));
+    }
+
+    #[test]
+    fn every_impairment_of_the_golden_job_reaches_netem() {
+        let text = include_str!("../../../tests/golden/job-bulk-tcp-impaired.json");
+        let job: Job = serde_json::from_str(text).expect("the golden job is a job");
+        let built = options(&job.paths[0].down);
+        let attributes = &built.bytes()[24..];
+        let read = |kind| attribute(attributes, kind);
+        assert_eq!(built.bytes()[..24], words(&[0, 100_000, 0, 5, 42_949_673, 0]));
+        assert_eq!(read(TCA_NETEM_JITTER64), Some(&5_000_000_u64.to_ne_bytes()[..]));
+        assert_eq!(read(TCA_NETEM_CORR), Some(&words(&[0x4000_0000, 0, 0])[..]));
+        assert_eq!(read(TCA_NETEM_REORDER), Some(&words(&[0x4000_0000, 0x8000_0000])[..]));
+        assert_eq!(read(TCA_NETEM_CORRUPT), Some(&words(&[4_294_967, 0])[..]));
+        assert_eq!(read(TCA_NETEM_DELAY_DIST).map(<[u8]>::len), Some(8192));
+        assert_eq!(read(TCA_NETEM_RATE), None);
+        let model = read(TCA_NETEM_LOSS).and_then(|nest| attribute(nest, NETEM_LOSS_GE));
+        assert_eq!(model, Some(&words(&[42_949_673, 1_288_490_189, 0, 0])[..]));
+    }
+
+    #[test]
+    fn an_outage_and_its_end_name_nothing_that_would_start_afresh() {
+        let text = include_str!("../../../tests/golden/job-bulk-tcp-impaired.json");
+        let job: Job = serde_json::from_str(text).expect("the golden job is a job");
+        let impairments = &job.paths[0].down;
+        for built in [outage(impairments), restore(impairments)] {
+            for kept in [TCA_NETEM_PRNG_SEED, TCA_NETEM_DELAY_DIST, TCA_NETEM_CORR, TCA_NETEM_RATE] {
+                assert_eq!(attribute(&built.bytes()[24..], kept), None);
+            }
+        }
+        let (limit, loss, duplicate) = (100_000, u32::MAX, 0);
+        assert_eq!(outage(impairments).bytes()[..24], words(&[0, limit, loss, 0, duplicate, 0]));
+        assert_eq!(restore(impairments).bytes()[..24], options(impairments).bytes()[..24]);
+        for given in [TCA_NETEM_LOSS, TCA_NETEM_REORDER, TCA_NETEM_LATENCY64, TCA_NETEM_JITTER64] {
+            let read = |built: &Attributes| attribute(&built.bytes()[24..], given).map(<[u8]>::to_vec);
+            assert_eq!(read(&restore(impairments)), read(&options(impairments)), "attribute {given}");
+        }
+    }
+
+    #[test]
+    fn rates_beyond_32_bits_travel_in_64() {
+        let fast = Impairments { rate_bit_s: Some(100_000_000_000), ..plain() };
+        let built = options(&fast);
+        let attributes = &built.bytes()[24..];
+        assert_eq!(attribute(attributes, TCA_NETEM_RATE), Some(&words(&[u32::MAX, 0, 0, 0])[..]));
+        assert_eq!(attribute(attributes, TCA_NETEM_RATE64), Some(&12_500_000_000_u64.to_ne_bytes()[..]));
+    }
+
+    #[test]
+    fn a_rate_that_a_token_bucket_keeps_is_not_netems() {
+        let changing = Impairments { shaper_queue_bytes: Some(1), ..plain() };
+        let reordered = Impairments { reorder: Reorder { ratio: 0.1, correlation: 0.0, gap: 1 }, ..plain() };
+        for shaped in [changing, reordered] {
+            assert!(topology::shaper(&shaped, 1500).is_some());
+            assert_eq!(attribute(&options(&shaped).bytes()[24..], TCA_NETEM_RATE), None);
+        }
+        assert!(topology::shaper(&plain(), 1500).is_none());
+    }
+
+    #[test]
+    fn options_read_back_are_those_that_were_asked_for() {
+        let reorder = Reorder { ratio: 0.25, correlation: 0.5, gap: 5 };
+        let asked = Impairments { jitter_ns: 7, duplicate_ratio: 0.01, corrupt_ratio: 0.001, ..plain() };
+        for loss in [
+            Loss::None {},
+            Loss::Random { ratio: 0.05, correlation: 0.25 },
+            Loss::Gemodel { p: 0.01, r: 0.3, loss_bad: 0.9, loss_good: 0.02 },
+        ] {
+            for (reorder, rate_byte_s) in [(plain().reorder, Some(6_250_000)), (reorder.clone(), None)] {
+                let asked = Impairments { loss: loss.clone(), reorder: reorder.clone(), ..asked.clone() };
+                let expected = InForce {
+                    delay_ns: 50_000_000,
+                    jitter_ns: 7,
+                    jitter_correlation: 0.0,
+                    loss: loss.clone(),
+                    rate_byte_s,
+                    limit_packets: 626,
+                    reorder,
+                    duplicate_ratio: 0.01,
+                    corrupt_ratio: 0.001,
+                    seed: asked.seed,
+                };
+                assert_eq!(InForce::read(options(&asked).bytes()), Some(expected));
+            }
+        }
+    }
+
+    #[test]
+    fn a_share_of_one_is_always() {
+        assert_eq!([share(0.0), share(0.5), share(1.0)], [0, 0x8000_0000, u32::MAX]);
+    }
+}

@@ -1,0 +1,204 @@
+//! rtnetlink requests for what a bottleneck is made of where netem does not keep its rate: a sorter, netem, a shaper and what queues for
+//! it; and their counters together. Pure.
+//!
+//! Structures and numbers are those of `include/uapi/linux/rtnetlink.h`, `gen_stats.h` and `pkt_sched.h`.
+
+use netwarp_wire::job::{Discipline, DisciplineKind};
+
+use super::message::{Attributes, Request, attribute, u32_at, u64_at};
+use super::qdisc::{NETEM, SHAPER, TC_H_ROOT, TCA_STATS_BASIC, TCA_STATS_QUEUE, add, ask, structure};
+use super::shaper::{add_shaper, ask_bucket};
+use super::{NetlinkError, discipline};
+use crate::topology::{Place, Shaper};
+
+/// Handle of the `prio` that sorts packets before a netem with a shaper.
+const SORTER: u32 = 0x0003_0000;
+/// Handle of the `pfifo` without room to which the sorter sends packets of [`WAKING_PRIORITY`].
+const NOWHERE: u32 = 0x0004_0000;
+/// Handle of what queues for the bottleneck, `5:`, where that is not the token bucket itself.
+const DISCIPLINE: u32 = 0x0005_0000;
+
+/// `TC_PRIO_MAX`. No packet that is forwarded has it (`ip_tos2prio`).
+pub(crate) const WAKING_PRIORITY: u32 = 15;
+
+/// The same with a shaper ([`super::shaper`]), behind it or before it.
+///
+/// The kernel opens a shaper that is told to, but has it look at its first packet no sooner than it had planned. Any packet
+/// given to the link's root discipline has all of them look, dropped or not. So before netem, which would draw random numbers for
+/// it, there is a `prio` that sends packets of [`WAKING_PRIORITY`] to a queue without room, and all others to netem.
+///
+/// A discipline of the bottleneck takes the place of the shaper's own queue, or, where it keeps a rate by itself, of the shaper.
+pub fn add_shaped_netem(index: u32, options: &Attributes, shaper: &Shaper, queue: Option<&Discipline>) -> Vec<Request> {
+    // struct tc_prio_qopt: bands, the band of each priority.
+    let mut sorter = 2_u32.to_ne_bytes().to_vec();
+    sorter.extend((0..=WAKING_PRIORITY).map(|priority| u8::from(priority == WAKING_PRIORITY)));
+    // struct tc_fifo_qopt: limit.
+    let no_room = Attributes::after(&0_u32.to_ne_bytes());
+    let netem = |parent| add(format!("put netem on link {index}"), index, NETEM, parent, "netem", options);
+    let mut bottleneck = Vec::new();
+    match (shaper.place, queue) {
+        (Place::BeforeNetem, _) => {
+            bottleneck.extend(add_shaper(index, SORTER + 1, shaper));
+            bottleneck.push(netem(SHAPER + 1));
+        }
+        (Place::BehindNetem, Some(queue)) if discipline::keeps_rate(queue.kind) => bottleneck.push(netem(SORTER + 1)),
+        (Place::BehindNetem, _) => {
+            bottleneck.push(netem(SORTER + 1));
+            bottleneck.extend(add_shaper(index, NETEM + 1, shaper));
+        }
+    }
+    if let Some(queue) = queue {
+        let parent = if discipline::keeps_rate(queue.kind) { NETEM + 1 } else { SHAPER + 1 };
+        let (kind, options) = (discipline::name(queue.kind), discipline::options(queue, shaper));
+        let attributes = Attributes::new().put_string(libc::TCA_KIND, kind).nest(libc::TCA_OPTIONS, options);
+        let flags = libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
+        let structure = structure(index, DISCIPLINE, parent);
+        let attempt = format!("put {kind} on link {index}");
+        bottleneck.push(Request::new(attempt, libc::RTM_NEWQDISC, flags, &structure, &attributes));
+    }
+    let mut requests = vec![
+        add(format!("put prio on link {index}"), index, SORTER, TC_H_ROOT, "prio", &Attributes::after(&sorter)),
+        add(format!("put pfifo on link {index}"), index, NOWHERE, SORTER + 2, "pfifo", &no_room),
+    ];
+    requests.extend(bottleneck);
+    requests
+}
+
+/// Asks for the discipline of a link's bottleneck and its counters.
+pub(crate) fn ask_discipline(index: u32) -> Request {
+    ask(format!("read back the discipline of link {index}"), index, DISCIPLINE)
+}
+
+/// What queues for a bottleneck whose rate netem does not keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Queueing {
+    /// The token bucket's own queue.
+    Shaper,
+    /// A discipline.
+    Discipline(DisciplineKind),
+}
+
+impl Queueing {
+    /// What does behind netem; before it, packets wait in netem.
+    pub(crate) fn behind_netem(shaper: &Shaper, queue: Option<&Discipline>) -> Option<Self> {
+        match shaper.place {
+            Place::BehindNetem => Some(queue.map_or(Self::Shaper, |queue| Self::Discipline(queue.kind))),
+            Place::BeforeNetem => None,
+        }
+    }
+}
+
+/// Asks for what queues behind the netem of a link.
+pub(crate) fn ask_queueing(index: u32, queueing: Queueing) -> Request {
+    match queueing {
+        Queueing::Shaper => ask_bucket(index),
+        Queueing::Discipline(_) => ask_discipline(index),
+    }
+}
+
+/// A bottleneck at one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct QueueSample {
+    /// Bytes sent since it was built, Ethernet headers included.
+    pub sent_bytes: u64,
+    /// Packets sent since it was built.
+    pub sent_packets: u64,
+    /// Bytes in it now.
+    pub backlog_bytes: u64,
+    /// Packets in it now.
+    pub backlog_packets: u64,
+    /// Packets dropped since it was built.
+    pub dropped_packets: u64,
+    /// Packets marked as having met congestion since it was built.
+    pub marked_packets: u64,
+}
+
+impl QueueSample {
+    /// Of the answer to [`ask_netem`], and of that to [`ask_queueing`] where something queues behind it: `struct
+    /// gnet_stats_basic` and `struct gnet_stats_queue` in `TCA_STATS2`.
+    pub fn from_answers(netem: &[u8], behind: Option<(Queueing, &[u8])>) -> Result<Self, NetlinkError> {
+        let sample = Self::read(netem)?;
+        let Some((queueing, answer)) = behind else { return Ok(sample) };
+        let queue = Self::read(answer)?;
+        let marked_packets = match queueing {
+            Queueing::Shaper => 0,
+            Queueing::Discipline(kind) => discipline::in_force(kind, answer)?.marked_packets,
+        };
+        Ok(Self { dropped_packets: sample.dropped_packets, marked_packets, ..queue })
+    }
+
+    /// The same with what is being transmitted behind the queue, from the answer to [`ask_netem`] of the device it leaves by. It
+    /// counts as waiting until its last bit has left, as it does where netem keeps the rate.
+    pub(crate) fn with_transmission(self, answer: &[u8]) -> Result<Self, NetlinkError> {
+        let transmitted = Self::read(answer)?;
+        Ok(Self {
+            sent_bytes: transmitted.sent_bytes,
+            sent_packets: transmitted.sent_packets,
+            backlog_bytes: self.backlog_bytes + transmitted.backlog_bytes,
+            backlog_packets: self.backlog_packets + transmitted.backlog_packets,
+            ..self
+        })
+    }
+
+    fn read(answer: &[u8]) -> Result<Self, NetlinkError> {
+        let read = || {
+            let statistics = attribute(answer.get(20..)?, libc::TCA_STATS2)?;
+            let (basic, queue) = (attribute(statistics, TCA_STATS_BASIC)?, attribute(statistics, TCA_STATS_QUEUE)?);
+            Some(Self {
+                sent_bytes: u64_at(basic, 0)?,
+                sent_packets: u32_at(basic, 8)?.into(),
+                backlog_packets: u32_at(queue, 0)?.into(),
+                backlog_bytes: u32_at(queue, 4)?.into(),
+                dropped_packets: u32_at(queue, 8)?.into(),
+                marked_packets: 0,
+            })
+        };
+        read().ok_or(NetlinkError::Incomplete { attempt: "sample a qdisc".into(), missing: "TCA_STATS2" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLOW: Shaper =
+        Shaper { rate_bit_s: 12_000_000, frame_bytes: 1514, queue_bytes: 150_000, place: Place::BehindNetem };
+
+    /// Handle and parent of each.
+    fn places(requests: &[Request]) -> Vec<String> {
+        let place = |request: &Request| {
+            let mut message = Vec::new();
+            request.write(&mut message, 1, false);
+            hex::encode(&message[24..32])
+        };
+        requests.iter().map(place).collect()
+    }
+
+    #[test]
+    fn what_netem_lets_overtake_meets_a_shaper_before_it() {
+        let shaper = Shaper { place: Place::BeforeNetem, ..SLOW };
+        let requests = add_shaped_netem(11, &Attributes::new(), &shaper, None);
+        let shaped = ["0000060001000300", "0100060000000600", "0000020001000600", "0000010001000200"];
+        assert_eq!(places(&requests)[2..], shaped);
+    }
+
+    /// By hand, as above: the priorities of the sorter, and where each discipline hangs.
+    #[test]
+    fn packets_that_wake_go_nowhere_and_others_to_netem_and_its_shaper() {
+        let requests = add_shaped_netem(11, &Attributes::new(), &SLOW, None);
+        let shaped = ["0000010001000300", "0000060001000100", "0100060000000600", "0000020001000600"];
+        assert_eq!(places(&requests)[..2], ["00000300ffffffff", "0000040002000300"]);
+        assert_eq!(places(&requests)[2..], shaped);
+        let mut sorter = Vec::new();
+        requests[0].write(&mut sorter, 1, false);
+        assert!(hex::encode(&sorter).ends_with("0200000000000000000000000000000000000001"), "{}", hex::encode(&sorter));
+    }
+
+    #[test]
+    fn a_discipline_hangs_on_the_shaper_and_one_with_a_shaper_on_netem() {
+        let queue = |kind| Discipline { kind, limit_packets: 400, frame_bytes: 1514, ecn: false };
+        let hung = |kind| places(&add_shaped_netem(11, &Attributes::new(), &SLOW, Some(&queue(kind))))[2..].to_vec();
+        assert_eq!(hung(DisciplineKind::FqCodel).last().map(String::as_str), Some("0000050001000200"));
+        assert_eq!(hung(DisciplineKind::Cake), ["0000010001000300", "0000050001000100"]);
+    }
+}

@@ -1,0 +1,163 @@
+//! The only place that speaks netlink: synchronous sockets, batched requests, errors that name the attempt.
+
+pub mod bottleneck;
+pub(crate) mod discipline;
+pub mod ethtool;
+mod generic;
+pub mod message;
+pub(crate) mod mptcp;
+pub mod qdisc;
+pub mod redirect;
+pub mod route;
+pub mod shaper;
+pub mod sock_diag;
+
+use std::io::{self, IoSliceMut};
+use std::os::fd::AsRawFd;
+
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, MultiHeaders, recvmmsg};
+
+use message::{Request, attribute, replies, u32_at};
+
+/// `NLMSGERR_ATTR_MSG` of `include/uapi/linux/netlink.h`.
+const NLMSGERR_ATTR_MSG: u16 = 1;
+
+/// Larger than any reply asked for here; the kernel's own dumps use at most 32 KiB.
+const DATAGRAM_BYTES: usize = 32 * 1024;
+
+/// Datagrams that are received in one call: two answers and the acknowledgement, as a sample of a path has, and one more.
+const DATAGRAMS: usize = 4;
+
+/// Why a request failed.
+#[derive(Debug, thiserror::Error)]
+pub enum NetlinkError {
+    /// The socket failed before the kernel saw the request.
+    #[error("cannot {attempt}: {call}: {source}")]
+    Socket {
+        /// What was attempted.
+        attempt: String,
+        /// The system call.
+        call: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// The kernel refused.
+    #[error("cannot {attempt}: the kernel says {errno}{}{detail}", if .detail.is_empty() { "" } else { ": " })]
+    Refused {
+        /// What was attempted.
+        attempt: String,
+        /// The kernel's error.
+        errno: Errno,
+        /// The kernel's words (extended acknowledgement), if it had any.
+        detail: String,
+    },
+    /// The reply lacks something it must have.
+    #[error("cannot {attempt}: the kernel's reply has no {missing}")]
+    Incomplete {
+        /// What was attempted.
+        attempt: String,
+        /// What the reply lacks.
+        missing: &'static str,
+    },
+}
+
+/// A netlink socket, bound for life to the network namespace it was opened in.
+pub struct Socket {
+    inner: netlink_sys::Socket,
+    sequence: u32,
+    /// Room for [`DATAGRAMS`], one after the other.
+    room: Vec<u8>,
+}
+
+impl Socket {
+    /// Opens a socket of `protocol` (`netlink_sys::protocols`) in the caller's network namespace.
+    pub fn open(protocol: isize) -> Result<Self, NetlinkError> {
+        let failed =
+            |call| move |source| NetlinkError::Socket { attempt: "open a netlink socket".into(), call, source };
+        let inner = netlink_sys::Socket::new(protocol).map_err(failed("socket"))?;
+        inner.set_ext_ack(true).map_err(failed("setsockopt NETLINK_EXT_ACK"))?;
+        Ok(Self { inner, sequence: 0, room: vec![0; DATAGRAMS * DATAGRAM_BYTES] })
+    }
+
+    /// Sends `requests` in one system call and returns the bodies of all answers but acknowledgements, in order.
+    ///
+    /// The kernel handles a batch in order, answers failures whether or not asked to, and goes on after them: only the
+    /// last request asks for an acknowledgement. The first failure is the one returned.
+    pub fn transact(&mut self, requests: &[Request]) -> Result<Vec<Vec<u8>>, NetlinkError> {
+        let Some(last) = requests.last() else { return Ok(Vec::new()) };
+        let first_sequence = self.sequence.wrapping_add(1);
+        let mut batch = Vec::new();
+        for request in requests {
+            self.sequence = self.sequence.wrapping_add(1);
+            request.write(&mut batch, self.sequence, std::ptr::eq(request, last));
+        }
+        let failed = |call| move |source| NetlinkError::Socket { attempt: last.attempt.clone(), call, source };
+        self.inner.send(&batch, 0).map_err(failed("send"))?;
+
+        let mut answers = Vec::new();
+        let mut failure = None;
+        let sequence = self.sequence;
+        loop {
+            for reply in self.receive().map_err(failed("recvmmsg"))?.flat_map(replies) {
+                if reply.kind != libc::NLMSG_ERROR as u16 {
+                    answers.push(reply.body.to_vec());
+                    continue;
+                }
+                let index = reply.sequence.wrapping_sub(first_sequence) as usize;
+                failure = failure.or_else(|| refusal(requests.get(index)?, reply.flags, reply.body));
+                if reply.sequence == sequence {
+                    return failure.map_or(Ok(answers), Err);
+                }
+            }
+        }
+    }
+
+    /// Sends a request with `NLM_F_DUMP` and returns the bodies of all answers, in order.
+    pub fn dump(&mut self, request: &Request) -> Result<Vec<Vec<u8>>, NetlinkError> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let mut message = Vec::new();
+        request.write(&mut message, self.sequence, false);
+        let failed = |call| move |source| NetlinkError::Socket { attempt: request.attempt.clone(), call, source };
+        self.inner.send(&message, 0).map_err(failed("send"))?;
+
+        let mut answers = Vec::new();
+        let sequence = self.sequence;
+        loop {
+            let received = self.receive().map_err(failed("recvmmsg"))?;
+            for reply in received.flat_map(replies).filter(|reply| reply.sequence == sequence) {
+                match i32::from(reply.kind) {
+                    libc::NLMSG_DONE => return Ok(answers),
+                    libc::NLMSG_ERROR => return refusal(request, reply.flags, reply.body).map_or(Ok(answers), Err),
+                    _ => answers.push(reply.body.to_vec()),
+                }
+            }
+        }
+    }
+
+    /// Waits for a datagram, and receives with it those that are there already: system calls are dear in a guest.
+    fn receive(&mut self) -> io::Result<impl Iterator<Item = &[u8]>> {
+        let mut headers = MultiHeaders::<()>::preallocate(DATAGRAMS, None);
+        let mut parts =
+            self.room.chunks_exact_mut(DATAGRAM_BYTES).map(|part| [IoSliceMut::new(part)]).collect::<Vec<_>>();
+        let received = recvmmsg(self.inner.as_raw_fd(), &mut headers, &mut parts, MsgFlags::MSG_WAITFORONE, None)?;
+        let lengths: Vec<usize> = received.map(|datagram| datagram.bytes).collect();
+        Ok(self.room.chunks_exact(DATAGRAM_BYTES).zip(lengths).map(|(datagram, length)| &datagram[..length]))
+    }
+}
+
+/// What an `NLMSG_ERROR` says, unless it is an acknowledgement: `struct nlmsgerr`, the request's header, attributes.
+fn refusal(request: &Request, flags: u16, body: &[u8]) -> Option<NetlinkError> {
+    let code = u32_at(body, 0)? as i32;
+    if code == 0 {
+        return None;
+    }
+    let echoed = u32_at(body, 4)? as usize;
+    let capped = flags & libc::NLM_F_CAPPED as u16 != 0;
+    let tail = body.get(4 + if capped { message::HEADER_BYTES } else { echoed.next_multiple_of(4) }..);
+    let detail = tail
+        .and_then(|tail| attribute(tail, NLMSGERR_ATTR_MSG))
+        .map(|text| String::from_utf8_lossy(text).trim_end_matches('\0').to_owned())
+        .unwrap_or_default();
+    Some(NetlinkError::Refused { attempt: request.attempt.clone(), errno: Errno::from_raw(-code), detail })
+}

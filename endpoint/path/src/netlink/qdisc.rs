@@ -1,0 +1,86 @@
+//! rtnetlink requests for one queueing discipline, netem above all, and its counters. Pure.
+//!
+//! Structures and numbers are those of `include/uapi/linux/rtnetlink.h`, `gen_stats.h` and `pkt_sched.h`.
+
+use super::NetlinkError;
+use super::message::{Attributes, Request, attribute, u32_at, u64_at};
+
+pub(super) const TC_H_ROOT: u32 = 0xffff_ffff;
+/// Handle of a link's netem, `1:`. By it, it is found wherever it hangs.
+pub(super) const NETEM: u32 = 0x0001_0000;
+/// Handle of the token bucket that holds the queue of a bottleneck whose rate netem does not keep, `2:`.
+pub(super) const SHAPER: u32 = 0x0002_0000;
+pub(super) const TCA_STATS_BASIC: u16 = 1;
+pub(super) const TCA_STATS_QUEUE: u16 = 3;
+pub(super) const TCA_STATS_APP: u16 = 4;
+
+/// Makes a netem with these options (`TCA_OPTIONS`) the root discipline of a link.
+pub fn add_netem(index: u32, options: &Attributes) -> Request {
+    add(format!("put netem on link {index}"), index, NETEM, TC_H_ROOT, "netem", options)
+}
+
+/// Changes the options of a link's netem. The queue and the counters stay.
+pub(crate) fn change_netem(index: u32, options: &Attributes) -> Request {
+    change(format!("change the netem of link {index}"), index, NETEM, "netem", options)
+}
+
+/// Asks for the netem of a link and its counters.
+pub fn ask_netem(index: u32) -> Request {
+    ask(format!("read the counters of the netem of link {index}"), index, NETEM)
+}
+
+pub(super) fn ask(attempt: String, index: u32, handle: u32) -> Request {
+    // Unlike other families, this one answers the asker only if it wants the echo (net/sched/sch_api.c).
+    Request::new(attempt, libc::RTM_GETQDISC, libc::NLM_F_ECHO, &structure(index, handle, 0), &Attributes::new())
+}
+
+pub(super) fn add(attempt: String, index: u32, handle: u32, parent: u32, kind: &str, options: &Attributes) -> Request {
+    let flags = libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
+    request(attempt, flags, &structure(index, handle, parent), kind, options)
+}
+
+pub(super) fn change(attempt: String, index: u32, handle: u32, kind: &str, options: &Attributes) -> Request {
+    request(attempt, 0, &structure(index, handle, 0), kind, options)
+}
+
+fn request(attempt: String, flags: i32, structure: &[u8], kind: &str, options: &Attributes) -> Request {
+    let attributes = Attributes::new().put_string(libc::TCA_KIND, kind).put(libc::TCA_OPTIONS, options.bytes());
+    Request::new(attempt, libc::RTM_NEWQDISC, flags, structure, &attributes)
+}
+
+/// The options (`TCA_OPTIONS`) of a discipline, or a class, as the kernel gives them back.
+pub fn options_of(answer: &[u8]) -> Option<&[u8]> {
+    attribute(answer.get(20..)?, libc::TCA_OPTIONS)
+}
+
+/// What a netem has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NetemCounters {
+    /// Packets in it now.
+    pub queued_packets: u64,
+    /// Packets dropped, for whatever reason.
+    pub dropped_packets: u64,
+    /// Of them, those its loss model dropped; none where the kernel does not say (`struct tc_netem_xstats`, since 7.2).
+    pub lost_packets: Option<u64>,
+}
+
+impl NetemCounters {
+    /// Reads the answer to [`ask_netem`]: `struct gnet_stats_queue` and `struct tc_netem_xstats` in `TCA_STATS2`.
+    pub fn from_answer(answer: &[u8]) -> Result<Self, NetlinkError> {
+        let read = || {
+            let statistics = attribute(answer.get(20..)?, libc::TCA_STATS2)?;
+            let queue = attribute(statistics, TCA_STATS_QUEUE)?;
+            Some(Self {
+                queued_packets: u32_at(queue, 0)?.into(),
+                dropped_packets: u32_at(queue, 8)?.into(),
+                lost_packets: attribute(statistics, TCA_STATS_APP).and_then(|netem| u64_at(netem, 8)),
+            })
+        };
+        read().ok_or(NetlinkError::Incomplete { attempt: "read the counters of a qdisc".into(), missing: "TCA_STATS2" })
+    }
+}
+
+/// `struct tcmsg`.
+pub(super) fn structure(index: u32, handle: u32, parent: u32) -> Vec<u8> {
+    [0, index, handle, parent, 0].iter().flat_map(|word: &u32| word.to_ne_bytes()).collect()
+}

@@ -1,0 +1,259 @@
+//! rtnetlink requests that send what comes in at a device through another one, and count it. Pure.
+//!
+//! Structures and numbers are those of `include/uapi/linux/pkt_cls.h`, `pkt_sched.h` and `tc_act/tc_mirred.h`.
+
+use std::net::IpAddr;
+
+use super::message::{Attributes, Request, attribute, u32_at, u64_at};
+use super::qdisc::{TCA_STATS_BASIC, structure};
+
+/// Handle of a device's ingress discipline, `ffff:`; there is one at most.
+const INGRESS: u32 = 0xffff_0000;
+const TC_H_INGRESS: u32 = 0xffff_fff1;
+/// `TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS)`: what leaves by a device that has a `clsact`.
+const TC_H_EGRESS: u32 = 0xffff_fff3;
+const TCA_MATCHALL_ACT: u16 = 2;
+const TCA_FLOWER_ACT: u16 = 3;
+const TCA_FLOWER_KEY_ETH_TYPE: u16 = 8;
+const TCA_FLOWER_KEY_IP_PROTO: u16 = 9;
+const TCA_FLOWER_KEY_IPV4_SRC: u16 = 10;
+const TCA_FLOWER_KEY_IPV4_DST: u16 = 12;
+const TCA_FLOWER_KEY_IPV6_SRC: u16 = 14;
+const TCA_FLOWER_KEY_IPV6_DST: u16 = 16;
+const TCA_FLOWER_FLAGS: u16 = 22;
+const TCA_CLS_FLAGS_SKIP_HW: u32 = 1;
+const TCA_ACT_KIND: u16 = 1;
+const TCA_ACT_OPTIONS: u16 = 2;
+const TCA_ACT_STATS: u16 = 4;
+const TCA_MIRRED_PARMS: u16 = 2;
+const TCA_EGRESS_REDIR: u32 = 1;
+const TC_ACT_STOLEN: u32 = 4;
+const FIRST_ACTION: u16 = 1;
+
+/// Protocols with ports: number, and the attributes of a source and of a destination port.
+const PROTOCOLS: [(i32, u16, u16); 3] =
+    [(libc::IPPROTO_TCP, 18, 19), (libc::IPPROTO_UDP, 20, 21), (libc::IPPROTO_SCTP, 41, 42)];
+
+/// The incoming packets of a run, which the filters select.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Incoming {
+    /// Source address: the other host's.
+    pub peer: IpAddr,
+    /// Destination address: this host's.
+    pub address: IpAddr,
+    /// The server's data port, as source or destination.
+    pub port: DataPort,
+}
+
+/// The server's data port, and on which side of the packets it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DataPort {
+    /// The source port: the peer is the server.
+    Source(u16),
+    /// The destination port: the peer is the client.
+    Destination(u16),
+}
+
+/// Gives a device an ingress discipline, unless it has one, or a `clsact`, already.
+pub fn add_ingress(index: u32) -> Request {
+    Request::new(
+        format!("put an ingress qdisc on link {index}"),
+        libc::RTM_NEWQDISC,
+        libc::NLM_F_CREATE | libc::NLM_F_EXCL,
+        &structure(index, INGRESS, TC_H_INGRESS),
+        &Attributes::new().put_string(libc::TCA_KIND, "ingress"),
+    )
+}
+
+/// Sends everything that leaves by a device through another one first, from which it comes back to leave.
+pub(crate) fn redirect_egress(index: u32, target: u32) -> [Request; 2] {
+    let filter = Attributes::new().nest(TCA_MATCHALL_ACT, Attributes::new().nest(FIRST_ACTION, mirred_action(target)));
+    [
+        Request::new(
+            format!("put a clsact qdisc on link {index}"),
+            libc::RTM_NEWQDISC,
+            libc::NLM_F_CREATE | libc::NLM_F_EXCL,
+            &structure(index, INGRESS, TC_H_INGRESS),
+            &Attributes::new().put_string(libc::TCA_KIND, "clsact"),
+        ),
+        Request::new(
+            format!("send what leaves by link {index} through link {target} (matchall, mirred)"),
+            libc::RTM_NEWTFILTER,
+            libc::NLM_F_CREATE | libc::NLM_F_EXCL,
+            &tcmsg(index, TC_H_EGRESS, (1 << 16) | u32::from((libc::ETH_P_ALL as u16).to_be())),
+            &Attributes::new().put_string(libc::TCA_KIND, "matchall").nest(libc::TCA_OPTIONS, filter),
+        ),
+    ]
+}
+
+/// Removes a device's ingress discipline with its filters.
+pub fn remove_ingress(index: u32) -> Request {
+    Request::new(
+        format!("remove the ingress qdisc of link {index}"),
+        libc::RTM_DELQDISC,
+        0,
+        &structure(index, INGRESS, TC_H_INGRESS),
+        &Attributes::new(),
+    )
+}
+
+/// Adds filters, one for each protocol, that redirect a run's incoming packets through another device.
+pub fn redirect(index: u32, incoming: Incoming, target: u32) -> Vec<Request> {
+    let action = mirred_action(target);
+    let filter = |(place, (protocol, source, destination)): (u32, (i32, u16, u16))| {
+        let options = addresses(incoming)
+            .put(TCA_FLOWER_KEY_IP_PROTO, &[protocol as u8])
+            .nest(TCA_FLOWER_ACT, Attributes::new().nest(FIRST_ACTION, action.clone()))
+            .put_u32(TCA_FLOWER_FLAGS, TCA_CLS_FLAGS_SKIP_HW);
+        let options = match incoming.port {
+            DataPort::Source(port) => options.put(source, &port.to_be_bytes()),
+            DataPort::Destination(port) => options.put(destination, &port.to_be_bytes()),
+        };
+        Request::new(
+            format!("redirect what comes in at link {index} to link {target} (flower, mirred)"),
+            libc::RTM_NEWTFILTER,
+            libc::NLM_F_CREATE | libc::NLM_F_EXCL,
+            &tcmsg(index, INGRESS, (place << 16) | u32::from(ethernet_type(incoming.peer).to_be())),
+            &Attributes::new().put_string(libc::TCA_KIND, "flower").nest(libc::TCA_OPTIONS, options),
+        )
+    };
+    (1..).zip(PROTOCOLS).map(filter).collect()
+}
+
+/// Asks for a device's ingress filters with the counters of their actions. For [`super::Socket::dump`].
+pub fn ask_redirected(index: u32) -> Request {
+    Request::new(
+        format!("read the filters of link {index}"),
+        libc::RTM_GETTFILTER,
+        libc::NLM_F_DUMP,
+        &tcmsg(index, INGRESS, 0),
+        &Attributes::new(),
+    )
+}
+
+/// Counters of the redirected packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Redirected {
+    /// Packets; each segment of a bundle (GRO) counts.
+    pub packets: u64,
+    /// Bytes of these packets, from the IP header on.
+    pub bytes: u64,
+}
+
+impl Redirected {
+    /// Adds up the answers to [`ask_redirected`]: `struct gnet_stats_basic` of each filter's action. Some answers have
+    /// no more than the filter's kind.
+    pub fn from_answers(answers: &[Vec<u8>]) -> Self {
+        answers.iter().filter_map(|answer| Self::read(answer)).fold(Self::default(), |sum, each| Self {
+            packets: sum.packets + each.packets,
+            bytes: sum.bytes + each.bytes,
+        })
+    }
+
+    fn read(answer: &[u8]) -> Option<Self> {
+        let options = attribute(answer.get(20..)?, libc::TCA_OPTIONS)?;
+        let action = attribute(attribute(options, TCA_FLOWER_ACT)?, FIRST_ACTION)?;
+        let basic = attribute(attribute(action, TCA_ACT_STATS)?, TCA_STATS_BASIC)?;
+        Some(Self { bytes: u64_at(basic, 0)?, packets: u32_at(basic, 8)?.into() })
+    }
+}
+
+fn addresses(incoming: Incoming) -> Attributes {
+    let ethernet_type = ethernet_type(incoming.peer).to_be_bytes();
+    let (source, destination) = match incoming.peer {
+        IpAddr::V4(_) => (TCA_FLOWER_KEY_IPV4_SRC, TCA_FLOWER_KEY_IPV4_DST),
+        IpAddr::V6(_) => (TCA_FLOWER_KEY_IPV6_SRC, TCA_FLOWER_KEY_IPV6_DST),
+    };
+    Attributes::new()
+        .put(TCA_FLOWER_KEY_ETH_TYPE, &ethernet_type)
+        .put(source, &octets(incoming.peer))
+        .put(destination, &octets(incoming.address))
+}
+
+fn octets(address: IpAddr) -> Vec<u8> {
+    match address {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
+    }
+}
+
+fn ethernet_type(address: IpAddr) -> u16 {
+    (if address.is_ipv4() { libc::ETH_P_IP } else { libc::ETH_P_IPV6 }) as u16
+}
+
+/// An action that sends packets on through another device.
+fn mirred_action(target: u32) -> Attributes {
+    Attributes::new()
+        .put_string(TCA_ACT_KIND, "mirred")
+        .nest(TCA_ACT_OPTIONS, Attributes::new().put(TCA_MIRRED_PARMS, &mirred(target)))
+}
+
+/// `struct tc_mirred`: index, capabilities, action, two counts of references, what to do, the device to do it with.
+fn mirred(target: u32) -> Vec<u8> {
+    [0, 0, TC_ACT_STOLEN, 0, 0, TCA_EGRESS_REDIR, target].iter().flat_map(|word: &u32| word.to_ne_bytes()).collect()
+}
+
+/// `struct tcmsg` of a filter: `information` is its priority and its protocol.
+fn tcmsg(index: u32, parent: u32, information: u32) -> Vec<u8> {
+    [0, index, 0, parent, information].iter().flat_map(|word: &u32| word.to_ne_bytes()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hex(request: &Request) -> String {
+        let mut message = Vec::new();
+        request.write(&mut message, 1, true);
+        hex::encode(message)
+    }
+
+    /// By hand from the structures, little endian: `tc filter add dev 11 egress pref 1 protocol all matchall action mirred
+    /// egress redirect dev 12`.
+    #[test]
+    fn a_redirect_of_all_that_leaves_byte_by_byte() {
+        let header = "70000000 2c00 0506 01000000 00000000";
+        let structure = "00000000 0b000000 00000000 f3ffffff 00030100";
+        let kind = "0d000100 6d61746368616c6c00 000000";
+        let parameters = "00000000 00000000 04000000 00000000 00000000 01000000 0c000000";
+        let action = ["38000280 34000180 0b000100 6d6972726564 0000 24000280 20000200", parameters].concat();
+        let expected = [header, structure, kind, "3c000280", &action].concat().replace(' ', "");
+        assert_eq!(hex(&redirect_egress(11, 12)[1]), expected);
+    }
+
+    /// By hand from the structures, little endian: `tc filter add dev 11 parent ffff: pref 1 protocol ip flower skip_hw
+    /// ip_proto tcp src_ip 192.0.2.7 dst_ip 192.0.2.9 src_port 4433 action mirred egress redirect dev 12`.
+    #[test]
+    fn a_redirect_byte_by_byte() {
+        let address = |last| IpAddr::from([192, 0, 2, last]);
+        let incoming = Incoming { peer: address(7), address: address(9), port: DataPort::Source(4433) };
+        let header = "9c000000 2c00 0506 01000000 00000000";
+        let structure = "00000000 0b000000 00000000 0000ffff 08000100";
+        let kind = "0b000100 666c6f776572 0000";
+        let keys = "06000800 0800 0000 08000a00 c0000207 08000c00 c0000209 05000900 06 000000";
+        let parameters = "00000000 00000000 04000000 00000000 00000000 01000000 0c000000";
+        let action = ["38000380 34000180 0b000100 6d6972726564 0000 24000280 20000200", parameters].concat();
+        let rest = "08001600 01000000 06001200 1151 0000";
+        let options = ["6c000280", keys, &action, rest].concat();
+        let expected = [header, structure, kind, &options].concat().replace(' ', "");
+        assert_eq!(hex(&redirect(11, incoming, 12)[0]), expected);
+    }
+
+    #[test]
+    fn each_protocol_has_a_filter_and_only_the_named_end_of_it_is_looked_at() {
+        let address = IpAddr::from([0; 16]);
+        for (port, ports) in [(DataPort::Source(7), [18, 20, 41]), (DataPort::Destination(7), [19, 21, 42])] {
+            let requests = redirect(11, Incoming { peer: address, address, port }, 12);
+            for (request, kind) in requests.iter().zip(ports) {
+                let mut message = Vec::new();
+                request.write(&mut message, 1, false);
+                let options = attribute(&message[36..], libc::TCA_OPTIONS).unwrap().to_vec();
+                for other in [18, 19, 20, 21, 41, 42] {
+                    let expected = (other == kind).then_some(&[0, 7][..]);
+                    assert_eq!(attribute(&options, other), expected, "{port:?}, attribute {other}");
+                }
+                assert_eq!(attribute(&options, TCA_FLOWER_KEY_IPV6_SRC).map(<[u8]>::len), Some(16));
+            }
+        }
+    }
+}

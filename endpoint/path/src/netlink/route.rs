@@ -1,0 +1,356 @@
+//! rtnetlink requests for links, addresses, neighbours, routes and rules, and the counters of a link. Pure.
+//!
+//! Structures and numbers are those of `include/uapi/linux/rtnetlink.h`, `if_link.h`, `veth.h`, `neighbour.h` and
+//! `fib_rules.h`.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::RawFd;
+
+use super::NetlinkError;
+use super::message::{Attributes, Request, attribute, u32_at, u64_at};
+use crate::topology::Route;
+
+/// A MAC address.
+pub(crate) type Mac = [u8; 6];
+
+/// Every network of a path is a /24.
+const PREFIX_BITS: u8 = 24;
+const ADDRESS_BITS: u8 = 32;
+const VETH_INFO_PEER: u16 = 1;
+const RTAX_INITCWND: u16 = 11;
+const RTAX_INITRWND: u16 = 14;
+const RTNH_F_ONLINK: u32 = 4;
+const FRA_SRC: u16 = 2;
+const FR_ACT_TO_TBL: u8 = 1;
+const NDTA_NAME: u16 = 1;
+const NDTA_PARMS: u16 = 6;
+const NDTPA_IFINDEX: u16 = 1;
+const NDTPA_QUEUE_LEN: u16 = 8;
+const AF_INET: u8 = libc::AF_INET as u8;
+const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
+const IN6_ADDR_GEN_MODE_NONE: u8 = 1;
+const CREATE: i32 = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
+
+/// One end of a veth pair to be created.
+#[derive(Debug)]
+pub(crate) struct VethEnd<'a> {
+    /// The namespace it goes to.
+    pub namespace: RawFd,
+    /// Interface name.
+    pub name: &'a str,
+    /// Interface index, chosen so that nothing need be looked up.
+    pub index: u32,
+    /// Fixed, so that neighbours can be permanent.
+    pub mac: Mac,
+}
+
+/// Creates a veth pair, each end in its namespace.
+pub(crate) fn create_veth(ends: [&VethEnd<'_>; 2], mtu_bytes: u32) -> Request {
+    let attributes = |end: &VethEnd<'_>, before: Attributes| {
+        before
+            .put_string(libc::IFLA_IFNAME, end.name)
+            .put(libc::IFLA_ADDRESS, &end.mac)
+            .put_u32(libc::IFLA_MTU, mtu_bytes)
+            .put_u32(libc::IFLA_NET_NS_FD, end.namespace as u32)
+    };
+    let peer = attributes(ends[1], Attributes::after(&link_structure(ends[1].index, 0)));
+    let veth = Attributes::new()
+        .put_string(libc::IFLA_INFO_KIND, "veth")
+        .nest(libc::IFLA_INFO_DATA, Attributes::new().put(VETH_INFO_PEER, peer.bytes()));
+    Request::new(
+        format!("create the veth pair {}, {}", ends[0].name, ends[1].name),
+        libc::RTM_NEWLINK,
+        CREATE,
+        &link_structure(ends[0].index, 0),
+        &attributes(ends[0], Attributes::new()).nest(libc::IFLA_LINKINFO, veth),
+    )
+}
+
+/// Creates an intermediate functional block (ifb): a device that hands what is sent by it back to where it came from. An index
+/// of 0 is one of the kernel's choice.
+pub fn create_ifb(name: &str, index: u32, mtu_bytes: u32) -> Request {
+    Request::new(
+        format!("create the ifb {name}"),
+        libc::RTM_NEWLINK,
+        CREATE,
+        &link_structure(index, 0),
+        &Attributes::new()
+            .put_string(libc::IFLA_IFNAME, name)
+            .put_u32(libc::IFLA_MTU, mtu_bytes)
+            .nest(libc::IFLA_LINKINFO, Attributes::new().put_string(libc::IFLA_INFO_KIND, "ifb")),
+    )
+}
+
+/// Keeps a link without IPv6 addresses of the kernel's making, and so without packets of its own.
+pub fn keep_silent(index: u32) -> Request {
+    let mode = Attributes::new().put(IFLA_INET6_ADDR_GEN_MODE, &[IN6_ADDR_GEN_MODE_NONE]);
+    Request::new(
+        format!("keep link {index} without IPv6 addresses"),
+        libc::RTM_SETLINK,
+        0,
+        &link_structure(index, 0),
+        &Attributes::new().nest(libc::IFLA_AF_SPEC, Attributes::new().nest(libc::AF_INET6 as u16, mode)),
+    )
+}
+
+/// Deletes a link.
+pub fn delete_link(index: u32) -> Request {
+    let attempt = format!("delete link {index}");
+    Request::new(attempt, libc::RTM_DELLINK, 0, &link_structure(index, 0), &Attributes::new())
+}
+
+/// Sets a link up.
+pub fn set_up(index: u32) -> Request {
+    Request::new(
+        format!("set link {index} up"),
+        libc::RTM_SETLINK,
+        0,
+        &link_structure(index, libc::IFF_UP as u32),
+        &Attributes::new(),
+    )
+}
+
+/// Gives a link an address.
+pub(crate) fn add_address(index: u32, address: Ipv4Addr) -> Request {
+    let attempt = format!("give link {index} the address {address}");
+    address_request(attempt, libc::RTM_NEWADDR, CREATE, index, address)
+}
+
+/// Takes an address from a link.
+pub(crate) fn remove_address(index: u32, address: Ipv4Addr) -> Request {
+    let attempt = format!("take the address {address} from link {index}");
+    address_request(attempt, libc::RTM_DELADDR, 0, index, address)
+}
+
+fn address_request(attempt: String, kind: u16, flags: i32, index: u32, address: Ipv4Addr) -> Request {
+    let mut structure = vec![AF_INET, PREFIX_BITS, 0, libc::RT_SCOPE_UNIVERSE];
+    structure.extend_from_slice(&index.to_ne_bytes());
+    Request::new(
+        attempt,
+        kind,
+        flags,
+        &structure,
+        &Attributes::new().put(libc::IFA_LOCAL, &address.octets()).put(libc::IFA_ADDRESS, &address.octets()),
+    )
+}
+
+/// Adds a permanent neighbour: no ARP.
+pub(crate) fn add_neighbour(index: u32, address: Ipv4Addr, mac: Mac) -> Request {
+    let mut structure = vec![AF_INET, 0, 0, 0];
+    structure.extend_from_slice(&index.to_ne_bytes());
+    structure.extend_from_slice(&libc::NUD_PERMANENT.to_ne_bytes());
+    structure.extend_from_slice(&[0, 0]);
+    Request::new(
+        format!("make {address} a permanent neighbour on link {index}"),
+        libc::RTM_NEWNEIGH,
+        libc::NLM_F_CREATE | libc::NLM_F_REPLACE,
+        &structure,
+        &Attributes::new().put(libc::NDA_DST, &address.octets()).put(libc::NDA_LLADDR, &mac),
+    )
+}
+
+/// Bounds the packets of a link that wait for each neighbour whose MAC address is being asked for.
+pub(crate) fn bound_neighbour_queue(index: u32, packets: u32) -> Request {
+    let parameters = Attributes::new().put_u32(NDTPA_IFINDEX, index).put_u32(NDTPA_QUEUE_LEN, packets);
+    Request::new(
+        format!("have {packets} packets wait for a neighbour on link {index}"),
+        libc::RTM_SETNEIGHTBL,
+        0,
+        &[AF_INET, 0, 0, 0],
+        &Attributes::new().put_string(NDTA_NAME, "arp_cache").nest(NDTA_PARMS, parameters),
+    )
+}
+
+/// Adds a route, in the place of one to the same network in the same table. The window of connections that begin by it is
+/// in packets, both ways (RFC 6928).
+pub(crate) fn replace_route(route: &Route) -> Request {
+    let Route { device, network, gateway, gateway_is_local, table, initial_window_packets } = route;
+    let (protocol, scope, kind) = (libc::RTPROT_STATIC, libc::RT_SCOPE_UNIVERSE, libc::RTN_UNICAST);
+    let mut structure = vec![AF_INET, PREFIX_BITS, 0, 0, *table, protocol, scope, kind];
+    let flags = if *gateway_is_local { 0 } else { RTNH_F_ONLINK };
+    structure.extend_from_slice(&flags.to_ne_bytes());
+    let mut attributes = Attributes::new()
+        .put(libc::RTA_DST, &network.octets())
+        .put(libc::RTA_GATEWAY, &gateway.octets())
+        .put_u32(libc::RTA_OIF, device.index);
+    if let Some(packets) = *initial_window_packets {
+        let metrics = Attributes::new().put_u32(RTAX_INITCWND, packets).put_u32(RTAX_INITRWND, packets);
+        attributes = attributes.nest(libc::RTA_METRICS, metrics);
+    }
+    Request::new(
+        format!("route {network}/{PREFIX_BITS} by {gateway} in table {table}"),
+        libc::RTM_NEWROUTE,
+        libc::NLM_F_CREATE | libc::NLM_F_REPLACE,
+        &structure,
+        &attributes,
+    )
+}
+
+/// Adds a rule: what is sent from an address looks for its route in a table, before the main one.
+pub(crate) fn add_rule(source: Ipv4Addr, table: u8) -> Request {
+    // struct fib_rule_hdr, with 32-bit flags at its end.
+    let structure = [AF_INET, 0, ADDRESS_BITS, 0, table, 0, 0, FR_ACT_TO_TBL, 0, 0, 0, 0];
+    Request::new(
+        format!("have what is sent from {source} look in table {table}"),
+        libc::RTM_NEWRULE,
+        CREATE,
+        &structure,
+        &Attributes::new().put(FRA_SRC, &source.octets()),
+    )
+}
+
+/// Asks for a link and its counters.
+pub fn ask_link(index: u32) -> Request {
+    Request::new(
+        format!("read the counters of link {index}"),
+        libc::RTM_GETLINK,
+        0,
+        &link_structure(index, 0),
+        &Attributes::new(),
+    )
+}
+
+/// Asks for a link by its name.
+pub fn find_link(name: &str) -> Request {
+    let attributes = Attributes::new().put_string(libc::IFLA_IFNAME, name);
+    Request::new(format!("find the link {name}"), libc::RTM_GETLINK, 0, &link_structure(0, 0), &attributes)
+}
+
+/// Asks for all addresses. For [`super::Socket::dump`].
+pub fn ask_addresses() -> Request {
+    let attempt = "read this host's addresses".to_owned();
+    Request::new(attempt, libc::RTM_GETADDR, libc::NLM_F_DUMP, &[0; 8], &Attributes::new())
+}
+
+/// The link that has an address, by the answers to [`ask_addresses`]: `struct ifaddrmsg`, `IFA_LOCAL` where the address is not
+/// that of the other end.
+pub fn link_with(address: IpAddr, answers: &[Vec<u8>]) -> Option<u32> {
+    let octets = match address {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
+    };
+    let has_it = |answer: &&Vec<u8>| {
+        let attributes = answer.get(8..).unwrap_or_default();
+        let own = attribute(attributes, libc::IFA_LOCAL).or_else(|| attribute(attributes, libc::IFA_ADDRESS));
+        own == Some(&octets[..])
+    };
+    answers.iter().find(has_it).and_then(|answer| u32_at(answer, 4))
+}
+
+/// A link, as the answers to [`ask_link`] and [`find_link`] have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// Its interface index.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+    /// The largest IP packet that it carries.
+    pub mtu_bytes: u32,
+    /// Whether it is the loopback device.
+    pub is_loopback: bool,
+}
+
+impl Link {
+    /// Reads `struct ifinfomsg` and what follows.
+    pub fn from_answer(answer: &[u8]) -> Result<Self, NetlinkError> {
+        let read = || {
+            let attributes = answer.get(16..)?;
+            let name = String::from_utf8_lossy(attribute(attributes, libc::IFLA_IFNAME)?);
+            Some(Self {
+                index: u32_at(answer, 4)?,
+                name: name.trim_end_matches('\0').to_owned(),
+                mtu_bytes: u32_at(attribute(attributes, libc::IFLA_MTU)?, 0)?,
+                is_loopback: u32_at(answer, 8)? & libc::IFF_LOOPBACK as u32 != 0,
+            })
+        };
+        read().ok_or(NetlinkError::Incomplete { attempt: "read a link".into(), missing: "name or MTU" })
+    }
+}
+
+/// What a link has carried.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LinkCounters {
+    /// Packets received.
+    pub received_packets: u64,
+    /// Packets sent.
+    pub sent_packets: u64,
+    /// Bytes received, Ethernet headers included.
+    pub received_bytes: u64,
+    /// Bytes sent, Ethernet headers included.
+    pub sent_bytes: u64,
+    /// Packets it was given to send and dropped: for veth, those that found the receiving CPU's backlog full.
+    pub send_dropped_packets: u64,
+}
+
+impl LinkCounters {
+    /// Reads the answer to [`ask_link`]: `struct rtnl_link_stats64` in `IFLA_STATS64`.
+    pub fn from_answer(answer: &[u8]) -> Result<Self, NetlinkError> {
+        let number = |index: usize| u64_at(attribute(answer.get(16..)?, libc::IFLA_STATS64)?, 8 * index);
+        let read = || {
+            Some(Self {
+                received_packets: number(0)?,
+                sent_packets: number(1)?,
+                received_bytes: number(2)?,
+                sent_bytes: number(3)?,
+                send_dropped_packets: number(7)?,
+            })
+        };
+        read()
+            .ok_or(NetlinkError::Incomplete { attempt: "read the counters of a link".into(), missing: "IFLA_STATS64" })
+    }
+}
+
+/// `struct ifinfomsg`.
+fn link_structure(index: u32, flags: u32) -> Vec<u8> {
+    [0, index, flags, flags].iter().flat_map(|word| word.to_ne_bytes()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::{Device, Namespace};
+
+    fn hex(request: &Request) -> String {
+        let mut message = Vec::new();
+        request.write(&mut message, 1, true);
+        hex::encode(message)
+    }
+
+    /// By hand from `rtnetlink.h`, little endian.
+    #[test]
+    fn a_route_by_a_gateway_out_of_sight_byte_by_byte() {
+        let device = Device { namespace: Namespace::Server, index: 11 };
+        let route = Route::new(device, Ipv4Addr::new(10, 1, 1, 0), Ipv4Addr::new(10, 1, 2, 254)).with_window(10);
+        let header = "48000000 1800 0505 01000000 00000000";
+        let structure = "02 18 00 00 65 04 00 01 04000000";
+        let attributes = "08000100 0a010100 08000500 0a0102fe 08000400 0b000000";
+        let metrics = "14000880 08000b00 0a000000 08000e00 0a000000";
+        let built = replace_route(&Route { gateway_is_local: false, table: 101, ..route });
+        assert_eq!(hex(&built), [header, structure, attributes, metrics].concat().replace(' ', ""));
+        let plain = replace_route(&Route { initial_window_packets: None, ..route });
+        let header = "34000000 1800 0505 01000000 00000000";
+        let structure = "02 18 00 00 fe 04 00 01 00000000";
+        assert_eq!(hex(&plain), [header, structure, attributes].concat().replace(' ', ""));
+    }
+
+    /// By hand from `fib_rules.h`, little endian.
+    #[test]
+    fn a_rule_byte_by_byte() {
+        let header = "24000000 2000 0506 01000000 00000000";
+        let body = "02 00 20 00 65 00 00 01 00000000 08000200 0a010101";
+        let built = add_rule(Ipv4Addr::new(10, 1, 1, 1), 101);
+        assert_eq!(hex(&built), [header, body].concat().replace(' ', ""));
+    }
+
+    /// By hand from `if_addr.h`, little endian.
+    #[test]
+    fn an_address_comes_and_goes_byte_by_byte() {
+        let body = "02 18 00 00 0b000000 08000200 0a010101 08000100 0a010101";
+        for (built, header) in [
+            (add_address(11, Ipv4Addr::new(10, 1, 1, 1)), "28000000 1400 0506 01000000 00000000"),
+            (remove_address(11, Ipv4Addr::new(10, 1, 1, 1)), "28000000 1500 0500 01000000 00000000"),
+        ] {
+            assert_eq!(hex(&built), [header, body].concat().replace(' ', ""));
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! rtnetlink requests for the shaper of a bottleneck: it decides when the transmission of a packet starts. Pure.
+//!
+//! `sch_htb` with hardly a burst lets a packet go when the one before it has been transmitted, whatever the sizes of both, and at once on
+//! an idle link. Its child is a token bucket without a rate that holds the queue, or the discipline that is one, and that closes
+//! while the rate is 0. What takes the time of the transmission itself is [`crate::netem::transmission`].
+//!
+//! Structures and numbers are those of `include/uapi/linux/pkt_sched.h`.
+
+use super::message::{Attributes, Request, attribute, u32_at, u64_at};
+use super::qdisc::{NETEM, SHAPER, add, ask, change, structure};
+use crate::netem;
+use crate::topology::Shaper;
+
+/// Handle of the `htb` that keeps the rate, `6:`, and its one class, `6:1`.
+const PACER: u32 = 0x0006_0000;
+const PACER_CLASS: u32 = PACER + 1;
+const TCA_HTB_PARMS: u16 = 1;
+const TCA_HTB_INIT: u16 = 2;
+const TCA_HTB_RATE64: u16 = 6;
+const TCA_HTB_CEIL64: u16 = 7;
+const HTB_VERSION: u32 = 3;
+/// How much earlier than due a packet may start, in ticks: 2 µs. A timer is late by a reading of the clock or two, which
+/// would add up from packet to packet; what starts early waits in the transmission before.
+const EARLY_TICKS: u32 = 32;
+const TCA_TBF_PARMS: u16 = 1;
+const TCA_TBF_RATE64: u16 = 4;
+const TCA_TBF_BURST: u16 = 6;
+const TC_LINKLAYER_ETHERNET: u32 = 1;
+/// How long, in seconds, a closed bucket takes to fill. The kernel cuts its size at 2³² ns (`tbf_change`).
+const CLOSED_FILL_S: u32 = 4;
+const TICK_NS: u64 = 64;
+/// The rate of an open bucket in bytes a second: a full-size packet takes less than a nanosecond.
+const OPEN_BYTE_S: u64 = 1 << 43;
+
+/// Adds an `htb` with its class, and the token bucket below it, to a link. Both take the place of `parent`'s child.
+pub(super) fn add_shaper(index: u32, parent: u32, shaper: &Shaper) -> Vec<Request> {
+    // struct tc_htb_glob: version, rate2quantum, default class, debug, packets sent past all classes.
+    let global: Vec<u8> =
+        [HTB_VERSION, 10, PACER_CLASS & 0xffff, 0, 0].iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let options = Attributes::new().put(TCA_HTB_INIT, &global);
+    vec![
+        add(format!("put htb on link {index}"), index, PACER, parent, "htb", &options),
+        class(index, libc::NLM_F_CREATE, shaper),
+        add(format!("put tbf on link {index}"), index, SHAPER, PACER_CLASS, "tbf", &bucket(shaper)),
+    ]
+}
+
+/// Changes the rate at which packets leave a queue. What waits stays, and a packet that is being transmitted still takes the time that it
+/// would have taken.
+///
+/// A rate of 0 stops the queue. The kernel has it look for packets that may go no sooner than it had planned, so it must be
+/// woken up ([`super::bottleneck::add_shaped_netem`]).
+pub(crate) fn change_shaper(queue: u32, shaper: &Shaper) -> Vec<Request> {
+    let gate = change(format!("open or close the queue of link {queue}"), queue, SHAPER, "tbf", &bucket(shaper));
+    if shaper.rate_bit_s == 0 { vec![gate] } else { vec![class(queue, 0, shaper), gate] }
+}
+
+/// Adds the discipline in which a packet takes the time of its transmission to a link.
+pub(crate) fn add_transmission(index: u32, shaper: &Shaper) -> Request {
+    super::qdisc::add_netem(index, &netem::transmission(shaper.rate_bit_s))
+}
+
+/// Changes the rate of transmission for packets that come from now on. Nothing comes where it is 0.
+pub(crate) fn change_transmission(index: u32, shaper: &Shaper) -> Option<Request> {
+    let options = || netem::transmission(shaper.rate_bit_s);
+    let attempt = || format!("change the rate of link {index}");
+    (shaper.rate_bit_s > 0).then(|| change(attempt(), index, NETEM, "netem", &options()))
+}
+
+/// Asks for the class that keeps a link's rate.
+pub fn ask_rate(index: u32) -> Request {
+    let structure = structure(index, PACER_CLASS, PACER);
+    let attempt = format!("read back the rate of link {index}");
+    // As for qdiscs, only an echo answers the asker ([`ask`]).
+    Request::new(attempt, libc::RTM_GETTCLASS, libc::NLM_F_ECHO, &structure, &Attributes::new())
+}
+
+/// Returns the rate of a class in whole bytes a second, from its options (`TCA_OPTIONS`).
+pub fn rate_byte_s(options: &[u8]) -> Option<u64> {
+    let wide = attribute(options, TCA_HTB_RATE64).and_then(|wide| u64_at(wide, 0));
+    wide.or_else(|| u32_at(attribute(options, TCA_HTB_PARMS)?, 8).map(u64::from))
+}
+
+/// Asks for the token bucket of a link, which has its queue.
+pub(crate) fn ask_bucket(index: u32) -> Request {
+    ask(format!("read back the token bucket of link {index}"), index, SHAPER)
+}
+
+/// Makes or changes the class. `struct tc_htb_opt`: two `struct tc_ratespec`, buffer and cbuffer (bursts in ticks), quantum,
+/// level, priority.
+fn class(index: u32, flags: i32, shaper: &Shaper) -> Request {
+    let rate_byte_s = (shaper.rate_bit_s / 8).max(1);
+    let rate = ratespec(rate_byte_s, 0);
+    let parameters = words(&[&rate[..], &rate, &[EARLY_TICKS, EARLY_TICKS, shaper.frame_bytes, 0, 0]].concat());
+    let options = Attributes::new().put(TCA_HTB_PARMS, &parameters);
+    let options = if rate_byte_s > u64::from(u32::MAX) {
+        options.put_u64(TCA_HTB_RATE64, rate_byte_s).put_u64(TCA_HTB_CEIL64, rate_byte_s)
+    } else {
+        options
+    };
+    Request::new(
+        format!("set the rate of link {index} (htb)"),
+        libc::RTM_NEWTCLASS,
+        flags,
+        &structure(index, PACER_CLASS, PACER),
+        &Attributes::new().put_string(libc::TCA_KIND, "htb").nest(libc::TCA_OPTIONS, options),
+    )
+}
+
+/// The options of the token bucket: one that is open, or, where the rate is 0, one that lets no packet through.
+///
+/// `struct tc_tbf_qopt`: two `struct tc_ratespec`, limit, buffer and mtu. A closed bucket has room for a full-size frame, and each frame
+/// costs as much as the largest `mpu` (`psched_l2t_ns`).
+fn bucket(shaper: &Shaper) -> Attributes {
+    let closed_byte_s = shaper.frame_bytes.div_ceil(CLOSED_FILL_S);
+    let (rate, buffer) = if shaper.rate_bit_s == 0 {
+        let fill_ns = u64::from(shaper.frame_bytes) * 1_000_000_000 / u64::from(closed_byte_s);
+        (ratespec(closed_byte_s.into(), u16::MAX), (fill_ns / TICK_NS + 2) as u32)
+    } else {
+        (ratespec(OPEN_BYTE_S, 0), 0)
+    };
+    let parameters = words(&[&rate[..], &[0, 0, 0, shaper.queue_bytes, buffer, 0]].concat());
+    let options = Attributes::new().put(TCA_TBF_PARMS, &parameters);
+    if shaper.rate_bit_s == 0 {
+        options
+    } else {
+        options.put_u32(TCA_TBF_BURST, shaper.frame_bytes).put_u64(TCA_TBF_RATE64, OPEN_BYTE_S)
+    }
+}
+
+/// `struct tc_ratespec`: cell_log, linklayer and overhead; cell_align and mpu; rate.
+fn ratespec(rate_byte_s: u64, mpu: u16) -> [u32; 3] {
+    let link_layer = u32::from_le_bytes([0, TC_LINKLAYER_ETHERNET as u8, 0, 0]).to_le();
+    [link_layer, u32::from(mpu) << 16, u32::try_from(rate_byte_s).unwrap_or(u32::MAX)]
+}
+
+fn words(numbers: &[u32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::Place;
+
+    const SLOW: Shaper =
+        Shaper { rate_bit_s: 12_000_000, frame_bytes: 1514, queue_bytes: 150_000, place: Place::BehindNetem };
+
+    fn written(request: &Request) -> String {
+        let mut message = Vec::new();
+        request.write(&mut message, 1, true);
+        hex::encode(&message)
+    }
+
+    /// By hand from `rtnetlink.h` and `pkt_sched.h`, little endian.
+    #[test]
+    fn a_change_of_rate_byte_by_byte() {
+        let header = "60000000 2800 0500 01000000 00000000";
+        let structure = "00000000 0b000000 01000600 00000600 00000000";
+        let rate = "00010000 00000000 60e31600";
+        let options = ["34000280 30000100", rate, rate, "20000000 20000000 ea050000 00000000 00000000"].concat();
+        let expected = [header, structure, "08000100 68746200", &options].concat().replace(' ', "");
+        assert_eq!(written(&change_shaper(11, &SLOW)[0]), expected);
+    }
+
+    #[test]
+    fn a_rate_of_nothing_closes_the_bucket_and_leaves_the_rate() {
+        let closed = change_shaper(11, &Shaper { rate_bit_s: 0, ..SLOW });
+        assert_eq!(closed.len(), 1);
+        assert_eq!(change_transmission(12, &Shaper { rate_bit_s: 0, ..SLOW }), None);
+        for frame_bytes in [590, 1514, 9014, 65_533] {
+            let options = bucket(&Shaper { rate_bit_s: 0, frame_bytes, ..SLOW });
+            let parameters = attribute(options.bytes(), TCA_TBF_PARMS).expect("there are parameters");
+            let word = |place: usize| u64::from(u32_at(parameters, 4 * place).expect("it is there"));
+            let (mpu, rate_byte_s, buffer_ns) = (word(1) >> 16, word(2), word(7) * TICK_NS);
+            // psched_ns_t2l: the largest frame that is let in; psched_l2t_ns: what the smallest one costs.
+            assert!(buffer_ns * rate_byte_s / 1_000_000_000 >= u64::from(frame_bytes), "{frame_bytes}");
+            assert!(mpu * 1_000_000_000 / rate_byte_s > buffer_ns, "{frame_bytes}");
+            assert!(buffer_ns < 1 << 32, "{frame_bytes}");
+        }
+    }
+
+    #[test]
+    fn fast_rates_travel_in_64_bits() {
+        let rate = |rate_bit_s| {
+            let mut message = Vec::new();
+            class(11, 0, &Shaper { rate_bit_s, ..SLOW }).write(&mut message, 1, true);
+            rate_byte_s(attribute(&message[36..], libc::TCA_OPTIONS).expect("there are options"))
+        };
+        assert_eq!(rate(12_000_000), Some(1_500_000));
+        assert_eq!(rate(100_000_000_000), Some(12_500_000_000));
+    }
+}

@@ -1,0 +1,205 @@
+//! Sockets of a network namespace (`sock_diag(7)`): those that wait for clients, as `ss -lntu` shows them, and connections of TCP
+//! and SCTP, as `ss -tin` and `ss -Sin` do.
+
+use netwarp_transport::{SctpInfo, TcpInfo};
+
+use super::message::{Attributes, Request, attribute, u16_at};
+use super::{NetlinkError, Socket};
+
+/// `SOCK_DIAG_BY_FAMILY` of `include/uapi/linux/sock_diag.h`.
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+/// Bytes of a `struct inet_diag_req_v2`.
+const REQUEST_BYTES: usize = 56;
+/// `idiag_states` of the request, and the local port (`id.idiag_sport`) of a `struct inet_diag_msg`.
+const STATES_OFFSET: usize = 4;
+const PORT_OFFSET: usize = 4;
+/// `TCP_LISTEN`, which SCTP uses as well, and `TCP_CLOSE`, the state of a UDP socket that is bound and not connected
+/// (`include/net/tcp_states.h`).
+const LISTENING: u32 = 1 << 10;
+const UNCONNECTED: u32 = 1 << 7;
+/// `TCP_ESTABLISHED`, `TCP_FIN_WAIT1` and `TCP_CLOSE_WAIT`: connections that may still have something to send.
+const CONNECTED: u32 = 1 << 1 | 1 << 4 | 1 << 8;
+/// `idiag_ext` of the request: attributes to be told beside, each a bit.
+const EXTENSIONS_OFFSET: usize = 2;
+const INET_DIAG_INFO: u16 = 2;
+const INET_DIAG_SKMEMINFO: u16 = 7;
+/// Places in the attribute `INET_DIAG_SKMEMINFO` (`include/uapi/linux/sock_diag.h`), four bytes each.
+const SK_MEMINFO_WMEM_ALLOC: usize = 2;
+const SK_MEMINFO_SNDBUF: usize = 3;
+/// Bytes of a `struct inet_diag_msg`, and where the other end's port is in it (`id.idiag_dport`).
+const MESSAGE_BYTES: usize = 72;
+/// Where the socket's inode is in it.
+const INODE_OFFSET: usize = 68;
+const PEER_PORT_OFFSET: usize = 6;
+
+/// One request's filter: an address family's sockets of one protocol, in the states in which they wait for clients.
+const WAITING: [(i32, i32, u32); 6] = [
+    (libc::AF_INET, libc::IPPROTO_TCP, LISTENING),
+    (libc::AF_INET6, libc::IPPROTO_TCP, LISTENING),
+    (libc::AF_INET, libc::IPPROTO_UDP, UNCONNECTED),
+    (libc::AF_INET6, libc::IPPROTO_UDP, UNCONNECTED),
+    (libc::AF_INET, libc::IPPROTO_SCTP, LISTENING),
+    (libc::AF_INET6, libc::IPPROTO_SCTP, LISTENING),
+];
+
+/// A socket that waits for clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting {
+    /// Its local port.
+    pub port: u16,
+    /// Its number, which the links in `/proc/PID/fd` of its processes have too.
+    pub inode: u32,
+}
+
+/// Sockets of the socket's network namespace that wait for clients: TCP and SCTP sockets that listen, UDP sockets that are bound and not
+/// connected. In no order.
+///
+/// # Arguments
+/// * `socket` - of `NETLINK_SOCK_DIAG`.
+///
+/// # Errors
+/// A kernel that does not answer. One without SCTP has no SCTP sockets, which is no error.
+pub fn waiting_sockets(socket: &mut Socket) -> Result<Vec<Waiting>, NetlinkError> {
+    let mut waiting = Vec::new();
+    for (family, protocol, states) in WAITING {
+        match socket.dump(&request(family, protocol, states, &[])) {
+            Ok(sockets) => waiting.extend(sockets.iter().filter_map(|found| waiting_socket(found))),
+            Err(NetlinkError::Refused { .. }) if protocol == libc::IPPROTO_SCTP => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(waiting)
+}
+
+/// One end of a connection of the kernel, as it is now.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<I> {
+    /// Its local port.
+    pub port: u16,
+    /// The port of the other end.
+    pub peer_port: u16,
+    /// What the kernel reports about it.
+    pub info: I,
+}
+
+/// An SCTP association, and its socket's memory.
+#[derive(Debug, Clone, Copy)]
+pub struct SeenAssociation {
+    /// What the kernel reports about it.
+    pub info: SctpInfo,
+    /// What its send buffer still has room for.
+    pub send_room_bytes: u32,
+}
+
+/// The TCP connections of the socket's network namespace over IPv4, MPTCP's subflows among them.
+///
+/// # Arguments
+/// * `socket` - of `NETLINK_SOCK_DIAG`.
+///
+/// # Errors
+/// A kernel that does not answer.
+pub fn tcp_connections(socket: &mut Socket) -> Result<Vec<Seen<TcpInfo>>, NetlinkError> {
+    let info = |message: &[u8]| TcpInfo::from_bytes(attribute(message, INET_DIAG_INFO)?);
+    connections(socket, libc::IPPROTO_TCP, &[INET_DIAG_INFO], info)
+}
+
+/// The SCTP associations of the socket's network namespace over IPv4.
+///
+/// # Arguments
+/// * `socket` - of `NETLINK_SOCK_DIAG`.
+///
+/// # Errors
+/// A kernel that does not answer, or has no `CONFIG_INET_SCTP_DIAG`.
+pub fn sctp_associations(socket: &mut Socket) -> Result<Vec<Seen<SeenAssociation>>, NetlinkError> {
+    let info = |message: &[u8]| {
+        let memory = attribute(message, INET_DIAG_SKMEMINFO)?;
+        let word = |place: usize| Some(u32::from_ne_bytes(*memory.get(4 * place..)?.first_chunk()?));
+        let send_room_bytes = word(SK_MEMINFO_SNDBUF)?.saturating_sub(word(SK_MEMINFO_WMEM_ALLOC)?);
+        Some(SeenAssociation { info: SctpInfo::from_bytes(attribute(message, INET_DIAG_INFO)?)?, send_room_bytes })
+    };
+    connections(socket, libc::IPPROTO_SCTP, &[INET_DIAG_INFO, INET_DIAG_SKMEMINFO], info)
+}
+
+/// Connections of a protocol, each with what is made of its attributes; those without are left out.
+fn connections<I>(
+    socket: &mut Socket,
+    protocol: i32,
+    extensions: &[u16],
+    info: impl Fn(&[u8]) -> Option<I>,
+) -> Result<Vec<Seen<I>>, NetlinkError> {
+    let seen = |message: &[u8]| {
+        Some(Seen {
+            port: u16_at(message, PORT_OFFSET).map(u16::from_be)?,
+            peer_port: u16_at(message, PEER_PORT_OFFSET).map(u16::from_be)?,
+            info: info(message.get(MESSAGE_BYTES..)?)?,
+        })
+    };
+    let messages = socket.dump(&request(libc::AF_INET, protocol, CONNECTED, extensions))?;
+    Ok(messages.iter().filter_map(|message| seen(message)).collect())
+}
+
+fn request(family: i32, protocol: i32, states: u32, extensions: &[u16]) -> Request {
+    let mut structure = [0; REQUEST_BYTES];
+    structure[0] = family as u8;
+    structure[1] = protocol as u8;
+    structure[EXTENSIONS_OFFSET] = extensions.iter().map(|extension| 1 << (extension - 1)).sum();
+    structure[STATES_OFFSET..STATES_OFFSET + 4].copy_from_slice(&states.to_ne_bytes());
+    let attempt = format!("list the sockets of family {family} and protocol {protocol}");
+    Request::new(attempt, SOCK_DIAG_BY_FAMILY, libc::NLM_F_DUMP, &structure, &Attributes::new())
+}
+
+/// Port 0 is a UDP socket that is not bound: it waits for nobody.
+fn waiting_socket(message: &[u8]) -> Option<Waiting> {
+    let port = u16_at(message, PORT_OFFSET).map(u16::from_be).filter(|&port| port != 0)?;
+    let inode = u32::from_ne_bytes(*message.get(INODE_OFFSET..)?.first_chunk()?);
+    Some(Waiting { port, inode })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+
+    use netlink_sys::protocols::NETLINK_SOCK_DIAG;
+
+    use super::*;
+
+    #[test]
+    fn sockets_that_wait_are_found_and_others_are_not() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let six = TcpListener::bind("[::1]:0").unwrap();
+        let bound = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let connected = UdpSocket::bind("127.0.0.1:0").unwrap();
+        connected.connect(bound.local_addr().unwrap()).unwrap();
+        let waiting = waiting_sockets(&mut Socket::open(NETLINK_SOCK_DIAG).unwrap()).unwrap();
+        let ports: Vec<_> = waiting.iter().map(|each| each.port).collect();
+        for address in [listener.local_addr(), six.local_addr(), bound.local_addr()] {
+            let port = address.unwrap().port();
+            assert!(ports.contains(&port), "{port} is not among {ports:?}");
+        }
+        assert!(!ports.contains(&connected.local_addr().unwrap().port()));
+    }
+
+    #[test]
+    fn a_socket_without_a_port_waits_for_nobody() {
+        let mut message = [0; MESSAGE_BYTES];
+        assert_eq!(waiting_socket(&message), None);
+        message[PORT_OFFSET..][..2].copy_from_slice(&8080_u16.to_be_bytes());
+        message[INODE_OFFSET..].copy_from_slice(&7_u32.to_ne_bytes());
+        assert_eq!(waiting_socket(&message), Some(Waiting { port: 8080, inode: 7 }));
+        assert_eq!(waiting_socket(&message[..10]), None);
+    }
+
+    #[test]
+    fn a_connection_is_seen_with_what_was_acknowledged() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (_server, _) = listener.accept().unwrap();
+        client.write_all(&[0; 1000]).unwrap();
+        let ports = [client.local_addr(), client.peer_addr()].map(|address| address.unwrap().port());
+        let seen = tcp_connections(&mut Socket::open(NETLINK_SOCK_DIAG).unwrap()).unwrap();
+        let ours = seen.iter().find(|each| [each.port, each.peer_port] == ports).expect("the client's end");
+        assert!(ours.info.cwnd_bytes() > 0);
+        assert!(ours.info.acked_bytes() <= 1001);
+    }
+}

@@ -1,0 +1,358 @@
+//! Carries out the steps of a topology and keeps handles to the namespaces and devices they make.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::{fs, io};
+
+use anyhow::{Context, Result};
+use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_ROUTE, NETLINK_SOCK_DIAG};
+use netwarp_wire::job::{DisciplineKind, Impairments};
+
+use crate::netem;
+pub use crate::netlink::bottleneck::QueueSample;
+use crate::netlink::bottleneck::{self, Queueing};
+use crate::netlink::discipline::{self, InForce};
+use crate::netlink::ethtool::{Ethtool, Offloads};
+use crate::netlink::message::{Attributes, Request};
+use crate::netlink::mptcp;
+use crate::netlink::qdisc::{self, NetemCounters};
+use crate::netlink::route::{self, LinkCounters, VethEnd};
+use crate::netlink::{NetlinkError, Socket, redirect, shaper};
+use crate::netns::{NetNs, write_sysctl};
+use crate::router_counters::{OwnPackets, has_asked};
+use crate::topology::{BuildStep, Device, Namespace, Shaper, mac, queue_device};
+use crate::waker::Waker;
+
+/// The loopback device's index, in every namespace.
+const LOOPBACK: u32 = 1;
+
+/// The namespaces of a run.
+pub struct Network {
+    home: NetNs,
+    namespaces: BTreeMap<Namespace, Made>,
+    /// The devices that have a netem qdisc, or whose queues have one.
+    impaired: BTreeSet<Device>,
+    /// Those whose rate a shaper keeps, in a queue of its own.
+    shaped: BTreeSet<Device>,
+    /// The child qdisc behind the netem of a device, where another qdisc than netem limits the rate.
+    queueing: BTreeMap<Device, Queueing>,
+    /// The sockets that wake up the queues with a shaper, by router.
+    wakers: BTreeMap<Namespace, Waker>,
+}
+
+/// A namespace and the netlink sockets opened in it.
+struct Made {
+    namespace: NetNs,
+    route: Socket,
+    generic: Socket,
+    /// The requests collected since the last [`Network::flush`].
+    pending: Vec<Request>,
+    offloads: Vec<Offloads>,
+    /// The `NETLINK_SOCK_DIAG` socket, opened when connections are first sampled.
+    sockets: Option<Socket>,
+}
+
+impl Network {
+    /// Builds everything. On return the caller is in the namespace it came from.
+    pub fn build(steps: &[BuildStep]) -> Result<Self> {
+        let mut network = Self {
+            home: NetNs::current()?,
+            namespaces: BTreeMap::new(),
+            impaired: BTreeSet::new(),
+            shaped: BTreeSet::new(),
+            queueing: BTreeMap::new(),
+            wakers: BTreeMap::new(),
+        };
+        let built = network.apply(steps);
+        network.home.enter()?;
+        built.map(|()| network)
+    }
+
+    /// Changes what was built. The caller stays in its namespace: nothing is created.
+    pub fn change(&mut self, steps: &[BuildStep]) -> Result<()> {
+        self.apply(steps)
+    }
+
+    /// Runs `work` in a namespace of the run.
+    pub fn within<T>(&self, namespace: Namespace, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.namespaces.get(&namespace).with_context(|| format!("no {namespace:?} was built"))?.namespace.enter()?;
+        let result = work();
+        self.home.enter()?;
+        result
+    }
+
+    /// Opens a UDP socket bound to any port in a namespace of the run.
+    pub(crate) fn udp_socket(&self, namespace: Namespace, address: Ipv4Addr) -> Result<UdpSocket> {
+        self.within(namespace, || {
+            UdpSocket::bind(SocketAddrV4::new(address, 0)).with_context(|| format!("bind a UDP socket to {address}"))
+        })
+    }
+
+    /// Changes the rate of a router's device that has a shaper, for the packets already queued as well.
+    pub(crate) fn change_shaper(&mut self, device: Device, shaper: &Shaper) -> Result<()> {
+        let queue = queue_device(device).index;
+        let mut requests = shaper::change_shaper(queue, shaper);
+        requests.extend(shaper::change_transmission(device.index, shaper));
+        self.made(device.namespace)?.route.transact(&requests)?;
+        self.wakers.get(&device.namespace).with_context(|| format!("{device:?} has no shaper"))?.wake(queue)
+    }
+
+    /// Changes the netem qdiscs of a router's devices, all at the same time.
+    pub(crate) fn change_netems(&mut self, router: Namespace, changes: &[(Device, Attributes)]) -> Result<()> {
+        let requests: Vec<Request> = changes
+            .iter()
+            .map(|(device, options)| qdisc::change_netem(self.impaired_index(*device), options))
+            .collect();
+        self.made(router)?.route.transact(&requests)?;
+        Ok(())
+    }
+
+    /// Reads what a device has carried.
+    pub(crate) fn link_counters(&mut self, device: Device) -> Result<LinkCounters> {
+        Ok(LinkCounters::from_answer(&self.ask(device, route::ask_link(device.index))?)?)
+    }
+
+    /// Reads what a router's device has dropped and holds, both in its netem, if it has one, and in the device itself. Behind
+    /// a shaper, that which is being transmitted counts as held.
+    pub(crate) fn netem_counters(&mut self, device: Device) -> Result<NetemCounters> {
+        let mut counters = if self.impaired.contains(&device) {
+            NetemCounters::from_answer(&self.ask(device, qdisc::ask_netem(self.impaired_index(device)))?)?
+        } else {
+            NetemCounters { lost_packets: Some(0), ..NetemCounters::default() }
+        };
+        if self.shaped.contains(&device) {
+            let transmitted = NetemCounters::from_answer(&self.ask(device, qdisc::ask_netem(device.index))?)?;
+            counters.queued_packets += transmitted.queued_packets;
+            counters.dropped_packets += transmitted.dropped_packets;
+            counters.dropped_packets += self.link_counters(queue_device(device))?.send_dropped_packets;
+        }
+        counters.dropped_packets += self.link_counters(device)?.send_dropped_packets;
+        Ok(counters)
+    }
+
+    /// Reads back the queueing discipline that was given to a router's device.
+    pub fn discipline(&mut self, device: Device, asked: DisciplineKind) -> Result<InForce> {
+        Ok(discipline::in_force(asked, &self.ask(device, bottleneck::ask_discipline(queue_device(device).index))?)?)
+    }
+
+    /// Reads the present state of a router's bottlenecks in both directions.
+    pub fn sample_queues(&mut self, devices: [Device; 2]) -> Result<[QueueSample; 2]> {
+        let mut requests = Vec::new();
+        for device in &devices {
+            if self.impaired.contains(device) {
+                let index = self.impaired_index(*device);
+                requests.push(qdisc::ask_netem(index));
+                requests.extend(self.queueing.get(device).map(|queueing| bottleneck::ask_queueing(index, *queueing)));
+                requests.extend(self.shaped.get(device).map(|device| qdisc::ask_netem(device.index)));
+            }
+        }
+        let answers = self.made(devices[0].namespace)?.route.transact(&requests)?;
+        let mut answers = answers.iter();
+        let mut samples = [QueueSample::default(); 2];
+        for (device, sample) in devices.iter().zip(&mut samples) {
+            if self.impaired.contains(device) {
+                let netem = answers.next().context("the kernel told of no netem")?;
+                let behind = match self.queueing.get(device) {
+                    Some(queueing) => Some((*queueing, answers.next().context("the kernel told of no queue")?)),
+                    None => None,
+                };
+                *sample = QueueSample::from_answers(netem, behind.map(|(queueing, answer)| (queueing, &answer[..])))?;
+                if self.shaped.contains(device) {
+                    *sample =
+                        sample.with_transmission(answers.next().context("the kernel told of no transmission")?)?;
+                }
+            }
+        }
+        Ok(samples)
+    }
+
+    /// Asks the kernel for a host's connections, over a socket of `NETLINK_SOCK_DIAG`.
+    pub fn sample_connections<T>(
+        &mut self,
+        host: Namespace,
+        ask: impl FnOnce(&mut Socket) -> Result<T, NetlinkError>,
+    ) -> Result<T> {
+        let made = self.namespaces.get_mut(&host).with_context(|| format!("no {host:?} was built"))?;
+        if made.sockets.is_none() {
+            made.namespace.enter()?;
+            let opened = Socket::open(NETLINK_SOCK_DIAG);
+            self.home.enter()?;
+            made.sockets = Some(opened?);
+        }
+        Ok(ask(made.sockets.as_mut().context("it was opened just now")?)?)
+    }
+
+    /// Counts the IPv4 packets that a router sent or kept itself, rather than forwarded.
+    pub(crate) fn own_packets(&self, router: Namespace) -> Result<OwnPackets> {
+        self.within(router, || OwnPackets::from_table(&read_net("snmp")?))
+    }
+
+    /// Returns whether a namespace has asked for an address by ARP: it knows one that it was not told
+    /// (`ATF_PERM` is not set), or waits for one.
+    pub(crate) fn resolves_addresses(&self, namespace: Namespace) -> Result<bool> {
+        self.within(namespace, || Ok(has_asked(&read_net("arp")?)))
+    }
+
+    fn ask(&mut self, device: Device, request: Request) -> Result<Vec<u8>> {
+        let attempt = request.attempt.clone();
+        let answers = self.made(device.namespace)?.route.transact(&[request])?;
+        Ok(answers.into_iter().next().ok_or(NetlinkError::Incomplete { attempt, missing: "answer" })?)
+    }
+
+    /// Carries out the steps: links first, since they join namespaces, then everything else in one batch for each
+    /// namespace.
+    fn apply(&mut self, steps: &[BuildStep]) -> Result<()> {
+        let mut current = None;
+        for step in steps {
+            match step {
+                BuildStep::Create(namespace) => {
+                    let mut made = Made::create()?;
+                    made.pending.push(route::set_up(LOOPBACK));
+                    self.namespaces.insert(*namespace, made);
+                    current = Some(*namespace);
+                }
+                BuildStep::Sysctl { key, value, optional } => match write_sysctl(key, value) {
+                    Err(error) if *optional && error.kind() == io::ErrorKind::NotFound => {}
+                    written => {
+                        written.with_context(|| format!("write {value:?} to the sysctl {key} of {current:?}"))?;
+                    }
+                },
+                BuildStep::Veth { ends, mtu_bytes } => self.create_veth(ends, *mtu_bytes)?,
+                BuildStep::Offloads { device, software_segmentation } => {
+                    let offloads = Offloads { index: device.index, software_segmentation: *software_segmentation };
+                    self.made(device.namespace)?.offloads.push(offloads);
+                }
+                BuildStep::Address(device, address) => {
+                    self.queue(device.namespace, route::add_address(device.index, *address))?;
+                }
+                BuildStep::RemoveAddress(device, address) => {
+                    self.queue(device.namespace, route::remove_address(device.index, *address))?;
+                }
+                BuildStep::Up(device) => self.queue(device.namespace, route::set_up(device.index))?,
+                BuildStep::Neighbour { device, address, neighbour } => {
+                    let request = route::add_neighbour(device.index, *address, mac(*neighbour));
+                    self.queue(device.namespace, request)?;
+                }
+                BuildStep::NeighbourQueue { device, packets } => {
+                    self.queue(device.namespace, route::bound_neighbour_queue(device.index, *packets))?;
+                }
+                BuildStep::Route(route) => self.queue(route.device.namespace, route::replace_route(route))?,
+                BuildStep::Rule { host, source, table } => self.queue(*host, route::add_rule(*source, *table))?,
+                BuildStep::Subflows { host, more, announced } => {
+                    mptcp::manage_paths(&mut self.made(*host)?.generic, *more, announced)
+                        .with_context(|| format!("in the {host:?} namespace"))?;
+                }
+                BuildStep::AddEndpoint(host, endpoint) => {
+                    // An MPTCP endpoint opens subflows at once, so its address must be configured.
+                    self.flush()?;
+                    mptcp::add_endpoint(&mut self.made(*host)?.generic, *endpoint)
+                        .with_context(|| format!("in the {host:?} namespace"))?;
+                }
+                BuildStep::RemoveEndpoint(host, endpoint) => {
+                    self.flush()?;
+                    mptcp::remove_endpoint(&mut self.made(*host)?.generic, *endpoint)
+                        .with_context(|| format!("in the {host:?} namespace"))?;
+                }
+                BuildStep::ShapedNetem { device, impairments, shaper, mtu_bytes } => {
+                    self.add_shaped_netem(*device, impairments, shaper, *mtu_bytes)?;
+                }
+                BuildStep::Netem { device, impairments } => {
+                    self.impaired.insert(*device);
+                    let request = qdisc::add_netem(device.index, &netem::options(impairments));
+                    self.queue(device.namespace, request)?;
+                }
+            }
+        }
+        self.flush()
+    }
+
+    /// Impairs what leaves by a device on a device of its own, before which nothing is shaped and behind which it is transmitted.
+    fn add_shaped_netem(
+        &mut self,
+        device: Device,
+        impairments: &Impairments,
+        shaper: &Shaper,
+        mtu_bytes: u32,
+    ) -> Result<()> {
+        let (queue, discipline) = (queue_device(device).index, impairments.discipline.as_ref());
+        self.impaired.insert(device);
+        self.shaped.insert(device);
+        if let Some(queueing) = Queueing::behind_netem(shaper, discipline) {
+            self.queueing.insert(device, queueing);
+        }
+        let made = self.made(device.namespace)?;
+        made.pending.push(route::create_ifb(&format!("queue{queue}"), queue, mtu_bytes));
+        made.pending.extend(bottleneck::add_shaped_netem(queue, &netem::options(impairments), shaper, discipline));
+        made.pending.push(route::set_up(queue));
+        made.pending.push(shaper::add_transmission(device.index, shaper));
+        made.pending.extend(redirect::redirect_egress(device.index, queue));
+        if !self.wakers.contains_key(&device.namespace) {
+            let waker = self.within(device.namespace, Waker::open)?;
+            self.wakers.insert(device.namespace, waker);
+        }
+        Ok(())
+    }
+
+    /// The index of the device that has the netem which impairs what leaves by a router's device.
+    fn impaired_index(&self, device: Device) -> u32 {
+        if self.shaped.contains(&device) { queue_device(device).index } else { device.index }
+    }
+
+    /// Creates a veth pair, from either end's namespace: both ends name their own.
+    fn create_veth(&mut self, ends: &[(Device, String); 2], mtu_bytes: u32) -> Result<()> {
+        let [first, second] = ends;
+        let request = route::create_veth([&self.veth_end(first)?, &self.veth_end(second)?], mtu_bytes);
+        self.made(first.0.namespace)?.route.transact(&[request])?;
+        Ok(())
+    }
+
+    fn veth_end<'a>(&mut self, (device, name): &'a (Device, String)) -> Result<VethEnd<'a>> {
+        let namespace = self.made(device.namespace)?.namespace.descriptor();
+        Ok(VethEnd { namespace, name, index: device.index, mac: mac(*device) })
+    }
+
+    fn queue(&mut self, namespace: Namespace, request: Request) -> Result<()> {
+        self.made(namespace)?.pending.push(request);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let mut ethtool = None;
+        for (namespace, made) in &mut self.namespaces {
+            let at = || format!("in the {namespace:?} namespace");
+            if !made.offloads.is_empty() {
+                let ethtool = match &ethtool {
+                    Some(known) => known,
+                    None => ethtool.insert(Ethtool::learn(&mut made.generic)?),
+                };
+                ethtool.restrict(&mut made.generic, &std::mem::take(&mut made.offloads)).with_context(at)?;
+            }
+            made.route.transact(&std::mem::take(&mut made.pending)).with_context(at)?;
+        }
+        Ok(())
+    }
+
+    fn made(&mut self, namespace: Namespace) -> Result<&mut Made> {
+        self.namespaces.get_mut(&namespace).with_context(|| format!("no {namespace:?} was built"))
+    }
+}
+
+/// Reads a file of the present network namespace.
+fn read_net(name: &str) -> Result<String> {
+    // A thread that has changed its namespace has another than its process.
+    let path = format!("/proc/thread-self/net/{name}");
+    fs::read_to_string(&path).with_context(|| format!("read {path}"))
+}
+
+impl Made {
+    fn create() -> Result<Self> {
+        Ok(Self {
+            namespace: NetNs::create()?,
+            route: Socket::open(NETLINK_ROUTE)?,
+            generic: Socket::open(NETLINK_GENERIC)?,
+            pending: Vec::new(),
+            offloads: Vec::new(),
+            sockets: None,
+        })
+    }
+}

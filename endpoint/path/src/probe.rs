@@ -1,0 +1,179 @@
+//! Measures the delay of an idle path, after the workload, with small UDP packets that are echoed.
+
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::thread::sleep;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use netwarp_core::addresses::{client_address, server_address};
+use netwarp_core::clock::Moment;
+use netwarp_wire::job::{Direction, Impairments, Job, Path};
+use netwarp_wire::record::{ClockKind, ProbeRecord, Record};
+
+use crate::network::Network;
+use crate::topology::{Namespace, bottleneck};
+
+/// How many probes are sent, one after the other.
+const PROBES: u32 = 8;
+
+/// How far a delay drawn from a table can lie from the mean, in jitters (`NETEM_DIST_SCALE`).
+const JITTERS: u64 = 4;
+
+/// How much longer than the path's delay the kernels at both ends may take, in real time.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// The pause between two checks whether a path is idle, and the time after which the probe gives up, on either clock.
+const IDLE_PAUSE: Duration = Duration::from_millis(10);
+const IDLE_VIRTUAL: Duration = Duration::from_secs(600);
+const IDLE_REAL: Duration = Duration::from_secs(5);
+
+/// The size of a probe on the wire: Ethernet, IP and UDP headers, and the probe's number.
+const WIRE_BYTES: u64 = 14 + 20 + 8 + 4;
+
+/// Probes every path but those that the client is not attached to, whose rate is zero, or that do not become idle:
+/// their records say that no probe was sent.
+///
+/// # Arguments
+/// * `paths` - the job's paths after all events of the timeline.
+pub fn probe(network: &mut Network, job: &Job, paths: &[Path], clock: ClockKind) -> Result<Vec<Record>> {
+    let mut records = Vec::new();
+    for (index, path) in (0..=u8::MAX).zip(paths) {
+        let server = server_address(if job.timeline.has_handovers() { 0 } else { index });
+        records.push(Record::Probe(probe_path(network, index, path, server, clock)?.record(index)));
+    }
+    Ok(records)
+}
+
+fn probe_path(network: &mut Network, index: u8, path: &Path, server: Ipv4Addr, clock: ClockKind) -> Result<Fastest> {
+    let mut fastest = Fastest::default();
+    let is_open = |impairments: &Impairments| impairments.rate_bit_s != Some(0);
+    if path.attached && is_open(&path.down) && is_open(&path.up) && falls_idle(network, index, clock)? {
+        let client = network.udp_socket(Namespace::Client, client_address(index))?;
+        let server = network.udp_socket(Namespace::Server, server)?;
+        client.connect(server.local_addr()?).context("aim the probes at the server")?;
+        server.connect(client.local_addr()?).context("aim the echoes at the client")?;
+        server.set_read_timeout(Some(patience(&path.up))).context("set a receive time-out")?;
+        client.set_read_timeout(Some(patience(&path.down))).context("set a receive time-out")?;
+        for number in 0..PROBES {
+            fastest.sent += 1;
+            if let Some((up_ns, down_ns)) = there_and_back(&client, &server, number)? {
+                fastest.add(up_ns, down_ns);
+            }
+        }
+    }
+    Ok(fastest)
+}
+
+fn falls_idle(network: &mut Network, index: u8, clock: ClockKind) -> Result<bool> {
+    let patience = match clock {
+        ClockKind::Virtual => IDLE_VIRTUAL,
+        ClockKind::Real => IDLE_REAL,
+    };
+    let start = Moment::now();
+    loop {
+        let mut queued_packets = 0;
+        for direction in [Direction::Down, Direction::Up] {
+            queued_packets += network.netem_counters(bottleneck(index, direction))?.queued_packets;
+        }
+        if queued_packets == 0 {
+            return Ok(true);
+        }
+        if Duration::from_nanos(Moment::now().since(start.since(0))) > patience {
+            return Ok(false);
+        }
+        sleep(IDLE_PAUSE);
+    }
+}
+
+/// Sends a probe and returns its one-way delays up and down, in nanoseconds; none if the probe or its echo was lost.
+fn there_and_back(client: &UdpSocket, server: &UdpSocket, number: u32) -> Result<Option<(u64, u64)>> {
+    let sent = Moment::now().since(0);
+    client.send(&number.to_be_bytes()).context("send a probe")?;
+    if !arrives(server, number)? {
+        return Ok(None);
+    }
+    let echoed = Moment::now().since(0);
+    server.send(&number.to_be_bytes()).context("send an echo")?;
+    if !arrives(client, number)? {
+        return Ok(None);
+    }
+    let received = Moment::now().since(0);
+    Ok(Some((echoed - sent, received - echoed)))
+}
+
+/// Waits for the probe with this number, ignoring duplicates and late probes. Returns false if it was lost.
+fn arrives(socket: &UdpSocket, number: u32) -> Result<bool> {
+    let mut payload = [0; 4];
+    loop {
+        match socket.recv(&mut payload) {
+            Ok(_) if payload == number.to_be_bytes() => return Ok(true),
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => return Ok(false),
+            Err(error) => return Err(error).context("receive a probe"),
+        }
+    }
+}
+
+/// Returns the longest time that a probe can take in one direction.
+fn patience(impairments: &Impairments) -> Duration {
+    let serialisation_ns = impairments.rate_bit_s.map_or(0, |rate| WIRE_BYTES * 8 * 1_000_000_000 / rate);
+    let delay_ns = impairments.delay_ns.saturating_add(JITTERS * impairments.jitter_ns);
+    GRACE.saturating_add(Duration::from_nanos(delay_ns.saturating_add(serialisation_ns)))
+}
+
+/// The smallest delays seen.
+#[derive(Debug, Default)]
+struct Fastest {
+    sent: u32,
+    received: u32,
+    round_trip_ns: Option<u64>,
+    down_ns: Option<u64>,
+    up_ns: Option<u64>,
+}
+
+impl Fastest {
+    fn add(&mut self, up_ns: u64, down_ns: u64) {
+        let smaller = |old: Option<u64>, new: u64| Some(old.map_or(new, |old| old.min(new)));
+        self.received += 1;
+        self.round_trip_ns = smaller(self.round_trip_ns, up_ns + down_ns);
+        self.up_ns = smaller(self.up_ns, up_ns);
+        self.down_ns = smaller(self.down_ns, down_ns);
+    }
+
+    fn record(&self, path: u8) -> ProbeRecord {
+        ProbeRecord {
+            path: path.into(),
+            sent: self.sent,
+            received: self.received,
+            min_rtt_ns: self.round_trip_ns,
+            min_delay_down_ns: self.down_ns,
+            min_delay_up_ns: self.up_ns,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn minima_are_of_each_direction_alone() {
+        let mut fastest = Fastest { sent: 3, ..Fastest::default() };
+        fastest.add(50, 70);
+        fastest.add(60, 55);
+        let record = fastest.record(3);
+        assert_eq!((record.path, record.received, record.min_rtt_ns), (3, 2, Some(115)));
+        assert_eq!((record.min_delay_up_ns, record.min_delay_down_ns), (Some(50), Some(55)));
+    }
+
+    #[test]
+    fn a_probe_loopback_comes_back() {
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        client.connect(server.local_addr().unwrap()).unwrap();
+        server.connect(client.local_addr().unwrap()).unwrap();
+        client.send(&7_u32.to_be_bytes()).unwrap();
+        assert!(there_and_back(&client, &server, 8).unwrap().is_some(), "a late probe was taken for a new one");
+    }
+}

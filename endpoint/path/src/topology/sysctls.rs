@@ -1,0 +1,177 @@
+//! The sysctls of hosts and routers, each of a network namespace. Pure.
+
+use netwarp_transport::stack_of;
+use netwarp_wire::job::{Job, Reconnect, Recovery, Resume, Transport};
+
+use super::BuildStep;
+
+/// For hosts and routers.
+pub(super) fn shared_sysctls() -> [BuildStep; 3] {
+    [
+        // Duplicate address detection and multicast listener reports would take loss draws. A kernel without IPv6
+        // sends none.
+        BuildStep::Sysctl { key: "net/ipv6/conf/all/disable_ipv6", value: "1".to_owned(), optional: true },
+        // A path may be asymmetric. Zero is the kernel's default, but a native host's distribution may differ, and
+        // the stricter of the two applies.
+        sysctl("net/ipv4/conf/all/rp_filter", "0"),
+        sysctl("net/ipv4/conf/default/rp_filter", "0"),
+    ]
+}
+
+/// For hosts. All else keeps the kernel's default, ECN among it, unless the job says otherwise ([`tcp_sysctls`]).
+pub(super) fn host_sysctls(buffer_bytes: u64) -> [BuildStep; 4] {
+    // Minimum and default are the kernel's own (net/ipv4/tcp.c); only the limit of auto-tuning is the job's.
+    let triple = |default: u64| format!("{} {} {buffer_bytes}", buffer_bytes.min(4096), buffer_bytes.min(default));
+    [
+        BuildStep::Sysctl { key: "net/ipv4/tcp_rmem", value: triple(131_072), optional: false },
+        BuildStep::Sysctl { key: "net/ipv4/tcp_wmem", value: triple(16_384), optional: false },
+        // A second connection of a run must not start from what the first one learned.
+        sysctl("net/ipv4/tcp_no_metrics_save", "1"),
+        // SCTP cookies are signed with a key of the listening endpoint, and accept(2) moves an association to a new
+        // one (net/sctp/socket.c, sctp_sock_migrate). A COOKIE ECHO repeated because its answer was lost then fails
+        // the check (net/sctp/sm_statefuns.c, sctp_sf_do_5_2_4_dupcook), and the client never connects.
+        BuildStep::Sysctl { key: "net/sctp/cookie_hmac_alg", value: "none".to_owned(), optional: true },
+    ]
+}
+
+/// For hosts whose MPTCP connections open subflows in the middle of a transfer. The kernel has subflows' receive buffers grow
+/// only when the connection's grows (`net/mptcp/protocol.c`, `mptcp_rcv_space_adjust`): one that joins after that keeps
+/// `tcp_rmem`'s default, 80 KB of window, whatever the job grants. So the default is what it grants.
+pub(super) fn joining_subflows(job: &Job) -> Option<BuildStep> {
+    let late = stack_of(job.transport.kind).has_subflows() && job.timeline.has_handovers();
+    let buffer_bytes = job.transport.buffer_bytes;
+    let value = format!("{} {buffer_bytes} {buffer_bytes}", buffer_bytes.min(4096));
+    late.then(|| sysctl("net/ipv4/tcp_rmem", &value))
+}
+
+/// For hosts: dynamic address reconfiguration (RFC 5061). The kernel takes it only with chunk authentication (RFC 4895)
+/// unless told otherwise, and without it nothing is authenticated here.
+pub(super) fn address_reconfiguration(transport: &Transport) -> Vec<BuildStep> {
+    if !stack_of(transport.kind).reconfigures_addresses() || transport.reconnect != Reconnect::Migrate {
+        return Vec::new();
+    }
+    ["net/sctp/addip_enable", "net/sctp/addip_noauth_enable"].map(|key| sysctl(key, "1")).to_vec()
+}
+
+/// For hosts: Fast Open for clients (1) and servers (2).
+pub(super) fn fast_open(transport: &Transport) -> Option<BuildStep> {
+    let wanted = stack_of(transport.kind).has_fast_open() && transport.resume == Resume::ZeroRtt;
+    wanted.then(|| sysctl("net/ipv4/tcp_fastopen", "3"))
+}
+
+/// For hosts: whether they offer ECN, where the job says so. A TCP that does not offer it takes it if it is offered
+/// (`tcp_ecn` 2, the kernel's default).
+pub(super) fn ecn(transport: &Transport) -> Vec<BuildStep> {
+    let Some(offered) = transport.ecn else { return Vec::new() };
+    let (tcp, sctp) = if offered { ("1", "1") } else { ("2", "0") };
+    let of_sctp = BuildStep::Sysctl { key: "net/sctp/ecn_enable", value: sctp.to_owned(), optional: true };
+    vec![sysctl("net/ipv4/tcp_ecn", tcp), of_sctp]
+}
+
+/// For hosts: what the job's TCP has not, that the kernel's has. Each is of the namespace (`net/ipv4/sysctl_net_ipv4.c`),
+/// and a connection takes them when it is set up; the transport reads back what it got.
+pub(super) fn tcp_sysctls(transport: &Transport) -> Vec<BuildStep> {
+    if !stack_of(transport.kind).uses_tcp() {
+        return Vec::new();
+    }
+    let tcp = &transport.tcp;
+    let mut off = Vec::new();
+    if !tcp.sack {
+        // The second is told in SACK blocks, and so is off with the first; said once more for whoever reads it back.
+        off.extend(["net/ipv4/tcp_sack", "net/ipv4/tcp_dsack"]);
+    }
+    if !tcp.timestamps {
+        off.push("net/ipv4/tcp_timestamps");
+    }
+    if !tcp.window_scaling {
+        off.push("net/ipv4/tcp_window_scaling");
+    }
+    if tcp.recovery == Recovery::Classic {
+        off.extend([
+            // RACK (RFC 8985). Since Linux 6.17 of no effect: there it is RACK with SACK and three duplicate
+            // acknowledgements without, which is why such a job has no SACK.
+            "net/ipv4/tcp_recovery",
+            // Early retransmit (RFC 5827) in older kernels; tail loss probes (RFC 8985, 7) in all.
+            "net/ipv4/tcp_early_retrans",
+            // Finding out afterwards that a time-out was spurious (F-RTO, RFC 5682).
+            "net/ipv4/tcp_frto",
+        ]);
+    }
+    off.into_iter().map(|key| sysctl(key, "0")).collect()
+}
+
+pub(super) fn sysctl(key: &'static str, value: &str) -> BuildStep {
+    BuildStep::Sysctl { key, value: value.to_owned(), optional: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use netwarp_wire::job::{TcpOptions, TransportKind};
+
+    use super::*;
+
+    fn golden_job() -> Job {
+        serde_json::from_str(include_str!("../../../../tests/golden/job-bulk-quic.json"))
+            .expect("the golden job is a job")
+    }
+
+    /// The keys that a job's TCP options write.
+    fn switched_off(change: impl FnOnce(&mut Transport)) -> Vec<&'static str> {
+        let mut job = golden_job();
+        change(&mut job.transport);
+        let steps = tcp_sysctls(&job.transport).into_iter();
+        steps
+            .map(|step| match step {
+                BuildStep::Sysctl { key, value, optional: false } if value == "0" => key,
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn only_what_deviates_from_the_kernels_tcp_is_written() {
+        assert_eq!(switched_off(|transport| transport.kind = TransportKind::Tcp), Vec::<&str>::new());
+        let old = TcpOptions { sack: false, timestamps: false, window_scaling: false, recovery: Recovery::Classic };
+        for kind in [TransportKind::Tcp, TransportKind::Tls, TransportKind::Mptcp] {
+            let written = switched_off(|transport| (transport.kind, transport.tcp) = (kind, old.clone()));
+            let names: Vec<&str> = written.iter().filter_map(|key| key.strip_prefix("net/ipv4/tcp_")).collect();
+            let expected = ["sack", "dsack", "timestamps", "window_scaling", "recovery", "early_retrans", "frto"];
+            assert_eq!(names, expected);
+        }
+        assert_eq!(switched_off(|transport| transport.tcp = old), Vec::<&str>::new(), "QUIC has no use for them");
+    }
+
+    #[test]
+    fn addresses_are_reconfigured_where_sctp_migrates_and_nowhere_else() {
+        let mut transport = golden_job().transport;
+        assert_eq!(address_reconfiguration(&transport), []);
+        transport.kind = TransportKind::Sctp;
+        assert_eq!(address_reconfiguration(&transport), []);
+        transport.reconnect = Reconnect::Migrate;
+        let addip = sysctl("net/sctp/addip_enable", "1");
+        assert!(address_reconfiguration(&transport).contains(&addip));
+    }
+
+    #[test]
+    fn a_subflow_that_joins_after_a_move_gets_the_whole_buffer() {
+        let text = include_str!("../../../../tests/golden/job-stream-handovers.json");
+        let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");
+        assert_eq!(joining_subflows(&job), None);
+        (job.transport.kind, job.transport.buffer_bytes) = (TransportKind::Mptcp, 4_000_000);
+        assert_eq!(joining_subflows(&job), Some(sysctl("net/ipv4/tcp_rmem", "4096 4000000 4000000")));
+        job.timeline.events.clear();
+        assert_eq!(joining_subflows(&job), None);
+    }
+
+    #[test]
+    fn a_small_buffer_bounds_the_defaults_too() {
+        let values: Vec<String> = host_sysctls(8192)
+            .into_iter()
+            .filter_map(|step| match step {
+                BuildStep::Sysctl { key, value, .. } if key.ends_with("mem") => Some(value),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(values, ["4096 8192 8192", "4096 8192 8192"]);
+    }
+}

@@ -1,0 +1,125 @@
+use netwarp_wire::job::{Loss, Reorder, TransportKind};
+
+use super::*;
+use std::collections::BTreeSet;
+
+fn golden_job() -> Job {
+    serde_json::from_str(include_str!("../../../../tests/golden/job-bulk-quic.json")).expect("the golden job is a job")
+}
+
+#[test]
+fn steps_of_the_golden_job() {
+    let text: String = steps(&golden_job()).iter().map(|step| format!("{step:?}\n")).collect();
+    assert_eq!(text, include_str!("../../../../tests/golden/topology-bulk-quic.txt"));
+}
+
+#[test]
+fn impairment_is_on_the_router_and_each_direction_where_it_leaves() {
+    let job = golden_job();
+    let netems: Vec<(Device, Impairments)> = steps(&job)
+        .into_iter()
+        .filter_map(|step| match step {
+            BuildStep::Netem { device, impairments } => Some((device, impairments)),
+            _ => None,
+        })
+        .collect();
+    let path = &job.paths[0];
+    assert_eq!(
+        netems,
+        [(bottleneck(0, Direction::Down), path.down.clone()), (bottleneck(0, Direction::Up), path.up.clone())]
+    );
+}
+
+#[test]
+fn only_a_netem_that_does_nothing_can_be_left_out() {
+    let mut job = golden_job();
+    let whole = steps(&job);
+    assert_eq!(without_idle_netem(whole.clone()), whole);
+    let idle = Impairments {
+        delay_ns: 0,
+        jitter_ns: 0,
+        loss: Loss::None {},
+        rate_bit_s: None,
+        reorder: Reorder { ratio: 0.0, correlation: 0.0, gap: 0 },
+        duplicate_ratio: 0.0,
+        corrupt_ratio: 0.0,
+        ..job.paths[0].down.clone()
+    };
+    job.paths[0].down = idle;
+    let left: Vec<BuildStep> = without_idle_netem(steps(&job));
+    assert_eq!(left.len(), whole.len() - 1);
+    assert!(
+        left.iter()
+            .any(|step| matches!(step, BuildStep::Netem { device, .. } if *device == bottleneck(0, Direction::Up)))
+    );
+}
+
+#[test]
+fn cold_neighbours_are_asked_for_on_their_path_alone() {
+    let mut job = golden_job();
+    job.paths.push(Path { neighbours: Neighbours::Cold, ..job.paths[0].clone() });
+    let (mut known, mut asked) = (Vec::new(), Vec::new());
+    for step in steps(&job) {
+        match step {
+            BuildStep::Neighbour { device, .. } => known.push(device),
+            BuildStep::NeighbourQueue { device, packets: 3 } => asked.push(device),
+            _ => {}
+        }
+    }
+    let of_path = |path| {
+        let routers = [Direction::Down, Direction::Up].map(|direction| bottleneck(path, direction));
+        BTreeSet::from([client_device(path), server_device(path), routers[0], routers[1]])
+    };
+    assert_eq!(known.into_iter().collect::<BTreeSet<_>>(), of_path(0));
+    assert_eq!(asked.into_iter().collect::<BTreeSet<_>>(), of_path(1));
+}
+
+#[test]
+fn several_paths_share_no_device_and_no_mac() {
+    let mut job = golden_job();
+    job.paths.push(job.paths[0].clone());
+    let devices: Vec<Device> = steps(&job)
+        .into_iter()
+        .filter_map(|step| match step {
+            BuildStep::Up(device) => Some(device),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(devices.len(), 8);
+    assert_eq!(devices.iter().collect::<BTreeSet<_>>().len(), 8);
+    assert_eq!(devices.iter().map(|&device| mac(device)).collect::<BTreeSet<_>>().len(), 8);
+}
+
+#[test]
+fn hosts_get_the_tcp_of_the_job_and_routers_do_not() {
+    let mut job = golden_job();
+    job.transport.kind = TransportKind::Tcp;
+    job.transport.tcp.timestamps = false;
+    let mut created = None;
+    let mut written_in = Vec::new();
+    for step in steps(&job) {
+        match step {
+            BuildStep::Create(namespace) => created = Some(namespace),
+            BuildStep::Sysctl { key: "net/ipv4/tcp_timestamps", .. } => written_in.extend(created),
+            _ => {}
+        }
+    }
+    assert_eq!(written_in, [Namespace::Client, Namespace::Server]);
+}
+
+#[test]
+fn mptcp_has_room_for_a_subflow_a_path_and_the_server_announces() {
+    let mut job = golden_job();
+    job.transport.kind = TransportKind::Mptcp;
+    job.paths = vec![job.paths[0].clone(); 3];
+    let subflows: Vec<BuildStep> =
+        steps(&job).into_iter().filter(|step| matches!(step, BuildStep::Subflows { .. })).collect();
+    let announced = vec![Ipv4Addr::new(10, 1, 2, 1), Ipv4Addr::new(10, 2, 2, 1)];
+    assert_eq!(
+        subflows,
+        [
+            BuildStep::Subflows { host: Namespace::Client, more: 2, announced: vec![] },
+            BuildStep::Subflows { host: Namespace::Server, more: 2, announced },
+        ]
+    );
+}

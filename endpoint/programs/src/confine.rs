@@ -1,0 +1,158 @@
+//! Runs a program that can write to some directories and nowhere else, whichever user it runs as. Landlock
+//! (landlock(7)) enforces this and needs no privilege.
+//!
+//! The guest's root file system is the host's, mounted read-only in the guest. Root in the guest could remount it; then
+//! only the host refuses the writes.
+
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::IntoRawFd as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context as _, Error, Result, anyhow, bail};
+use landlock::{
+    ABI, Access as _, AccessFs, BitFlags, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _, RulesetCreated,
+    RulesetCreatedAttr as _, RulesetStatus, Scope, path_beneath_rules,
+};
+
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+
+use crate::enclosure;
+use crate::guest_memory::{Pages, file_system};
+use crate::privileges::{LOW_PORTS, NETWORK, become_nobody};
+
+/// The accesses that are refused: creating, removing, renaming, writing and truncating (Linux 6.2), as far as the
+/// kernel supports them.
+const ACCESS: ABI = ABI::V3;
+
+/// What error messages say was attempted.
+const ATTEMPT: &str = "restrict what can be written (Landlock)";
+
+/// How a program is confined.
+#[derive(Debug, clap::Args)]
+pub struct Confinement {
+    /// A directory that it can write to.
+    #[arg(long)]
+    writable: Vec<PathBuf>,
+    /// Fail if the kernel cannot enforce it, rather than go on without.
+    #[arg(long)]
+    must: bool,
+    /// Give it a TMPDIR of its own, in memory, with huge pages where the host allows that.
+    #[arg(long)]
+    own_memory: bool,
+    /// Give it namespaces of its own, in which all file systems are read-only except for what it can write to.
+    #[arg(long)]
+    enclosed: bool,
+    /// As root, let it be nobody, with no capability but over the network.
+    #[arg(long)]
+    as_nobody: bool,
+    /// The program and its arguments.
+    #[arg(required = true, last = true)]
+    program: Vec<OsString>,
+}
+
+/// Replaces this process by a program, or ends as it ends. Where the host refuses namespaces or memory of its own, the
+/// program goes without unless that is a must.
+pub fn run(confinement: &Confinement) -> ExitCode {
+    let Err(error) = confine(confinement);
+    eprintln!("netwarp-endpoint: {error:#}");
+    ExitCode::FAILURE
+}
+
+fn confine(confinement: &Confinement) -> Result<Infallible> {
+    let Confinement { writable, must, own_memory, enclosed, as_nobody, program } = confinement;
+    if let Some(missing) = writable.iter().find(|directory| !directory.is_dir()) {
+        bail!("{} is no directory", missing.display());
+    }
+    // The file system is attached nowhere, so its descriptor keeps it, in other namespaces too.
+    let memory = || file_system(Pages::Huge).or_else(|_| file_system(Pages::Ordinary)).ok();
+    let memory = own_memory.then(memory).flatten();
+    let directory = memory.map(|memory| PathBuf::from(format!("/proc/self/fd/{}", memory.into_raw_fd())));
+    let all: Vec<_> = writable.iter().chain(&directory).cloned().collect();
+    let become_program = || {
+        let file = as_nobody.then(|| give_up_root(program)).transpose();
+        let restricted = file.and_then(|file| restrict(&all, *must, *enclosed).map(|()| file));
+        restricted.map_or_else(|error| error, |file| start(program, file, directory.as_deref()))
+    };
+    if *enclosed {
+        let Err(error) = enclosure::run(writable, &become_program);
+        if *must {
+            return Err(error);
+        }
+    }
+    Err(become_program())
+}
+
+/// Restricts this process, and all it starts, to writing below these directories, and an enclosed one to signals and
+/// abstract sockets of its own (Linux 6.12).
+fn restrict(writable: &[PathBuf], must: bool, enclosed: bool) -> Result<()> {
+    let level = if must { CompatLevel::HardRequirement } else { CompatLevel::BestEffort };
+    let status = restriction(writable, level, enclosed)?.restrict_self().context(ATTEMPT)?;
+    if must && status.ruleset != RulesetStatus::FullyEnforced {
+        bail!("this kernel cannot restrict what is written to: it needs Landlock (Linux 6.2 and later)");
+    }
+    Ok(())
+}
+
+/// Returns a ruleset that restricts a process, and all it starts, to writing below these directories. The process
+/// applies it to itself.
+///
+/// # Arguments
+/// * `scoped` - whether signals and abstract sockets reach only what the process has started, where the kernel can.
+///
+/// # Errors
+/// The kernel has no Landlock, and `level` requires it.
+pub fn restriction(writable: &[PathBuf], level: CompatLevel, scoped: bool) -> Result<RulesetCreated> {
+    let scopes = if scoped { Scope::from_all(ABI::V6) } else { BitFlags::EMPTY };
+    Ruleset::default()
+        .set_compatibility(level)
+        .handle_access(AccessFs::from_write(ACCESS))
+        .map(|ruleset| ruleset.set_compatibility(CompatLevel::BestEffort))
+        .and_then(|ruleset| if scopes.is_empty() { Ok(ruleset) } else { ruleset.scope(scopes) })
+        .and_then(Ruleset::create)
+        .map(|created| created.set_compatibility(CompatLevel::BestEffort))
+        .and_then(|created| created.add_rules(path_beneath_rules(writable, AccessFs::from_write(ACCESS))))
+        .context(ATTEMPT)
+}
+
+/// Returns a ruleset for a process, and all it starts, that runs on another host's orders: it reads below one
+/// directory, writes below some, and reaches no process of the machine by abstract sockets (Linux 6.12) or by signals.
+///
+/// # Errors
+/// The kernel's Landlock does not support all of it.
+pub fn containment(readable: &Path, writable: &[PathBuf]) -> Result<RulesetCreated> {
+    const ALL: ABI = ABI::V6;
+    Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(ALL))
+        .and_then(|ruleset| ruleset.scope(Scope::from_all(ALL)))
+        .and_then(Ruleset::create)
+        .and_then(|created| created.add_rules(path_beneath_rules([readable], AccessFs::from_read(ALL))))
+        .and_then(|created| created.add_rules(path_beneath_rules(writable, AccessFs::from_all(ALL))))
+        .context("restrict what is read and written, and which sockets are reached (Landlock of Linux 6.12)")
+}
+
+/// Makes this process nobody's if it is root's. Returns the program's file, opened before: nobody may not get there, if
+/// it is in a home directory.
+fn give_up_root(program: &[OsString]) -> Result<PathBuf> {
+    let program = program.first().context("no program is named")?;
+    let file = File::open(program).with_context(|| format!("open {}", program.to_string_lossy()))?;
+    // A script's interpreter opens it too.
+    fcntl(&file, FcntlArg::F_SETFD(FdFlag::empty())).context("hand on a program's file (fcntl F_SETFD)")?;
+    become_nobody(&[LOW_PORTS, NETWORK])?;
+    Ok(PathBuf::from(format!("/proc/self/fd/{}", file.into_raw_fd())))
+}
+
+/// Starts the program in this process's place; returns only the reason why that failed.
+///
+/// # Arguments
+/// * `file` - the program's file, if it is not reached by its name.
+fn start(program: &[OsString], file: Option<PathBuf>, temporary: Option<&Path>) -> Error {
+    let Some((program, arguments)) = program.split_first() else { return anyhow!("no program is named") };
+    let mut command = Command::new(file.as_deref().map_or(program.as_os_str(), Path::as_os_str));
+    let error = command.arg0(program).args(arguments).envs(temporary.map(|directory| ("TMPDIR", directory))).exec();
+    Error::from(error).context(format!("start {}", program.to_string_lossy()))
+}

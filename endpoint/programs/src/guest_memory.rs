@@ -1,0 +1,98 @@
+//! A guest's memory in huge pages, where the host grants them to any user.
+//!
+//! The memory is a file. A file system whose files have huge pages (`huge=` in tmpfs(5)) can be made by a process with
+//! privileges over a mount namespace, and any process has them in a user namespace of its own. So a child enters one,
+//! makes the file system, and leaves its descriptor behind (fsmount(2)). The file system is attached to no directory,
+//! and ends with its last user.
+
+use std::os::fd::OwnedFd;
+
+use netwarp_path::userns::Caller;
+use nix::errno::Errno;
+use nix::sched::{CloneFlags, clone};
+use nix::sys::wait::waitpid;
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen};
+
+/// The child's stack, larger than making a file system needs.
+const CHILD_STACK_BYTES: usize = 256 << 10;
+
+/// Makes an empty file system for this process and the program it executes next, which name it by its descriptor's
+/// number. The caller must have one thread.
+///
+/// # Errors
+/// The attempt that the host refused, and its error.
+pub fn file_system(pages: Pages) -> Result<OwnedFd, (&'static str, Errno)> {
+    match make(pages) {
+        Err((_, Errno::EPERM)) => make_in_a_namespace(pages),
+        made => made,
+    }
+}
+
+/// The pages of a file system in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pages {
+    /// Huge ones where they fit.
+    Huge,
+    /// What the host gives by default.
+    Ordinary,
+}
+
+fn make(pages: Pages) -> Result<OwnedFd, (&'static str, Errno)> {
+    let make = || {
+        let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        if pages == Pages::Huge {
+            fsconfig_set_string(&context, "huge", "within_size")?;
+        }
+        fsconfig_set_string(&context, "mode", "0700")?;
+        fsconfig_create(&context)?;
+        let restricted = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+        // No close-on-exec: the descriptor stays open when this process executes another program.
+        fsmount(&context, FsMountFlags::empty(), restricted)
+    };
+    let attempt = match pages {
+        Pages::Huge => "make a file system in memory with huge pages (fsopen, fsmount)",
+        Pages::Ordinary => "make a file system in memory (fsopen, fsmount)",
+    };
+    make().map_err(|errno: rustix::io::Errno| (attempt, Errno::from_raw(errno.raw_os_error())))
+}
+
+fn make_in_a_namespace(pages: Pages) -> Result<OwnedFd, (&'static str, Errno)> {
+    let attempt = "create a user and a mount namespace (clone)";
+    let caller = Caller::now();
+    let mut made = Err((attempt, Errno::ECHILD));
+    let mut stack = vec![0; CHILD_STACK_BYTES];
+    let child = || {
+        made = caller.become_root().and_then(|()| make(pages));
+        0
+    };
+    let shared = CloneFlags::CLONE_VM | CloneFlags::CLONE_VFORK | CloneFlags::CLONE_FILES;
+    let namespaces = CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS;
+    // SAFETY: this process has one thread, which is suspended until the child has ended (CLONE_VFORK): they never use
+    // the shared memory at the same time, and both the stack and the closure outlive the child.
+    let child = unsafe { clone(Box::new(child), &mut stack, shared | namespaces, Some(libc::SIGCHLD)) };
+    child.and_then(|child| waitpid(child, None)).map_err(|errno| (attempt, errno))?;
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::fd::AsRawFd as _;
+
+    use super::*;
+
+    #[test]
+    fn a_file_system_that_is_attached_nowhere_holds_files() {
+        // A host may forbid it, or lack such pages or system calls.
+        let refusals = [Errno::EPERM, Errno::EINVAL, Errno::ENOSPC, Errno::ENOSYS, Errno::EACCES];
+        match make(Pages::Huge) {
+            Ok(root) => {
+                let file = format!("/proc/self/fd/{}/memory", root.as_raw_fd());
+                fs::write(&file, b"kept").unwrap();
+                assert_eq!(fs::read(&file).unwrap(), b"kept");
+                assert!(!fs::read_to_string("/proc/self/mounts").unwrap().contains("huge=within_size"));
+            }
+            Err((attempt, errno)) => assert!(refusals.contains(&errno), "cannot {attempt}: {errno}"),
+        }
+    }
+}

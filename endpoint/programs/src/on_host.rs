@@ -1,0 +1,76 @@
+//! Programs of the machine on the host's own kernel: in processes and files that end with the run, whoever starts it.
+//!
+//! They are root in a user namespace, so they can do nothing to the host that its user could not do. Landlock keeps
+//! them from writing to files that are not covered by a layer ([`super::host_layers`]).
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use netwarp_path::netns::{unshare_mounts_and_messages, unshare_processes};
+use netwarp_path::userns;
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::{ForkResult, fork};
+
+use super::host_layers::HostFiles;
+use super::root::{self, Base, FilesOf};
+
+/// The network namespace of programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NetworkOf {
+    /// One of the run, with nothing else in it.
+    Run,
+    /// The machine's, over which they have no privileges.
+    Machine,
+}
+
+/// Continues as root in a new user namespace, and as the first process of a new PID namespace: when it ends, however it
+/// does, the kernel ends and reaps all that it has started. Otherwise programs would outlive their roles as children of
+/// the process that started the run, which does not know them. The caller must have one thread.
+///
+/// # Errors
+/// The host forbids it.
+pub fn apart(network: NetworkOf, run: impl FnOnce() -> ExitCode) -> Result<ExitCode> {
+    match network {
+        NetworkOf::Run => userns::enter_private_userns()?,
+        NetworkOf::Machine => userns::enter_userns()?,
+    }
+    unshare_processes()?;
+    // SAFETY: this process has one thread.
+    match unsafe { fork() }.context("start the first process of the run (fork)")? {
+        ForkResult::Child => {
+            set_pdeathsig(Signal::SIGKILL).context("ask to die with the run (prctl PR_SET_PDEATHSIG)")?;
+            Ok(run())
+        }
+        ForkResult::Parent { child } => {
+            let ended = waitpid(child, None).context("wait for the run's first process")?;
+            let is_success = matches!(ended, WaitStatus::Exited(_, 0));
+            Ok(if is_success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+    }
+}
+
+/// Builds file systems that programs see, with room for the bytes that they may write in all of them together.
+///
+/// # Arguments
+/// * `in_sight` - files and directories of the machine that the caller still needs.
+///
+/// # Errors
+/// The host does not allow it.
+pub fn lay_files(
+    all: &[FilesOf],
+    written_bytes: u64,
+    working_directory: &Path,
+    in_sight: &[&Path],
+    hosts: &[(&str, IpAddr)],
+) -> Result<()> {
+    unshare_mounts_and_messages()?;
+    let machine = HostFiles::now()?;
+    root::mount_memory(written_bytes)?;
+    in_sight.iter().try_for_each(|file| machine.reveal(file))?;
+    let base = Base::Host(machine);
+    all.iter().try_for_each(|files| root::build(*files, &base, working_directory, hosts))
+}

@@ -1,0 +1,143 @@
+//! The output of a program: keeps a bounded part in the run directory, if there is one, and returns its lines, one of
+//! which may say that the program is ready.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::pipe::Receiver;
+
+/// The most bytes of a stream that are kept in the run directory. A program that prints more loses the rest, but its
+/// run continues.
+pub(crate) const KEPT_BYTES: u64 = 64 << 20;
+/// The most bytes of a stream that go into the record, for metrics.
+pub(crate) const RECORDED_BYTES: usize = 1 << 20;
+
+const READ_BYTES: usize = 64 * 1024;
+
+/// One output stream of a program.
+#[derive(Debug)]
+pub struct Output {
+    pipe: Receiver,
+    file: Option<File>,
+    /// How many bytes were printed, kept or not.
+    pub bytes: u64,
+    /// The beginning of the output, for the record.
+    recorded: Vec<u8>,
+    /// The bytes since the end of the last line.
+    line: Vec<u8>,
+}
+
+impl Output {
+    /// Keeps what is read from a pipe, in a file if there is a path. Must be called inside the runtime.
+    ///
+    /// # Errors
+    /// The file cannot be created; the descriptor is not a pipe.
+    pub fn new(pipe: impl Into<std::os::fd::OwnedFd>, path: Option<&Path>) -> Result<Self> {
+        let pipe = Receiver::from_owned_fd(pipe.into()).context("watch a program's output")?;
+        let create = |path: &Path| File::create(path).with_context(|| format!("create {}", path.display()));
+        let file = path.map(create).transpose()?;
+        Ok(Self { pipe, file, bytes: 0, recorded: Vec::new(), line: Vec::new() })
+    }
+
+    /// Reads and keeps more output. Returns none when the program has closed the stream, otherwise the completed lines
+    /// if they are asked for. Dropping this future loses nothing.
+    ///
+    /// # Errors
+    /// The pipe cannot be read; the disk of the run directory is full.
+    pub async fn keep_next(&mut self, wants_lines: bool) -> Result<Option<Vec<String>>> {
+        let mut bytes = [0; READ_BYTES];
+        let count = self.pipe.read(&mut bytes).await.context("read a program's output")?;
+        if count == 0 {
+            return Ok(None);
+        }
+        self.keep(&bytes[..count]).context("keep a program's output")?;
+        Ok(Some(if wants_lines { self.lines(&bytes[..count]) } else { Vec::new() }))
+    }
+
+    /// Returns the beginning of the output as text; bytes that are not UTF-8 are replaced.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.recorded).into_owned()
+    }
+
+    /// Returns the last line, for error messages.
+    pub fn last_line(&self) -> Option<String> {
+        let text = self.text();
+        text.lines().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned())
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let room = usize::try_from(KEPT_BYTES.saturating_sub(self.bytes)).unwrap_or(usize::MAX);
+        if let Some(file) = &mut self.file {
+            file.write_all(&bytes[..bytes.len().min(room)])?;
+        }
+        let room = RECORDED_BYTES - self.recorded.len();
+        self.recorded.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn lines(&mut self, bytes: &[u8]) -> Vec<String> {
+        let mut ended = Vec::new();
+        for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
+            // A line without an end must not exhaust memory.
+            if self.line.len() + piece.len() <= RECORDED_BYTES {
+                self.line.extend_from_slice(piece);
+            }
+            if piece.ends_with(b"\n") {
+                ended.push(String::from_utf8_lossy(&self.line).trim_end().to_owned());
+                self.line.clear();
+            }
+        }
+        ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(work: impl AsyncFnOnce(Output, File)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+        runtime.block_on(async {
+            let (reader, writer) = nix::unistd::pipe().unwrap();
+            let path = std::env::temp_dir().join(format!(
+                "netwarp-output-{}-{:?}",
+                std::process::id(),
+                std::thread::current().id()
+            ));
+            let output = Output::new(reader, Some(&path)).unwrap();
+            work(output, File::from(writer)).await;
+            std::fs::remove_file(path).unwrap();
+        });
+    }
+
+    #[test]
+    fn lines_come_whole_whatever_the_pieces() {
+        output(async |mut output, mut program| {
+            program.write_all(b"list").unwrap();
+            assert_eq!(output.keep_next(true).await.unwrap(), Some(vec![]));
+            program.write_all(b"ening\r\non 80\nand").unwrap();
+            let lines = output.keep_next(true).await.unwrap().unwrap();
+            assert_eq!(lines, ["listening", "on 80"]);
+            drop(program);
+            assert_eq!(output.keep_next(true).await.unwrap(), None);
+            assert_eq!(output.text(), "listening\r\non 80\nand");
+            assert_eq!(output.last_line().as_deref(), Some("and"));
+            assert_eq!(output.bytes, 20);
+        });
+    }
+
+    #[test]
+    fn a_record_holds_the_beginning_of_a_flood() {
+        output(async |mut output, program| {
+            drop(program);
+            output.keep(&vec![b'x'; RECORDED_BYTES + 7]).unwrap();
+            output.keep(b"more").unwrap();
+            assert_eq!(output.text().len(), RECORDED_BYTES);
+            assert_eq!(output.bytes, RECORDED_BYTES as u64 + 11);
+        });
+    }
+}

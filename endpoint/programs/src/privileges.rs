@@ -1,0 +1,199 @@
+//! What a process gives up for good before it executes a program: being root, capabilities and system calls.
+
+use std::fs;
+use std::io;
+
+use anyhow::{Context as _, Result, ensure};
+use nix::errno::Errno;
+use nix::sys::prctl::{set_dumpable, set_keepcaps, set_pdeathsig};
+use nix::sys::signal::Signal;
+use nix::unistd::{Gid, Uid, geteuid, getppid, setgroups, setresgid, setresuid};
+
+/// `CAP_DAC_READ_SEARCH` of `include/uapi/linux/capability.h`: reading of files whose permissions refuse it.
+pub(crate) const READ_ALL_FILES: u32 = 2;
+/// `CAP_NET_BIND_SERVICE`: ports below 1024.
+pub(crate) const LOW_PORTS: u32 = 10;
+/// `CAP_NET_ADMIN`: the network's settings; of a socket, congestion controls and buffers that ordinary users do not get.
+pub(crate) const NETWORK: u32 = 12;
+
+/// The user and group ID of nobody.
+const NOBODY: u32 = 65534;
+/// `_LINUX_CAPABILITY_VERSION_3`.
+const CAPABILITIES_OF_64_BITS: u32 = 0x2008_0522;
+
+/// `AUDIT_ARCH_X86_64` of `include/uapi/linux/audit.h`.
+const X86_64: u32 = 0xc000_003e;
+/// The bit of a system call's number that says x32 (`__X32_SYSCALL_BIT`).
+const X32: u32 = 0x4000_0000;
+/// The offsets of the number and of the architecture in `struct seccomp_data`.
+pub(crate) const NUMBER_AT: u32 = 0;
+const ARCHITECTURE_AT: u32 = 4;
+
+/// Changes the user from root to nobody. If nobody does not exist, as for the root of a user namespace, the user stays
+/// the same.
+///
+/// # Arguments
+/// * `kept` - capabilities that this process, and what it executes, keeps all the same.
+///
+/// # Errors
+/// The kernel refuses it; the process that is to outlive this one has ended.
+pub fn become_nobody(kept: &[u32]) -> Result<()> {
+    if !geteuid().is_root() || !is_mapped(&uid_map()?, NOBODY) {
+        return Ok(());
+    }
+    let (user, group, parent) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY), getppid());
+    set_keepcaps(!kept.is_empty()).context("keep capabilities (prctl PR_SET_KEEPCAPS)")?;
+    setgroups(&[]).context("leave root's groups (setgroups)")?;
+    setresgid(group, group, group).context("leave root's group (setresgid)")?;
+    setresuid(user, user, user).context("give up being root (setresuid)")?;
+    if !kept.is_empty() {
+        have_capabilities(kept).context("keep no more capabilities than are needed (capset)")?;
+    }
+    // Both settings are reset when the user changes. Without the first, this process's files in /proc would belong to
+    // root.
+    set_dumpable(true).context("stay the owner of /proc/self (prctl PR_SET_DUMPABLE)")?;
+    set_pdeathsig(Signal::SIGKILL).context("ask to die with the server (prctl PR_SET_PDEATHSIG)")?;
+    ensure!(getppid() == parent, "the server has ended");
+    Ok(())
+}
+
+/// Gives this process, and what it executes, these of the capabilities that it may have, and no others.
+fn have_capabilities(kept: &[u32]) -> io::Result<()> {
+    let bits = kept.iter().fold(0_u64, |bits, capability| bits | 1 << capability);
+    let halves = [bits as u32, (bits >> 32) as u32];
+    let header = [CAPABILITIES_OF_64_BITS, 0];
+    // Effective, permitted and inheritable ones, of the lower half and of the upper one (capset(2)).
+    let sets = halves.map(|half| [half; 3]);
+    // SAFETY: header and sets have the layout of struct __user_cap_header_struct and of two struct
+    // __user_cap_data_struct, and are valid for reads during the call.
+    if unsafe { libc::syscall(libc::SYS_capset, header.as_ptr(), sets.as_ptr()) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    for capability in kept {
+        // SAFETY: the call takes numbers.
+        let raised = unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_RAISE, *capability, 0, 0) };
+        if raised < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// Returns the map of users of this process's user namespace.
+///
+/// # Errors
+/// No `/proc`.
+pub fn uid_map() -> Result<String> {
+    fs::read_to_string("/proc/self/uid_map").context("read /proc/self/uid_map")
+}
+
+/// Returns whether a user ID exists in a user namespace (user_namespaces(7): first ID inside, first outside, number of
+/// IDs).
+fn is_mapped(uid_map: &str, user: u32) -> bool {
+    uid_map.lines().any(|line| {
+        let numbers: Vec<u64> = line.split_whitespace().filter_map(|number| number.parse().ok()).collect();
+        matches!(numbers[..], [first, _, count] if (first..first + count).contains(&u64::from(user)))
+    })
+}
+
+/// Removes all capabilities but these of the program that is executed next, even if it is root in a user namespace
+/// (capabilities(7): executing a file does not give root capabilities outside the bounding set).
+///
+/// # Errors
+/// The caller lacks `CAP_SETPCAP`.
+pub(crate) fn keep_capabilities(kept: &[u32]) -> io::Result<()> {
+    for capability in (0..).filter(|capability| !kept.contains(capability)) {
+        // SAFETY: the call takes numbers.
+        if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } < 0 {
+            let error = io::Error::last_os_error();
+            // The first capability that the kernel does not know.
+            return if error.raw_os_error() == Some(libc::EINVAL) && capability > 0 { Ok(()) } else { Err(error) };
+        }
+    }
+    Ok(())
+}
+
+/// Has the kernel refuse system calls of this process, and of all it starts, with `EPERM`: these, and every one of
+/// another architecture than x86-64 (seccomp(2)).
+///
+/// # Errors
+/// The kernel has no seccomp filters.
+pub(crate) fn forbid_system_calls(forbidden: &[libc::c_long]) -> Result<()> {
+    let instructions = filter(forbidden);
+    let program =
+        libc::sock_fprog { len: instructions.len() as libc::c_ushort, filter: instructions.as_ptr().cast_mut() };
+    // SAFETY: the call takes numbers.
+    let promised = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
+    Errno::result(promised).context("promise to gain no privileges (prctl PR_SET_NO_NEW_PRIVS)")?;
+    // SAFETY: the program and its instructions are valid for reads during the call.
+    let set = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program) };
+    Errno::result(set).map(drop).context("refuse system calls (seccomp)")
+}
+
+/// Returns the filter's program (`struct sock_filter`, bpf(4)): each test jumps to the next one or to the refusal.
+fn filter(forbidden: &[libc::c_long]) -> Vec<libc::sock_filter> {
+    let answer = |action| statement(libc::BPF_RET | libc::BPF_K, action);
+    let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    let refused = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
+    let mut program = vec![
+        load(ARCHITECTURE_AT),
+        jump(equal, X86_64, 1, 0),
+        answer(refused),
+        load(NUMBER_AT),
+        jump(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, X32, 0, 1),
+        answer(refused),
+    ];
+    for number in forbidden {
+        program.extend([jump(equal, *number as u32, 0, 1), answer(refused)]);
+    }
+    program.push(answer(libc::SECCOMP_RET_ALLOW));
+    program
+}
+
+/// Returns the instruction that loads a word of `struct seccomp_data`.
+pub(crate) fn load(offset: u32) -> libc::sock_filter {
+    statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset)
+}
+
+/// Returns an instruction that does not jump.
+pub(crate) fn statement(code: u32, operand: u32) -> libc::sock_filter {
+    jump(code, operand, 0, 0)
+}
+
+/// Returns an instruction that jumps over as many others as its test says.
+pub(crate) fn jump(code: u32, operand: u32, if_true: u8, if_false: u8) -> libc::sock_filter {
+    libc::sock_filter { code: code as u16, jt: if_true, jf: if_false, k: operand }
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::sys::wait::{WaitStatus, waitpid};
+    use nix::unistd::{ForkResult, fork, getpid};
+
+    use super::*;
+
+    #[test]
+    fn users_are_those_of_the_map() {
+        assert!(is_mapped("         0          0 4294967295\n", NOBODY));
+        assert!(is_mapped("0 1000 1\n1 100000 65536\n", NOBODY));
+        assert!(!is_mapped("0 0 1\n", NOBODY));
+        assert!(!is_mapped("", NOBODY));
+    }
+
+    #[test]
+    fn what_is_forbidden_is_refused_and_nothing_else() {
+        // SAFETY: the child makes only system calls.
+        match unsafe { fork() }.unwrap() {
+            ForkResult::Child => {
+                let is_set = forbid_system_calls(&[libc::SYS_connect, libc::SYS_memfd_create]).is_ok();
+                // SAFETY: the kernel refuses the call before it looks at its arguments.
+                let call = unsafe { libc::syscall(libc::SYS_memfd_create, 0, 0) };
+                let is_refused = call < 0 && Errno::last() == Errno::EPERM;
+                let status = if is_set && is_refused && getpid().as_raw() > 0 { 0 } else { 1 };
+                // SAFETY: nothing of the parent's is run at exit.
+                unsafe { libc::_exit(status) }
+            }
+            ForkResult::Parent { child } => assert_eq!(waitpid(child, None), Ok(WaitStatus::Exited(child, 0))),
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! The file system that programs see: the machine's, with layers in memory on top that receive what they write.
+//!
+//! Each host of a run has one of its own, or both see the same ([`FilesOf`]). They are built before client and server
+//! start. What depends on the processes that look (`/proc`, `/sys`) is mounted for them ([`super::reaper`]).
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::net::IpAddr;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use netwarp_wire::record::Side;
+use nix::mount::{MsFlags, mount};
+
+use super::devices;
+use super::host_layers::HostFiles;
+
+/// Where a role finds the file system of its programs, which see it as `/`.
+pub(crate) const ROOT: &str = "/tmp/root";
+/// The parent of what a file system is made of.
+const PARTS: &str = "/tmp/layer";
+/// The home directory, which is empty: the user's files would otherwise influence the run.
+pub const HOME: &str = "/tmp/home";
+
+/// Directories below [`ROOT`] that programs see as empty, whatever the machine has there.
+pub(crate) const EMPTIED: [&str; 2] = ["tmp", "run"];
+/// Files of `/etc` that are written for the run.
+pub(crate) const NAME_FILES: [&str; 3] = ["hosts", "nsswitch.conf", "resolv.conf"];
+
+const ANYBODY: u32 = 0o1777;
+
+/// The files below the layers.
+pub enum Base {
+    /// A guest's files: its root is the machine's, as one file system.
+    Guest,
+    /// The machine's own files.
+    Host(HostFiles),
+}
+
+/// Whose files a file system has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FilesOf {
+    /// Both hosts: what one writes the other sees, and they reach each other's Unix sockets.
+    Both,
+    /// One host.
+    One(Side),
+}
+
+impl FilesOf {
+    /// Returns the file systems of a run, whose hosts share one or have their own.
+    pub fn run(shared: bool) -> &'static [Self] {
+        if shared { &[Self::Both] } else { &[Self::One(Side::Server), Self::One(Side::Client)] }
+    }
+
+    /// Returns the file system of one host of such a run.
+    pub fn host(side: Side, shared: bool) -> Self {
+        if shared { Self::Both } else { Self::One(side) }
+    }
+
+    /// Returns the root, as all processes of the run see it.
+    fn root(self) -> PathBuf {
+        if self == Self::Both { ROOT.into() } else { self.part("root") }
+    }
+
+    /// Returns the upper directory of overlayfs: what programs wrote.
+    pub(super) fn written(self) -> PathBuf {
+        self.part("upper")
+    }
+
+    /// Returns the work directory that overlayfs needs beside the layer.
+    pub(super) fn work(self) -> PathBuf {
+        self.part("work")
+    }
+
+    /// Returns where the working directory is kept while an empty `/tmp` is mounted over it.
+    fn held(self) -> PathBuf {
+        self.part("held")
+    }
+
+    /// Returns the parent of directories that do not hold files of the machine.
+    fn own(self) -> PathBuf {
+        self.part("own")
+    }
+
+    fn part(self, name: &str) -> PathBuf {
+        let parts = Path::new(PARTS);
+        match self {
+            Self::Both => parts.join(name),
+            Self::One(Side::Server) => parts.join("server").join(name),
+            Self::One(Side::Client) => parts.join("client").join(name),
+        }
+    }
+
+    /// Returns a path of the programs as all processes of the run see it.
+    ///
+    /// # Errors
+    /// It is not absolute.
+    pub fn below(self, path: &Path) -> Result<PathBuf> {
+        below(&self.root(), path)
+    }
+
+    /// Makes it the one at [`ROOT`] for the calling process and what it starts, which have mounts of their own.
+    ///
+    /// # Errors
+    /// As `mount(2)`.
+    pub(super) fn put_at_root(self) -> Result<()> {
+        if self == Self::Both {
+            return Ok(());
+        }
+        fs::create_dir_all(ROOT).with_context(|| format!("create {ROOT}"))?;
+        let all = MsFlags::MS_BIND | MsFlags::MS_REC;
+        mount(Some(&self.root()), ROOT, None::<&str>, all, None::<&str>)
+            .with_context(|| format!("bind {} to {ROOT}", self.root().display()))
+    }
+
+    /// Mounts a file system of its own on a directory.
+    ///
+    /// # Errors
+    /// As `mount(2)`.
+    pub fn mount_fresh(self, kind: &str, directory: &str, options: Option<&str>) -> Result<()> {
+        mount_with(kind, &self.root().join(directory), MsFlags::empty(), options)
+    }
+}
+
+/// Builds a file system.
+///
+/// # Arguments
+/// * `working_directory` - the programs' working directory, whose files are visible even below a directory that
+///   programs see as empty.
+/// * `hosts` - host names that resolve, with their addresses.
+///
+/// # Errors
+/// The kernel has no overlayfs; the working directory does not exist.
+pub fn build(files: FilesOf, base: &Base, working_directory: &Path, hosts: &[(&str, IpAddr)]) -> Result<()> {
+    for directory in [files.root(), files.written(), files.work(), files.held()] {
+        fs::create_dir_all(&directory).with_context(|| format!("create {}", directory.display()))?;
+    }
+    match base {
+        Base::Guest => layer_all(files)?,
+        Base::Host(machine) => machine.layer(files, working_directory)?,
+    }
+    let inside = files.below(working_directory)?;
+    fs::read_dir(&inside).with_context(|| format!("open the working directory {}", working_directory.display()))?;
+    bind(&inside, &files.held())?;
+    for emptied in EMPTIED {
+        put_empty(files, base, emptied)?;
+        open_to_all(&files.root().join(emptied))?;
+    }
+    build_devices(files, base)?;
+    if fs::read_dir(&inside).is_err() {
+        fs::create_dir_all(&inside).with_context(|| format!("create {}", inside.display()))?;
+        bind(&files.held(), &inside)?;
+    }
+    let home = files.below(Path::new(HOME))?;
+    fs::create_dir_all(&home).with_context(|| format!("create {}", home.display()))?;
+    write_names(files, hosts)
+}
+
+/// Mounts a file system in memory over `/tmp`, with room for this many bytes.
+///
+/// # Errors
+/// The kernel refuses it.
+pub(crate) fn mount_memory(bytes: u64) -> Result<()> {
+    let options = format!("size={bytes},mode=0755");
+    mount(Some("tmpfs"), "/tmp", Some("tmpfs"), MsFlags::empty(), Some(options.as_str())).context("mount tmpfs on /tmp")
+}
+
+/// Puts one layer over all files of a guest.
+fn layer_all(files: FilesOf) -> Result<()> {
+    let (root, written, work) = (files.root(), files.written(), files.work());
+    let layers = format!("lowerdir=/,upperdir={},workdir={}", written.display(), work.display());
+    mount(Some("overlay"), &root, Some("overlay"), MsFlags::empty(), Some(layers.as_str()))
+        .with_context(|| format!("mount overlayfs on {} ({layers})", root.display()))
+}
+
+/// Returns a path of the programs as their role sees it.
+pub fn below_root(path: &Path) -> Result<PathBuf> {
+    below(Path::new(ROOT), path)
+}
+
+fn below(root: &Path, path: &Path) -> Result<PathBuf> {
+    let relative = path.strip_prefix("/").with_context(|| format!("{} does not begin with /", path.display()))?;
+    Ok(root.join(relative))
+}
+
+/// Mounts a view of the kernel on a directory below [`ROOT`]: nothing in it is a program or a device.
+pub(super) fn mount_view(kind: &str, directory: &str, flags: MsFlags) -> Result<()> {
+    let never = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    mount_with(kind, &Path::new(ROOT).join(directory), never | flags, None)
+}
+
+fn mount_with(kind: &str, target: &Path, flags: MsFlags, options: Option<&str>) -> Result<()> {
+    fs::create_dir_all(target).with_context(|| format!("create {}", target.display()))?;
+    mount(Some(kind), target, Some(kind), flags, options)
+        .with_context(|| format!("mount {kind} on {}", target.display()))
+}
+
+/// Makes programs see a directory of the machine as empty. A directory that they do not see anyway, or that does not
+/// exist, is not created.
+///
+/// # Errors
+/// It cannot be covered.
+pub fn hide(files: FilesOf, directory: &Path) -> Result<()> {
+    let target = files.below(directory)?;
+    if !target.is_dir() {
+        return Ok(());
+    }
+    let nothing = files.own().join("nothing");
+    fs::create_dir_all(&nothing).with_context(|| format!("create {}", nothing.display()))?;
+    bind(&nothing, &target)
+}
+
+/// Mounts an empty directory in memory over another one. On a host it is in the memory that all files of the run share,
+/// whose size is limited.
+fn put_empty(files: FilesOf, base: &Base, directory: &str) -> Result<()> {
+    if let Base::Guest = base {
+        return files.mount_fresh("tmpfs", directory, None);
+    }
+    let (ours, target) = (files.own().join(directory), files.root().join(directory));
+    for each in [&ours, &target] {
+        fs::create_dir_all(each).with_context(|| format!("create {}", each.display()))?;
+    }
+    bind(&ours, &target)
+}
+
+pub(super) fn bind(from: &Path, to: &Path) -> Result<()> {
+    mount(Some(from), to, None::<&str>, MsFlags::MS_BIND, None::<&str>)
+        .with_context(|| format!("bind {} to {}", from.display(), to.display()))
+}
+
+fn open_to_all(path: &Path) -> Result<()> {
+    fs::set_permissions(path, Permissions::from_mode(ANYBODY))
+        .with_context(|| format!("open {} to all", path.display()))
+}
+
+/// Builds `/dev` with the usual devices, terminals and shared memory.
+fn build_devices(files: FilesOf, base: &Base) -> Result<()> {
+    let directory = files.root().join("dev");
+    match (base, files) {
+        (Base::Guest, FilesOf::Both) => files.mount_fresh("devtmpfs", "dev", None)?,
+        (Base::Guest, FilesOf::One(_)) => {
+            put_empty(files, base, "dev")?;
+            devices::copy_all(&files.part("devices"), &directory)?;
+        }
+        (Base::Host(_), _) => {
+            put_empty(files, base, "dev")?;
+            devices::bind_usual(&directory)?;
+        }
+    }
+    files.mount_fresh("devpts", "dev/pts", Some("newinstance,ptmxmode=0666,mode=0620"))?;
+    put_empty(files, base, "dev/shm")?;
+    open_to_all(&directory.join("shm"))?;
+    for (target, link) in [
+        ("pts/ptmx", "ptmx"),
+        ("/proc/self/fd", "fd"),
+        ("/proc/self/fd/0", "stdin"),
+        ("/proc/self/fd/1", "stdout"),
+        ("/proc/self/fd/2", "stderr"),
+    ] {
+        let link = directory.join(link);
+        // The kernel has created a ptmx device for the first instance of the terminals.
+        let linked = remove(&link).and_then(|()| symlink(target, &link));
+        linked.with_context(|| format!("link {} to {target}", link.display()))?;
+    }
+    Ok(())
+}
+
+/// Writes the files that resolve names: only `/etc/hosts` is used, because there is no name server, and asking one
+/// would take seconds.
+fn write_names(files: FilesOf, hosts: &[(&str, IpAddr)]) -> Result<()> {
+    let sources = "passwd: files\ngroup: files\nshadow: files\nhosts: files\nservices: files\n".to_owned();
+    for (file, content) in NAME_FILES.iter().zip([hosts_file(hosts), sources, String::new()]) {
+        let path = files.root().join("etc").join(file);
+        // The host's file may be a link to a path that does not exist here.
+        match remove(&path).and_then(|()| fs::write(&path, &content)) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                cover(&path, &files.part(file), &content)?;
+            }
+            written => written.with_context(|| format!("write {}", path.display()))?,
+        }
+    }
+    Ok(())
+}
+
+/// Mounts a file with this content over one that the user may not replace. A dangling link is left alone: programs find
+/// nothing there either.
+fn cover(path: &Path, ours: &Path, content: &str) -> Result<()> {
+    if !path.exists() {
+        return Ok(());
+    }
+    fs::write(ours, content).with_context(|| format!("write {}", ours.display()))?;
+    bind(ours, path)
+}
+
+fn hosts_file(hosts: &[(&str, IpAddr)]) -> String {
+    let lines = hosts.iter().map(|(name, address)| format!("{address} {name}\n"));
+    ["127.0.0.1 localhost\n::1 localhost\n".to_owned()].into_iter().chain(lines).collect()
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_a_line_each() {
+        let text = hosts_file(&[("server", [10, 0, 2, 1].into()), ("client", [0xfd00, 0, 0, 0, 0, 0, 0, 1].into())]);
+        assert_eq!(text, "127.0.0.1 localhost\n::1 localhost\n10.0.2.1 server\nfd00::1 client\n");
+    }
+
+    #[test]
+    fn paths_of_programs_lie_below_the_root() {
+        assert_eq!(below_root(Path::new("/srv/www")).unwrap(), Path::new("/tmp/root/srv/www"));
+        assert!(below_root(Path::new("srv")).is_err());
+        let inside = |shared| FilesOf::host(Side::Client, shared).below(Path::new("/srv")).unwrap();
+        assert_eq!((inside(true), inside(false)), ("/tmp/root/srv".into(), "/tmp/layer/client/root/srv".into()));
+    }
+}

@@ -1,0 +1,91 @@
+//! Copies what programs wrote out of the layer in memory before it is gone.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use netwarp_wire::record::Side;
+
+use super::root::{EMPTIED, FilesOf, NAME_FILES};
+
+/// The directory in the run directory for these files.
+pub const KEPT: &str = "written";
+
+/// Copies all files and links that programs wrote to a directory, each at its own path below it, or, if each host has
+/// files of its own, below `server` or `client` in it.
+///
+/// Sockets, devices and directories without a file are left out, and deleted files are not listed.
+///
+/// # Errors
+/// A file cannot be copied, usually because the disk is full.
+pub fn keep(is_shared: bool, directory: &Path) -> Result<()> {
+    if is_shared {
+        return keep_all(FilesOf::Both, directory);
+    }
+    let sides = [Side::Server, Side::Client];
+    sides.into_iter().try_for_each(|side| keep_all(FilesOf::One(side), &directory.join(side.name())))
+}
+
+fn keep_all(files: FilesOf, directory: &Path) -> Result<()> {
+    fs::create_dir_all(directory).with_context(|| format!("create {}", directory.display()))?;
+    copy_below(&files.written(), directory, Path::new(""))?;
+    for emptied in EMPTIED {
+        let from = files.below(&Path::new("/").join(emptied))?;
+        copy_below(&from, &directory.join(emptied), Path::new(emptied))?;
+    }
+    Ok(())
+}
+
+/// Copies all below a directory that is on the same file system.
+fn copy_below(from: &Path, to: &Path, seen_at: &Path) -> Result<()> {
+    let attempt = || format!("keep what programs wrote in /{}", seen_at.display());
+    let device = fs::symlink_metadata(from).with_context(attempt)?.dev();
+    for entry in fs::read_dir(from).with_context(attempt)? {
+        let entry = entry.with_context(attempt)?;
+        let seen_at = seen_at.join(entry.file_name());
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let about = fs::symlink_metadata(&source).with_context(attempt)?;
+        let kind = about.file_type();
+        let is_ours = NAME_FILES.iter().any(|name| seen_at == Path::new("etc").join(name));
+        if kind.is_dir() && about.dev() == device {
+            copy_below(&source, &target, &seen_at)?;
+        } else if (kind.is_file() || kind.is_symlink()) && !is_ours {
+            let attempt = || format!("keep /{}, which a program wrote", seen_at.display());
+            fs::create_dir_all(to).with_context(attempt)?;
+            if kind.is_symlink() {
+                symlink(fs::read_link(&source).with_context(attempt)?, &target).with_context(attempt)?;
+            } else {
+                fs::copy(&source, &target).with_context(attempt)?;
+                // No copy is a set-user-ID program, or a file that the user cannot remove.
+                let mode = about.mode() & 0o755 | 0o600;
+                fs::set_permissions(&target, Permissions::from_mode(mode)).with_context(attempt)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_links_are_copied_and_nothing_else() {
+        let place = std::env::temp_dir().join(format!("netwarp-written-{}", std::process::id()));
+        let (from, to) = (place.join("from"), place.join("to"));
+        for directory in ["etc", "var/log", "empty"] {
+            fs::create_dir_all(from.join(directory)).unwrap();
+        }
+        fs::write(from.join("var/log/access"), "GET /").unwrap();
+        fs::set_permissions(from.join("var/log/access"), Permissions::from_mode(0o4000)).unwrap();
+        fs::write(from.join("etc/hosts"), "ours").unwrap();
+        symlink("/nowhere", from.join("var/link")).unwrap();
+        copy_below(&from, &to, Path::new("")).unwrap();
+        let mode = fs::metadata(to.join("var/log/access")).unwrap().mode();
+        let link = fs::read_link(to.join("var/link")).unwrap();
+        let others = ["etc", "empty"].map(|name| to.join(name).exists());
+        fs::remove_dir_all(&place).unwrap();
+        assert_eq!((mode & 0o7777, link.as_path(), others), (0o600, Path::new("/nowhere"), [false, false]));
+    }
+}

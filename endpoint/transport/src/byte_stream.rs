@@ -1,0 +1,113 @@
+//! The interface of the kernel's stream transports: a stream of bytes over a kernel connection.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use netwarp_core::clock::Moment;
+use netwarp_core::flow::{MessageSink, Pacer, sleep_until};
+use netwarp_core::sink::Sink;
+use netwarp_wire::content::Reader;
+
+use super::error::{Result, bail};
+use super::{MESSAGE_BATCH_BYTES, Report, received_now};
+
+/// A stream of a kernel connection. All calls block.
+pub(super) trait ByteStream: ReadyStream + Sized {
+    /// Sends a small message.
+    fn send(&mut self, message: &[u8]) -> Result<()>;
+
+    /// Receives a small message: fills the buffer.
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<()>;
+
+    /// Sends all of the content.
+    fn send_content(&mut self, content: &mut Reader) -> Result<()>;
+
+    /// Receives all that the sink waits for, which is at least one byte.
+    fn receive_content(&mut self, sink: &mut Sink) -> Result<()>;
+
+    /// Sends the messages of a flow, each when it is due.
+    fn send_messages(&mut self, pacer: &mut Pacer) -> Result<()> {
+        send_in_order(self, pacer)
+    }
+
+    /// Receives the messages of a flow: all of them or, where messages may be given up, all that arrive.
+    fn receive_messages(&mut self, sink: &mut MessageSink) -> Result<()> {
+        receive_in_order(self, sink)
+    }
+
+    /// Returns what must happen before a thread is used for a receiving call, for transports with many streams that may
+    /// wait for long. With none, a thread may wait.
+    fn turns(&self) -> Option<Turns> {
+        None
+    }
+
+    /// Says that this side sends nothing more.
+    ///
+    /// # Errors
+    /// The protocol's streams end in both directions together.
+    fn close_sending(&mut self) -> Result<()> {
+        bail!("a stream of this transport does not end in one direction alone")
+    }
+
+    /// Ends the stream towards the peer, where the protocol does so above the kernel.
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Returns the connection's settings and counters.
+    fn report(&self) -> Result<Report>;
+}
+
+/// Sends the messages of a flow in order on the stream. Overdue messages are sent together.
+pub(super) fn send_in_order(stream: &mut impl ByteStream, pacer: &mut Pacer) -> Result<()> {
+    let mut batch = Vec::new();
+    while let Some(due_ns) = pacer.next_due_ns() {
+        sleep_until(due_ns);
+        pacer.due_messages(Moment::now().since(0), MESSAGE_BATCH_BYTES, &mut batch);
+        stream.send(&batch)?;
+    }
+    Ok(())
+}
+
+/// Receives all messages of a flow, which arrive in order on the stream.
+pub(super) fn receive_in_order(stream: &mut impl ByteStream, sink: &mut MessageSink) -> Result<()> {
+    let mut message = vec![0; sink.message_bytes()];
+    while !sink.is_complete() {
+        stream.receive(&mut message)?;
+        sink.arrived(received_now(&message)?);
+    }
+    Ok(())
+}
+
+/// Makes futures that become ready when a receiving call is worth a thread. The value of the future must be kept until
+/// the call is over.
+pub(super) type Turns = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Box<dyn Send>> + Send>> + Send + Sync>;
+
+/// A stream that is the whole of a connection and moves bytes without waiting, when the event loop reports its socket
+/// ready.
+pub(super) trait ReadyStream: Send + 'static {
+    /// Receives some bytes without waiting, at least one; 0 when the peer will send nothing more.
+    ///
+    /// # Errors
+    /// `WouldBlock` when no bytes are available; as `recv(2)`.
+    fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// Accepts some bytes for sending without waiting, at least one.
+    ///
+    /// # Errors
+    /// `WouldBlock` when the send buffer has no room; as `send(2)`.
+    fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Hands the bytes that [`Self::try_send`] has accepted to the kernel, without waiting.
+    ///
+    /// # Errors
+    /// `WouldBlock` when the send buffer has no room for all; as `send(2)`.
+    fn try_flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Ends the stream towards the peer, where the protocol does so above the kernel. [`Self::try_flush`] sends what
+    /// that takes.
+    fn end(&mut self) {}
+}

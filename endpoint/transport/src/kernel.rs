@@ -1,0 +1,382 @@
+//! The kernel's stream transports: blocking code on threads of its own, behind the asynchronous interface.
+//!
+//! A system call is the most expensive operation in a guest (7 to 13 µs). A blocking socket needs one for megabytes,
+//! whereas an event loop needs two for each wake-up. So bytes move in blocking calls, and only their beginning and end
+//! are asynchronous.
+
+use std::net::{IpAddr, Shutdown, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use netwarp_core::clock::Moment;
+use netwarp_core::flow::{MessageSink, Pacer};
+use netwarp_core::sink::SharedSink;
+use netwarp_wire::content::Reader;
+use netwarp_wire::job::{Job, Reconnect};
+use netwarp_wire::record::Side;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::task::spawn_blocking;
+
+use super::byte_stream::{ByteStream, Turns};
+use super::duplex::WatchedStream;
+use super::error::{Context as _, Result, bail};
+use super::socket::{self, Socket};
+use super::{Carrier, Duplex, Pending, Place, Report, Sent, peer_filter};
+
+/// The most unsent bytes that the kernel may hold (`TCP_NOTSENT_LOWAT`). Further data waits with its sender, who can
+/// still put something more urgent before it.
+const UNSENT_BYTES: libc::c_int = 16 << 10;
+
+/// A stream transport of the kernel, with its options.
+pub(super) trait Protocol: Send + Sync + 'static {
+    /// A stream of a connection.
+    type Stream: ByteStream;
+
+    /// The protocol's name in error messages.
+    const NAME: &'static str;
+
+    /// Returns a socket with all options that must be set before connecting or listening.
+    fn socket(&self, peer: SocketAddr) -> Result<Socket>;
+
+    /// Whether the kernel can drop packets by source address before this protocol answers them.
+    const TAKES_FILTERS: bool = true;
+
+    /// Binds a server's socket.
+    fn bind(&self, socket: &Socket, address: SocketAddr) -> Result<()> {
+        socket.bind(&address.into()).context("binding a socket")
+    }
+
+    /// Binds a client's socket, where the kernel's choice of address would be wrong.
+    fn bind_client(&self, _socket: &Socket) -> Result<()> {
+        Ok(())
+    }
+
+    /// Notes that the client now has this address and prefers it. The kernel's routes make later connections use it.
+    fn attached(&self, _address: IpAddr) -> Result<()> {
+        Ok(())
+    }
+
+    /// Notes that the client has lost this address. The kernel notices it too.
+    fn detached(&self, _address: IpAddr) -> Result<()> {
+        Ok(())
+    }
+
+    /// Returns whether the kernel can already migrate a client's connection to another address.
+    fn can_migrate(_socket: &Socket) -> bool {
+        true
+    }
+
+    /// Sets the options that only a client's socket needs.
+    fn prepare_to_connect(&self, _socket: &Socket, _may_resume: bool) -> Result<()> {
+        Ok(())
+    }
+
+    /// Sets the options that only a listening socket needs.
+    fn prepare_to_accept(&self, _socket: &Socket) -> Result<()> {
+        Ok(())
+    }
+
+    /// Does what remains once the kernel has the connection, such as a TLS handshake. Returns all streams of the
+    /// connection.
+    fn establish(&self, socket: Arc<Socket>) -> Result<Vec<Self::Stream>>;
+
+    /// Returns the DER of the certificate that a server presents.
+    fn certificate(&self) -> Option<&[u8]> {
+        None
+    }
+}
+
+/// A client of a kernel transport.
+pub(super) struct Dialer<P> {
+    protocol: Arc<P>,
+    /// Whether connections migrate at a handover.
+    migrates: bool,
+}
+
+impl<P: Protocol> Dialer<P> {
+    /// Creates a dialer with the protocol's options.
+    pub(super) fn new(protocol: P, job: &Job) -> Self {
+        Self { protocol: Arc::new(protocol), migrates: job.transport.reconnect == Reconnect::Migrate }
+    }
+}
+
+impl<P: Protocol> super::Dialer for Dialer<P> {
+    fn dial(&self, server: SocketAddr, may_resume: bool) -> Pending<'_, Box<dyn super::Connection>> {
+        let (protocol, migrates) = (self.protocol.clone(), self.migrates);
+        Box::pin(offload(move || {
+            let socket = protocol.socket(server)?;
+            protocol.bind_client(&socket)?;
+            protocol.prepare_to_connect(&socket, may_resume)?;
+            let start = Moment::now();
+            socket.connect(&server.into()).with_context(|| format!("connecting to {server} over {}", P::NAME))?;
+            established(&*protocol, socket, start, migrates)
+        }))
+    }
+
+    fn attached(&self, address: IpAddr) -> Result<()> {
+        self.protocol.attached(address)
+    }
+
+    fn detached(&self, address: IpAddr) -> Result<()> {
+        self.protocol.detached(address)
+    }
+}
+
+/// A server of a kernel transport.
+pub(super) struct Listener<P> {
+    protocol: Arc<P>,
+    socket: AsyncFd<Arc<Socket>>,
+    only_from: Option<IpAddr>,
+}
+
+impl<P: Protocol> Listener<P> {
+    /// Binds the address and listens.
+    ///
+    /// # Errors
+    /// As `bind(2)` and `listen(2)`; the kernel refuses an option.
+    pub(super) fn bind(protocol: P, Place { address, only_from }: Place) -> Result<Self> {
+        let socket = protocol.socket(address)?;
+        let attempt = || format!("listening on {address} over {}", P::NAME);
+        socket.set_reuse_address(true).with_context(attempt)?;
+        if let Some(peer) = only_from.filter(|_| P::TAKES_FILTERS) {
+            peer_filter::restrict(&*socket, peer).with_context(attempt)?;
+        }
+        protocol.bind(&socket, address).with_context(attempt)?;
+        socket.listen(libc::SOMAXCONN).with_context(attempt)?;
+        protocol.prepare_to_accept(&socket)?;
+        // Only the listening socket is non-blocking: accept(2) on Linux does not pass the flag on to accepted sockets.
+        socket.set_nonblocking(true).with_context(attempt)?;
+        Ok(Self { protocol: Arc::new(protocol), socket: socket::watch(Arc::new(socket))?, only_from })
+    }
+}
+
+impl<P: Protocol> super::Listener for Listener<P> {
+    fn certificate(&self) -> Option<&[u8]> {
+        self.protocol.certificate()
+    }
+
+    fn accept(&mut self) -> Pending<'_, Pending<'static, Box<dyn super::Connection>>> {
+        Box::pin(async {
+            let socket = loop {
+                let accepted = self.socket.async_io(Interest::READABLE, |socket| socket.accept_now()).await;
+                let (socket, peer) = accepted.with_context(|| format!("accepting a connection over {}", P::NAME))?;
+                if peer_filter::is_welcome(peer, self.only_from) {
+                    break socket;
+                }
+            };
+            let (protocol, start) = (self.protocol.clone(), Moment::now());
+            let handshake: Pending<'static, _> =
+                Box::pin(offload(move || established(&*protocol, socket, start, false)));
+            Ok(handshake)
+        })
+    }
+}
+
+fn established<P: Protocol>(
+    protocol: &P,
+    socket: Socket,
+    start: Moment,
+    migrates: bool,
+) -> Result<Box<dyn super::Connection>> {
+    let socket = Arc::new(socket);
+    let streams = protocol.establish(socket.clone())?;
+    let connected = Moment::now();
+    let streams = streams.into_iter().map(|stream| Arc::new(Mutex::new(stream))).collect();
+    let migrates = migrates.then_some(P::can_migrate as fn(&Socket) -> bool);
+    Ok(Box::new(Connection { name: P::NAME, socket, streams, given: 0, start, connected, migrates }))
+}
+
+struct Connection<S> {
+    name: &'static str,
+    socket: Arc<Socket>,
+    streams: Vec<Arc<Mutex<S>>>,
+    /// The number of streams in use.
+    given: usize,
+    start: Moment,
+    connected: Moment,
+    /// Says whether this connection can migrate now, if the kernel migrates connections at a handover.
+    migrates: Option<fn(&Socket) -> bool>,
+}
+
+impl<S: ByteStream> Connection<S> {
+    /// Returns the connection's only stream, watched by the event loop.
+    fn watched(&self) -> Result<Box<dyn Duplex>> {
+        let [stream] = &self.streams[..] else {
+            bail!("a connection over {} is no stream of bytes: it has {} streams", self.name, self.streams.len());
+        };
+        Ok(Box::new(WatchedStream::new(stream.clone(), self.socket.clone())?))
+    }
+}
+
+impl<S: ByteStream> super::Connection for Connection<S> {
+    fn start(&self) -> Moment {
+        self.start
+    }
+
+    fn connected(&self) -> Moment {
+        self.connected
+    }
+
+    fn open_stream(&mut self) -> Pending<'_, Box<dyn super::Stream>> {
+        Box::pin(async {
+            let Some(stream) = self.streams.get(self.given).cloned() else {
+                bail!("a connection over {} has no more than {} streams", self.name, self.given);
+            };
+            let index = self.given as u32;
+            self.given += 1;
+            let turns = stream.lock().expect("no holder panics").turns();
+            Ok(Box::new(Stream { stream, index, turns }) as Box<dyn super::Stream>)
+        })
+    }
+
+    fn accept_stream(&mut self) -> Pending<'_, Option<Box<dyn super::Stream>>> {
+        Box::pin(async {
+            if self.given < self.streams.len() {
+                return self.open_stream().await.map(Some);
+            }
+            self.closed().await.map(|()| None)
+        })
+    }
+
+    fn closed(&mut self) -> Pending<'_, ()> {
+        Box::pin(async {
+            // The socket is registered for this wait alone: an event loop that always watches it would wake up for each
+            // packet.
+            let socket = socket::watch(self.socket.clone())?;
+            loop {
+                let mut ready = socket.readable().await.context("waiting for the peer to close")?;
+                if socket.get_ref().drain().context("waiting for the peer to close")? {
+                    return Ok(());
+                }
+                ready.clear_ready();
+            }
+        })
+    }
+
+    fn carrier(&mut self) -> Result<Carrier> {
+        self.socket.set(libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &UNSENT_BYTES, "TCP_NOTSENT_LOWAT")?;
+        Ok(Carrier::Bytes(self.watched()?))
+    }
+
+    fn duplex(&mut self, _side: Side) -> Pending<'_, Box<dyn Duplex>> {
+        Box::pin(async { self.watched() })
+    }
+
+    fn report(&self) -> Result<Report> {
+        self.streams[0].lock().expect("no holder panics").report()
+    }
+
+    fn migrates(&self) -> bool {
+        self.migrates.is_some_and(|can| can(&self.socket))
+    }
+
+    fn abandon(&self) {
+        // Wakes the threads that block in the kernel. It fails only if the connection has ended already.
+        let _ = self.socket.shutdown(Shutdown::Both);
+    }
+
+    fn break_off(&self) {
+        // Makes close(2) reset the connection (TCP's RST, SCTP's ABORT) instead of first emptying the send buffer:
+        // socket(7), SO_LINGER. Either call fails only if the connection has ended already.
+        let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
+        let _ = self.socket.set(libc::SOL_SOCKET, libc::SO_LINGER, &at_once, "SO_LINGER");
+        self.abandon();
+    }
+
+    fn close(self: Box<Self>) -> Pending<'static, ()> {
+        // Waits until the peer has closed. Then its last packets do not arrive at a closed socket, which would send a
+        // reset over the path.
+        Box::pin(offload(move || {
+            self.socket.shutdown(Shutdown::Write).context("closing the sending side")?;
+            self.socket.wait_for_end()
+        }))
+    }
+}
+
+struct Stream<S> {
+    stream: Arc<Mutex<S>>,
+    index: u32,
+    turns: Option<Turns>,
+}
+
+impl<S: ByteStream> Stream<S> {
+    /// Runs blocking work on the stream outside the event loop.
+    fn run<T: Send + 'static>(&self, work: impl FnOnce(&mut S) -> Result<T> + Send + 'static) -> Pending<'static, T> {
+        let stream = self.stream.clone();
+        Box::pin(offload(move || work(&mut stream.lock().expect("no holder panics"))))
+    }
+
+    /// Like [`Self::run`], for work that begins by waiting for the peer.
+    fn run_receiving<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut S) -> Result<T> + Send + 'static,
+    ) -> Pending<'static, T> {
+        let Some(turns) = &self.turns else { return self.run(work) };
+        let (stream, turn) = (self.stream.clone(), turns());
+        Box::pin(async {
+            let turn = turn.await;
+            offload(move || {
+                let result = work(&mut stream.lock().expect("no holder panics"));
+                drop(turn);
+                result
+            })
+            .await
+        })
+    }
+}
+
+impl<S: ByteStream> super::Stream for Stream<S> {
+    fn index(&self) -> u32 {
+        self.index
+    }
+
+    fn send<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
+        let message = message.to_vec();
+        self.run(move |stream| stream.send(&message))
+    }
+
+    fn receive<'a>(&'a mut self, buffer: &'a mut [u8]) -> Pending<'a, ()> {
+        let mut message = vec![0; buffer.len()];
+        Box::pin(async {
+            let message = self.run_receiving(move |stream| stream.receive(&mut message).map(|()| message)).await?;
+            buffer.copy_from_slice(&message);
+            Ok(())
+        })
+    }
+
+    fn send_content(&mut self, mut content: Reader) -> Pending<'_, Sent> {
+        self.run(move |stream| {
+            let first_byte = Moment::now();
+            stream.send_content(&mut content)?;
+            Ok(Sent { first_byte, sha256: content.into_sha256() })
+        })
+    }
+
+    fn receive_content(&mut self, sink: SharedSink) -> Pending<'_, ()> {
+        if sink.lock().expect("no holder panics").remaining_bytes() == 0 {
+            return Box::pin(async { Ok(()) });
+        }
+        self.run_receiving(move |stream| stream.receive_content(&mut sink.lock().expect("no holder panics")))
+    }
+
+    fn send_messages(&mut self, mut pacer: Pacer) -> Pending<'_, Pacer> {
+        self.run(move |stream| stream.send_messages(&mut pacer).map(|()| pacer))
+    }
+
+    fn receive_messages(&mut self, mut sink: MessageSink, _drain: Duration) -> Pending<'_, MessageSink> {
+        self.run_receiving(move |stream| stream.receive_messages(&mut sink).map(|()| sink))
+    }
+
+    fn close_sending(&mut self) -> Pending<'_, ()> {
+        self.run(ByteStream::close_sending)
+    }
+
+    fn finish(&mut self) -> Pending<'_, bool> {
+        self.run(|stream| stream.finish().map(|()| false))
+    }
+}
+
+pub(super) async fn offload<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    spawn_blocking(work).await.context("a blocking call panicked")?
+}

@@ -1,0 +1,273 @@
+//! The interface of every transport: dial or listen, open or accept streams on a connection, move bytes.
+//!
+//! Workloads use only these traits. A transport is a folder with a [`Stack`] and a line in [`stack_of`].
+//! The kernel's transports are blocking code behind [`kernel`]; QUIC is asynchronous.
+
+mod byte_stream;
+mod duplex;
+pub mod error;
+pub mod identity;
+mod kernel;
+mod mptcp;
+mod peer_filter;
+mod quic;
+mod sctp;
+pub mod socket;
+mod stack;
+mod tcp;
+mod tickets;
+mod timestamped_recv;
+mod tls;
+mod udp;
+
+use std::future::Future;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::time::Duration;
+
+use netwarp_core::clock::Moment;
+use netwarp_core::deadline::Deadline;
+use netwarp_core::flow::{Header, MessageSink, Pacer, Received};
+use netwarp_core::sink::SharedSink;
+use netwarp_wire::content::Reader;
+use netwarp_wire::job::{Resume, TransportKind};
+use netwarp_wire::record::{Settings, Side, Stats};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+pub use self::error::Error;
+use self::error::{Context as _, Result};
+pub use self::quic::http3::{Http3Opener, Http3Streams};
+pub use self::quic::qlog::VARIABLE as QLOG_VARIABLE;
+pub use self::sctp::info::SctpInfo;
+pub(crate) use self::stack::Stack;
+pub use self::tcp::info::TcpInfo;
+
+/// The port on which every server listens.
+pub const PORT: u16 = 4433;
+
+/// Where a server listens, and whose packets it accepts.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// The address and port to listen on.
+    pub address: SocketAddr,
+    /// The only host whose packets are accepted; none for any host.
+    pub only_from: Option<IpAddr>,
+}
+
+/// The future of an operation that may wait.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+/// The client's end of a transport: opens connections, all with the same options.
+pub trait Dialer: Send + Sync {
+    /// Connects to `server`. Ready when application data may be sent: with early data (`resume = 0rtt`) that is at
+    /// once, before the peer has answered.
+    ///
+    /// # Arguments
+    /// * `may_resume` - whether it may use the session tickets or cookies of earlier connections.
+    fn dial(&self, server: SocketAddr, may_resume: bool) -> Pending<'_, Box<dyn Connection>>;
+
+    /// Notes that the host now has this address and prefers it: later connections use it, and open connections that
+    /// migrate ([`Connection::migrates`]) move to it. Must be called inside the runtime.
+    ///
+    /// # Errors
+    /// As `bind(2)`.
+    fn attached(&self, address: IpAddr) -> Result<()>;
+
+    /// Notes that the host has lost this address.
+    ///
+    /// # Errors
+    /// An open connection cannot be told.
+    fn detached(&self, _address: IpAddr) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The server's end of a transport, bound and listening.
+pub trait Listener: Send {
+    /// Returns the DER of the certificate that it presents, if the transport has any.
+    fn certificate(&self) -> Option<&[u8]>;
+
+    /// Accepts the next connection. Its handshake is a future of its own, so that it does not delay others. Dropping
+    /// this future loses no connection.
+    fn accept(&mut self) -> Pending<'_, Pending<'static, Box<dyn Connection>>>;
+}
+
+/// An established connection.
+pub trait Connection: Send + Sync {
+    /// Returns when `connect` was called (client), or when the connection was accepted (server).
+    fn start(&self) -> Moment;
+
+    /// Returns when application data could first be sent.
+    fn connected(&self) -> Moment;
+
+    /// Opens a stream to the peer.
+    fn open_stream(&mut self) -> Pending<'_, Box<dyn Stream>>;
+
+    /// Accepts the next stream that the peer opens; none when it has closed the connection. Dropping this future loses
+    /// no stream.
+    fn accept_stream(&mut self) -> Pending<'_, Option<Box<dyn Stream>>>;
+
+    /// Returns what a protocol with framing or streams of its own runs over, instead of [`Self::open_stream`] and
+    /// [`Self::accept_stream`]. May be called once. Must be called inside the runtime.
+    ///
+    /// # Errors
+    /// Such protocols do not run over this transport.
+    fn carrier(&mut self) -> Result<Carrier> {
+        bail!("no such protocol runs over this transport")
+    }
+
+    /// Returns one stream of the connection that is used in both directions at the same time, instead of
+    /// [`Self::open_stream`] and [`Self::accept_stream`]. The client opens it. With `udp`, each read or write is one
+    /// datagram. May be called once.
+    fn duplex(&mut self, side: Side) -> Pending<'_, Box<dyn Duplex>>;
+
+    /// Waits until the peer has closed the connection, discarding what it still sends. Dropping this future has no
+    /// effect.
+    fn closed(&mut self) -> Pending<'_, ()>;
+
+    /// Returns the settings and the counters so far. Must be called while the connection is open.
+    ///
+    /// # Errors
+    /// The stack does not answer.
+    fn report(&self) -> Result<Report>;
+
+    /// Client: returns whether the connection continues over the new address after a handover. It does not before its
+    /// handshake is complete, because the peer cannot yet tell its packets from those of others.
+    fn migrates(&self) -> bool;
+
+    /// Gives the connection up without waiting: pending operations on its streams soon fail.
+    fn abandon(&self);
+
+    /// Gives the connection up and discards its unsent data, so that none of it takes up the path.
+    fn break_off(&self) {
+        self.abandon();
+    }
+
+    /// Ends the connection in the protocol's orderly way.
+    fn close(self: Box<Self>) -> Pending<'static, ()>;
+}
+
+/// What application protocols such as HTTP run over.
+pub enum Carrier {
+    /// A reliable stream of bytes in both directions.
+    Bytes(Box<dyn Duplex>),
+    /// The streams of a QUIC connection.
+    Quic(Http3Streams),
+}
+
+/// A reliable stream of bytes in both directions, with asynchronous reads and writes.
+pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
+
+/// A stream of bytes in both directions. With `udp` it carries messages that may be reordered or lost, and no content.
+pub trait Stream: Send {
+    /// Returns the number of the stream on its connection.
+    fn index(&self) -> u32;
+
+    /// Sends a small message.
+    fn send<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()>;
+
+    /// Receives a small message: fills the buffer.
+    fn receive<'a>(&'a mut self, buffer: &'a mut [u8]) -> Pending<'a, ()>;
+
+    /// Sends all of the content, in the transport's fastest way.
+    fn send_content(&mut self, content: Reader) -> Pending<'_, Sent>;
+
+    /// Receives all that `sink` waits for, in the transport's fastest way; the sink may be locked meanwhile. If the
+    /// connection is given up, the sink keeps what was received before.
+    fn receive_content(&mut self, sink: SharedSink) -> Pending<'_, ()>;
+
+    /// Sends a small message that the peer answers with a message or a content.
+    fn request<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
+        self.send(message)
+    }
+
+    /// Returns the size of the headers around a message, in bytes, where each message is a packet that may be lost;
+    /// none where messages are part of a reliable stream.
+    fn packet_header_bytes(&self) -> Option<u64> {
+        None
+    }
+
+    /// Sends the messages of a flow, each when it is due. Returns the pacer, which knows when each was sent.
+    fn send_messages(&mut self, mut pacer: Pacer) -> Pending<'_, Pacer> {
+        Box::pin(async {
+            let deadline = Deadline::new()?;
+            let mut batch = Vec::new();
+            while let Some(due_ns) = pacer.next_due_ns() {
+                if due_ns > Moment::now().since(0) {
+                    deadline.wait_until(Some(due_ns)).await?;
+                }
+                pacer.due_messages(Moment::now().since(0), MESSAGE_BATCH_BYTES, &mut batch);
+                self.send(&batch).await?;
+            }
+            Ok(pacer)
+        })
+    }
+
+    /// Receives the messages of a flow until the sink has all of them or, where they may be lost, until `drain` after
+    /// the last was due.
+    fn receive_messages(&mut self, mut sink: MessageSink, _drain: Duration) -> Pending<'_, MessageSink> {
+        Box::pin(async {
+            let mut message = vec![0; sink.message_bytes()];
+            while !sink.is_complete() {
+                self.receive(&mut message).await?;
+                sink.arrived(received_now(&message)?);
+            }
+            Ok(sink)
+        })
+    }
+
+    /// Says that this side sends nothing more on the stream, without waiting. What was sent before still arrives.
+    ///
+    /// # Errors
+    /// The transport's streams end in both directions together.
+    fn close_sending(&mut self) -> Pending<'_, ()> {
+        Box::pin(async { bail!("a stream of this transport does not end in one direction alone") })
+    }
+
+    /// Ends the stream towards the peer. Ready when this process need not stay for the data: the peer has received all
+    /// of it (true), or the kernel will deliver it while the connection is open (false).
+    fn finish(&mut self) -> Pending<'_, bool>;
+}
+
+/// The most bytes of overdue messages that are sent on a stream together.
+const MESSAGE_BATCH_BYTES: usize = 16 << 10;
+
+/// Returns a message of a flow that has just been received completely.
+pub fn received_now(message: &[u8]) -> Result<Received> {
+    let header = Header::decode(message).context("a message of the flow is too short for its header")?;
+    Ok(Received { header, bytes: message.len() as u64, at_ns: Moment::now().since(0) })
+}
+
+/// Settings and counters of one connection.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// The settings that the stack uses.
+    pub settings: Settings,
+    /// The stack's counters.
+    pub stats: Stats,
+    /// What the connection used of an earlier one.
+    pub resumed: Resume,
+}
+
+/// What is known of a content that was handed to the transport.
+#[derive(Debug)]
+pub struct Sent {
+    /// When the first byte was about to be handed over.
+    pub first_byte: Moment,
+    /// The hex SHA-256, if it was asked for.
+    pub sha256: Option<String>,
+}
+
+/// Returns the implementation of a transport.
+pub fn stack_of(transport: TransportKind) -> &'static dyn Stack {
+    match transport {
+        TransportKind::Tcp => &tcp::TcpStack,
+        TransportKind::Tls => &tls::TlsStack,
+        TransportKind::Sctp => &sctp::SctpStack,
+        TransportKind::Quic => &quic::QuicStack,
+        TransportKind::Udp => &udp::UdpStack,
+        TransportKind::Mptcp => &mptcp::MptcpStack,
+    }
+}

@@ -1,0 +1,40 @@
+//! Multipath TCP as a transport of the endpoint.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use netwarp_wire::job::{Job, Reconnect, Transport};
+use netwarp_wire::problems::Problems;
+
+use super::Mptcp;
+use crate::error::Result;
+use crate::{Dialer, Listener, Place, Stack, kernel, tcp};
+
+/// `mptcp`: the kernel's Multipath TCP.
+pub(crate) struct MptcpStack;
+
+impl Stack for MptcpStack {
+    fn uses_tcp(&self) -> bool {
+        true
+    }
+
+    fn has_subflows(&self) -> bool {
+        true
+    }
+
+    fn reconnects(&self) -> &'static [Reconnect] {
+        &[Reconnect::Migrate]
+    }
+
+    fn check(&self, options: &Transport, problems: &mut Problems) {
+        tcp::check(options, problems);
+    }
+
+    fn dialer(&self, job: &Job, _server: IpAddr, _certificate: Option<&[u8]>) -> Result<Arc<dyn Dialer>> {
+        Ok(Arc::new(kernel::Dialer::new(Mptcp::new(job), job)))
+    }
+
+    fn listen(&self, job: &Job, place: Place) -> Result<Box<dyn Listener>> {
+        Ok(Box::new(kernel::Listener::bind(Mptcp::new(job), place)?))
+    }
+}

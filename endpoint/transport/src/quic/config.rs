@@ -1,0 +1,204 @@
+//! Converts a job's options to quinn's. Pure.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use netwarp_core::gauges::ConnectionGauges;
+use netwarp_wire::job::{Job, Page, Workload};
+use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
+use quinn::{EndpointConfig, IdleTimeout, TransportConfig, VarInt};
+
+use super::gauged::WithGauges;
+use super::last_flight::{LastFlight, WithRoom};
+
+/// The application's error code for an orderly close.
+pub(crate) const NO_ERROR: VarInt = VarInt::from_u32(0);
+
+/// HTTP/3's error code for an orderly close (`H3_NO_ERROR`; RFC 9114, section 8.1).
+pub(crate) const HTTP3_NO_ERROR: VarInt = VarInt::from_u32(0x100);
+
+/// The application's error code for a connection that a client gives up because it has moved.
+pub(crate) const GIVEN_UP: VarInt = VarInt::from_u32(1);
+
+/// The smallest datagram that a QUIC path must carry, in bytes of UDP payload (RFC 9000, section 14).
+const SMALLEST_DATAGRAM_BYTES: u32 = 1200;
+
+const UDP_HEADER_BYTES: u32 = 8;
+const IPV4_HEADER_BYTES: u32 = 20;
+const IPV6_HEADER_BYTES: u32 = 40;
+
+/// Returns quinn's transport parameters for the job. Packets fill the path's MTU from the start, as TCP's do, whose MSS
+/// comes from the interface, so MTU discovery is off.
+///
+/// # Arguments
+/// * `last_flight` - for a client's connection that may send early data.
+/// * `gauges` - for a connection that is sampled.
+///
+/// # Errors
+/// quinn does not have the congestion control, or the MTU is too small for QUIC.
+pub(super) fn transport(
+    job: &Job,
+    address: IpAddr,
+    last_flight: Option<Arc<LastFlight>>,
+    gauges: Option<Arc<ConnectionGauges>>,
+) -> Result<TransportConfig> {
+    let options = &job.transport;
+    let window = VarInt::from_u64(options.buffer_bytes)
+        .with_context(|| format!("a QUIC window cannot have {} bytes", options.buffer_bytes))?;
+    let datagram_bytes = datagram_bytes(job, address)?;
+    let mut congestion = congestion(&options.congestion, initial_window_bytes(job, address)?)?;
+    if let Some(last_flight) = last_flight {
+        congestion = Arc::new(WithRoom { inner: congestion, last_flight });
+    }
+    if let Some(gauges) = gauges {
+        congestion = Arc::new(WithGauges { inner: congestion, gauges });
+    }
+    let mut config = TransportConfig::default();
+    config
+        .congestion_controller_factory(congestion)
+        .send_window(options.send_buffer_bytes)
+        .receive_window(window)
+        .stream_receive_window(window)
+        .initial_mtu(datagram_bytes)
+        // Otherwise quinn would take a burst of losses for a decrease of the path's MTU.
+        .min_mtu(datagram_bytes)
+        .mtu_discovery_config(None)
+        .max_idle_timeout(Some(idle_timeout(job)?))
+        .keep_alive_interval(None);
+    if options.quic.datagrams {
+        let buffer_bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        config
+            .datagram_send_buffer_size(buffer_bytes(options.send_buffer_bytes))
+            .datagram_receive_buffer_size(Some(buffer_bytes(options.buffer_bytes)));
+    }
+    Ok(config)
+}
+
+/// Returns quinn's endpoint parameters for the job.
+///
+/// # Errors
+/// The MTU is too small for QUIC.
+pub(crate) fn endpoint(job: &Job, address: IpAddr) -> Result<EndpointConfig> {
+    let largest = datagram_bytes(job, address)?;
+    let mut config = EndpointConfig::default();
+    config.max_udp_payload_size(largest).with_context(|| format!("receiving datagrams of {largest} bytes"))?;
+    Ok(config)
+}
+
+/// Returns the initial congestion window, in bytes of UDP payload.
+///
+/// # Errors
+/// The MTU is too small for QUIC.
+pub(crate) fn initial_window_bytes(job: &Job, address: IpAddr) -> Result<u64> {
+    Ok(u64::from(job.transport.initial_window_packets) * u64::from(datagram_bytes(job, address)?))
+}
+
+/// Returns the UDP payload of a full packet, in bytes.
+pub(crate) fn datagram_bytes(job: &Job, address: IpAddr) -> Result<u16> {
+    let mtu_bytes = job.paths.first().context("the job has no path")?.mtu_bytes;
+    let headers_bytes = UDP_HEADER_BYTES + if address.is_ipv4() { IPV4_HEADER_BYTES } else { IPV6_HEADER_BYTES };
+    let fitting_bytes = mtu_bytes.saturating_sub(headers_bytes).min(taken_bytes(job));
+    let datagram_bytes = job.transport.mss_bytes.map_or(fitting_bytes, |mss_bytes| mss_bytes.min(fitting_bytes));
+    ensure!(
+        datagram_bytes >= SMALLEST_DATAGRAM_BYTES,
+        "QUIC needs datagrams of {SMALLEST_DATAGRAM_BYTES} bytes (RFC 9000, section 14): \
+         MTU {mtu_bytes} and MSS {:?} leave {datagram_bytes}",
+        job.transport.mss_bytes
+    );
+    u16::try_from(datagram_bytes).with_context(|| format!("UDP has no datagrams of {datagram_bytes} bytes"))
+}
+
+/// Returns the largest datagram that the other end accepts. quic-go, which Caddy uses, has buffers for 1 452 bytes,
+/// what IPv6 leaves of an Ethernet frame; it announces this (`max_udp_payload_size`) only after the first datagram has
+/// been cut.
+fn taken_bytes(job: &Job) -> u32 {
+    const BY_QUIC_GO: u32 = 1452;
+    match &job.workload {
+        Workload::Page(Page { client: None, server: Some(_), .. }) => BY_QUIC_GO,
+        _ => u32::MAX,
+    }
+}
+
+fn congestion(name: &str, initial_window_bytes: u64) -> Result<Arc<dyn ControllerFactory + Send + Sync>> {
+    Ok(match name {
+        "cubic" => {
+            let mut config = CubicConfig::default();
+            config.initial_window(initial_window_bytes);
+            Arc::new(config)
+        }
+        "reno" => {
+            let mut config = NewRenoConfig::default();
+            config.initial_window(initial_window_bytes);
+            Arc::new(config)
+        }
+        "bbr" => {
+            let mut config = BbrConfig::default();
+            config.initial_window(initial_window_bytes);
+            Arc::new(config)
+        }
+        _ => bail!("quinn has no congestion control {name:?}: it has cubic, reno and bbr"),
+    })
+}
+
+/// Returns the idle time-out: as long as the run may last, so that heavy loss does not look like a dead peer.
+fn idle_timeout(job: &Job) -> Result<IdleTimeout> {
+    let limit = Duration::from_nanos(job.limits.virtual_ns);
+    IdleTimeout::try_from(limit).with_context(|| format!("an idle timeout of {limit:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    use super::*;
+
+    const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
+
+    fn job() -> Job {
+        serde_json::from_str(include_str!("../../../../tests/golden/job-bulk-quic.json")).unwrap()
+    }
+
+    #[test]
+    fn datagrams_fill_the_mtu() {
+        let mut job = job();
+        assert_eq!((datagram_bytes(&job, V4).unwrap(), datagram_bytes(&job, V6).unwrap()), (1472, 1452));
+        assert_eq!(initial_window_bytes(&job, V4).unwrap(), 14_720);
+        job.transport.mss_bytes = Some(1300);
+        assert_eq!(datagram_bytes(&job, V4).unwrap(), 1300);
+        job.paths[0].mtu_bytes = 1280;
+        assert_eq!(datagram_bytes(&job, V4).unwrap(), 1252);
+    }
+
+    #[test]
+    fn a_server_of_the_machine_is_sent_what_it_takes() {
+        let job: Job = serde_json::from_str(include_str!("../../../../tests/golden/job-page-programs.json")).unwrap();
+        let mut ours = job.clone();
+        let Workload::Page(page) = &mut ours.workload else { panic!("the golden job is a page") };
+        page.client = None;
+        assert_eq!(datagram_bytes(&ours, V4).unwrap(), 1452);
+        assert_eq!(datagram_bytes(&job, V4).unwrap(), 1472, "a browser says what it takes itself");
+    }
+
+    #[test]
+    fn a_path_too_narrow_for_quic_is_refused() {
+        let mut job = job();
+        job.paths[0].mtu_bytes = 1227;
+        let refused = format!("{:#}", transport(&job, V4, None, None).unwrap_err());
+        assert!(refused.contains("1227") && refused.contains("1199"), "{refused}");
+    }
+
+    #[test]
+    fn unknown_congestion_control_is_refused() {
+        let mut job = job();
+        for known in ["cubic", "reno", "bbr"] {
+            job.transport.congestion = known.to_owned();
+            transport(&job, V4, None, None).unwrap();
+        }
+        job.transport.congestion = "vegas".to_owned();
+        let refused = format!("{:#}", transport(&job, V4, None, None).unwrap_err());
+        assert!(refused.contains("vegas") && refused.contains("cubic"), "{refused}");
+    }
+}

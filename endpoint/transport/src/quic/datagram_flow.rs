@@ -1,0 +1,167 @@
+//! A flow whose messages are QUIC datagrams (RFC 9221): one message in each, and none retransmitted.
+//!
+//! What must arrive is sent on a stream beside them: the client's request, the end of the messages, and the receiver's
+//! confirmation. The server learns of that stream only when data arrives on it, so it accepts datagrams before.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use netwarp_core::clock::Moment;
+use netwarp_core::deadline::Deadline;
+use netwarp_core::flow::{MessageSink, Pacer};
+use netwarp_core::gauges::ConnectionGauges;
+use netwarp_core::sink::SharedSink;
+use netwarp_wire::content::Reader;
+use netwarp_wire::record::Side;
+
+use super::receive::Receiver;
+use super::stream::Stream;
+use crate::error::{Context as _, Result, bail};
+use crate::{Pending, Sent, Stream as _, received_now};
+
+/// Says that all messages have been sent (ASCII's EOT).
+const END: u8 = 0x04;
+
+/// The datagrams of a flow, and the stream beside them.
+pub(super) struct DatagramFlow {
+    connection: quinn::Connection,
+    gauges: Option<Arc<ConnectionGauges>>,
+    beside: Beside,
+}
+
+impl DatagramFlow {
+    /// Creates the flow of a connection. The client opens the stream.
+    ///
+    /// # Arguments
+    /// * `window_bytes` - the flow-control window of the stream.
+    /// * `gauges` - those of a connection that is sampled.
+    pub(super) fn new(
+        connection: quinn::Connection,
+        side: Side,
+        window_bytes: u64,
+        gauges: Option<Arc<ConnectionGauges>>,
+    ) -> Self {
+        let beside = Beside { connection: connection.clone(), side, window_bytes, stream: None };
+        Self { connection, gauges, beside }
+    }
+
+    /// Gives the message in a datagram to the sink.
+    fn take(sink: &mut MessageSink, datagram: &[u8]) -> Result<()> {
+        sink.arrived(received_now(datagram)?);
+        Ok(())
+    }
+
+    /// Receives the datagrams that are still on their way, until none has arrived for `drain`. The end may arrive
+    /// before earlier datagrams that wait for the congestion window, because it fits into a packet where they do not.
+    async fn receive_last(&self, sink: &mut MessageSink, drain: Duration) -> Result<()> {
+        let (deadline, drain_ns) = (Deadline::new()?, u64::try_from(drain.as_nanos()).unwrap_or(u64::MAX));
+        while !sink.is_complete() {
+            let until_ns = Moment::now().since(0).saturating_add(drain_ns);
+            tokio::select! {
+                biased;
+                datagram = self.connection.read_datagram() => Self::take(sink, &datagram.context("receiving datagrams")?)?,
+                waited = deadline.wait_until(Some(until_ns)) => return Ok(waited?),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The stream beside the datagrams, opened when it is first used.
+struct Beside {
+    connection: quinn::Connection,
+    side: Side,
+    window_bytes: u64,
+    stream: Option<Stream>,
+}
+
+impl Beside {
+    async fn stream(&mut self) -> Result<&mut Stream> {
+        if self.stream.is_none() {
+            let (send, receive) = match self.side {
+                Side::Client => self.connection.open_bi().await,
+                Side::Server => self.connection.accept_bi().await,
+            }
+            .context("opening the stream beside a flow's datagrams")?;
+            self.stream = Some(Stream {
+                send,
+                receive: Receiver::new(receive, self.window_bytes),
+                index: 0,
+                is_closed_for_sending: false,
+                gauges: None,
+            });
+        }
+        Ok(self.stream.as_mut().expect("it was made"))
+    }
+
+    async fn end(&mut self) -> Result<()> {
+        let mut message = [0];
+        self.stream().await?.receive(&mut message).await?;
+        if message == [END] { Ok(()) } else { bail!("the flow's sender sent {message:?} in place of its end") }
+    }
+}
+
+impl crate::Stream for DatagramFlow {
+    fn index(&self) -> u32 {
+        0
+    }
+
+    fn send<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
+        Box::pin(async { self.beside.stream().await?.send(message).await })
+    }
+
+    fn receive<'a>(&'a mut self, buffer: &'a mut [u8]) -> Pending<'a, ()> {
+        Box::pin(async { self.beside.stream().await?.receive(buffer).await })
+    }
+
+    fn send_content(&mut self, _: Reader) -> Pending<'_, Sent> {
+        Box::pin(async { bail!("datagrams may be lost: a content would never be whole") })
+    }
+
+    fn receive_content(&mut self, _: SharedSink) -> Pending<'_, ()> {
+        Box::pin(async { bail!("datagrams may be lost: a content would never be whole") })
+    }
+
+    /// Sends each message when it is due, and waits while the send buffer has no room, as a stream would: congestion
+    /// control applies to datagrams too.
+    fn send_messages(&mut self, mut pacer: Pacer) -> Pending<'_, Pacer> {
+        Box::pin(async {
+            let deadline = Deadline::new()?;
+            while let Some(due_ns) = pacer.next_due_ns() {
+                if due_ns > Moment::now().since(0) {
+                    deadline.wait_until(Some(due_ns)).await?;
+                }
+                if let Some(message) = pacer.due_message(Moment::now().since(0)) {
+                    let datagram = Bytes::copy_from_slice(message);
+                    let _waiting = self.gauges.as_ref().map(ConnectionGauges::waiting);
+                    self.connection.send_datagram_wait(datagram).await.context("sending a datagram over quic")?;
+                }
+            }
+            self.send(&[END]).await?;
+            Ok(pacer)
+        })
+    }
+
+    fn receive_messages(&mut self, mut sink: MessageSink, drain: Duration) -> Pending<'_, MessageSink> {
+        Box::pin(async move {
+            let connection = self.connection.clone();
+            {
+                let mut end = std::pin::pin!(self.beside.end());
+                loop {
+                    tokio::select! {
+                        biased;
+                        datagram = connection.read_datagram() => Self::take(&mut sink, &datagram.context("receiving datagrams")?)?,
+                        ended = &mut end => break ended?,
+                    }
+                }
+            }
+            self.receive_last(&mut sink, drain).await?;
+            Ok(sink)
+        })
+    }
+
+    fn finish(&mut self) -> Pending<'_, bool> {
+        Box::pin(async { self.beside.stream().await?.finish().await })
+    }
+}

@@ -1,0 +1,403 @@
+//! `quic`: QUIC v1 (quinn) over the kernel's UDP.
+//!
+//! Everything runs on one thread and waits only in `epoll_wait`. So in virtual time this transport holds the clock (see
+//! [`netwarp_core::clock`]) and waits in an io_uring instead ([`ring`]).
+
+mod blocks;
+mod config;
+mod datagram_flow;
+mod gauged;
+pub(crate) mod http3;
+mod last_flight;
+pub(crate) mod qlog;
+mod receive;
+mod ring;
+mod runtime;
+mod session;
+mod stack;
+mod stream;
+mod udp;
+mod without_ecn;
+
+pub(super) use self::stack::QuicStack;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex};
+
+use anyhow::anyhow;
+use netwarp_core::addresses::client_address;
+use netwarp_core::clock::{self, Moment};
+use netwarp_core::gauges::ConnectionGauges;
+use netwarp_core::heap;
+use netwarp_wire::job::{Job, Reconnect, Resume, Transport, TransportKind};
+use netwarp_wire::record::{Settings, Side, Stats};
+use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use quinn::{AsyncUdpSocket, ClientConfig, ConnectionError, Endpoint, ServerConfig};
+use socket2::{Domain, Type};
+
+use self::config::{GIVEN_UP, HTTP3_NO_ERROR, NO_ERROR};
+use self::datagram_flow::DatagramFlow;
+use self::http3::Http3Streams;
+use self::last_flight::LastFlight;
+use self::receive::Receiver;
+use self::ring::RingSocket;
+use self::runtime::EventLoop;
+use self::session::Watched;
+use self::stream::Stream;
+use self::udp::Datagrams;
+use self::without_ecn::WithoutEcn;
+use super::error::{Context as _, Result};
+use super::identity::{self, Identity, SERVER_NAME};
+use super::{Carrier, Duplex, Pending, Place, Report, peer_filter, socket};
+
+/// The client's end: one UDP socket for all its connections, until the host moves to another address.
+pub(crate) struct Dialer {
+    job: Job,
+    endpoint: Mutex<Endpoint>,
+    crypto: Arc<QuicClientConfig>,
+    options: Options,
+}
+
+/// The server's end.
+pub(crate) struct Listener {
+    job: Job,
+    place: Place,
+    config: ServerConfig,
+    endpoint: Endpoint,
+    identity: Identity,
+    options: Options,
+}
+
+/// The options that a connection's report states.
+#[derive(Debug, Clone)]
+struct Options {
+    transport: Transport,
+    initial_window_bytes: u64,
+    send_buffer_bytes: u64,
+    receive_buffer_bytes: u64,
+}
+
+impl Dialer {
+    /// Creates a client that trusts only the certificate with this DER. Must be called inside the runtime.
+    ///
+    /// # Errors
+    /// quinn does not have an option.
+    pub(crate) fn new(job: &Job, server: IpAddr, trusted: &[u8]) -> Result<Self> {
+        let crypto =
+            QuicClientConfig::try_from(identity::client_config(trusted, job)?).context("choosing QUIC's ciphers")?;
+        let (endpoint, options) = bind(job, own(home(job, server)), None)?;
+        Ok(Self { job: job.clone(), endpoint: Mutex::new(endpoint), crypto: Arc::new(crypto), options })
+    }
+
+    /// Returns the configuration of one connection.
+    fn config(&self, server: IpAddr, gauges: Option<Arc<ConnectionGauges>>) -> Result<ClientConfig> {
+        let last_flight = Arc::<LastFlight>::default();
+        let mut config = ClientConfig::new(Arc::new(Watched::client(self.crypto.clone(), last_flight.clone())));
+        let has_early_data = self.job.transport.resume == Resume::ZeroRtt;
+        let mut transport = config::transport(&self.job, server, has_early_data.then_some(last_flight), gauges)?;
+        transport.qlog_stream(qlog::stream(&self.job.transport, Side::Client)?);
+        config.transport_config(Arc::new(transport));
+        Ok(config)
+    }
+}
+
+impl super::Dialer for Dialer {
+    fn dial(&self, server: SocketAddr, _may_resume: bool) -> Pending<'_, Box<dyn super::Connection>> {
+        Box::pin(async move {
+            let attempt = || format!("connecting to {server} over quic");
+            let start = Moment::now();
+            let endpoint = self.endpoint.lock().expect("no holder panics").clone();
+            let gauges = gauged::gauges(&self.options.transport, endpoint.local_addr()?.port(), server.port());
+            let config = self.config(server.ip(), gauges.clone())?;
+            let connecting = endpoint.connect_with(config, server, SERVER_NAME);
+            let connection = match connecting.with_context(attempt)?.into_0rtt() {
+                // The ticket allows early data. If the server does not accept it, the streams report that.
+                Ok((connection, _)) => connection,
+                Err(connecting) => connecting.await.with_context(attempt)?,
+            };
+            let connected = Moment::now();
+            let options = self.options.clone();
+            let connection = Connection { connection, endpoint, options, gauges, streams: 0, start, connected };
+            Ok(Box::new(connection) as Box<dyn super::Connection>)
+        })
+    }
+
+    /// Binds another socket to the new address, so that nothing unintended is sent over the old path. Connections that
+    /// migrate move to it (RFC 9000, section 9); others are made anew from there, with the tickets of the earlier ones.
+    fn attached(&self, address: IpAddr) -> Result<()> {
+        let place = own(address);
+        let mut endpoint = self.endpoint.lock().expect("no holder panics");
+        match self.job.transport.reconnect {
+            Reconnect::New => *endpoint = bind(&self.job, place, None)?.0,
+            Reconnect::Migrate => {
+                let (socket, _) = datagrams(&self.job, place)?;
+                endpoint.rebind_abstract(socket).with_context(|| format!("migrating to {address} over quic"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Listener {
+    /// Binds the address and makes itself a certificate. Must be called inside the runtime.
+    ///
+    /// # Errors
+    /// As `bind(2)`; quinn does not have an option.
+    pub(crate) fn bind(job: &Job, place: Place) -> Result<Self> {
+        let identity = Identity::of_process(job)?;
+        let crypto =
+            QuicServerConfig::try_from(identity.server_config(job, u32::MAX)?).context("choosing QUIC's ciphers")?;
+        let mut config = ServerConfig::with_crypto(Arc::new(Watched::server(crypto)));
+        config.transport_config(Arc::new(config::transport(job, place.address.ip(), None, None)?));
+        let (endpoint, options) = bind(job, place, Some(config.clone()))?;
+        Ok(Self { job: job.clone(), place, config, endpoint, identity, options })
+    }
+
+    /// Returns the configuration of one connection that updates gauges or writes a qlog file.
+    fn watched(&self, gauges: Option<Arc<ConnectionGauges>>) -> Result<Arc<ServerConfig>> {
+        let mut config = self.config.clone();
+        let mut transport = config::transport(&self.job, self.place.address.ip(), None, gauges)?;
+        transport.qlog_stream(qlog::stream(&self.job.transport, Side::Server)?);
+        config.transport_config(Arc::new(transport));
+        Ok(Arc::new(config))
+    }
+}
+
+impl super::Listener for Listener {
+    fn certificate(&self) -> Option<&[u8]> {
+        Some(self.identity.certificate())
+    }
+
+    fn accept(&mut self) -> Pending<'_, Pending<'static, Box<dyn super::Connection>>> {
+        Box::pin(async {
+            let incoming = self.endpoint.accept().await.context("the QUIC endpoint was closed")?;
+            let start = Moment::now();
+            let (endpoint, options) = (self.endpoint.clone(), self.options.clone());
+            let gauges =
+                gauged::gauges(&options.transport, self.place.address.port(), incoming.remote_address().port());
+            let is_watched = gauges.is_some() || options.transport.quic.qlog;
+            let own = is_watched.then(|| self.watched(gauges.clone())).transpose()?;
+            let handshake: Pending<'static, _> = Box::pin(async move {
+                let connecting = match own {
+                    Some(own) => incoming.accept_with(own),
+                    None => incoming.accept(),
+                }
+                .context("QUIC handshake")?;
+                let connection = match options.transport.resume {
+                    // Early data is read and answered before the handshake is complete. On a server this always
+                    // succeeds.
+                    Resume::ZeroRtt => connecting.into_0rtt().map_err(|_| anyhow!("quinn accepts no early data"))?.0,
+                    Resume::None | Resume::OneRtt => connecting.await.context("QUIC handshake")?,
+                };
+                let connected = Moment::now();
+                let connection = Connection { connection, endpoint, options, gauges, streams: 0, start, connected };
+                Ok(Box::new(connection) as Box<dyn super::Connection>)
+            });
+            Ok(handshake)
+        })
+    }
+}
+
+/// Returns the place of a client's socket: the kernel chooses the port, and packets are accepted from any host.
+fn own(address: IpAddr) -> Place {
+    Place { address: SocketAddr::new(address, 0), only_from: None }
+}
+
+fn bind(job: &Job, place: Place, server: Option<ServerConfig>) -> Result<(Endpoint, Options)> {
+    let (socket, options) = datagrams(job, place)?;
+    let Place { address, .. } = place;
+    let config = config::endpoint(job, address.ip())?;
+    let endpoint = Endpoint::new_with_abstract_socket(config, server, socket, Arc::new(EventLoop));
+    if clock::is_virtual() {
+        clock::hold();
+        heap::grow_by_large_steps()?;
+    }
+    Ok((endpoint.with_context(|| format!("starting quic at {address}"))?, options))
+}
+
+/// Returns a socket bound to the address. With handovers the address need not exist: a client may have lost it by the
+/// time it binds.
+fn datagrams(job: &Job, Place { address, only_from }: Place) -> Result<(Arc<dyn AsyncUdpSocket>, Options)> {
+    let attempt = || format!("binding {address} over quic");
+    let socket = socket2::Socket::new(Domain::for_address(address), Type::DGRAM, Some(socket2::Protocol::UDP));
+    let socket = socket.with_context(attempt)?;
+    socket::set_buffers(&socket, job.transport.buffer_bytes)?;
+    let options = options(job, address.ip(), &socket)?;
+    only_from.map_or(Ok(()), |peer| peer_filter::restrict(&socket, peer)).with_context(attempt)?;
+    if job.timeline.has_handovers() && address.is_ipv4() {
+        socket.set_freebind_v4(true).with_context(attempt)?;
+    }
+    socket.bind(&address.into()).with_context(attempt)?;
+    let socket: Arc<dyn AsyncUdpSocket> = if clock::is_virtual() && address.is_ipv4() {
+        let datagram_bytes = config::datagram_bytes(job, address.ip())?;
+        let attempt = || format!("waiting for datagrams at {address} (io_uring)");
+        Arc::new(RingSocket::new(socket.into(), datagram_bytes.into()).with_context(attempt)?)
+    } else {
+        Arc::new(Datagrams::new(socket.into()).with_context(attempt)?)
+    };
+    let offers_ecn = job.transport.ecn != Some(false);
+    Ok((if offers_ecn { socket } else { Arc::new(WithoutEcn(socket)) }, options))
+}
+
+/// Returns the address to which a client's socket is bound at first. A host with handovers must bind to the address of
+/// its path.
+fn home(job: &Job, server: IpAddr) -> IpAddr {
+    if job.timeline.has_handovers() { client_address(0).into() } else { unspecified(server) }
+}
+
+/// Returns the effective options. A window is useful only as far as the UDP socket's buffer can hold it.
+fn options(job: &Job, address: IpAddr, socket: &socket2::Socket) -> Result<Options> {
+    Ok(Options {
+        transport: job.transport.clone(),
+        initial_window_bytes: config::initial_window_bytes(job, address)?,
+        send_buffer_bytes: job.transport.send_buffer_bytes.min(socket::effective_send_bytes(socket)?),
+        receive_buffer_bytes: job.transport.buffer_bytes.min(socket::effective_receive_bytes(socket)?),
+    })
+}
+
+fn unspecified(like: IpAddr) -> IpAddr {
+    match like {
+        IpAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
+    }
+}
+
+struct Connection {
+    connection: quinn::Connection,
+    endpoint: Endpoint,
+    options: Options,
+    /// The gauges, if this end is sampled.
+    gauges: Option<Arc<ConnectionGauges>>,
+    streams: u32,
+    start: Moment,
+    connected: Moment,
+}
+
+impl Connection {
+    fn stream(&mut self, (send, receive): (quinn::SendStream, quinn::RecvStream)) -> Box<dyn super::Stream> {
+        let index = self.streams;
+        self.streams += 1;
+        let receive = Receiver::new(receive, self.options.transport.buffer_bytes);
+        Box::new(Stream { send, receive, index, is_closed_for_sending: false, gauges: self.gauges.clone() })
+    }
+}
+
+impl Connection {
+    /// Returns the flow that takes the place of streams on a connection whose messages are datagrams; none for other
+    /// connections.
+    fn datagram_flow(&self, side: Side) -> Option<Box<dyn super::Stream>> {
+        let Options { transport, .. } = &self.options;
+        let flow = || DatagramFlow::new(self.connection.clone(), side, transport.buffer_bytes, self.gauges.clone());
+        transport.quic.datagrams.then(|| Box::new(flow()) as Box<dyn super::Stream>)
+    }
+}
+
+impl super::Connection for Connection {
+    fn start(&self) -> Moment {
+        self.start
+    }
+
+    fn connected(&self) -> Moment {
+        self.connected
+    }
+
+    fn open_stream(&mut self) -> Pending<'_, Box<dyn super::Stream>> {
+        Box::pin(async {
+            if let Some(flow) = self.datagram_flow(Side::Client) {
+                return Ok(flow);
+            }
+            let opened = self.connection.open_bi().await.context("opening a QUIC stream")?;
+            Ok(self.stream(opened))
+        })
+    }
+
+    fn accept_stream(&mut self) -> Pending<'_, Option<Box<dyn super::Stream>>> {
+        Box::pin(async {
+            if let Some(flow) = self.datagram_flow(Side::Server) {
+                return Ok(Some(flow));
+            }
+            match self.connection.accept_bi().await {
+                Ok(accepted) => Ok(Some(self.stream(accepted))),
+                Err(error) if closed_in_order(&error) => Ok(None),
+                Err(error) => Err(error).context("waiting for a QUIC stream"),
+            }
+        })
+    }
+
+    fn carrier(&mut self) -> Result<Carrier> {
+        let streams = Http3Streams::new(self.connection.clone(), self.options.transport.buffer_bytes);
+        Ok(Carrier::Quic(streams))
+    }
+
+    fn duplex(&mut self, side: Side) -> Pending<'_, Box<dyn Duplex>> {
+        Box::pin(async move {
+            let (send, receive) = match side {
+                Side::Client => self.connection.open_bi().await,
+                Side::Server => self.connection.accept_bi().await,
+            }
+            .context("opening a QUIC stream")?;
+            Ok(Box::new(tokio::io::join(receive, send)) as Box<dyn Duplex>)
+        })
+    }
+
+    fn closed(&mut self) -> Pending<'_, ()> {
+        Box::pin(async {
+            match self.connection.closed().await {
+                error if closed_at_the_end(&error) => Ok(()),
+                // HTTP/3 has closed the connection itself, after the peer.
+                ConnectionError::LocallyClosed => Ok(()),
+                error => Err(error).context("waiting for the peer to close"),
+            }
+        })
+    }
+
+    fn report(&self) -> Result<Report> {
+        let path = self.connection.stats().path;
+        let settings = Settings {
+            transport: TransportKind::Quic,
+            congestion: self.options.transport.congestion.clone(),
+            initial_window_bytes: self.options.initial_window_bytes,
+            mss_bytes: path.current_mtu.into(),
+            send_buffer_bytes: self.options.send_buffer_bytes,
+            receive_buffer_bytes: self.options.receive_buffer_bytes,
+            paced: true,
+        };
+        let stats = Stats {
+            retransmitted_packets: Some(path.lost_packets),
+            smoothed_rtt_ns: Some(path.rtt.as_nanos() as u64),
+            min_rtt_ns: Some(path.min_rtt.as_nanos() as u64),
+            congestion_window_bytes: Some(path.cwnd),
+            ..Stats::default()
+        };
+        let resumed = self.connection.handshake_data().and_then(|data| data.downcast::<Resume>().ok());
+        Ok(Report { settings, stats, resumed: *resumed.context("the QUIC handshake is not over")? })
+    }
+
+    fn migrates(&self) -> bool {
+        self.options.transport.reconnect == Reconnect::Migrate && self.connection.handshake_data().is_some()
+    }
+
+    fn abandon(&self) {
+        self.connection.close(GIVEN_UP, b"");
+    }
+
+    fn close(self: Box<Self>) -> Pending<'static, ()> {
+        Box::pin(async move {
+            self.connection.close(NO_ERROR, b"");
+            // A CONNECTION_CLOSE is not retransmitted, but it must be sent before the process ends.
+            self.endpoint.wait_idle().await;
+            Ok(())
+        })
+    }
+}
+
+fn closed_in_order(error: &ConnectionError) -> bool {
+    let ConnectionError::ApplicationClosed(close) = error else { return false };
+    [NO_ERROR, HTTP3_NO_ERROR].contains(&close.error_code)
+}
+
+/// Returns whether the error means that the peer had received everything and closed the connection. A lost
+/// CONNECTION_CLOSE is not retransmitted; an endpoint that has forgotten the connection by then answers with a
+/// stateless reset (RFC 9000, section 10.3).
+fn closed_at_the_end(error: &ConnectionError) -> bool {
+    closed_in_order(error) || matches!(error, ConnectionError::Reset)
+}

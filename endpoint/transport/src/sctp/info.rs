@@ -1,0 +1,120 @@
+//! `struct sctp_info`: what the kernel's SCTP reports about an association to `sock_diag(7)`.
+
+use netwarp_core::clock;
+
+/// The part of `struct sctp_info` (`include/uapi/linux/sctp.h`) that is read. The names are the kernel's without
+/// `sctpi_`; fields with `p_` there concern the primary path.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct SctpInfo {
+    tag: u32,
+    state: u32,
+    rwnd: u32,
+    unackdata: u16,
+    penddata: u16,
+    instrms: u16,
+    outstrms: u16,
+    fragmentation_point: u32,
+    inqueue: u32,
+    /// The number of chunks that have not been sent.
+    outqueue: u32,
+    overall_error: u32,
+    max_burst: u32,
+    /// The largest chunk, in bytes.
+    maxseg: u32,
+    /// The room in the peer's receive window beyond the data in flight, in bytes.
+    peer_rwnd: u32,
+    peer_tag: u32,
+    peer_capable: u8,
+    peer_sack: u8,
+    reserved: u16,
+    isacks: u64,
+    osacks: u64,
+    opackets: u64,
+    ipackets: u64,
+    rtxchunks: u64,
+    outofseqtsns: u64,
+    idupchunks: u64,
+    gapcnt: u64,
+    ouodchunks: u64,
+    iuodchunks: u64,
+    oodchunks: u64,
+    iodchunks: u64,
+    octrlchunks: u64,
+    ictrlchunks: u64,
+    /// A `struct sockaddr_storage`.
+    address: [u64; 16],
+    path_state: i32,
+    cwnd: u32,
+    /// Smoothed RTT in ticks, as in `SCTP_STATUS`.
+    srtt: u32,
+    rto: u32,
+    hbinterval: u32,
+    pathmaxrxt: u32,
+    sackdelay: u32,
+    sackfreq: u32,
+    ssthresh: u32,
+    partial_bytes_acked: u32,
+    flight_size: u32,
+}
+
+impl SctpInfo {
+    /// Reads the attribute `INET_DIAG_INFO`; none if it is too short, or if it describes a socket without an
+    /// association, which has no path.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let front = bytes.get(..size_of::<Self>())?;
+        // SAFETY: there are as many bytes as the structure has, which consists of integers.
+        let info: Self = unsafe { std::ptr::read_unaligned(front.as_ptr().cast()) };
+        (info.cwnd > 0).then_some(info)
+    }
+
+    /// Returns the congestion window.
+    pub fn cwnd_bytes(&self) -> u64 {
+        self.cwnd.into()
+    }
+
+    /// Returns the slow start threshold; before a loss it is the receive window that the peer announced first.
+    pub fn ssthresh_bytes(&self) -> u64 {
+        self.ssthresh.into()
+    }
+
+    /// Returns the smoothed round-trip time; 0 before the first measurement.
+    pub fn rtt_ns(&self) -> u64 {
+        u64::from(self.srtt) * clock::tick_ns()
+    }
+
+    /// Returns the number of bytes sent and not acknowledged.
+    pub fn unacked_bytes(&self) -> u64 {
+        self.flight_size.into()
+    }
+
+    /// Returns the number of retransmitted chunks.
+    pub fn retrans_packets(&self) -> u64 {
+        self.rtxchunks
+    }
+
+    /// Returns whether all data that the application has written has been sent.
+    pub fn has_sent_all(&self) -> bool {
+        self.outqueue == 0
+    }
+
+    /// Returns whether the peer's receive window has no room for another chunk.
+    pub fn is_peer_full(&self) -> bool {
+        self.peer_rwnd < self.maxseg
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::*;
+
+    #[test]
+    fn fields_lie_where_the_kernel_puts_them() {
+        // Offsets as a C program that includes linux/sctp.h prints them.
+        assert_eq!((offset_of!(SctpInfo, outqueue), offset_of!(SctpInfo, peer_rwnd)), (28, 44));
+        assert_eq!((offset_of!(SctpInfo, rtxchunks), offset_of!(SctpInfo, cwnd)), (88, 300));
+        assert_eq!((offset_of!(SctpInfo, ssthresh), offset_of!(SctpInfo, flight_size)), (328, 336));
+    }
+}

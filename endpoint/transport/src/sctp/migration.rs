@@ -1,0 +1,179 @@
+//! SCTP associations that migrate with their client to each new address (RFC 5061).
+//!
+//! The kernel can do it by itself (`SCTP_AUTO_ASCONF`), but only half a second after an address was added or removed
+//! (`SCTP_ADDRESS_TICK_DELAY`), and without asking the peer to send there. So the client's process does it as soon as
+//! it is told: it adds the new address and makes it the one to which the peer sends, and deletes the old address once
+//! it is lost.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::sync::{Arc, Mutex, Weak};
+
+use netwarp_core::addresses::client_address;
+use netwarp_wire::job::{Job, Reconnect};
+
+use super::api::{
+    AssociationStatus, SCTP_BINDX_ADD, SCTP_BINDX_REMOVE, SCTP_SET_PEER_PRIMARY_ADDR, SCTP_STATUS, SOL_SCTP, SetPrimary,
+};
+use super::multihoming::change_addresses;
+use crate::error::{Context as _, Result, bail};
+use crate::socket::Socket;
+
+/// A client's address, and the associations that follow it.
+#[derive(Debug)]
+pub(super) struct Migration(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    address: Ipv4Addr,
+    associations: Vec<Association>,
+}
+
+/// An open association, and the addresses that its peer knows.
+#[derive(Debug)]
+struct Association {
+    socket: Weak<Socket>,
+    addresses: Vec<Ipv4Addr>,
+}
+
+impl Migration {
+    /// Returns the migration of a job whose associations migrate; none for any other job.
+    pub(super) fn of(job: &Job) -> Option<Self> {
+        let migrates = job.transport.reconnect == Reconnect::Migrate && job.timeline.has_handovers();
+        let state = || State { address: client_address(0), associations: Vec::new() };
+        migrates.then(|| Self(Mutex::new(state())))
+    }
+
+    /// Binds a client's socket to the present address. With a socket bound to any address, the kernel would choose the
+    /// addresses.
+    ///
+    /// # Errors
+    /// As `bind(2)`.
+    pub(super) fn bind(&self, socket: &Socket) -> Result<()> {
+        let address = SocketAddr::from((self.state().address, 0));
+        socket.bind(&address.into()).with_context(|| format!("binding a socket to {address}"))
+    }
+
+    /// Makes an open association follow the client from now on.
+    ///
+    /// # Errors
+    /// As `getsockname(2)`.
+    pub(super) fn accompany(&self, socket: &Arc<Socket>) -> Result<()> {
+        let (address, _) = local_address(socket)?;
+        let association = Association { socket: Arc::downgrade(socket), addresses: vec![address] };
+        self.state().associations.push(association);
+        Ok(())
+    }
+
+    /// Tells peers to add the client's new address and to send to it.
+    ///
+    /// # Errors
+    /// As `setsockopt(2)`, on an open association.
+    pub(super) fn attached(&self, address: IpAddr) -> Result<()> {
+        let address = ipv4(address)?;
+        let mut state = self.state();
+        state.address = address;
+        state.each_standing(|socket, addresses| {
+            let (_, port) = local_address(socket)?;
+            if !addresses.contains(&address) {
+                change_addresses(socket, SCTP_BINDX_ADD, &[address], port)?;
+                addresses.push(address);
+            }
+            let primary = SetPrimary::new(SocketAddrV4::new(address, port));
+            socket.set(SOL_SCTP, SCTP_SET_PEER_PRIMARY_ADDR, &primary, "SCTP_SET_PEER_PRIMARY_ADDR")
+        })
+    }
+
+    /// Tells peers to delete an address that the client has lost.
+    ///
+    /// # Errors
+    /// As `setsockopt(2)`, on an open association.
+    pub(super) fn detached(&self, address: IpAddr) -> Result<()> {
+        let address = ipv4(address)?;
+        self.state().each_standing(|socket, addresses| {
+            // The last address cannot be deleted (RFC 5061, 4.3); a handover that would do so is refused before the
+            // run.
+            if addresses.len() < 2 || !addresses.contains(&address) {
+                return Ok(());
+            }
+            change_addresses(socket, SCTP_BINDX_REMOVE, &[address], local_address(socket)?.1)?;
+            addresses.retain(|&other| other != address);
+            Ok(())
+        })
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.0.lock().expect("no holder panics")
+    }
+}
+
+impl State {
+    /// Calls `work` for each open association, and forgets those that have ended.
+    fn each_standing(&mut self, mut work: impl FnMut(&Socket, &mut Vec<Ipv4Addr>) -> Result<()>) -> Result<()> {
+        self.associations.retain(|association| association.socket.strong_count() > 0);
+        for Association { socket, addresses } in &mut self.associations {
+            let Some(socket) = socket.upgrade() else { continue };
+            match work(&socket, addresses) {
+                Err(error) if is_established(&socket) => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether there is an association that has not begun to shut down.
+fn is_established(socket: &Socket) -> bool {
+    let status = socket.get(SOL_SCTP, SCTP_STATUS, AssociationStatus::default(), "SCTP_STATUS");
+    status.is_ok_and(|status| status.is_established())
+}
+
+fn local_address(socket: &Socket) -> Result<(Ipv4Addr, u16)> {
+    let address = socket.local_addr().context("asking for a socket's address")?;
+    let address = address.as_socket_ipv4().context("an SCTP socket has no IPv4 address")?;
+    Ok((*address.ip(), address.port()))
+}
+
+fn ipv4(address: IpAddr) -> Result<Ipv4Addr> {
+    match address {
+        IpAddr::V4(address) => Ok(address),
+        IpAddr::V6(address) => bail!("paths have IPv4 addresses, not {address}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moving_client_job() -> Job {
+        let text = include_str!("../../../../tests/golden/job-stream-handovers.json");
+        serde_json::from_str(text).expect("the golden job is a job")
+    }
+
+    #[test]
+    fn only_associations_that_migrate_are_carried_over() {
+        let mut job = moving_client_job();
+        job.transport.reconnect = Reconnect::New;
+        assert!(Migration::of(&job).is_none());
+        job.transport.reconnect = Reconnect::Migrate;
+        assert!(Migration::of(&job).is_some());
+        job.timeline.events.clear();
+        assert!(Migration::of(&job).is_none());
+    }
+
+    #[test]
+    fn an_association_that_has_ended_stays_behind() {
+        let mut job = moving_client_job();
+        job.transport.reconnect = Reconnect::Migrate;
+        let migration = Migration::of(&job).expect("it migrates");
+        // A TCP socket: neither option can be set on it, nor a status read.
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        let socket = Arc::new(Socket::from(socket));
+        migration.accompany(&socket).unwrap();
+        let next = client_address(1);
+        migration.attached(next.into()).unwrap();
+        assert_eq!(migration.state().address, next);
+        drop(socket);
+        migration.detached(client_address(0).into()).unwrap();
+        assert!(migration.state().associations.is_empty());
+    }
+}

@@ -1,0 +1,126 @@
+//! SCTP multihoming with an address on every path (RFC 9260, 6.4): binds sockets to these addresses.
+//!
+//! The kernel does the rest: the first address of each end is the primary, the others are probed by heartbeats, and
+//! data moves to one of them when the primary times out.
+//!
+//! No data is sent to an unverified address (RFC 9260, 5.4), and the first heartbeat that could verify an address is
+//! sent after RTO.Initial, plus or minus up to half of it at random (`sctp_transport_timeout`). So a path that is cut
+//! in the first seconds of an association is not failed over after one time-out, but only when the other path is
+//! verified.
+
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::os::fd::AsRawFd as _;
+
+use libc::{c_int, c_void, sockaddr_in, socklen_t};
+use netwarp_core::addresses::{client_address, server_address};
+use netwarp_wire::job::Job;
+
+use super::api::{SCTP_BINDX_ADD, SOL_SCTP};
+use crate::error::{Context as _, Result, bail};
+use crate::socket::Socket;
+
+/// The addresses of both ends, if each has several.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Addresses {
+    client: Vec<Ipv4Addr>,
+    server: Vec<Ipv4Addr>,
+}
+
+impl Addresses {
+    /// Returns the addresses of a multihomed job, one for each path; none for any other job.
+    pub(super) fn of(job: &Job) -> Self {
+        if !job.transport.sctp.multihomed {
+            return Self::default();
+        }
+        let paths = || (0..=u8::MAX).zip(&job.paths).map(|(path, _)| path);
+        Self { client: paths().map(client_address).collect(), server: paths().map(server_address).collect() }
+    }
+
+    /// Binds a server's socket to `address`, the primary, and to all other addresses.
+    ///
+    /// # Errors
+    /// As `bind(2)`; `address` is not that of the first path.
+    pub(super) fn bind_server(&self, socket: &Socket, address: SocketAddr) -> Result<()> {
+        let Some(&primary) = self.server.first() else {
+            return socket.bind(&address.into()).context("binding a socket");
+        };
+        if address.ip() != primary {
+            bail!("a multihomed server listens at {primary}, the address it has on the first path, not at {address}");
+        }
+        change_addresses(socket, SCTP_BINDX_ADD, &self.server, address.port())
+    }
+
+    /// Binds a client's socket to all its addresses, at any port; does nothing if it has only one.
+    ///
+    /// # Errors
+    /// As `bind(2)`.
+    pub(super) fn bind_client(&self, socket: &Socket) -> Result<()> {
+        if self.client.is_empty() { Ok(()) } else { change_addresses(socket, SCTP_BINDX_ADD, &self.client, 0) }
+    }
+}
+
+/// Adds addresses to those of a socket or removes them, with [`SCTP_BINDX_ADD`] or
+/// [`SCTP_BINDX_REMOVE`](super::api::SCTP_BINDX_REMOVE); the kernel tells the peer of an open association.
+///
+/// # Errors
+/// As `sctp_bindx(3)`.
+pub(super) fn change_addresses(socket: &Socket, option: c_int, addresses: &[Ipv4Addr], port: u16) -> Result<()> {
+    let packed: Vec<sockaddr_in> = addresses.iter().map(|&address| packed(SocketAddrV4::new(address, port))).collect();
+    let (start, length) = (packed.as_ptr().cast::<c_void>(), size_of_val(&packed[..]) as socklen_t);
+    // SAFETY: `packed` is valid for reads of its length and outlives the call.
+    let result = unsafe { libc::setsockopt(socket.as_raw_fd(), SOL_SCTP, option, start, length) };
+    if result < 0 {
+        return Err(std::io::Error::last_os_error()).with_context(|| {
+            let change =
+                if option == SCTP_BINDX_ADD { "binding an SCTP socket to" } else { "taking from an SCTP socket" };
+            format!("{change} {addresses:?}, port {port}")
+        });
+    }
+    Ok(())
+}
+
+fn packed(address: SocketAddrV4) -> sockaddr_in {
+    sockaddr_in {
+        sin_family: libc::AF_INET as libc::sa_family_t,
+        sin_port: address.port().to_be(),
+        sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(address.ip().octets()) },
+        sin_zero: [0; 8],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(multihomed: bool) -> Job {
+        let text = include_str!("../../../../tests/golden/job-bulk-sctp-multihomed.json");
+        let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");
+        job.paths = vec![job.paths[0].clone(); 2];
+        job.transport.sctp.multihomed = multihomed;
+        job
+    }
+
+    #[test]
+    fn each_end_has_an_address_a_path_if_it_is_multihomed() {
+        let addresses = Addresses::of(&job(true));
+        assert_eq!(addresses.client, [Ipv4Addr::new(10, 0, 1, 1), Ipv4Addr::new(10, 1, 1, 1)]);
+        assert_eq!(addresses.server, [Ipv4Addr::new(10, 0, 2, 1), Ipv4Addr::new(10, 1, 2, 1)]);
+        assert!(Addresses::of(&job(false)).client.is_empty());
+    }
+
+    #[test]
+    fn addresses_are_packed_as_the_kernel_reads_them() {
+        let packed = packed("10.1.2.3:4433".parse().expect("an address"));
+        assert_eq!(packed.sin_port.to_ne_bytes(), [0x11, 0x51]);
+        assert_eq!(packed.sin_addr.s_addr.to_ne_bytes(), [10, 1, 2, 3]);
+        assert_eq!(size_of::<sockaddr_in>(), 16);
+    }
+
+    #[test]
+    fn a_multihomed_server_elsewhere_is_refused() {
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        let elsewhere = "127.0.0.1:4433".parse().expect("an address");
+        let message = Addresses::of(&job(true)).bind_server(&Socket::from(socket), elsewhere).unwrap_err().to_string();
+        assert!(message.contains("10.0.2.1"), "{message}");
+    }
+}

@@ -1,0 +1,237 @@
+//! `TCP_INFO`: what the kernel's TCP reports about a connection.
+
+use netwarp_wire::job::TcpOptions;
+use netwarp_wire::record::Stats;
+
+use crate::error::{Result, ensure};
+use crate::socket::{Plain, Socket};
+
+/// The beginning of `struct tcp_info` (`include/uapi/linux/tcp.h`, Linux 4.10 and later), whose newer fields the C
+/// library's definition lacks. The names are the kernel's without `tcpi_`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TcpInfo {
+    state: u8,
+    ca_state: u8,
+    retransmits: u8,
+    probes: u8,
+    backoff: u8,
+    options: u8,
+    window_scales: u8,
+    flags: u8,
+    rto: u32,
+    ato: u32,
+    /// The largest payload of a segment after the options, in bytes.
+    pub snd_mss: u32,
+    rcv_mss: u32,
+    unacked: u32,
+    sacked: u32,
+    lost: u32,
+    retrans: u32,
+    fackets: u32,
+    last_data_sent: u32,
+    last_ack_sent: u32,
+    last_data_recv: u32,
+    last_ack_recv: u32,
+    pmtu: u32,
+    rcv_ssthresh: u32,
+    rtt_us: u32,
+    rttvar: u32,
+    snd_ssthresh: u32,
+    snd_cwnd_segments: u32,
+    advmss: u32,
+    reordering: u32,
+    rcv_rtt: u32,
+    rcv_space: u32,
+    total_retrans: u32,
+    pacing_rate: u64,
+    max_pacing_rate: u64,
+    bytes_acked: u64,
+    bytes_received: u64,
+    segs_out: u32,
+    segs_in: u32,
+    notsent_bytes: u32,
+    min_rtt_us: u32,
+    data_segs_in: u32,
+    data_segs_out: u32,
+    delivery_rate: u64,
+    busy_time_us: u64,
+    rwnd_limited_us: u64,
+    sndbuf_limited_us: u64,
+}
+
+// SAFETY: repr(C), integers only.
+unsafe impl Plain for TcpInfo {}
+
+impl TcpInfo {
+    /// Reads `TCP_INFO` of a socket.
+    ///
+    /// # Errors
+    /// As `getsockopt(2)`.
+    pub fn read(socket: &Socket) -> Result<Self> {
+        socket.get(libc::IPPROTO_TCP, libc::TCP_INFO, Self::default(), "TCP_INFO")
+    }
+
+    /// Reads the attribute `INET_DIAG_INFO` of a connection (`sock_diag(7)`); none if it is too short.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let front = bytes.get(..size_of::<Self>())?;
+        // SAFETY: there are as many bytes as the structure has, which consists of integers.
+        Some(unsafe { std::ptr::read_unaligned(front.as_ptr().cast()) })
+    }
+
+    /// Returns the congestion window.
+    pub fn cwnd_bytes(&self) -> u64 {
+        u64::from(self.snd_cwnd_segments) * u64::from(self.snd_mss)
+    }
+
+    /// Returns the slow start threshold; 0 while it is infinite (`TCP_INFINITE_SSTHRESH`).
+    pub fn ssthresh_bytes(&self) -> u64 {
+        if self.snd_ssthresh >= 0x7fff_ffff { 0 } else { u64::from(self.snd_ssthresh) * u64::from(self.snd_mss) }
+    }
+
+    /// Returns the smoothed round-trip time; 0 before the first measurement.
+    pub fn rtt_ns(&self) -> u64 {
+        u64::from(self.rtt_us) * NANOSECONDS_PER_MICROSECOND
+    }
+
+    /// Returns the unacknowledged data, in bytes of full-size segments.
+    pub fn unacked_bytes(&self) -> u64 {
+        u64::from(self.unacked) * u64::from(self.snd_mss)
+    }
+
+    /// Returns the number of bytes acknowledged since the connection was set up.
+    pub fn acked_bytes(&self) -> u64 {
+        self.bytes_acked
+    }
+
+    /// Returns the number of retransmitted segments.
+    pub fn retrans_packets(&self) -> u64 {
+        self.total_retrans.into()
+    }
+
+    /// Returns the pacing rate; 0 without pacing (`~0`).
+    pub fn pacing_rate_bit_s(&self) -> u64 {
+        if self.pacing_rate == u64::MAX { 0 } else { self.pacing_rate.saturating_mul(8) }
+    }
+
+    /// Returns three times: with data to send; of that, limited by the peer's receive window; limited by the send
+    /// buffer.
+    pub fn limits_ns(&self) -> [u64; 3] {
+        [self.busy_time_us, self.rwnd_limited_us, self.sndbuf_limited_us]
+            .map(|time_us| time_us * NANOSECONDS_PER_MICROSECOND)
+    }
+
+    /// Returns whether all data has been sent and the congestion window has room for more.
+    pub fn has_sent_all(&self) -> bool {
+        self.notsent_bytes == 0 && self.unacked < self.snd_cwnd_segments
+    }
+
+    /// Returns whether the peer has answered the SYN. Before that, no options have been negotiated.
+    pub(crate) fn has_connected(&self) -> bool {
+        self.state != SYN_SENT
+    }
+
+    /// Returns the information of a connection in one of the states of `include/net/tcp_states.h`.
+    #[cfg(test)]
+    pub(crate) fn in_state(state: u8) -> Self {
+        Self { state, ..Self::default() }
+    }
+
+    /// Checks that both ends negotiated the job's options when they connected.
+    ///
+    /// # Errors
+    /// An option is in use that should not be, or the other way round.
+    pub(crate) fn check_options(&self, wanted: &TcpOptions) -> Result<()> {
+        let options = [
+            ("SACK", TCPI_OPT_SACK, wanted.sack, "tcp_sack"),
+            ("timestamps", TCPI_OPT_TIMESTAMPS, wanted.timestamps, "tcp_timestamps"),
+            ("window scaling", TCPI_OPT_WSCALE, wanted.window_scaling, "tcp_window_scaling"),
+        ];
+        for (name, bit, wanted, sysctl) in options {
+            let negotiated = self.options & bit != 0;
+            ensure!(
+                negotiated == wanted,
+                "the job says {name} = {wanted}, but the connection was set up with {negotiated}: \
+                 look at the sysctl net.ipv4.{sysctl} of both ends"
+            );
+        }
+        Ok(())
+    }
+
+    /// Returns whether data was sent with the SYN and acknowledged with it (Fast Open; `TCPI_OPT_SYN_DATA`).
+    pub(crate) fn has_syn_data(&self) -> bool {
+        const SYN_DATA: u8 = 32;
+        self.options & SYN_DATA != 0
+    }
+
+    /// Returns the counters in the record's units.
+    pub fn stats(&self) -> Stats {
+        Stats {
+            retransmitted_packets: Some(self.total_retrans.into()),
+            smoothed_rtt_ns: measured_ns(self.rtt_us, 0),
+            min_rtt_ns: measured_ns(self.min_rtt_us, u32::MAX),
+            congestion_window_bytes: Some(self.cwnd_bytes()),
+            busy_ns: Some(self.busy_time_us * NANOSECONDS_PER_MICROSECOND),
+            receive_window_limited_ns: Some(self.rwnd_limited_us * NANOSECONDS_PER_MICROSECOND),
+            send_buffer_limited_ns: Some(self.sndbuf_limited_us * NANOSECONDS_PER_MICROSECOND),
+        }
+    }
+}
+
+/// `TCP_SYN_SENT` of `include/net/tcp_states.h`.
+const SYN_SENT: u8 = 2;
+
+/// The bits of `tcpi_options`: what the SYN and the SYN-ACK negotiated.
+const TCPI_OPT_TIMESTAMPS: u8 = 1;
+const TCPI_OPT_SACK: u8 = 2;
+const TCPI_OPT_WSCALE: u8 = 4;
+
+const NANOSECONDS_PER_MICROSECOND: u64 = 1000;
+
+fn measured_ns(time_us: u32, unmeasured: u32) -> Option<u64> {
+    (time_us != unmeasured).then(|| u64::from(time_us) * NANOSECONDS_PER_MICROSECOND)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use netwarp_wire::job::Recovery;
+
+    use super::*;
+
+    #[test]
+    fn fields_lie_where_the_kernel_puts_them() {
+        // Offsets of include/uapi/linux/tcp.h, as pahole prints them.
+        assert_eq!(offset_of!(TcpInfo, snd_mss), 16);
+        assert_eq!(offset_of!(TcpInfo, rtt_us), 68);
+        assert_eq!(offset_of!(TcpInfo, total_retrans), 100);
+        assert_eq!(offset_of!(TcpInfo, min_rtt_us), 148);
+        assert_eq!(offset_of!(TcpInfo, busy_time_us), 168);
+        assert_eq!(size_of::<TcpInfo>(), 192);
+    }
+
+    #[test]
+    fn options_that_did_not_take_effect_are_told() {
+        let info = TcpInfo { options: TCPI_OPT_SACK | TCPI_OPT_WSCALE, ..TcpInfo::default() };
+        let wanted = TcpOptions { sack: true, timestamps: false, window_scaling: true, recovery: Recovery::Rack };
+        info.check_options(&wanted).unwrap();
+        let cases = [
+            (TcpOptions { timestamps: true, ..wanted.clone() }, "net.ipv4.tcp_timestamps"),
+            (TcpOptions { sack: false, ..wanted.clone() }, "net.ipv4.tcp_sack"),
+            (TcpOptions { window_scaling: false, ..wanted }, "net.ipv4.tcp_window_scaling"),
+        ];
+        for (wanted, expected) in cases {
+            let told = info.check_options(&wanted).unwrap_err().to_string();
+            assert!(told.contains(expected), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_measured_is_none() {
+        let stats = TcpInfo { min_rtt_us: u32::MAX, ..TcpInfo::default() }.stats();
+        assert_eq!((stats.smoothed_rtt_ns, stats.min_rtt_ns), (None, None));
+        let stats = TcpInfo { rtt_us: 100_241, min_rtt_us: 100_000, ..TcpInfo::default() }.stats();
+        assert_eq!((stats.smoothed_rtt_ns, stats.min_rtt_ns), (Some(100_241_000), Some(100_000_000)));
+    }
+}

@@ -1,0 +1,204 @@
+//! `tcp`: the kernel's TCP.
+//!
+//! The kernel tunes the buffers: the orchestrator bounds them in each namespace (`tcp_rmem`, `tcp_wmem`), and sets the
+//! initial window as an attribute of the route. Setting `SO_RCVBUF` here would switch the tuning off.
+
+pub(super) mod info;
+mod stack;
+
+use std::io;
+use std::net::{Shutdown, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use libc::c_int;
+use netwarp_core::sink::Sink;
+use netwarp_wire::content::Reader;
+use netwarp_wire::job::{Job, Resume, Transport, TransportKind};
+use netwarp_wire::record::Settings;
+use socket2::{Domain, Type};
+
+use self::info::TcpInfo;
+pub(super) use self::stack::{TcpStack, check};
+use super::Report;
+use super::byte_stream::{ByteStream, ReadyStream};
+use super::error::{Context as _, Error, Result};
+use super::kernel::Protocol;
+use super::socket::Socket;
+use super::timestamped_recv;
+
+/// How many bytes are received and hashed at once.
+const RECEIVE_BLOCK_BYTES: u64 = 4 << 20;
+
+/// TCP with a job's options.
+#[derive(Debug)]
+pub(super) struct Tcp {
+    options: Transport,
+    /// Whether a connection has asked for the server's Fast Open cookie.
+    has_asked: AtomicBool,
+}
+
+impl Tcp {
+    /// Takes the options from the job.
+    pub(super) fn new(job: &Job) -> Self {
+        Self { options: job.transport.clone(), has_asked: AtomicBool::new(false) }
+    }
+}
+
+impl Protocol for Tcp {
+    type Stream = TcpStream;
+
+    const NAME: &'static str = "tcp";
+
+    fn socket(&self, peer: SocketAddr) -> Result<Socket> {
+        socket(peer, socket2::Protocol::TCP, &self.options)
+    }
+
+    /// Sets up Fast Open (RFC 7413): `connect(2)` returns at once if the kernel has the server's cookie, and the first
+    /// bytes are sent with the SYN; without a cookie it connects as usual and asks for one. Only one connection asks,
+    /// so that the others do not find the cookie that only later transfers may use.
+    fn prepare_to_connect(&self, socket: &Socket, may_resume: bool) -> Result<()> {
+        if self.options.resume == Resume::ZeroRtt && (may_resume || !self.has_asked.swap(true, Relaxed)) {
+            socket.set(libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT, &c_int::from(true), "TCP_FASTOPEN_CONNECT")?;
+        }
+        Ok(())
+    }
+
+    fn prepare_to_accept(&self, socket: &Socket) -> Result<()> {
+        if self.options.resume == Resume::ZeroRtt {
+            socket.set(libc::IPPROTO_TCP, libc::TCP_FASTOPEN, &libc::SOMAXCONN, "TCP_FASTOPEN")?;
+        }
+        Ok(())
+    }
+
+    fn establish(&self, socket: Arc<Socket>) -> Result<Vec<TcpStream>> {
+        Ok(vec![TcpStream::new(socket, self.options.clone())])
+    }
+}
+
+/// Returns a socket of TCP, or of a protocol with TCP's options, with all options that must be set before connecting.
+///
+/// # Errors
+/// The kernel does not have the protocol, or refuses an option.
+pub(super) fn socket(peer: SocketAddr, protocol: socket2::Protocol, options: &Transport) -> Result<Socket> {
+    let socket = socket2::Socket::new(Domain::for_address(peer), Type::STREAM, Some(protocol));
+    let socket = Socket::from(socket.context("creating a TCP socket")?);
+    socket.set_congestion(&options.congestion)?;
+    if let Some(mss_bytes) = options.mss_bytes {
+        socket.set(libc::IPPROTO_TCP, libc::TCP_MAXSEG, &(mss_bytes as c_int), "TCP_MAXSEG")?;
+    }
+    socket.set_tcp_nodelay(options.nodelay).context("setting TCP_NODELAY")?;
+    Ok(socket)
+}
+
+/// A TCP connection.
+#[derive(Debug)]
+pub(super) struct TcpStream {
+    socket: Arc<Socket>,
+    options: Transport,
+}
+
+impl TcpStream {
+    /// Creates the stream of a connected socket.
+    pub(super) fn new(socket: Arc<Socket>, options: Transport) -> Self {
+        Self { socket, options }
+    }
+}
+
+impl ReadyStream for TcpStream {
+    fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.socket.try_receive(buffer)
+    }
+
+    fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.try_send(bytes)
+    }
+}
+
+impl ByteStream for TcpStream {
+    fn send(&mut self, message: &[u8]) -> Result<()> {
+        self.socket.send_all(message)
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<()> {
+        self.socket.receive_exact(buffer)
+    }
+
+    fn send_content(&mut self, content: &mut Reader) -> Result<()> {
+        self.socket.send_content(content)
+    }
+
+    /// Receives with `MSG_WAITALL`, not `SO_RCVLOWAT`, which would hold back window updates and slow TCP itself.
+    fn receive_content(&mut self, sink: &mut Sink) -> Result<()> {
+        if sink.watches_arrivals() {
+            return timestamped_recv::receive_content(&self.socket, sink);
+        }
+        let mut first = [0];
+        self.socket.receive_exact(&mut first)?;
+        sink.consume(&first)?;
+        let mut block = match sink.discards() {
+            true => Vec::new(),
+            false => vec![0; sink.remaining_bytes().min(RECEIVE_BLOCK_BYTES) as usize],
+        };
+        while let remaining @ 1.. = sink.remaining_bytes() {
+            if sink.discards() {
+                match self.socket.discard(remaining)? {
+                    0 => return Err(ended(remaining)),
+                    discarded => sink.discard(discarded)?,
+                }
+            } else {
+                let length = remaining.min(RECEIVE_BLOCK_BYTES) as usize;
+                self.socket.receive_exact(&mut block[..length])?;
+                sink.consume(&block[..length])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn close_sending(&mut self) -> Result<()> {
+        self.socket.shutdown(Shutdown::Write).context("closing the sending side")
+    }
+
+    fn report(&self) -> Result<Report> {
+        report(TransportKind::Tcp, &self.socket, &self.options)
+    }
+}
+
+fn ended(remaining_bytes: u64) -> Error {
+    Error::closed(format!("the peer closed the connection when {remaining_bytes} bytes were to come"))
+}
+
+/// Reads back TCP's settings and counters.
+///
+/// # Errors
+/// As `getsockopt(2)`; options other than the job's.
+pub(super) fn report(kind: TransportKind, socket: &Socket, options: &Transport) -> Result<Report> {
+    let info = TcpInfo::read(socket)?;
+    info.check_options(&options.tcp)?;
+    let resumed = if info.has_syn_data() { Resume::ZeroRtt } else { Resume::None };
+    Ok(Report { settings: settings(kind, socket, options, &info)?, stats: info.stats(), resumed })
+}
+
+/// Reads back TCP's settings, except for those that `info` contains.
+///
+/// # Errors
+/// As `getsockopt(2)`.
+pub(super) fn settings(kind: TransportKind, socket: &Socket, options: &Transport, info: &TcpInfo) -> Result<Settings> {
+    let congestion = socket.tcp_congestion().context("reading TCP_CONGESTION")?;
+    let congestion = String::from_utf8_lossy(&congestion).trim_end_matches('\0').to_owned();
+    Ok(Settings {
+        transport: kind,
+        initial_window_bytes: u64::from(options.initial_window_packets) * u64::from(info.snd_mss),
+        mss_bytes: info.snd_mss,
+        send_buffer_bytes: socket.send_buffer_size().context("reading SO_SNDBUF")? as u64,
+        receive_buffer_bytes: socket.recv_buffer_size().context("reading SO_RCVBUF")? as u64,
+        paced: asks_for_pacing(&congestion),
+        congestion,
+    })
+}
+
+/// Returns whether TCP paces without `SO_MAX_PACING_RATE` or the `fq` qdisc, which it does if its congestion control
+/// asks for it (`SK_PACING_NEEDED` in `net/ipv4/tcp_bbr.c`; no other in the kernel does).
+fn asks_for_pacing(congestion: &str) -> bool {
+    congestion == "bbr"
+}

@@ -1,0 +1,171 @@
+//! Receives content from a stream socket with arrival times, in few system calls.
+//!
+//! A reader that takes each packet as it arrives needs a system call and a reading of the clock for each. This one
+//! waits for the next packet, and then lets the kernel collect data for a short time ([`BATCH`]). A pause is detected if
+//! it is longer than a batch; shorter ones are not. Where gaps are not measured, batches are as long as the steps of the
+//! goodput record allow; in a run of hours over a lossy path, short ones would be most of its cost.
+//!
+//! Bytes arrive when they can be read: the clock says when a call returns with all that it waited for, as for any other
+//! reader. A batch that is not filled before its time is over ended earlier, at the kernel's stamp of its last packet
+//! (`SO_TIMESTAMPNS`). A stamp alone would not do. It is when a packet reached the host, and one that overtook a lost
+//! packet can be read only once that has been sent again, a round trip or a time-out later.
+
+use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd as _;
+use std::time::Duration;
+
+use libc::{c_int, timespec};
+use netwarp_core::clock::{self, Moment};
+use netwarp_core::sink::Sink;
+
+use super::error::{Context as _, Error, Result};
+use super::socket::{Socket, retry, size};
+
+/// How long the kernel collects data: the tick, in which the kernel counts a socket's time-outs, is the least; up to
+/// one more tick may pass.
+const BATCH: Duration = Duration::from_millis(10);
+
+/// How many bytes the kernel collects at most: 5 ms at 100 Mbit/s.
+const BATCH_BYTES: usize = 64 << 10;
+
+/// Receives all that the sink waits for.
+///
+/// # Errors
+/// As `recvmsg(2)`; the peer closes before all was received.
+pub(super) fn receive_content(socket: &Socket, sink: &mut Sink) -> Result<()> {
+    socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &c_int::from(true), "SO_TIMESTAMPNS")?;
+    let received = receive_batches(socket, sink);
+    socket.set_read_timeout(None).context("setting SO_RCVTIMEO")?;
+    received
+}
+
+fn receive_batches(socket: &Socket, sink: &mut Sink) -> Result<()> {
+    let lead_ns = clock::realtime_lead_ns();
+    let mut block = vec![0; if sink.discards() { 0 } else { BATCH_BYTES }];
+    let (mut timeout, mut previous) = (Duration::ZERO, None);
+    // Every other call waits for the next packet, for as long as needed.
+    let mut is_first = true;
+    while let remaining @ 1.. = sink.remaining_bytes() {
+        let wanted = sink.resolution().map_or(BATCH, |resolution| resolution.max(BATCH));
+        if timeout != wanted {
+            timeout = wanted;
+            socket.set_read_timeout(Some(timeout)).context("setting SO_RCVTIMEO")?;
+        }
+        let length = remaining.min(BATCH_BYTES as u64) as usize;
+        let flags = if is_first { 0 } else { libc::MSG_WAITALL };
+        match receive(socket, &mut block, length, flags) {
+            Ok((0, _)) => {
+                let message = format!("the peer closed the connection when {remaining} bytes were to come");
+                return Err(Error::closed(message));
+            }
+            Ok((received, stamp_ns)) => {
+                let has_waited_for_all = is_first || received == length;
+                let stamp_ns = stamp_ns.filter(|_| !has_waited_for_all);
+                let at = stamp_ns.map_or_else(Moment::now, |stamp_ns| Moment::after(stamp_ns.saturating_sub(lead_ns)));
+                let at = previous.map_or(at, |previous| at.max(previous));
+                previous = Some(at);
+                sink.keep(block.get(..received).unwrap_or_default())?;
+                sink.record_arrival(received as u64, at, is_first)?;
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock && is_first => {
+                socket.await_readable().context("waiting for content")?;
+                continue;
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error).context("receiving"),
+        }
+        is_first = !is_first;
+    }
+    Ok(())
+}
+
+/// Room for one control message: a header and a time.
+#[repr(C, align(8))]
+struct Control([u8; 64]);
+
+/// `recvmsg(2)` into the block or, if the block is empty, discarding the data (`MSG_TRUNC`, tcp(7)). Returns how many
+/// bytes were received, and when the last of them arrived, in nanoseconds of `CLOCK_REALTIME`; packets that arrived
+/// before stamps were switched on have no time.
+fn receive(socket: &Socket, block: &mut [u8], length: usize, flags: c_int) -> io::Result<(usize, Option<u64>)> {
+    let (base, flags) = match block {
+        [] => (std::ptr::null_mut(), flags | libc::MSG_TRUNC),
+        block => (block.as_mut_ptr().cast(), flags),
+    };
+    let mut part = libc::iovec { iov_base: base, iov_len: length };
+    let mut control = Control([0; 64]);
+    // SAFETY: a msghdr is plain data, of which zeros are valid.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
+    (message.msg_control, message.msg_controllen) = ((&raw mut control).cast(), size_of::<Control>() as _);
+    // SAFETY: the message's parts live until the call is over. The block is valid for writes of `length` bytes, which
+    // callers keep within it; without one, TCP writes nothing.
+    let received = retry(|| size(unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) }))?;
+    // SAFETY: the kernel has filled the control buffer as far as the message's header now says.
+    let first = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
+    if first.is_null() {
+        return Ok((received, None));
+    }
+    // SAFETY: a control message that is not null is whole, and that of this type holds a timespec, aligned or not.
+    let stamp = unsafe {
+        let is_stamp = ((*first).cmsg_level, (*first).cmsg_type) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS);
+        is_stamp.then(|| libc::CMSG_DATA(first).cast::<timespec>().read_unaligned())
+    };
+    Ok((received, stamp.map(|stamp| clock::nanoseconds(&stamp))))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::{TcpListener, TcpStream};
+
+    use netwarp_core::arrival_log::SharedArrivalLog;
+    use netwarp_core::sink::{Received, WatchedArrivals};
+
+    use super::*;
+
+    /// Returns what a sink receives from a peer that sends these parts, with pauses in between.
+    fn received(parts: Vec<Vec<u8>>, pause: Duration, verify: bool) -> (Received, Duration) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut theirs = listener.accept().unwrap().0;
+        let size_bytes = parts.iter().map(Vec::len).sum::<usize>() as u64;
+        let sending = std::thread::spawn(move || {
+            let mut slept = Duration::ZERO;
+            for (number, part) in parts.iter().enumerate() {
+                if number > 0 {
+                    let start = std::time::Instant::now();
+                    std::thread::sleep(pause);
+                    slept = slept.max(start.elapsed());
+                }
+                theirs.write_all(part).unwrap();
+            }
+            slept
+        });
+        let socket = Socket::from(socket2::Socket::from(ours));
+        let arrival_log = WatchedArrivals { arrival_log: SharedArrivalLog::default(), epoch_ns: 0, for_gaps: true };
+        let mut sink = Sink::new(size_bytes, verify).watching_arrivals(Some(arrival_log));
+        receive_content(&socket, &mut sink).unwrap();
+        assert_eq!(socket.read_timeout().unwrap(), None, "later calls wait for as long as it takes");
+        (sink.received().unwrap(), sending.join().unwrap())
+    }
+
+    #[test]
+    fn every_byte_is_taken_and_hashed() {
+        let parts: Vec<Vec<u8>> = (0..50_u8).map(|part| vec![part; 10_000]).collect();
+        let mut whole = Sink::new(500_000, true);
+        whole.consume(&parts.concat()).unwrap();
+        let (hashed, _) = received(parts.clone(), Duration::ZERO, true);
+        assert_eq!(hashed.sha256, whole.received().unwrap().sha256);
+        assert!(received(parts, Duration::ZERO, false).0.sha256.is_none());
+    }
+
+    #[test]
+    fn a_pause_longer_than_a_look_is_seen_whole() {
+        for verify in [true, false] {
+            let (seen, slept) = received(vec![vec![1; 5000]; 3], Duration::from_millis(150), verify);
+            let gap = seen.longest_gap.expect("there were pauses");
+            assert!(gap.length_ns > 140_000_000, "{gap:?} of {slept:?}");
+            assert!(seen.first_byte < seen.last_byte && seen.last_byte <= Moment::now());
+        }
+    }
+}

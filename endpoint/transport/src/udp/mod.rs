@@ -1,0 +1,313 @@
+//! `udp`: the kernel's UDP. A message is a datagram; lost datagrams are not retransmitted, and nothing shows whether
+//! the peer is there.
+//!
+//! There is no handshake: a client's connection is a socket connected to the server's address, and a server's
+//! connection begins with the first datagram.
+
+mod receive;
+mod stack;
+
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use libc::c_int;
+use netwarp_core::clock::{self, Moment};
+use netwarp_core::flow::{MessageSink, Pacer, sleep_until};
+use netwarp_core::sink::SharedSink;
+use netwarp_wire::content::Reader;
+use netwarp_wire::job::{Job, Resume, TransportKind};
+use netwarp_wire::record::{Settings, Side, Stats};
+use socket2::{Domain, Type};
+use tokio::io::unix::AsyncFd;
+
+use self::receive::Receiver;
+pub(super) use self::stack::UdpStack;
+use super::byte_stream::ReadyStream;
+use super::duplex::WatchedStream;
+use super::error::{Context as _, Error, Result, bail, ensure};
+use super::kernel::offload;
+use super::socket::{self, Socket, effective_receive_bytes, effective_send_bytes, retry};
+use super::{Duplex, Pending, Place, Report, Sent, peer_filter};
+
+/// The headers of IPv4 and UDP around a message, in bytes.
+const HEADER_BYTES: u64 = 20 + 8;
+
+/// How long a client waits for an answer before it repeats its request.
+const REPEAT: Duration = Duration::from_secs(1);
+
+/// How many requests are sent at most: for as long as Linux tries to connect over TCP (`tcp_syn_retries`, 6).
+const REQUESTS: u32 = 127;
+
+/// How long after its last datagram a sender in virtual time surely had to sleep, and so woke up exactly when it was
+/// due: computing takes no time, and system calls take a few steps of 256 ns. Then the clock need not be read, which
+/// would cost as much as sending.
+const SURE_SLEEP_NS: u64 = 1_500;
+
+/// A client of the job's server.
+pub(super) struct Dialer {
+    buffer_bytes: u64,
+}
+
+impl Dialer {
+    /// Creates a client with the job's options.
+    pub(super) fn new(job: &Job) -> Self {
+        Self { buffer_bytes: job.transport.buffer_bytes }
+    }
+}
+
+impl super::Dialer for Dialer {
+    fn dial(&self, server: SocketAddr, _may_resume: bool) -> Pending<'_, Box<dyn super::Connection>> {
+        Box::pin(async move {
+            let socket = open(server, self.buffer_bytes)?;
+            let lead_ns = clock::realtime_lead_ns();
+            let start = Moment::now();
+            socket.connect(&server.into()).with_context(|| format!("connecting a UDP socket to {server}"))?;
+            Ok(connection(socket.into(), start, lead_ns))
+        })
+    }
+
+    fn attached(&self, address: IpAddr) -> Result<()> {
+        bail!("a UDP socket stays where it is and cannot follow the client to {address}: the planner refuses handovers")
+    }
+}
+
+/// A server for a single client.
+pub(super) struct Listener {
+    /// The socket, until the client's first datagram has arrived.
+    socket: Option<AsyncFd<Arc<Socket>>>,
+    /// How far the clock of the kernel's stamps is ahead of `CLOCK_MONOTONIC`, in nanoseconds. It is read before the
+    /// client begins: in virtual time each reading advances the clock, and datagrams that are due meanwhile would be
+    /// sent late.
+    lead_ns: u64,
+}
+
+impl Listener {
+    /// Binds the address.
+    ///
+    /// # Errors
+    /// As `bind(2)`.
+    pub(super) fn bind(job: &Job, Place { address, only_from }: Place) -> Result<Self> {
+        let socket = open(address, job.transport.buffer_bytes)?;
+        only_from.map_or(Ok(()), |peer| peer_filter::restrict(&*socket, peer))?;
+        socket.bind(&address.into()).with_context(|| format!("binding a UDP socket to {address}"))?;
+        Ok(Self { socket: Some(socket::watch(Arc::new(socket))?), lead_ns: clock::realtime_lead_ns() })
+    }
+}
+
+impl super::Listener for Listener {
+    fn certificate(&self) -> Option<&[u8]> {
+        None
+    }
+
+    /// Accepts the only client, when its first datagram has arrived. The datagram remains to be received.
+    fn accept(&mut self) -> Pending<'_, Pending<'static, Box<dyn super::Connection>>> {
+        Box::pin(async {
+            let Some(watched) = &self.socket else { return std::future::pending().await };
+            drop(watched.readable().await.context("waiting for a datagram")?);
+            let socket = self.socket.take().expect("it was there").into_inner();
+            let start = Moment::now();
+            let mut nothing = [];
+            let (_, peer) = retry(|| socket.peek_from(&mut nothing)).context("looking at the first datagram")?;
+            socket.connect(&peer).context("connecting a UDP socket to its client")?;
+            let lead_ns = self.lead_ns;
+            let established: Pending<'static, _> = Box::pin(async move { Ok(connection(socket, start, lead_ns)) });
+            Ok(established)
+        })
+    }
+}
+
+/// Opens a socket whose datagrams the kernel stamps when they arrive.
+fn open(peer: SocketAddr, buffer_bytes: u64) -> Result<Socket> {
+    let socket = socket2::Socket::new(Domain::for_address(peer), Type::DGRAM, Some(socket2::Protocol::UDP));
+    let socket = Socket::from(socket.context("creating a UDP socket")?);
+    socket::set_buffers(&socket, buffer_bytes)?;
+    socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &c_int::from(true), "SO_TIMESTAMPNS")?;
+    Ok(socket)
+}
+
+fn connection(socket: Arc<Socket>, start: Moment, lead_ns: u64) -> Box<dyn super::Connection> {
+    Box::new(Connection { socket, is_given: false, start, lead_ns })
+}
+
+struct Connection {
+    socket: Arc<Socket>,
+    /// Whether the connection's only stream is in use.
+    is_given: bool,
+    start: Moment,
+    /// How far the clock of the kernel's stamps is ahead of `CLOCK_MONOTONIC`, in nanoseconds.
+    lead_ns: u64,
+}
+
+impl super::Connection for Connection {
+    fn start(&self) -> Moment {
+        self.start
+    }
+
+    /// Returns the start: there is no handshake.
+    fn connected(&self) -> Moment {
+        self.start
+    }
+
+    fn open_stream(&mut self) -> Pending<'_, Box<dyn super::Stream>> {
+        Box::pin(async {
+            ensure!(!self.is_given, "there is one flow to a UDP socket");
+            self.is_given = true;
+            Ok(Box::new(Datagrams { socket: self.socket.clone(), lead_ns: self.lead_ns }) as Box<dyn super::Stream>)
+        })
+    }
+
+    fn accept_stream(&mut self) -> Pending<'_, Option<Box<dyn super::Stream>>> {
+        Box::pin(async { if self.is_given { Ok(None) } else { self.open_stream().await.map(Some) } })
+    }
+
+    fn duplex(&mut self, _side: Side) -> Pending<'_, Box<dyn Duplex>> {
+        Box::pin(async {
+            ensure!(!self.is_given, "there is one flow to a UDP socket");
+            self.is_given = true;
+            let stream = Arc::new(Mutex::new(ReadyDatagrams(self.socket.clone())));
+            Ok(Box::new(WatchedStream::new(stream, self.socket.clone())?) as Box<dyn Duplex>)
+        })
+    }
+
+    /// Never ready: UDP does not tell.
+    fn closed(&mut self) -> Pending<'_, ()> {
+        Box::pin(std::future::pending())
+    }
+
+    fn report(&self) -> Result<Report> {
+        let settings = Settings {
+            transport: TransportKind::Udp,
+            congestion: "none".to_owned(),
+            initial_window_bytes: 0,
+            mss_bytes: 0,
+            send_buffer_bytes: effective_send_bytes(&self.socket)?,
+            receive_buffer_bytes: effective_receive_bytes(&self.socket)?,
+            paced: false,
+        };
+        Ok(Report { settings, stats: Stats::default(), resumed: Resume::None })
+    }
+
+    fn migrates(&self) -> bool {
+        false
+    }
+
+    fn abandon(&self) {
+        // Wakes the threads that block in the kernel.
+        let _ = self.socket.shutdown(std::net::Shutdown::Both);
+    }
+
+    fn close(self: Box<Self>) -> Pending<'static, ()> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// Sends and receives datagrams of one peer without waiting, one in each call.
+struct ReadyDatagrams(Arc<Socket>);
+
+impl ReadyStream for ReadyDatagrams {
+    fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0.try_receive(buffer) {
+            // An earlier datagram met a closed port at the peer; nothing was received.
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => Err(ErrorKind::WouldBlock.into()),
+            received => received,
+        }
+    }
+
+    fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.try_send(bytes) {
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(bytes.len()),
+            sent => sent,
+        }
+    }
+}
+
+/// Sends and receives the messages of one peer.
+struct Datagrams {
+    socket: Arc<Socket>,
+    lead_ns: u64,
+}
+
+impl super::Stream for Datagrams {
+    fn index(&self) -> u32 {
+        0
+    }
+
+    fn send<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
+        Box::pin(async { send(&self.socket, message) })
+    }
+
+    fn receive<'a>(&'a mut self, buffer: &'a mut [u8]) -> Pending<'a, ()> {
+        let (socket, mut message) = (self.socket.clone(), vec![0; buffer.len()]);
+        Box::pin(async move {
+            let receive = move || {
+                let length = socket.receive(&mut message, 0).context("receiving a datagram")?;
+                ensure!(length == message.len(), "a datagram of {length} bytes came, not of {}", message.len());
+                Ok(message)
+            };
+            buffer.copy_from_slice(&offload(receive).await?);
+            Ok(())
+        })
+    }
+
+    /// Repeats the request every second until something arrives, which remains to be received, and gives up after as
+    /// long as TCP does.
+    fn request<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
+        let (socket, message) = (self.socket.clone(), message.to_vec());
+        Box::pin(offload(move || {
+            for _ in 0..REQUESTS {
+                send(&socket, &message)?;
+                if socket.await_readable_for(REPEAT).context("waiting for an answer")? {
+                    return Ok(());
+                }
+            }
+            Err(Error::TimedOut(anyhow::anyhow!("{REQUESTS} requests had no answer")))
+        }))
+    }
+
+    fn send_content(&mut self, _: Reader) -> Pending<'_, Sent> {
+        Box::pin(async { bail!("UDP repeats nothing that is lost: a content would never be whole") })
+    }
+
+    fn receive_content(&mut self, _: SharedSink) -> Pending<'_, ()> {
+        Box::pin(async { bail!("UDP repeats nothing that is lost: a content would never be whole") })
+    }
+
+    fn packet_header_bytes(&self) -> Option<u64> {
+        Some(HEADER_BYTES)
+    }
+
+    fn send_messages(&mut self, mut pacer: Pacer) -> Pending<'_, Pacer> {
+        let socket = self.socket.clone();
+        Box::pin(offload(move || {
+            let is_virtual = clock::is_virtual();
+            while let Some(due_ns) = pacer.next_due_ns() {
+                sleep_until(due_ns);
+                let is_on_time = is_virtual && due_ns >= pacer.last_sent_ns() + SURE_SLEEP_NS;
+                let now_ns = if is_on_time { due_ns } else { Moment::now().since(0) };
+                if let Some(message) = pacer.due_message(now_ns) {
+                    send(&socket, message)?;
+                }
+            }
+            Ok(pacer)
+        }))
+    }
+
+    fn receive_messages(&mut self, sink: MessageSink, drain: Duration) -> Pending<'_, MessageSink> {
+        let (socket, lead_ns) = (self.socket.clone(), self.lead_ns);
+        Box::pin(offload(move || Receiver::new(&socket, lead_ns).receive(sink, drain)))
+    }
+
+    fn finish(&mut self) -> Pending<'_, bool> {
+        Box::pin(async { Ok(true) })
+    }
+}
+
+/// Sends one datagram. A closed port at the peer is no failure here: it may be open for the next datagram.
+fn send(socket: &Socket, message: &[u8]) -> Result<()> {
+    match retry(|| socket.send(message)) {
+        Err(error) if error.raw_os_error() == Some(libc::ECONNREFUSED) => Ok(()),
+        sent => sent.map(drop).context("sending a datagram"),
+    }
+}

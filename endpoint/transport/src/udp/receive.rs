@@ -1,0 +1,126 @@
+//! Receives the datagrams of a flow with the kernel's stamps, many in each call (`recvmmsg(2)`).
+
+use std::io::ErrorKind;
+use std::os::fd::AsRawFd as _;
+use std::time::Duration;
+
+use libc::{c_uint, iovec, mmsghdr, timespec};
+use netwarp_core::clock::{self, Moment};
+use netwarp_core::flow::{HEADER_BYTES, Header, MessageSink, Received};
+
+use crate::error::{Context as _, Result};
+use crate::socket::{Socket, retry, size};
+
+/// The most datagrams in one call, which waits for all of them: their arrival times are the kernel's.
+const BATCH: usize = 64;
+
+/// The longest that a call waits for the next of its datagrams. The time-out of a socket begins anew with each of them:
+/// a call that waited for as long as the flow can last would end up to as much later.
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
+
+/// The size of the buffer for the control message with a stamp.
+const CONTROL_BYTES: usize = 64;
+
+/// The shortest time-out of a socket: zero would mean none.
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+
+/// The buffers for the beginnings of datagrams and for their stamps.
+pub(super) struct Receiver<'a> {
+    socket: &'a Socket,
+    headers: Box<[[u8; HEADER_BYTES]; BATCH]>,
+    controls: Box<[Control; BATCH]>,
+    /// How far the clock of the stamps is ahead of `CLOCK_MONOTONIC`, in nanoseconds.
+    lead_ns: u64,
+}
+
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+struct Control([u8; CONTROL_BYTES]);
+
+impl<'a> Receiver<'a> {
+    pub(super) fn new(socket: &'a Socket, lead_ns: u64) -> Self {
+        let (headers, controls) = ([[0; HEADER_BYTES]; BATCH], [Control([0; CONTROL_BYTES]); BATCH]);
+        Self { socket, headers: Box::new(headers), controls: Box::new(controls), lead_ns }
+    }
+
+    /// Passes received messages to the sink until it has all of them, or until `drain` after the last was due.
+    ///
+    /// # Errors
+    /// As `recvmmsg(2)`.
+    pub(super) fn receive(mut self, mut sink: MessageSink, drain: Duration) -> Result<MessageSink> {
+        let drain_ns = u64::try_from(drain.as_nanos()).unwrap_or(u64::MAX);
+        while !sink.is_complete() {
+            // The clock is not read before the first datagram, because each reading advances it.
+            if let Some(last_due_ns) = sink.last_due_ns() {
+                let left_ns = last_due_ns.saturating_add(drain_ns).saturating_sub(Moment::now().since(0));
+                if left_ns == 0 {
+                    break;
+                }
+                let wait = Duration::from_nanos(left_ns).clamp(SHORTEST_WAIT, LONGEST_WAIT);
+                self.socket.set_read_timeout(Some(wait)).context("setting SO_RCVTIMEO")?;
+            }
+            self.batch(&mut sink)?;
+        }
+        Ok(sink)
+    }
+
+    /// Makes one call. Before the first datagram there is no deadline, so the call returns after one datagram.
+    fn batch(&mut self, sink: &mut MessageSink) -> Result<()> {
+        let missing = usize::try_from(sink.missing()).unwrap_or(BATCH);
+        let most = if sink.last_due_ns().is_some() { missing.min(BATCH) } else { 1 };
+        let mut parts: Vec<iovec> = self
+            .headers
+            .iter_mut()
+            .take(most)
+            .map(|header| iovec { iov_base: header.as_mut_ptr().cast(), iov_len: HEADER_BYTES })
+            .collect();
+        let mut messages: Vec<mmsghdr> = parts
+            .iter_mut()
+            .zip(self.controls.iter_mut())
+            .map(|(part, control)| {
+                // SAFETY: a mmsghdr is plain data, of which zeros are valid.
+                let mut message: mmsghdr = unsafe { std::mem::zeroed() };
+                (message.msg_hdr.msg_iov, message.msg_hdr.msg_iovlen) = (part, 1);
+                message.msg_hdr.msg_control = std::ptr::from_mut(control).cast();
+                message.msg_hdr.msg_controllen = size_of::<Control>() as _;
+                message
+            })
+            .collect();
+        let socket = self.socket.as_raw_fd();
+        let received = retry(|| {
+            // With MSG_TRUNC the kernel returns the length of a datagram even if only its beginning fits. SAFETY: the
+            // messages' parts and controls live until the call is over, and are as long as they say.
+            size(unsafe {
+                let (first, count) = (messages.as_mut_ptr(), messages.len() as c_uint);
+                libc::recvmmsg(socket, first, count, libc::MSG_TRUNC as _, std::ptr::null_mut())
+            } as isize)
+        });
+        let received = match received {
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionRefused) => return Ok(()),
+            received => received.context("receiving datagrams")?,
+        };
+        for (message, header) in messages[..received].iter().zip(self.headers.iter()) {
+            let stamp_ns = stamp_ns(message).context("a datagram came without the kernel's stamp")?;
+            if let Some(header) = Header::decode(&header[..HEADER_BYTES.min(message.msg_len as usize)]) {
+                let at_ns = stamp_ns.saturating_sub(self.lead_ns);
+                sink.arrived(Received { header, bytes: message.msg_len.into(), at_ns });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns when the kernel received a datagram, in nanoseconds of `CLOCK_REALTIME`.
+fn stamp_ns(message: &mmsghdr) -> Option<u64> {
+    // SAFETY: the kernel has filled the control buffer as far as the header now says.
+    let control = unsafe { libc::CMSG_FIRSTHDR(&raw const message.msg_hdr) };
+    if control.is_null() {
+        return None;
+    }
+    // SAFETY: a control message that is not null is whole, and one of this type holds a timespec, aligned or not.
+    let stamp = unsafe {
+        let is_stamp = ((*control).cmsg_level, (*control).cmsg_type) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS);
+        is_stamp.then(|| libc::CMSG_DATA(control).cast::<timespec>().read_unaligned())
+    };
+    stamp.map(|stamp| clock::nanoseconds(&stamp))
+}

@@ -1,0 +1,14 @@
+//! What travels between the planner, the orchestrator of a run and its roles: jobs, records, orders and messages, and the
+//! contents that jobs name.
+//!
+//! `job`, `record` and `role_protocol` are written by `scripts/generate_wire.py` from the models in `src/netwarp/wire/`.
+//! Nothing here reads a clock, opens a socket or knows how a run is carried out.
+
+pub mod content;
+mod facts;
+pub mod job;
+pub mod problems;
+pub mod record;
+pub mod request_prefix;
+pub mod role_protocol;
+pub mod seeded;

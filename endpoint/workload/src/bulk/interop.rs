@@ -1,0 +1,346 @@
+//! A content that other implementations transfer by the contract of the QUIC interop runner
+//! (<https://github.com/quic-interop/quic-interop-runner/blob/master/quic.md>): the server has the file in `/www`, the
+//! client leaves it in `/downloads`, and environment variables tell both so.
+//!
+//! What the programs do meanwhile is not known. Whether the file is the content, and when the client's packets were
+//! sent and received, is measured from outside.
+
+use std::fs::{self, File, Permissions};
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::ExitStatus;
+
+use anyhow::{Context as _, Result, ensure};
+use netwarp_core::clock;
+use netwarp_core::orchestrator::{Begin, Orchestrator};
+use netwarp_path::capture::{Ring, Selection, key_log};
+use netwarp_path::topology::client_device;
+use netwarp_programs::root::{FilesOf, below_root};
+use netwarp_transport::identity::pem;
+use netwarp_wire::content::{self, Part, Reader};
+use netwarp_wire::job::{Bulk, Command, Content, Contract, Job, Ready, Variable};
+use netwarp_wire::record::{DownloadRecord, Record, Side};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256,
+};
+
+use crate::command::{self, RunPlace};
+use crate::sandbox::Sandbox;
+
+/// The test case that requests files over one connection, without special features.
+const TEST_CASE: &str = "transfer";
+
+/// The port on which the contract's servers listen.
+const PORT: u16 = 443;
+
+/// The server's name in requests: the runner's name for IPv4.
+const SERVER: &str = "server4";
+
+/// The names in the runner's certificates.
+const CERTIFIED: [&str; 4] = ["server", SERVER, "server6", "server46"];
+
+/// The name of the authority that issues them.
+const AUTHORITY: &str = "netwarp authority";
+
+/// The name of the file that is transferred.
+const FILE: &str = "content";
+
+/// The contract's directories, empty except for the files described here.
+const DIRECTORIES: [&str; 4] = ["www", "downloads", "certs", "logs"];
+
+/// Scripts of the runner's base image that start scripts call; they set up its network and wait for its simulator.
+const SCRIPTS: [&str; 2] = ["setup.sh", "wait-for-it.sh"];
+
+/// The room for the programs' logs, in bytes.
+const LOGGED_BYTES: u64 = 1 << 30;
+
+/// How many bytes of a packet are kept: only its time is needed.
+const SNAP_BYTES: u32 = 64;
+
+/// The memory for a captured packet: its first bytes, the kernel's metadata, alignment.
+const NOTE_BYTES: u64 = 192;
+
+/// The exit status by which an endpoint says that it does not support a test case.
+const UNSUPPORTED: i32 = 127;
+
+/// Returns the contract's special meaning of an exit status, if it has one.
+fn meaning(status: ExitStatus) -> Option<&'static str> {
+    (status.code() == Some(UNSUPPORTED)).then_some("it does not support the test case transfer")
+}
+
+/// A run of two programs that follow the contract.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Interop<'a> {
+    program: &'a str,
+    content: &'a Content,
+    is_captured: bool,
+}
+
+impl<'a> Interop<'a> {
+    /// Returns the run of a job, if its stack follows the contract.
+    pub(super) fn of(job: &'a Job, bulk: &'a Bulk) -> Option<Self> {
+        let stack = job.transport.stack.as_ref().filter(|stack| stack.contract == Contract::Interop)?;
+        Some(Self { program: &stack.program, content: &bulk.content, is_captured: job.capture })
+    }
+
+    /// Returns the run of a job whose stack follows the contract.
+    ///
+    /// # Errors
+    /// The stack does not follow it.
+    pub(super) fn required(job: &'a Job, bulk: &'a Bulk) -> Result<Self> {
+        Self::of(job, bulk).context("the job's stack does not keep the interop runner's contract")
+    }
+
+    /// Returns the file systems that the programs see, one each: the runner's are containers with only these
+    /// directories from outside.
+    pub(super) fn sandbox(&self) -> Sandbox<'a> {
+        let written_bytes = LOGGED_BYTES + 2 * self.content.size_bytes();
+        let working_directory = self.directory();
+        Sandbox { working_directory, is_shared: false, keep: false, written_bytes, server_names: &[SERVER] }
+    }
+
+    /// Writes the files that the programs need.
+    ///
+    /// # Errors
+    /// The content cannot be read, or memory has no room for it.
+    pub(super) fn fill_sandbox(&self) -> Result<()> {
+        let certificates = certificates()?;
+        for side in [Side::Server, Side::Client] {
+            let files = FilesOf::One(side);
+            DIRECTORIES.iter().try_for_each(|directory| files.mount_fresh("tmpfs", directory, None))?;
+            let logs = files.below(Path::new(&logs(side)))?.join("qlog");
+            fs::create_dir_all(&logs).with_context(|| format!("create {}", logs.display()))?;
+            for script in SCRIPTS {
+                let path = files.below(&Path::new("/").join(script))?;
+                write(&path, b"#!/bin/sh\n")?;
+                let allowed = fs::set_permissions(&path, Permissions::from_mode(0o755));
+                allowed.with_context(|| format!("make {} executable", path.display()))?;
+            }
+            let directory = files.below(Path::new("/certs"))?;
+            certificates.iter().try_for_each(|(file, text)| write(&directory.join(file), text.as_bytes()))?;
+        }
+        self.write_content()
+    }
+
+    /// Returns the program's own directory: start scripts look there for what they start.
+    fn directory(&self) -> &'a Path {
+        Path::new(self.program).parent().unwrap_or(Path::new("/"))
+    }
+
+    fn write_content(&self) -> Result<()> {
+        let path = FilesOf::One(Side::Server).below(&Path::new("/www").join(FILE))?;
+        let attempt = || format!("write {} for the server's program", path.display());
+        let mut file = File::create(&path).with_context(attempt)?;
+        let whole = Part { offset_bytes: 0, length_bytes: self.content.size_bytes() };
+        let mut reader = Reader::open(self.content, whole, false)?;
+        let mut buffer = vec![0; 1 << 20];
+        while reader.remaining_bytes() > 0 {
+            file.write_all(reader.read(&mut buffer)?).with_context(attempt)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the server's program until the client's has ended.
+    ///
+    /// # Errors
+    /// As [`command::serve`].
+    pub(super) async fn serve(&self, orchestrator: &mut Orchestrator, run: RunPlace<'_>) -> Result<()> {
+        command::serve(orchestrator, &self.command(Side::Server), run.by_contract(meaning), None).await
+    }
+
+    /// Runs the client's program to its end, and records the file that it left.
+    ///
+    /// # Errors
+    /// As [`command::drive`]; there is no such file.
+    pub(super) async fn drive(&self, orchestrator: &mut Orchestrator, run: RunPlace<'_>) -> Result<()> {
+        let Begin { epoch_ns, .. } = orchestrator.begin().await?;
+        let ring = self.listen()?;
+        let ran =
+            command::run_client(orchestrator, &self.command(Side::Client), run.by_contract(meaning), epoch_ns).await?;
+        ring.stop()?;
+        let (first_packet_ns, last_packet_ns) = span(&ring, epoch_ns, ran.ended_ns)?;
+        let (bytes, sha256) = downloaded()?;
+        orchestrator.write(vec![Record::Download(DownloadRecord {
+            started_ns: ran.started_ns,
+            ended_ns: ran.ended_ns,
+            first_packet_ns,
+            last_packet_ns,
+            bytes,
+            sha256,
+        })])
+    }
+
+    /// Returns the command that starts a side's program.
+    fn command(&self, side: Side) -> Command {
+        let (logs, role) = (logs(side), side.name());
+        let variables = [
+            ("ROLE", role.to_owned()),
+            ("TESTCASE", TEST_CASE.to_owned()),
+            ("REQUESTS", format!("https://{SERVER}:{PORT}/{FILE}")),
+            (key_log::VARIABLE, format!("{logs}/keys.log")),
+            ("QLOGDIR", format!("{logs}/qlog/")),
+            ("CLIENT_PARAMS", String::new()),
+            ("SERVER_PARAMS", String::new()),
+        ];
+        let others: &[&str] = if side == Side::Server { &["REQUESTS", "CLIENT_PARAMS"] } else { &["SERVER_PARAMS"] };
+        // A captured run has one file for the secrets of all programs ([`key_log`]), which is already in the
+        // environment.
+        let is_given = |name| self.is_captured && name == key_log::VARIABLE;
+        let told = variables.into_iter().filter(|(name, _)| !others.contains(name) && !is_given(*name));
+        Command {
+            server: vec![self.program.to_owned()],
+            client: vec![self.program.to_owned()],
+            ready: Ready::Listening { port: Some(PORT) },
+            environment: told.map(|(name, value)| Variable { name: name.to_owned(), value }).collect(),
+            working_directory: self.directory().display().to_string(),
+            memory_bytes: 0,
+            start_date_s: 0,
+            exact_coarse_clocks: false,
+            shared: false,
+            keep: false,
+            metrics: Vec::new(),
+        }
+    }
+
+    /// Starts capturing the packets of the client's host.
+    fn listen(&self) -> Result<Ring> {
+        let index = client_device(0).index;
+        let selection = Selection { incoming: index, outgoing: index, snap_bytes: SNAP_BYTES };
+        let packets = self.content.size_bytes().div_ceil(1200);
+        // Twice the packets of the content, for retransmissions and acknowledgements.
+        Ring::open(4 * packets * NOTE_BYTES + (8 << 20), Some(&selection))
+    }
+}
+
+/// Returns how the file that a program left differs from the content; none if it does not.
+///
+/// # Errors
+/// The content cannot be read again.
+pub(super) fn difference(content: &Content, left: &[Record]) -> Result<Option<String>> {
+    let [Record::Download(left)] = left else {
+        return Ok(Some(format!("{} records of files instead of one", left.len())));
+    };
+    let (size, found) = (content.size_bytes(), left.bytes);
+    if size != found {
+        return Ok(Some(format!("the client's program left {found} bytes of the file, which has {size}")));
+    }
+    let whole = Part { offset_bytes: 0, length_bytes: size };
+    let original = content::hash(Reader::open(content, whole, true)?)?;
+    let differs = original != left.sha256;
+    Ok(differs.then(|| format!("the client's program left a file whose SHA-256 is {}, not {original}", left.sha256)))
+}
+
+/// Returns the directory to which a side's program writes its logs.
+fn logs(side: Side) -> String {
+    format!("/logs/{}", side.name())
+}
+
+/// Returns the names and contents of certificates like the runner's: issued by an authority of their own, for the
+/// server's names.
+fn certificates() -> Result<[(&'static str, String); 3]> {
+    let generate = || KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).context("make a key for the server's certificate");
+    let mut authority = CertificateParams::default();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    // Without a name of its own it would have the server's, which OpenSSL then takes for self-signed.
+    authority.distinguished_name.push(DnType::CommonName, AUTHORITY);
+    authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    let (authority_key, key) = (generate()?, generate()?);
+    let root = authority.self_signed(&authority_key).context("sign the authority's certificate")?;
+    let names = CERTIFIED.map(str::to_owned);
+    let mut server = CertificateParams::new(names).context("name the server in its certificate")?;
+    server.distinguished_name.push(DnType::CommonName, SERVER);
+    server.use_authority_key_identifier_extension = true;
+    let server =
+        server.signed_by(&key, &Issuer::new(authority, authority_key)).context("sign the server's certificate")?;
+    Ok([
+        ("ca.pem", pem("CERTIFICATE", root.der())),
+        ("cert.pem", pem("CERTIFICATE", server.der())),
+        ("priv.key", pem("PRIVATE KEY", &key.serialize_der())),
+    ])
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<()> {
+    fs::write(path, content).with_context(|| format!("write {}", path.display()))
+}
+
+/// Returns the size and the hash of the file that the client's program was asked for.
+fn downloaded() -> Result<(u64, String)> {
+    let path = below_root(&Path::new("/downloads").join(FILE))?;
+    let about = fs::metadata(&path);
+    let size_bytes =
+        about.with_context(|| format!("the client's program ended well, but left no /downloads/{FILE}"))?.len();
+    let file = Content::File { path: path.display().to_string(), size_bytes };
+    let whole = Part { offset_bytes: 0, length_bytes: size_bytes };
+    Ok((size_bytes, content::hash(Reader::open(&file, whole, true)?)?))
+}
+
+/// Returns when the first packet was sent, and when the last one before the program's end was received.
+fn span(ring: &Ring, epoch_ns: u64, ended_ns: u64) -> Result<(u64, u64)> {
+    // Packets are stamped with CLOCK_REALTIME.
+    let zero_ns = clock::realtime_lead_ns() + epoch_ns;
+    let (mut first_ns, mut last_ns) = (None, None);
+    ring.read(|packet| {
+        let at_ns = packet.time_ns.saturating_sub(zero_ns);
+        match packet.outgoing {
+            true => first_ns = first_ns.or(Some(at_ns)),
+            false if at_ns <= ended_ns => last_ns = last_ns.max(Some(at_ns)),
+            false => {}
+        }
+        Ok(())
+    })?;
+    let (first_ns, last_ns) = first_ns.zip(last_ns).context("the client's program left a file without a packet")?;
+    ensure!(first_ns <= last_ns, "the client's first packet left after the last one had come");
+    Ok((first_ns, last_ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interop(content: &Content) -> Interop<'_> {
+        Interop { program: "/opt/quic/run_endpoint.sh", content, is_captured: false }
+    }
+
+    #[test]
+    fn each_side_is_told_what_the_runner_would_tell_it() {
+        let content = Content::Seeded { seed: 1, size_bytes: 10 };
+        let told = |side| {
+            let command = interop(&content).command(side);
+            let variables = command.environment.iter().map(|each| format!("{}={}", each.name, each.value));
+            variables.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(
+            told(Side::Client),
+            "ROLE=client TESTCASE=transfer REQUESTS=https://server4:443/content SSLKEYLOGFILE=/logs/client/keys.log \
+             QLOGDIR=/logs/client/qlog/ CLIENT_PARAMS="
+        );
+        assert_eq!(
+            told(Side::Server),
+            "ROLE=server TESTCASE=transfer SSLKEYLOGFILE=/logs/server/keys.log QLOGDIR=/logs/server/qlog/ SERVER_PARAMS="
+        );
+        assert_eq!(interop(&content).command(Side::Client).working_directory, "/opt/quic");
+    }
+
+    #[test]
+    fn a_file_that_is_not_the_content_is_told() {
+        let content = Content::Seeded { seed: 1, size_bytes: 10 };
+        let whole = Part { offset_bytes: 0, length_bytes: 10 };
+        let right = content::hash(Reader::open(&content, whole, true).unwrap()).unwrap();
+        let told = |bytes, sha256: &str| {
+            let left = DownloadRecord {
+                started_ns: 1,
+                ended_ns: 9,
+                first_packet_ns: 2,
+                last_packet_ns: 8,
+                bytes,
+                sha256: sha256.to_owned(),
+            };
+            difference(&content, &[Record::Download(left)]).unwrap()
+        };
+        assert_eq!(told(10, &right), None);
+        assert!(told(9, &right).unwrap().contains("left 9 bytes of the file, which has 10"));
+        assert!(told(10, "ab").unwrap().contains("SHA-256 is ab, not"));
+        assert!(difference(&content, &[]).unwrap().unwrap().contains("0 records"));
+    }
+}

@@ -1,0 +1,246 @@
+//! The program on one host of a run: starts it, reads its output, and records how it ended.
+
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::ExitStatus;
+
+use anyhow::{Context as _, Error, Result, anyhow};
+use netwarp_core::clock::{self, Moment};
+use netwarp_path::capture::key_log;
+use netwarp_programs::coarse_clocks;
+use netwarp_programs::process::{Hold, Program, Start, how_it_ended};
+use netwarp_programs::reaper::Reaper;
+use netwarp_programs::root::{FilesOf, HOME};
+use netwarp_wire::job::{Command, Job};
+use netwarp_wire::record::{ProgramRecord, Side};
+
+/// The search path for programs.
+pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The environment of programs, unless the job says otherwise: it has nothing of the user's.
+const ENVIRONMENT: [(&str, &str); 6] =
+    [("PATH", PATH), ("HOME", HOME), ("LANG", "C.UTF-8"), ("TERM", "dumb"), ("USER", "root"), ("LOGNAME", "root")];
+
+/// The run to which programs belong.
+#[derive(Debug, Clone, Copy)]
+pub struct RunPlace<'a> {
+    /// The job that is carried out.
+    pub job: &'a Job,
+    /// The run directory; none for programs that run on another host's orders, which are contained and leave nothing
+    /// behind.
+    pub directory: Option<&'a Path>,
+    /// Whether both sides' programs see the same files.
+    is_shared: bool,
+    meaning: Meaning,
+}
+
+/// Returns the special meaning of an exit status, if it has one.
+type Meaning = fn(ExitStatus) -> Option<&'static str>;
+
+impl<'a> RunPlace<'a> {
+    /// Creates the place of a run whose programs exit with no status of a special meaning.
+    ///
+    /// # Arguments
+    /// * `is_shared` - whether both sides' programs see the same files.
+    pub fn new(job: &'a Job, directory: Option<&'a Path>, is_shared: bool) -> Self {
+        Self { job, directory, is_shared, meaning: |_| None }
+    }
+
+    /// Returns the same place, for programs that follow a contract by which some exit statuses have a meaning.
+    pub(crate) fn by_contract(self, meaning: Meaning) -> Self {
+        Self { meaning, ..self }
+    }
+
+    /// Returns the directory in which programs start. A path on the client's host has no meaning on another one.
+    fn working_directory(self, command: &Command) -> &str {
+        if self.directory.is_some() { &command.working_directory } else { HOME }
+    }
+
+    /// Returns the files that one side's programs see. Programs on another host's orders are alone there.
+    fn files(self, side: Side) -> FilesOf {
+        FilesOf::host(side, self.is_shared)
+    }
+
+    fn hold(self) -> Hold {
+        match self.directory {
+            _ if clock::is_virtual() => Hold::Guest,
+            Some(_) => Hold::Layers,
+            None => Hold::Contained,
+        }
+    }
+
+    /// Replaces the placeholder for the run's name in a text.
+    fn named_in(self, text: &str) -> String {
+        text.replace("{run}", &self.job.run)
+    }
+}
+
+/// A program on its host.
+pub(crate) struct Host {
+    side: Side,
+    meaning: Meaning,
+    /// The running program.
+    pub program: Program,
+    reaper: Reaper,
+    epoch_ns: u64,
+    started_ns: u64,
+    /// When the server was ready, in nanoseconds since the epoch.
+    pub ready_ns: Option<u64>,
+    ended: Option<(u64, ExitStatus)>,
+    is_stdout_open: bool,
+    is_stderr_open: bool,
+}
+
+/// An event of a program.
+pub(crate) enum Event {
+    /// It printed these complete lines.
+    Lines(Vec<String>),
+    /// Its own process ended with this status.
+    Ended(ExitStatus),
+}
+
+impl Host {
+    /// Starts a side's program.
+    ///
+    /// # Arguments
+    /// * `control` - the descriptors through which it is controlled, if it is; see [`Start::control`].
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub(crate) fn start(
+        side: Side,
+        command: &Command,
+        run: RunPlace<'_>,
+        epoch_ns: u64,
+        control: Option<(OwnedFd, OwnedFd)>,
+    ) -> Result<Self> {
+        let argv = if side == Side::Server { &command.server } else { &command.client };
+        let reaper = Reaper::start(side.name(), run.files(side))?;
+        let defaults = ENVIRONMENT.iter().map(|&(key, value)| (key.to_owned(), value.to_owned()));
+        let named = command.environment.iter().map(|variable| (variable.name.clone(), run.named_in(&variable.value)));
+        let secrets = std::env::var(key_log::VARIABLE).map(|file| (key_log::VARIABLE.to_owned(), file));
+        let environment: Vec<_> = defaults.chain(secrets).chain(named).collect();
+        let argv: Vec<_> = argv.iter().map(|word| run.named_in(word)).collect();
+        if command.exact_coarse_clocks {
+            coarse_clocks::make_exact()?;
+        }
+        let program = Program::start(&Start {
+            argv: &argv,
+            environment: &environment,
+            working_directory: Path::new(run.working_directory(command)),
+            output_directory: run.directory,
+            name: side.name(),
+            control,
+            hold: run.hold(),
+        })?;
+        let started_ns = Moment::now().since(epoch_ns);
+        Ok(Self {
+            side,
+            meaning: run.meaning,
+            program,
+            reaper,
+            epoch_ns,
+            started_ns,
+            ready_ns: None,
+            ended: None,
+            is_stdout_open: true,
+            is_stderr_open: true,
+        })
+    }
+
+    /// Waits for the program's next event; it waits forever when the program has ended and its output is closed.
+    /// Dropping this future loses nothing.
+    ///
+    /// # Arguments
+    /// * `wants_lines` - whether printed lines are returned as events, or only kept.
+    pub(crate) async fn next_event(&mut self, wants_lines: bool) -> Result<Event> {
+        let Program { process, stdout, stderr } = &mut self.program;
+        tokio::select! {
+            biased;
+            lines = stdout.keep_next(wants_lines), if self.is_stdout_open => {
+                let lines = lines?;
+                self.is_stdout_open = lines.is_some();
+                Ok(Event::Lines(lines.unwrap_or_default()))
+            }
+            lines = stderr.keep_next(wants_lines), if self.is_stderr_open => {
+                let lines = lines?;
+                self.is_stderr_open = lines.is_some();
+                Ok(Event::Lines(lines.unwrap_or_default()))
+            }
+            status = process.ended(), if self.ended.is_none() => {
+                let status = status?;
+                self.ended = Some((Moment::now().since(self.epoch_ns), status));
+                Ok(Event::Ended(status))
+            }
+            else => std::future::pending().await,
+        }
+    }
+
+    /// Returns whether its own process has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// Keeps what the program prints until it ends, and returns its exit status. Dropping this future loses nothing.
+    pub(crate) async fn ended(&mut self) -> Result<ExitStatus> {
+        loop {
+            if let Event::Ended(status) = self.next_event(false).await? {
+                return Ok(status);
+            }
+        }
+    }
+
+    /// Returns the error for a program that ended too early.
+    pub(crate) fn ended_early(&self, status: ExitStatus, when: &str) -> Error {
+        self.describe(&format!("{} {when}", self.ending(status)))
+    }
+
+    /// Returns the error for a program that failed.
+    pub(crate) fn failed(&self, status: ExitStatus) -> Error {
+        self.describe(&self.ending(status))
+    }
+
+    /// Returns how it ended, with the special meaning of the status.
+    fn ending(&self, status: ExitStatus) -> String {
+        let ending = how_it_ended(status);
+        match (self.meaning)(status) {
+            Some(meaning) => format!("{ending}, by which it says that {meaning},"),
+            None => ending,
+        }
+    }
+
+    /// Returns the error for a server that did not get ready.
+    pub(crate) fn never_ready(&self, wanted: &str, within_ns: u64) -> Error {
+        let within_s = within_ns / 1_000_000_000;
+        self.describe(&format!("was not ready after {within_s} seconds of the run's clock: {wanted} was waited for"))
+    }
+
+    /// Returns an error with the last lines that the program printed.
+    pub(crate) fn describe(&self, ending: &str) -> Error {
+        let last = self.program.stderr.last_line().or_else(|| self.program.stdout.last_line());
+        let said = last.map_or_else(|| "it said nothing".to_owned(), |line| format!("the last it said: {line}"));
+        anyhow!("the {}'s program {ending}; {said}", self.side.name())
+    }
+
+    /// Ends the processes that the program has left behind, keeps its last output, and returns its record.
+    pub(crate) async fn into_record(mut self) -> Result<ProgramRecord> {
+        let (ended_ns, status) = self.ended.context("the program has not ended")?;
+        // Descendants may hold the output open forever.
+        drop(self.reaper);
+        for output in [&mut self.program.stdout, &mut self.program.stderr] {
+            while output.keep_next(false).await?.is_some() {}
+        }
+        Ok(ProgramRecord {
+            side: self.side,
+            started_ns: self.started_ns,
+            ready_ns: self.ready_ns,
+            ended_ns,
+            exit_status: status.code().and_then(|code| u8::try_from(code).ok()),
+            signal: status.signal().and_then(|signal| u8::try_from(signal).ok()),
+            stdout_bytes: self.program.stdout.bytes,
+            stderr_bytes: self.program.stderr.bytes,
+            stdout: self.program.stdout.text(),
+        })
+    }
+}

@@ -1,0 +1,232 @@
+//! `flow`: messages of one size, each sent when it is due, over one connection.
+//!
+//! A client that sends begins at once. A client that receives first sends a request of one byte. Where messages may be
+//! lost, nothing is confirmed: the receiver waits for the longest time that the path may take ([`drain`]), and so does
+//! a client that has sent. Otherwise the receiver confirms with one byte that it has received everything, as in
+//! [`super::bulk`].
+//!
+//! Where strangers could reach the server, a client always sends a request, which begins with the run's token. A client
+//! that sends waits for the server's agreement, so that no message arrives before the server knows whose it is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use netwarp_core::clock::Moment;
+use netwarp_core::deadline::Deadline;
+use netwarp_core::flow::{MessageSink, Pacer, Schedule};
+use netwarp_transport::error::{Context as _, Result, ensure};
+use netwarp_transport::stack_of;
+use netwarp_transport::{Connection, Dialer, Error, Pending, Stream};
+use netwarp_wire::job::{Change, Direction, Flow, Impairments, Job};
+use netwarp_wire::record::{Record, Side};
+use netwarp_wire::request_prefix::RequestPrefix;
+use tokio::sync::watch;
+
+use super::{Driving, End, Handovers, OverConnections, Run, Workload, connection_record, finished};
+
+/// Requests the flow, or permission to send it (ASCII's ENQ).
+const REQUEST: u8 = 0x05;
+
+/// Confirms that all has arrived, or permits the client to send (ASCII's ACK).
+const CONFIRMATION: u8 = 0x06;
+
+/// How many times a server sends its agreement where each may be lost.
+const AGREEMENTS: usize = 3;
+
+/// How much longer the receiver waits than the path is known to take.
+const DRAIN_MARGIN: Duration = Duration::from_secs(1);
+
+/// The largest deviation of a delay from its mean, in jitters: netem's tables end there.
+const DEVIATIONS: u32 = 8;
+
+impl Workload for Flow {
+    fn end(&self, _job: &Job, _side: Side) -> End<'_> {
+        End::Connections(self)
+    }
+
+    /// No record is a delivery: messages may be lost, so what arrived is the result, and no failure.
+    fn is_delivery(&self, _: &Record) -> bool {
+        false
+    }
+
+    fn difference(&self, _: &Job, _: &[Record]) -> anyhow::Result<Option<String>> {
+        Ok(None)
+    }
+
+    fn content_bytes(&self) -> u64 {
+        let (messages, _) = Schedule::of(self).extent();
+        messages.saturating_mul(self.message_bytes.into())
+    }
+
+    /// The router follows packets if the receiver does not see each of them, and if the run has one path.
+    fn watched_direction(&self, job: &Job) -> Option<Direction> {
+        let is_seen = stack_of(job.transport.kind).has_message_packets() || job.paths.len() > 1;
+        (!is_seen).then_some(self.direction)
+    }
+}
+
+impl OverConnections for Flow {
+    fn drive<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        dialer: &'a Arc<dyn Dialer>,
+        _handovers: watch::Receiver<Handovers>,
+    ) -> Driving<'a> {
+        Box::pin(async {
+            let mut connection = dialer.dial(run.server, false).await?;
+            let mut stream = connection.open_stream().await?;
+            let mut records = match self.direction {
+                Direction::Up => {
+                    if run.token.is_some() {
+                        stream.request(&request(run.token)).await.context("asking to send the flow")?;
+                        stream.receive(&mut [0]).await.context("waiting for the server to agree")?;
+                    }
+                    send(self, run, Side::Client, &mut *stream).await?
+                }
+                Direction::Down => {
+                    match stream.request(&request(run.token)).await.context("asking for the flow") {
+                        // Nothing has arrived, and nothing will.
+                        Err(Error::TimedOut(_)) if stream.packet_header_bytes().is_some() && run.token.is_none() => {
+                            sink(self, run, &*stream).finish(&run.directory)?
+                        }
+                        asked => {
+                            asked?;
+                            receive(self, run, &mut *stream).await?
+                        }
+                    }
+                }
+            };
+            if self.direction == Direction::Up && stream.packet_header_bytes().is_some() {
+                let at_ns = Moment::now().since(0) + nanoseconds(drain(&run.job));
+                Deadline::new()?.wait_until(Some(at_ns)).await?;
+            }
+            records.splice(0..0, connection_record(run, Side::Client, &*connection, false)?.map(Record::Connection));
+            stream.finish().await?;
+            connection.close().await?;
+            Ok(records)
+        })
+    }
+
+    fn serve<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        mut connection: Box<dyn Connection>,
+        mut finish: watch::Receiver<bool>,
+    ) -> Pending<'a, Vec<Record>> {
+        Box::pin(async move {
+            let mut stream = connection.accept_stream().await?.context("the client closed without opening a stream")?;
+            let mut records = match self.direction {
+                Direction::Up => {
+                    if run.token.is_some() {
+                        accept_request(run.token, &mut *stream).await?;
+                        agree(&mut *stream).await?;
+                    }
+                    receive(self, run, &mut *stream).await?
+                }
+                Direction::Down => {
+                    accept_request(run.token, &mut *stream).await?;
+                    send(self, run, Side::Server, &mut *stream).await?
+                }
+            };
+            // The record is taken now: an SCTP association has no state left once its peer has shut it down.
+            records.splice(0..0, connection_record(run, Side::Server, &*connection, false)?.map(Record::Connection));
+            tokio::select! {
+                ended = stream.finish() => ended.map(drop)?,
+                () = finished(&mut finish) => {}
+            }
+            tokio::select! {
+                closed = connection.closed() => closed?,
+                () = finished(&mut finish) => {}
+            }
+            Ok(records)
+        })
+    }
+}
+
+/// Returns the request for a flow: the run's token, if it has one, and a byte.
+fn request(token: Option<RequestPrefix>) -> Vec<u8> {
+    token.map_or_else(Vec::new, |token| token.0.to_vec()).into_iter().chain([REQUEST]).collect()
+}
+
+/// Receives the request for the flow.
+///
+/// # Errors
+/// The request does not have the run's token.
+async fn accept_request(token: Option<RequestPrefix>, stream: &mut dyn Stream) -> Result<()> {
+    let mut asked = request(token);
+    stream.receive(&mut asked).await.context("receiving the request")?;
+    let (prefix, _) = asked.split_at(asked.len() - 1);
+    ensure!(token.is_none_or(|token| token.is(prefix)), "who asks for the flow is a stranger");
+    Ok(())
+}
+
+/// Permits the client to send.
+async fn agree(stream: &mut dyn Stream) -> Result<()> {
+    let times = if stream.packet_header_bytes().is_some() { AGREEMENTS } else { 1 };
+    for _ in 0..times {
+        stream.send(&[CONFIRMATION]).await.context("agreeing to the flow")?;
+    }
+    Ok(())
+}
+
+async fn send(flow: &Flow, run: &Run, side: Side, stream: &mut dyn Stream) -> Result<Vec<Record>> {
+    let pacer = stream.send_messages(Pacer::of(flow, run.epoch_ns)).await.context("sending the flow")?;
+    if stream.packet_header_bytes().is_none() {
+        stream.receive(&mut [0]).await.context("waiting for the receiver's confirmation")?;
+    }
+    Ok(vec![Record::FlowSent(pacer.record(side))])
+}
+
+async fn receive(flow: &Flow, run: &Run, stream: &mut dyn Stream) -> Result<Vec<Record>> {
+    let sink = stream.receive_messages(sink(flow, run, stream), drain(&run.job)).await.context("receiving the flow")?;
+    if stream.packet_header_bytes().is_none() {
+        stream.send(&[CONFIRMATION]).await.context("confirming the flow")?;
+    }
+    Ok(sink.finish(&run.directory)?)
+}
+
+/// Returns the sink of the flow's messages, none of which has arrived.
+fn sink(flow: &Flow, run: &Run, stream: &dyn Stream) -> MessageSink {
+    let sink = MessageSink::of(flow, run.epoch_ns, stream.packet_header_bytes());
+    // Arrivals are logged over time only beside other workloads.
+    sink.watching_arrivals(run.watched_arrivals().filter(|_| run.job.name.is_some()))
+}
+
+/// Returns how long a message may be on its way, from the job's paths: their longest delays, and the time to empty full
+/// queues at their lowest rates. A message that takes longer counts as lost.
+pub(super) fn drain(job: &Job) -> Duration {
+    let events = job.timeline.events.iter();
+    let of_events = events.clone().filter_map(|event| match event.change {
+        Change::Delay { down_ns, up_ns } => Some(down_ns.max(up_ns)),
+        _ => None,
+    });
+    let redraws = job.timeline.redraws.iter();
+    let of_redraws = redraws.map(|redraw| redraw.mean_ns + u64::from(DEVIATIONS) * redraw.deviation_ns);
+    let directions = || job.paths.iter().flat_map(|path| [(path.mtu_bytes, &path.down), (path.mtu_bytes, &path.up)]);
+    let of_paths = directions().map(|(_, each)| each.delay_ns + u64::from(DEVIATIONS) * each.jitter_ns);
+    let delay_ns = of_events.chain(of_redraws).chain(of_paths).max().unwrap_or(0);
+    let changed_bit_s = events.filter_map(|event| match event.change {
+        Change::Rate { rate_bit_s, .. } => Some(rate_bit_s),
+        _ => None,
+    });
+    let traced_bit_s = job.timeline.traces.iter().flat_map(|trace| trace.rates_bit_s.iter().copied());
+    let rates_bit_s = changed_bit_s.chain(traced_bit_s).chain(directions().filter_map(|(_, each)| each.rate_bit_s));
+    let slowest_bit_s = rates_bit_s.filter(|rate_bit_s| *rate_bit_s > 0).min();
+    let queue_bytes = directions().map(|(mtu_bytes, each)| queue_bytes(mtu_bytes, each)).max().unwrap_or(0);
+    let queued_s = slowest_bit_s.map_or(0.0, |rate_bit_s| 8.0 * queue_bytes as f64 / rate_bit_s as f64);
+    Duration::from_nanos(delay_ns) + Duration::from_secs_f64(queued_s) + DRAIN_MARGIN
+}
+
+/// Returns the most bytes that the queue of a direction with a rate holds.
+fn queue_bytes(mtu_bytes: u32, impairments: &Impairments) -> u64 {
+    let held_bytes = u64::from(impairments.limit_packets) * u64::from(mtu_bytes);
+    match (impairments.shaper_queue_bytes, impairments.rate_bit_s) {
+        (Some(shaper_bytes), _) => shaper_bytes.into(),
+        (None, Some(_)) => held_bytes,
+        (None, None) => 0,
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,302 @@
+//! The workloads. Each is written once for each side, using the interface of [`netwarp_transport`].
+
+mod attempts;
+mod bulk;
+pub mod command;
+mod flow;
+mod page;
+mod rr;
+pub mod sandbox;
+mod stream;
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use netwarp_core::arrival_log::SharedArrivalLog;
+use netwarp_core::orchestrator::{Begin, Orchestrator};
+use netwarp_core::sink::WatchedArrivals;
+use netwarp_transport::error::{Error, Result};
+use netwarp_transport::{Connection, Dialer, Pending, Report};
+use netwarp_wire::job::{self, Change, Direction, Event, Job};
+use netwarp_wire::problems::Problems;
+use netwarp_wire::record::{ConnectionRecord, Record, Side};
+use netwarp_wire::request_prefix::RequestPrefix;
+use tokio::sync::watch;
+
+use self::attempts::AttemptTracker;
+use self::command::RunPlace;
+use self::sandbox::Sandbox;
+
+/// What is common to the workloads of one side of a run.
+#[derive(Debug)]
+pub struct Run {
+    /// The job of this workload.
+    pub job: Job,
+    /// The run's epoch, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub epoch_ns: u64,
+    /// The address and port of the server.
+    pub server: SocketAddr,
+    /// The log of what this side receives.
+    pub arrival_log: SharedArrivalLog,
+    /// Server: the attempts of clients that return after a handover.
+    pub attempts: AttemptTracker,
+    /// The run directory.
+    pub directory: PathBuf,
+    /// The prefix of every request, where strangers could reach the server.
+    pub token: Option<RequestPrefix>,
+    /// Client: DER of the server's certificate, if it has one.
+    pub certificate: Option<Vec<u8>>,
+}
+
+impl Run {
+    /// Creates a run in which nothing has happened yet.
+    pub fn new(job: Job, begin: &Begin, server: SocketAddr, directory: PathBuf) -> Self {
+        let (arrival_log, attempts) = (SharedArrivalLog::default(), AttemptTracker::default());
+        let (epoch_ns, token) = (begin.epoch_ns, begin.token);
+        Self { job, epoch_ns, server, arrival_log, attempts, directory, token, certificate: None }
+    }
+
+    /// Returns the prefix of a protocol's requests: the run's token, if it has one.
+    pub fn request_prefix(&self, protocol: RequestPrefix) -> RequestPrefix {
+        self.token.unwrap_or(protocol)
+    }
+
+    /// Returns whether the timeline has more handovers than these.
+    pub(crate) fn hands_over_after(&self, handovers: Handovers) -> bool {
+        let attach = |event: &&Event| event.change == Change::Attach {};
+        self.job.timeline.events.iter().filter(attach).count() > handovers.count as usize
+    }
+
+    /// Ignores an error of a connection that the client gave up after a handover, or broke off after its time. Only the
+    /// client knows whether it has: it will return, or fail itself. But a client that waits for content does not learn
+    /// that the server's kernel has given up sending, so that is an error, unless the client has returned since.
+    ///
+    /// # Arguments
+    /// * `attempt` - the client's attempt, if it has requested anything on the connection.
+    ///
+    /// # Errors
+    /// The error, where it is a failure of the run.
+    pub fn ignore_if_abandoned(&self, error: Error, attempt: Option<u32>) -> Result<()> {
+        let given_up = match &error {
+            Error::Closed(_) | Error::Reset(_) => true,
+            Error::TimedOut(_) | Error::Unreachable(_) => attempt.is_none_or(|of| self.attempts.is_superseded(of)),
+            Error::Other(_) => false,
+        };
+        let may_be_given_up = self.job.timeline.has_handovers() || of(&self.job.workload).breaks_off();
+        if given_up && may_be_given_up { Ok(()) } else { Err(error) }
+    }
+
+    /// Returns where sinks log arrivals, in a run that records them.
+    pub(crate) fn watched_arrivals(&self) -> Option<WatchedArrivals> {
+        let is_played = of(&self.job.workload).is_played();
+        // The shares of several workloads on a path are recorded over time.
+        let is_told = is_played
+            || of(&self.job.workload).breaks_off()
+            || !self.job.timeline.is_empty()
+            || self.job.name.is_some();
+        let for_gaps = is_played || self.job.timeline.interrupts();
+        is_told.then(|| WatchedArrivals { arrival_log: self.arrival_log.clone(), epoch_ns: self.epoch_ns, for_gaps })
+    }
+}
+
+/// The client's handovers so far, on which workloads can wait. Connections that they dial after a handover use the new
+/// address; they must give up connections that do not migrate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Handovers {
+    /// How often the client has attached to another path.
+    pub count: u32,
+}
+
+/// Waits until the orchestrator says that the client is done: it then has everything, even if its last packets were
+/// lost.
+pub async fn finished(finish: &mut watch::Receiver<bool>) {
+    if finish.wait_for(|finish| *finish).await.is_err() {
+        // The sender is gone; this side ends when its own work does.
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Returns the result of the work, or none if a handover occurs first.
+pub(crate) async fn unless_handed_over<T>(
+    handovers: &mut watch::Receiver<Handovers>,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    tokio::select! {
+        biased;
+        result = work => Some(result),
+        Ok(()) = handovers.changed() => None,
+    }
+}
+
+/// The future of a client's work, on one thread. Returns its records.
+pub(crate) type Driving<'a> = Pin<Box<dyn Future<Output = Result<Vec<Record>>> + 'a>>;
+
+/// The interface of a workload. Each has a module, and a line in [`of`].
+pub trait Workload: Send + Sync {
+    /// Returns what does the work at one end.
+    fn end(&self, job: &Job, side: Side) -> End<'_>;
+
+    /// Returns the file system for programs of the machine, if the workload runs any.
+    fn sandbox<'a>(&'a self, _job: &'a Job) -> Option<Sandbox<'a>> {
+        None
+    }
+
+    /// Returns the date at which programs of the machine start, in seconds since 1970, if the study sets it.
+    fn start_date_s(&self) -> Option<u64> {
+        None
+    }
+
+    /// Returns the command line of a side's program of the machine, if the study names one.
+    fn command_line(&self, _side: Side) -> Option<String> {
+        None
+    }
+
+    /// Writes the files that programs of the machine need, once their file system is built.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    fn fill_sandbox(&self, _job: &Job) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    /// Returns whether a record describes delivered content, which [`Self::difference`] checks.
+    fn is_delivery(&self, record: &Record) -> bool;
+
+    /// Returns how what was delivered differs from what was to be sent; none if it does not.
+    ///
+    /// # Errors
+    /// The content cannot be read again.
+    fn difference(&self, job: &Job, deliveries: &[Record]) -> anyhow::Result<Option<String>>;
+
+    /// Returns about how many bytes of content are sent, for which a capture needs memory.
+    fn content_bytes(&self) -> u64;
+
+    /// Returns the files of the host that are sent.
+    fn files(&self) -> Vec<&Path> {
+        Vec::new()
+    }
+
+    /// Returns the same job over the transport of the client's first connection, where that is not the job's own
+    /// transport.
+    fn first_reached_by(&self, _job: &Job) -> Option<Job> {
+        None
+    }
+
+    /// Returns the direction in which the router follows each packet, if it does.
+    fn watched_direction(&self, _job: &Job) -> Option<Direction> {
+        None
+    }
+
+    /// Notes problems of a job that the planner would not make.
+    fn check(&self, _problems: &mut Problems) {}
+
+    /// Returns whether it is broken off after a time, so that what has arrived by then is the result.
+    fn breaks_off(&self) -> bool {
+        false
+    }
+
+    /// Returns whether the content is played: then arrivals are recorded over time even without a timeline.
+    fn is_played(&self) -> bool {
+        false
+    }
+}
+
+/// What does a workload's work at one end.
+pub enum End<'a> {
+    /// This program, over connections of the job's transport.
+    Connections(&'a dyn OverConnections),
+    /// A program of the machine, with sockets of its own.
+    Program(&'a dyn ByProgram),
+}
+
+/// The future of a role that runs a program of the machine to its end.
+pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = anyhow::Result<()>> + 'a>>;
+
+/// A workload that a program of the machine carries out, at one end or at both.
+pub trait ByProgram {
+    /// Carries out the server's part: runs the program until the client is done.
+    ///
+    /// # Errors
+    /// The program does not start, does not get ready, or ends early.
+    fn serve<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a>;
+
+    /// Carries out the client's part: runs the program until its work is done.
+    ///
+    /// # Errors
+    /// The program does not start, or fails.
+    fn drive<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a>;
+}
+
+/// A workload that this program carries out over connections of any transport.
+pub trait OverConnections: Send + Sync {
+    /// Carries out the client's part, and returns its records.
+    ///
+    /// # Errors
+    /// The workload was not carried out completely.
+    fn drive<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        dialer: &'a Arc<dyn Dialer>,
+        handovers: watch::Receiver<Handovers>,
+    ) -> Driving<'a>;
+
+    /// Carries out the server's part on one connection. Returns its records when the client has closed the connection,
+    /// or when `finish` says that no client needs anything any more.
+    ///
+    /// # Errors
+    /// The workload was not carried out completely. It is no error if a client gives the connection up after a
+    /// handover.
+    fn serve<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        connection: Box<dyn Connection>,
+        finish: watch::Receiver<bool>,
+    ) -> Pending<'a, Vec<Record>>;
+}
+
+/// Returns the workload of a job.
+pub fn of(workload: &job::Workload) -> &dyn Workload {
+    match workload {
+        job::Workload::Bulk(bulk) => bulk,
+        job::Workload::Stream(stream) => stream,
+        job::Workload::Command(command) => command,
+        job::Workload::Flow(flow) => flow,
+        job::Workload::Rr(rr) => rr,
+        job::Workload::Page(page) => page,
+    }
+}
+
+/// Returns one side's record of a connection, to which the caller adds the connection's number. A connection that was
+/// given up may have none.
+///
+/// # Errors
+/// As [`Connection::report`], unless the connection was given up.
+fn connection_record(
+    run: &Run,
+    side: Side,
+    connection: &dyn Connection,
+    abandoned: bool,
+) -> Result<Option<ConnectionRecord>> {
+    let Report { resumed, settings, stats } = match connection.report() {
+        Ok(report) => report,
+        Err(_) if abandoned => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let start_ns = connection.start().since(run.epoch_ns);
+    let connected_ns = connection.connected().since(run.epoch_ns);
+    let record = ConnectionRecord {
+        side,
+        connection: 0,
+        transfer: 0,
+        abandoned,
+        resumed,
+        start_ns,
+        connected_ns,
+        settings,
+        stats,
+    };
+    Ok(Some(record))
+}

@@ -1,0 +1,178 @@
+//! `page`: a web page, loaded by one client from one server, over HTTP.
+//!
+//! [`graph`], [`priority`] and [`site`] make decisions and have no connections; [`client`] and [`server`] carry them
+//! out, using [`exchange`] and [`response`] for all versions of HTTP.
+
+mod chromium;
+mod client;
+mod exchange;
+mod graph;
+mod http3;
+mod markup;
+mod priority;
+mod request;
+mod response;
+mod server;
+mod servers;
+mod site;
+mod verify;
+mod www;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use netwarp_core::orchestrator::Orchestrator;
+use netwarp_transport::identity::{Identity, SERVER_NAME};
+use netwarp_transport::{Connection, Dialer, Pending};
+use netwarp_wire::job::{self, Job};
+use netwarp_wire::problems::Problems;
+use netwarp_wire::record::{Record, Side};
+use tokio::sync::watch;
+
+use super::{ByProgram, Driving, End, Handovers, OverConnections, Run, RunPlace, Running, Sandbox, Workload, command};
+
+/// The room for what browsers and servers write beside the page, in bytes.
+const WRITTEN_BYTES: u64 = 1 << 30;
+
+/// The largest window of HTTP/2 (RFC 9113, section 6.9.1).
+const LARGEST_WINDOW_BYTES: u64 = (1 << 31) - 1;
+
+impl OverConnections for job::Page {
+    fn drive<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        dialer: &'a Arc<dyn Dialer>,
+        _handovers: watch::Receiver<Handovers>,
+    ) -> Driving<'a> {
+        Box::pin(client::load(run, self, dialer))
+    }
+
+    fn serve<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        connection: Box<dyn Connection>,
+        finish: watch::Receiver<bool>,
+    ) -> Pending<'a, Vec<Record>> {
+        Box::pin(server::serve(run, self, connection, finish))
+    }
+}
+
+impl ByProgram for job::Page {
+    fn serve<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a> {
+        Box::pin(async move {
+            let program = self.server.as_ref().context("the page is served by no program")?;
+            let identity = Identity::generate_for_programs()?;
+            let command = servers::prepare(program, self, &identity)?;
+            command::serve(orchestrator, &command, run, Some(hex::encode(identity.certificate()))).await
+        })
+    }
+
+    fn drive<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a> {
+        Box::pin(async move {
+            let program = self.client.as_ref().context("the page is loaded by no program")?;
+            chromium::drive(orchestrator, self, program, run).await
+        })
+    }
+}
+
+impl Workload for job::Page {
+    fn end(&self, _job: &Job, side: Side) -> End<'_> {
+        let program = if side == Side::Client { &self.client } else { &self.server };
+        if program.is_some() { End::Program(self) } else { End::Connections(self) }
+    }
+
+    fn sandbox<'a>(&'a self, _job: &'a Job) -> Option<Sandbox<'a>> {
+        let working_directory = Path::new("/tmp");
+        let written_bytes = WRITTEN_BYTES + 2 * self.content_bytes();
+        let server_names = &[SERVER_NAME];
+        // Browser and server have the page's files from netwarp, and exchange nothing but over connections.
+        let is_shared = true;
+        self.has_programs().then_some(Sandbox {
+            working_directory,
+            is_shared,
+            keep: false,
+            written_bytes,
+            server_names,
+        })
+    }
+
+    fn fill_sandbox(&self, _job: &Job) -> anyhow::Result<()> {
+        www::write(self)
+    }
+
+    fn files(&self) -> Vec<&Path> {
+        self.resources.iter().filter_map(|resource| resource.file.as_deref().map(Path::new)).collect()
+    }
+
+    /// Returns the job over HTTP/2, for clients that do not know of HTTP/3 yet.
+    fn first_reached_by(&self, job: &Job) -> Option<Job> {
+        self.discovers_http3.then(|| over_http2(job, self))
+    }
+
+    fn is_delivery(&self, record: &Record) -> bool {
+        matches!(record, Record::Resource(_))
+    }
+
+    fn difference(&self, _job: &Job, deliveries: &[Record]) -> anyhow::Result<Option<String>> {
+        verify::difference(deliveries, self)
+    }
+
+    /// Requires that a resource comes after those it waits for, so that none waits for itself.
+    fn check(&self, problems: &mut Problems) {
+        for (index, resource) in self.resources.iter().enumerate() {
+            let mut before = resource.initiator.iter().chain(&resource.blocked_by);
+            problems.require(before.all(|before| (*before as usize) < index), "workload.resources", || {
+                format!("has {} wait for what does not stand before it", resource.path)
+            });
+        }
+        let size = self.resources.iter().try_fold(0_u64, |sum, resource| sum.checked_add(resource.body_bytes));
+        problems.require(size.is_some(), "workload.resources", || "have more bytes than 64 bits count".to_owned());
+    }
+
+    fn content_bytes(&self) -> u64 {
+        self.resources.iter().fold(0, |sum, resource| u64::saturating_add(sum, resource.body_bytes))
+    }
+}
+
+/// Returns the job with HTTP/2 over TLS instead of HTTP/3.
+fn over_http2(job: &Job, page: &job::Page) -> Job {
+    let mut job = job.clone();
+    job.transport.kind = job::TransportKind::Tls;
+    job.workload = job::Workload::Page(job::Page { http: job::Http::H2, ..page.clone() });
+    job
+}
+
+/// Converts a size to a flow-control window of HTTP/2.
+fn window(bytes: u64) -> u32 {
+    bytes.min(LARGEST_WINDOW_BYTES) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use netwarp_wire::job::{Job, Page, Workload};
+    use netwarp_wire::problems::Problems;
+
+    use crate::Workload as _;
+
+    #[test]
+    fn resources_that_wait_for_each_other_are_refused() {
+        let job: Job = serde_json::from_str(include_str!("../../../../tests/golden/job-page-tls.json")).expect("a job");
+        type Spoil = fn(&mut Page);
+        let spoil: [(&str, Spoil); 4] = [
+            ("has / wait for what", |page| page.resources[0].initiator = Some(0)),
+            ("has /style.css wait for what", |page| page.resources[1].initiator = Some(2)),
+            ("has /old.js wait for what", |page| page.resources[2].blocked_by = vec![99]),
+            ("have more bytes than", |page| page.resources[3].body_bytes = u64::MAX),
+        ];
+        for (expected, spoil) in spoil {
+            let mut job = job.clone();
+            let Workload::Page(page) = &mut job.workload else { panic!("the golden job is a page") };
+            spoil(page);
+            let mut problems = Problems::default();
+            page.check(&mut problems);
+            let found = problems.into_list();
+            assert!(found.len() == 1 && found[0].contains(expected), "{expected}: {found:?}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Writes a page as files, for servers and browsers that are not part of netwarp: each resource is a file named after
+//! its index.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use netwarp_programs::root::below_root;
+use netwarp_wire::job::{Page, PageResource, ResourceType};
+
+use super::markup;
+use super::site::Site;
+
+/// The directory of the files, as programs see it.
+pub(super) const FOLDER: &str = "/tmp/page";
+
+const BLOCK_BYTES: usize = 1 << 16;
+
+/// Returns the name of a resource's file. Its extension tells servers its type.
+pub(super) fn file_name(index: usize, resource: &PageResource) -> String {
+    let ending = match resource.resource_type {
+        ResourceType::Document => "html",
+        ResourceType::Stylesheet => "css",
+        ResourceType::Script => "js",
+        ResourceType::Image => "webp",
+        ResourceType::Font => "woff2",
+        ResourceType::Fetch => "json",
+        ResourceType::Other => "bin",
+    };
+    format!("{index}.{ending}")
+}
+
+/// Returns the path of a resource's file, as netwarp's own processes see it.
+///
+/// # Errors
+/// None: [`FOLDER`] is absolute.
+pub(super) fn file(index: usize, resource: &PageResource) -> Result<PathBuf> {
+    below_root(&Path::new(FOLDER).join(file_name(index, resource)))
+}
+
+/// Writes all files: with references that a browser follows, if one loads the page, otherwise those for netwarp's own
+/// client.
+///
+/// # Errors
+/// No browser could load the page; a file cannot be read; memory is full.
+pub(super) fn write(page: &Page) -> Result<()> {
+    let folder = below_root(Path::new(FOLDER))?;
+    fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+    let site = Site::given(page);
+    for (index, resource) in page.resources.iter().enumerate() {
+        let path = file(index, resource)?;
+        let attempt = || format!("write {} to {}", resource.path, path.display());
+        let mut file = fs::File::create(&path).with_context(attempt)?;
+        if page.client.is_some() && resource.file.is_none() {
+            file.write_all(&markup::content(&page.resources, index)?).with_context(attempt)?;
+            continue;
+        }
+        let mut reader = site.open(index).with_context(attempt)?;
+        let mut block = vec![0; BLOCK_BYTES];
+        while reader.remaining_bytes() > 0 {
+            file.write_all(reader.read(&mut block)?).with_context(attempt)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,338 @@
+//! The client of `stream`: carries out what the player asks for.
+//!
+//! One segment is under way at a time, except that one made useless by a seek cannot be cancelled. If there is another
+//! stream, the segment at the new position is requested at once and shares the path with the rest of the old one;
+//! otherwise it is requested once that has arrived. Of a segment that is no longer wanted it is recorded when it was
+//! wanted and when it was cut off; what still arrives of it counts in the goodput.
+//!
+//! If a connection does not continue at the client's new address after a handover, it is given up. What the player
+//! wants is requested again over the next connection, from the byte reached; what is no longer wanted is dropped.
+
+use std::sync::Arc;
+
+use netwarp_core::clock::Moment;
+use netwarp_core::deadline::Deadline;
+use netwarp_core::sink::{Received, SharedSink, Sink};
+use netwarp_transport::error::{Context as _, Result};
+use netwarp_transport::{Connection, Dialer, Error};
+use netwarp_wire::job;
+use netwarp_wire::record::{PlayerRecord, Record, SegmentRecord};
+use netwarp_wire::request_prefix::RequestPrefix;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::client_connection::ClientConnection;
+use super::media::Media;
+use super::player::{NextAction, Player, RequestId, WantedSegment};
+use super::request::{MediaRequest, MediaRequestKind, PROTOCOL};
+use super::rule::{Chooser, Fetched};
+use super::stream_slots::StreamSlot;
+use crate::{Handovers, Run, unless_handed_over};
+
+/// The client of a viewer.
+pub(super) struct Client<'a> {
+    run: Arc<Run>,
+    dialer: Arc<dyn Dialer>,
+    handovers: watch::Receiver<Handovers>,
+    verify: bool,
+    media: Media,
+    player: Player,
+    chooser: Chooser<'a>,
+    deadline: Deadline,
+    /// The connection in use; none while the client dials.
+    connection: Option<ClientConnection>,
+    dialing: JoinSet<Result<Box<dyn Connection>>>,
+    dialled: Moment,
+    /// When the connection that is being dialled was first dialled, if handovers interrupted that.
+    first_try: Option<Moment>,
+    /// How many connections have been established.
+    connections: u32,
+    fetching: JoinSet<(Fetch, Result<StreamSlot>)>,
+    /// The segment that the player wants and that was under way on a connection when it was given up.
+    interrupted: Option<Fetch>,
+    requests: u32,
+    /// The quality of the last request.
+    quality: Option<u32>,
+    records: Vec<Record>,
+}
+
+/// A segment under way.
+struct Fetch {
+    request_id: RequestId,
+    wanted: WantedSegment,
+    /// The number of the request, in the order of sending.
+    request: u32,
+    quality: u32,
+    bytes: u64,
+    sent: Moment,
+    sink: SharedSink,
+}
+
+impl<'a> Client<'a> {
+    /// Creates a client that is about to connect. Must be called inside the runtime.
+    ///
+    /// # Errors
+    /// As [`Deadline::new`].
+    pub(super) fn new(
+        run: &'a Arc<Run>,
+        requested: &job::Stream,
+        dialer: &Arc<dyn Dialer>,
+        handovers: watch::Receiver<Handovers>,
+    ) -> Result<Self> {
+        let begin = Moment::now();
+        Ok(Self {
+            run: run.clone(),
+            dialer: dialer.clone(),
+            handovers,
+            verify: requested.verify,
+            media: Media::of(requested),
+            player: Player::new(requested, run.job.seed, begin.since(run.epoch_ns)),
+            chooser: Chooser::new(requested, &run.job),
+            deadline: Deadline::new()?,
+            connection: None,
+            dialing: JoinSet::new(),
+            dialled: begin,
+            first_try: None,
+            connections: 0,
+            fetching: JoinSet::new(),
+            interrupted: None,
+            requests: 0,
+            quality: None,
+            records: Vec::new(),
+        })
+    }
+
+    /// Fetches and plays until the viewer has seen enough.
+    ///
+    /// # Errors
+    /// A segment did not arrive.
+    pub(super) async fn watch(&mut self) -> Result<()> {
+        self.dial();
+        loop {
+            let until_ns = match self.player.next(Moment::now().since(self.run.epoch_ns)) {
+                NextAction::Done => break,
+                NextAction::Request(wanted) => {
+                    if self.ask(wanted).await? {
+                        continue;
+                    }
+                    self.player.next_change_ns()
+                }
+                NextAction::Wait { until_ns } => until_ns,
+            };
+            self.wait(until_ns.map(|until_ns| self.run.epoch_ns + until_ns)).await?;
+        }
+        self.records.extend(self.player.take_cut().into_iter().map(Record::CutSegment));
+        let actions = self.player.take_actions();
+        self.records.extend(actions.into_iter().map(|(at_ns, action)| Record::Player(PlayerRecord { at_ns, action })));
+        Ok(())
+    }
+
+    /// Ends the streams once everything under way has arrived, unless a handover occurs first, as nothing more is
+    /// needed. Returns all records.
+    ///
+    /// # Errors
+    /// A connection does not end in order.
+    pub(super) async fn close(mut self) -> Result<Vec<Record>> {
+        if let Some(mut connection) = self.connection.take() {
+            let migrates = connection.migrates();
+            match unless_lost(&mut self.handovers, migrates, finish_fetching(&mut connection, &mut self.fetching)).await
+            {
+                Some(finished) => {
+                    finished?;
+                    self.records.extend(connection.record(&self.run, false)?);
+                    unless_lost(&mut self.handovers, migrates, connection.close()).await.transpose()?;
+                }
+                None => self.give_up(&connection).await?,
+            }
+        }
+        Ok(self.records)
+    }
+
+    /// Waits until an event occurs, or until `at_ns`.
+    async fn wait(&mut self, at_ns: Option<u64>) -> Result<()> {
+        let connection = self.connection.as_mut();
+        let closed_stream = async {
+            match connection {
+                Some(connection) => connection.next_closed_stream().await,
+                None => None,
+            }
+        };
+        tokio::select! {
+            biased;
+            Ok(()) = self.handovers.changed() => self.on_handover().await,
+            Some(fetched) = self.fetching.join_next() => {
+                let (fetch, slot) = fetched.context("a task panicked")?;
+                self.fetched(fetch, slot?)
+            }
+            Some(dialled) = self.dialing.join_next() => {
+                self.dialled(dialled.context("a task panicked")?).await
+            }
+            Some(closed) = closed_stream => closed,
+            reached = self.deadline.wait_until(at_ns) => Ok(reached?),
+        }
+    }
+
+    /// Connects in the background, and drops an earlier attempt.
+    fn dial(&mut self) {
+        let may_resume = self.connections > 0 || self.handovers.borrow().count > 0;
+        let (dialer, server) = (self.dialer.clone(), self.run.server);
+        self.dialing = JoinSet::new();
+        self.dialled = Moment::now();
+        self.dialing.spawn(async move { dialer.dial(server, may_resume).await });
+    }
+
+    async fn dialled(&mut self, dialled: Result<Box<dyn Connection>>) -> Result<()> {
+        let connection = match dialled {
+            Ok(connection) => connection,
+            Err(error) => {
+                let is_awaited = self.handovers.has_changed()? || self.run.hands_over_after(*self.handovers.borrow());
+                // The client has no address between two paths: nothing can be done before the next handover.
+                let (true, Error::Unreachable(_)) = (is_awaited, &error) else { return Err(error) };
+                return Ok(());
+            }
+        };
+        let fixed = super::fixed_streams(&self.run.job.transport);
+        let prefix = self.run.request_prefix(PROTOCOL);
+        let mut connection =
+            ClientConnection::over(connection, self.connections, prefix, fixed, self.first_try.take()).await?;
+        self.connections += 1;
+        self.chooser.start_over();
+        if let Some(fetch) = self.interrupted.take().filter(|fetch| self.player.wants(fetch.request_id)) {
+            let slot = connection.take(fetch.quality).await?;
+            self.fetching.spawn(carry(slot, fetch, connection.number, self.run.request_prefix(PROTOCOL)));
+        }
+        self.connection = Some(connection);
+        Ok(())
+    }
+
+    /// Continues at another address: over the same connection if it migrates, otherwise over a new one.
+    async fn on_handover(&mut self) -> Result<()> {
+        match self.connection.take() {
+            Some(connection) if connection.migrates() => self.connection = Some(connection),
+            Some(connection) => {
+                self.give_up(&connection).await?;
+                self.dial();
+            }
+            None => {
+                self.first_try.get_or_insert(self.dialled);
+                self.dial();
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a connection up. A segment under way that the player wants remains wanted.
+    async fn give_up(&mut self, connection: &ClientConnection) -> Result<()> {
+        connection.abandon();
+        while let Some(fetched) = self.fetching.join_next().await {
+            let (fetch, slot) = fetched.context("a task panicked")?;
+            match slot {
+                Ok(slot) => self.arrived(fetch, connection.number, slot.stream.index())?,
+                Err(_) if self.player.wants(fetch.request_id) => self.interrupted = Some(fetch),
+                Err(_) => {}
+            }
+        }
+        // A connection that was given up before its handshake was complete has no record.
+        self.records.extend(connection.record(&self.run, true)?);
+        Ok(())
+    }
+
+    /// Requests the wanted segment, if a stream can carry it. Returns whether one could.
+    async fn ask(&mut self, wanted: WantedSegment) -> Result<bool> {
+        let Some(connection) = self.connection.as_mut().filter(|connection| connection.can_carry()) else {
+            return Ok(false);
+        };
+        if wanted.is_first {
+            self.chooser.start_over();
+        }
+        let now_ns = Moment::now().since(self.run.epoch_ns);
+        let quality = self.chooser.choose(wanted.ahead_ns, now_ns) as u32;
+        if self.quality.replace(quality).is_some_and(|before| before != quality) {
+            self.player.switched(quality);
+        }
+        let part = self.media.part(quality, wanted.segment).context("the player left the medium")?;
+        let sink = Sink::new(part.length_bytes, self.verify).watching_arrivals(self.run.watched_arrivals()).shared();
+        let (request_id, request) = (self.player.sent(quality), self.requests);
+        self.requests += 1;
+        let slot = connection.take(quality).await?;
+        let fetch = Fetch { request_id, wanted, request, quality, bytes: part.length_bytes, sent: Moment::now(), sink };
+        self.fetching.spawn(carry(slot, fetch, connection.number, self.run.request_prefix(PROTOCOL)));
+        Ok(true)
+    }
+
+    /// Handles a segment that has arrived, and takes back its idle stream.
+    fn fetched(&mut self, fetch: Fetch, slot: StreamSlot) -> Result<()> {
+        let connection = self.connection.as_mut().context("a segment came over no connection")?;
+        let (number, stream) = (connection.number, slot.stream.index());
+        connection.put_back(slot);
+        self.arrived(fetch, number, stream)
+    }
+
+    /// Handles a segment that has arrived.
+    fn arrived(&mut self, fetch: Fetch, connection: u32, stream: u32) -> Result<()> {
+        let Fetch { request_id, wanted, request, quality, bytes, sent, sink } = fetch;
+        if !self.player.wants(request_id) {
+            return Ok(());
+        }
+        let Received { first_byte, last_byte, sha256, .. } = sink.lock().expect("no holder panics").received()?;
+        let [sent_ns, first_byte_ns, last_byte_ns] =
+            [sent, first_byte, last_byte].map(|moment| moment.since(self.run.epoch_ns));
+        let (first_byte_delay_ns, duration_ns) = (first_byte_ns - sent_ns, last_byte_ns - sent_ns);
+        self.chooser.record(Fetched { bytes, first_byte_delay_ns, duration_ns });
+        self.records.push(Record::Segment(SegmentRecord {
+            request,
+            segment: wanted.segment,
+            quality,
+            connection,
+            stream,
+            bytes,
+            requested_ns: wanted.since_ns,
+            first_byte_ns,
+            last_byte_ns,
+            buffer_ns: wanted.ahead_ns,
+            sha256,
+        }));
+        self.player.arrived(request_id, last_byte_ns);
+        Ok(())
+    }
+}
+
+/// Waits for everything under way and ends the streams. May be dropped and called again.
+async fn finish_fetching(
+    connection: &mut ClientConnection,
+    fetching: &mut JoinSet<(Fetch, Result<StreamSlot>)>,
+) -> Result<()> {
+    while let Some(fetched) = fetching.join_next().await {
+        let (_, slot) = fetched.context("a task panicked")?;
+        connection.put_back(slot?);
+    }
+    connection.say_farewell().await
+}
+
+/// Returns the result of the work, or none if a handover occurs first and the connection does not migrate.
+async fn unless_lost<T>(
+    handovers: &mut watch::Receiver<Handovers>,
+    migrates: bool,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    match migrates {
+        true => Some(work.await),
+        false => unless_handed_over(handovers, work).await,
+    }
+}
+
+/// Requests the bytes of a segment that the sink does not have, and receives them.
+async fn carry(slot: StreamSlot, fetch: Fetch, connection: u32, prefix: RequestPrefix) -> (Fetch, Result<StreamSlot>) {
+    let slot = fill(slot, &fetch, connection, prefix).await;
+    (fetch, slot)
+}
+
+async fn fill(mut slot: StreamSlot, fetch: &Fetch, connection: u32, prefix: RequestPrefix) -> Result<StreamSlot> {
+    let (quality, segment) = (fetch.quality, fetch.wanted.segment);
+    let offset_bytes = fetch.sink.lock().expect("no holder panics").position_bytes();
+    let request = MediaRequest { connection, what: MediaRequestKind::Segment { quality, segment, offset_bytes } };
+    slot.stream.send(&request.encode(prefix)).await.with_context(|| format!("requesting for segment {segment}"))?;
+    let received = slot.stream.receive_content(fetch.sink.clone()).await;
+    received.with_context(|| format!("receiving segment {segment}"))?;
+    Ok(slot)
+}

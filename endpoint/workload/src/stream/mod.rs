@@ -1,0 +1,127 @@
+//! `stream`: a medium in segments, watched by a viewer whose player adapts.
+//!
+//! [`player`], [`rule`] and [`media`] make decisions and have neither clock nor connection; [`client`] and [`server`]
+//! carry them out.
+
+mod client;
+mod client_connection;
+mod media;
+mod player;
+mod request;
+mod rule;
+mod server;
+mod stream_slots;
+mod verify;
+
+use std::sync::Arc;
+
+use netwarp_transport::error::{Result, bail};
+use netwarp_transport::stack_of;
+use netwarp_transport::{Connection, Dialer, Pending};
+use netwarp_wire::job::{self, Job};
+use netwarp_wire::record::{ConnectionRecord, Record, Side};
+use tokio::sync::watch;
+
+use self::client::Client;
+use self::media::Media;
+use self::server::MediaServer;
+use super::{Driving, End, Handovers, OverConnections, Run, Workload, connection_record, finished};
+
+/// The answer to a farewell (ASCII's ACK).
+const FAREWELL: u8 = 0x06;
+
+impl OverConnections for job::Stream {
+    fn drive<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        dialer: &'a Arc<dyn Dialer>,
+        handovers: watch::Receiver<Handovers>,
+    ) -> Driving<'a> {
+        Box::pin(async {
+            let mut client = Client::new(run, self, dialer, handovers)?;
+            client.watch().await?;
+            client.close().await
+        })
+    }
+
+    fn serve<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        connection: Box<dyn Connection>,
+        finish: watch::Receiver<bool>,
+    ) -> Pending<'a, Vec<Record>> {
+        Box::pin(serve(run, self, connection, finish))
+    }
+}
+
+impl Workload for job::Stream {
+    fn end(&self, _job: &Job, _side: Side) -> End<'_> {
+        End::Connections(self)
+    }
+
+    fn is_delivery(&self, record: &Record) -> bool {
+        matches!(record, Record::Segment(_))
+    }
+
+    fn difference(&self, _job: &Job, deliveries: &[Record]) -> anyhow::Result<Option<String>> {
+        verify::difference(deliveries, self)
+    }
+
+    /// Returns the size of the watched segments in the highest quality. Seeks fetch more, and handovers fetch some
+    /// twice.
+    fn content_bytes(&self) -> u64 {
+        let largest_bytes = self.qualities.iter().map(|quality| quality.segment_bytes).max().unwrap_or(0);
+        largest_bytes.saturating_mul(self.watch_ns.div_ceil(self.segment_ns.max(1)))
+    }
+
+    fn is_played(&self) -> bool {
+        true
+    }
+}
+
+async fn serve(
+    run: &Arc<Run>,
+    requested: &job::Stream,
+    mut connection: Box<dyn Connection>,
+    mut finish: watch::Receiver<bool>,
+) -> Result<Vec<Record>> {
+    let mut storage = MediaServer::new(&Arc::new(Media::of(requested)), fixed_streams(&run.job.transport));
+    let is_ended = storage.serve(run, &mut *connection, &mut finish).await?;
+    let has_handovers = run.job.timeline.has_handovers();
+    let index = match storage.number() {
+        // Streams that the client has given up may never end. They are still at work, so there is nothing to report.
+        Some(index) if is_ended => index,
+        _ if has_handovers => return Ok(Vec::new()),
+        _ => bail!("the client left the connection without a farewell"),
+    };
+    let is_lost = storage.is_lost();
+    let record = connection_record(run, Side::Server, &*connection, is_lost)?;
+    let record = record.map(|record| Record::Connection(ConnectionRecord { connection: index, ..record }));
+    if !is_lost {
+        let ended = end(&mut storage, &mut *connection, &mut finish).await;
+        ended.or_else(|error| run.ignore_if_abandoned(error, Some(index)))?;
+    }
+    Ok(record.into_iter().collect())
+}
+
+/// Confirms the farewells, and waits until the client closes the connection.
+async fn end(
+    storage: &mut MediaServer,
+    connection: &mut dyn Connection,
+    finish: &mut watch::Receiver<bool>,
+) -> Result<()> {
+    storage.confirm();
+    tokio::select! {
+        confirmed = storage.confirmed() => confirmed?,
+        () = finished(finish) => {}
+    }
+    tokio::select! {
+        closed = connection.closed() => closed,
+        () = finished(finish) => Ok(()),
+    }
+}
+
+/// Returns how many streams a connection has from its start; none if any number can be opened.
+fn fixed_streams(transport: &job::Transport) -> Option<u32> {
+    Some(stack_of(transport.kind).most_streams(transport)).filter(|streams| *streams < u32::MAX)
+}

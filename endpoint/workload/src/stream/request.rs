@@ -1,0 +1,115 @@
+//! The messages of `stream`'s client to the server, as they are encoded.
+
+use anyhow::{Result, bail, ensure};
+use netwarp_wire::request_prefix::{PREFIX_BYTES, RequestPrefix};
+
+/// The name and version of the protocol.
+pub(super) const PROTOCOL: RequestPrefix = RequestPrefix(*b"nwmedia\x01");
+
+/// The length of a request, in bytes.
+pub(super) const REQUEST_BYTES: usize = PREFIX_BYTES + 1 + 3 * size_of::<u32>() + size_of::<u64>();
+
+/// A client's message on a stream. The server answers in order; after a farewell there are no more messages.
+///
+/// On the wire: prefix ([`PROTOCOL`] or the run's token), kind (0 segment, 1 farewell), connection, quality, segment,
+/// offset; big endian. A farewell's last three are 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct MediaRequest {
+    /// The client's number of the connection.
+    pub connection: u32,
+    /// What the client wants.
+    pub what: MediaRequestKind,
+}
+
+/// What a message requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MediaRequestKind {
+    /// The bytes of a segment, from one of them to the last.
+    Segment {
+        /// Index of the quality.
+        quality: u32,
+        /// The index of the segment in the medium.
+        segment: u32,
+        /// How many of its bytes the client has, from connections that were given up.
+        offset_bytes: u64,
+    },
+    /// Nothing more; the server answers with one byte.
+    Farewell,
+}
+
+impl MediaRequest {
+    /// Returns the request as bytes on the wire, beginning with a prefix.
+    pub(super) fn encode(&self, prefix: RequestPrefix) -> [u8; REQUEST_BYTES] {
+        let (kind, quality, segment, offset_bytes) = match self.what {
+            MediaRequestKind::Segment { quality, segment, offset_bytes } => (0, quality, segment, offset_bytes),
+            MediaRequestKind::Farewell => (1, 0, 0, 0),
+        };
+        let fields: [&[u8]; 6] = [
+            &prefix.0,
+            &[kind],
+            &self.connection.to_be_bytes(),
+            &quality.to_be_bytes(),
+            &segment.to_be_bytes(),
+            &offset_bytes.to_be_bytes(),
+        ];
+        fields.concat().try_into().expect("the fields' lengths make up the request's")
+    }
+
+    /// Decodes a request.
+    ///
+    /// # Errors
+    /// The request has another protocol or version, or another token.
+    pub(super) fn decode(encoded: &[u8; REQUEST_BYTES], expected: RequestPrefix) -> Result<Self> {
+        let (prefix, mut rest) = encoded.split_at(PREFIX_BYTES);
+        ensure!(
+            expected.is(prefix),
+            "the client speaks another protocol or version, or is a stranger: its request begins with {prefix:02x?}"
+        );
+        let [kind] = take(&mut rest);
+        let connection = u32::from_be_bytes(take(&mut rest));
+        let quality = u32::from_be_bytes(take(&mut rest));
+        let segment = u32::from_be_bytes(take(&mut rest));
+        let offset_bytes = u64::from_be_bytes(take(&mut rest));
+        let what = match kind {
+            0 => MediaRequestKind::Segment { quality, segment, offset_bytes },
+            1 => MediaRequestKind::Farewell,
+            other => bail!("the client's request is of kind {other}, which there is not"),
+        };
+        Ok(Self { connection, what })
+    }
+}
+
+fn take<const LENGTH: usize>(rest: &mut &[u8]) -> [u8; LENGTH] {
+    let (field, after) = rest.split_first_chunk().expect("a request has room for all its fields");
+    *rest = after;
+    *field
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REQUESTS: [MediaRequest; 2] = [
+        MediaRequest {
+            connection: 1,
+            what: MediaRequestKind::Segment { quality: 2, segment: 0x0102_0304, offset_bytes: u64::MAX },
+        },
+        MediaRequest { connection: 7, what: MediaRequestKind::Farewell },
+    ];
+
+    #[test]
+    fn requests_survive_the_round_trip() {
+        for request in REQUESTS {
+            assert_eq!(MediaRequest::decode(&request.encode(PROTOCOL), PROTOCOL).unwrap(), request);
+        }
+    }
+
+    #[test]
+    fn other_protocols_are_refused() {
+        for at in [0, 7, 8] {
+            let mut bad = REQUESTS[0].encode(PROTOCOL);
+            bad[at] ^= 0x40;
+            assert!(MediaRequest::decode(&bad, PROTOCOL).is_err(), "byte {at}");
+        }
+    }
+}
