@@ -30,6 +30,7 @@ from native.remote_commands import (
 )
 from native.two_hosts import SERVER, Hosts, pair, serve, stop
 from netwarp.backends.remote.identity import Identity, open_identity
+from netwarp.backends.remote.memory_group import NoGroupError, memory_group, memory_text
 from netwarp.backends.remote.role import ROLE_MESSAGES_ON_STDOUT
 from netwarp.wire import job_to_json
 
@@ -238,3 +239,33 @@ def test_what_a_command_leaves_behind_ends_with_it() -> None:
         held.role.finish()
         assert held.hear("done")["message"] == "done"
     assert not processes(word)
+
+
+HOGS = """
+import subprocess, sys
+hog = "import sys; held = b'x' * (80 << 20); print('has', flush=True); sys.stdin.read()"
+pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+hogs = [subprocess.Popen([sys.executable, "-c", hog], **pipes) for _ in range(6)]
+for each in hogs:
+    each.stdout.readline()
+for each in hogs:
+    each.stdin.close()
+print(sum(each.wait() == -9 for each in hogs), "of 6 were ended")
+"""
+"""480 MiB, each process's 80 of which are within its own bound, of a study's 256 MiB."""
+
+
+def test_memory_of_all_processes_together_is_bounded_where_root_serves() -> None:
+    try:
+        memory_group(f"netwarp-test-{os.getpid()}", 1 << 30).remove()
+    except NoGroupError as error:
+        pytest.skip(str(error))
+    ended, *text = printed(f"{PYTHON} - <<'END'\n{HOGS}\nEND\n").splitlines()[-1].split()
+    assert text == ["of", "6", "were", "ended"]
+    # 320 MiB, the role's own included, have room for three or four.
+    assert int(ended) in (2, 3)
+
+
+def test_serve_says_what_bounds_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 65534)
+    assert "not in sum, since no control group can be made (only root makes" in memory_text()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -144,6 +146,8 @@ class VirtualBackend:
         self.cpus = sorted(os.sched_getaffinity(0))
         self.bounds = bounds or Bounds()
         self._processes = Processes(self.bounds)
+        self._telling = threading.Lock()
+        self._has_told = False
 
     @classmethod
     def opened(cls, argument: str, bounds: Bounds) -> Self:
@@ -172,6 +176,8 @@ class VirtualBackend:
     ) -> Status:
         """Boot a guest for one job; see :class:`netwarp.backends.base.Backend`."""
         (directory / ENDPOINT_LINK).symlink_to(self.endpoint)
+        if runs_code_of_others(job):
+            self._tell_of_missing_confinement()
         try:
             with (
                 free_cpu(self.cpus, slot, self.scratch) as cpu,
@@ -205,6 +211,17 @@ class VirtualBackend:
             ),
             "endpoint": endpoint_version(self.endpoint),
         }
+
+    def _tell_of_missing_confinement(self) -> None:
+        """Say once what does not hold programs on this machine."""
+        with self._telling:
+            if self._has_told:
+                return
+            self._has_told = True
+        try:
+            CONFINEMENT.check(Machine(self.environ))
+        except BackendError as error:
+            logging.getLogger("netwarp").warning("warning: %s", error)
 
     def _command(self, cpu: int, job: Job, memory: Path) -> list[str]:
         # setarch: no address randomisation on the host, for repeatability. taskset: a guest system

@@ -63,6 +63,7 @@ def serve(
     from netwarp.backends.remote.admission import Limits
     from netwarp.backends.remote.connecting import parse_address
     from netwarp.backends.remote.identity import fingerprint, new_token, open_identity
+    from netwarp.backends.remote.memory_group import memory_text
     from netwarp.backends.remote.server import Server
     from netwarp.backends.remote.session import Pairing, server_facts, shown_address
     from netwarp.cli.interruption import interruption
@@ -84,6 +85,7 @@ def serve(
         console.print(
             "--allow-exec: every host that is paired with this one can run any command here"
         )
+        console.print(f"--allow-exec: {memory_text()}")
     if allow_netem:
         console.print(
             "--allow-netem: studies of paired hosts can have this host impair what they send to"

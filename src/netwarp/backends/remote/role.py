@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netwarp.backends.remote.memory_group import MemoryGroup, NoGroupError, memory_group
 from netwarp.backends.watch import adopt_orphans, ending_with_us, kill_group, reap_group
 from netwarp.run_directory import JOB_FILE
 from netwarp.units import NS_PER_S
@@ -34,6 +35,8 @@ MOST_FILES = 2048
 """Descriptors of the role: two for each connection."""
 LARGEST_FILE_BYTES = 1 << 20
 """Of a role. Files of a command have as much as all of them together."""
+OWN_BYTES = 64 << 20
+"""Memory of the role itself, beside its command's."""
 NOBODY = 65534
 """User and group ID (endpoint/programs/src/privileges.rs)."""
 ROLE_MESSAGES_ON_STDOUT = 'exec "$@" 3>&1 1>&2'
@@ -71,8 +74,12 @@ class ServerRole:
         (place / JOB_FILE).write_text(job_to_json(job))
         where = ["--address", address[0], "--port", str(address[1]), "--only-from", peer]
         role: list[str | Path]
+        self._group: MemoryGroup | None = None
         if containment is not None and workload_of(job).server_command(job) is not None:
             role = [endpoint, "serve-contained", *containment.options]
+            with contextlib.suppress(NoGroupError):  # serve has said so when it started
+                most_bytes = workload_of(job).memory_bytes(job) + OWN_BYTES
+                self._group = memory_group(place.name, most_bytes)
         else:
             role = [endpoint, "confine", "--as-nobody", "--writable", "."]
             role += ["--", endpoint, "server"]
@@ -80,6 +87,8 @@ class ServerRole:
         # It starts in its directory, to which nobody may have no way by its path.
         role += ["--job", f"./{JOB_FILE}", *where]
         bounded = ["prlimit", *_bounds(job, limits), "--"]
+        if self._group is not None:
+            bounded = [*self._group.joining, *bounded]
         self._console = (place / "console.log").open("wb")
         self._process = subprocess.Popen(
             ending_with_us([*bounded, "sh", "-c", ROLE_MESSAGES_ON_STDOUT, "sh", *role]),
@@ -139,6 +148,8 @@ class ServerRole:
         self._process.wait()
         for _ in reap_group(self._process.pid):
             pass
+        if self._group is not None:
+            self._group.remove()
         for stream in (self._process.stdin, self._process.stdout, self._console):
             if stream is not None:
                 with contextlib.suppress(OSError):

@@ -1,0 +1,113 @@
+"""A control group of a server's run: what its processes have of memory together (cgroups(7)).
+
+Only root can make one in general. Then the memory of contained commands is bounded in sum;
+elsewhere each of their processes is bounded by itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+MOUNT = Path("/sys/fs/cgroup")
+OF_PROCESS = Path("/proc/self/cgroup")
+GONE_WITHIN_S = 2.0
+"""A group is in use until the kernel has buried its last process."""
+
+
+class NoGroupError(Exception):
+    """No control group can be made; the message says why."""
+
+
+@dataclass(frozen=True)
+class MemoryGroup:
+    """A control group without processes yet."""
+
+    directory: Path
+
+    @property
+    def joining(self) -> list[str]:
+        """The front of a command that goes into the group before it begins."""
+        join = 'echo 0 > "$1/cgroup.procs" && shift && exec "$@"'
+        return ["sh", "-c", join, "sh", str(self.directory)]
+
+    def remove(self) -> None:
+        """Remove it, once its processes have ended."""
+        until_s = time.monotonic() + GONE_WITHIN_S
+        while time.monotonic() < until_s:
+            try:
+                return self.directory.rmdir()
+            except FileNotFoundError:
+                return None
+            except OSError:
+                time.sleep(0.01)
+        return None
+
+
+def memory_group(name: str, most_bytes: int) -> MemoryGroup:
+    """Make a control group.
+
+    Args:
+        name: of its directory.
+        most_bytes: most memory of all its processes, files in memory included.
+
+    Raises:
+        NoGroupError: this host or user cannot have one.
+    """
+    if os.geteuid() != 0:
+        raise NoGroupError("only root makes control groups")
+    reasons = []
+    for parent, file in _places():
+        directory = parent / name
+        try:
+            directory.mkdir()
+        except OSError as error:
+            reasons.append(f"{parent}: {error.strerror}")
+            continue
+        try:
+            # Where the memory is not controlled, the file is not there.
+            with (directory / file).open("r+") as bound:
+                bound.write(str(most_bytes))
+        except OSError as error:
+            reasons.append(f"{directory / file}: {error.strerror}")
+            directory.rmdir()
+            continue
+        _forbid_swap(directory)
+        return MemoryGroup(directory)
+    raise NoGroupError("; ".join(reasons) or f"no control groups in {MOUNT}")
+
+
+def memory_text() -> str:
+    """Say what bounds the memory of commands on this host."""
+    try:
+        memory_group(f"netwarp-try-{os.getpid()}", 1 << 30).remove()
+    except NoGroupError as error:
+        return (
+            "the memory of commands is bounded for each process (4 GiB), not in sum, since no"
+            f" control group can be made ({error}): start serve in one, as with"
+            " `systemd-run --scope -p MemoryMax=4G`"
+        )
+    return "the memory of a command is bounded in sum, by a control group of each run"
+
+
+def _places() -> Iterator[tuple[Path, str]]:
+    """Give directories in which a group may be made, each with the name of its bound's file."""
+    with contextlib.suppress(OSError):
+        for line in OF_PROCESS.read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            if controllers == "memory":
+                yield MOUNT / "memory" / path.lstrip("/"), "memory.limit_in_bytes"
+            elif not controllers:
+                # A group with processes hands no control on; the one at the top may.
+                yield MOUNT / path.lstrip("/"), "memory.max"
+                yield MOUNT, "memory.max"
+
+
+def _forbid_swap(directory: Path) -> None:
+    """Have what does not fit end, not go to the disk, where the kernel accounts for that."""
+    with contextlib.suppress(OSError), (directory / "memory.swap.max").open("r+") as bound:
+        bound.write("0")
