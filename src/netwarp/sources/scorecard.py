@@ -96,7 +96,8 @@ def seeds_text(done: Reproduction) -> str:
 
 
 EXACT = (
-    "A ratio without an interval is that of every replicate: nothing random happened in its cells."
+    "A ratio without an interval is that of every replicate, as nothing random happened in its"
+    " cells; or, where the row says how many replicates would decide, nothing bounds it yet."
 )
 
 
