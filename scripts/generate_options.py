@@ -44,7 +44,7 @@ def keywords() -> Iterator[str]:
     """Write the options of each call as a class, what is said of a study apart from the rest."""
     yield INTRO
     yield from _keyword_class("PathOptions", "TypedDict", PATH)
-    for call in ("compare", "exec", "run", "reproduce"):
+    for call in ("compare", "exec", "run"):
         rows = [row for row in getattr(options, call.upper()) if row.name not in TAKEN_OPENED]
         name, base = f"{call.capitalize()}Options", "TypedDict"
         if call in ("compare", "exec"):

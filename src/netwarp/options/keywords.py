@@ -133,14 +133,3 @@ class RunOptions(TypedDict, total=False):
     precision: str | None
     decide: bool
     max_time: str | None
-
-
-class ReproduceOptions(TypedDict, total=False):
-    """By name, see the table."""
-
-    quick: bool
-    out: str | PathLike[str] | None
-    seed: int | None
-    seeds: int | None
-    jobs: int | None
-    max_time: str | None
