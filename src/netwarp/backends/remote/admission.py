@@ -23,9 +23,9 @@ class Limits:
     content_bytes: int = 10_000_000_000
     run_s: float = 600.0
     buffer_bytes: int = 256 << 20
-    """Of each connection."""
+    """Largest socket buffer of a connection."""
     memory_bytes: int = 4 << 30
-    """Address space of the role's process."""
+    """Largest address space of a role's process."""
     netem_packets: int = 1_000_000
     """Packets that a netem may hold, at about 2.3 kB of the kernel's memory each: as many as the
     planner gives a path without a rate."""

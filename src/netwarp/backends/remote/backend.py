@@ -42,7 +42,8 @@ START_TIMEOUT_S = 15.0
 BRIDGE_TIMEOUT_S = 30.0
 LIFT_TIMEOUT_S = 30.0
 ENDING_S = 60.0
-"""What a server's role may take beyond the job's limit; it gives itself half of that."""
+"""Time in s that a server's role may take beyond the job's limit. The role ends itself after half
+of it."""
 KEPT = "what was finished is kept: start `netwarp serve` there again, and the same command goes on"
 
 
@@ -123,7 +124,7 @@ class RemoteBackend:
             self._connected.channel.connection.shutdown(socket.SHUT_RDWR)
 
     def provenance(self) -> dict[str, Any]:
-        """Both hosts' kernels, endpoints and offloads."""
+        """Give the kernels, endpoints and offloads of both hosts."""
         welcome = self.connected.welcome
         local = self.connected.channel.connection.getsockname()[0]
         return {
@@ -146,7 +147,7 @@ class RemoteBackend:
 
     @cached_property
     def identity(self) -> Identity:
-        """The key of this host, and its peers."""
+        """The key of this host, and the certificates of the hosts it is paired with."""
         return open_identity()
 
     @property
@@ -179,7 +180,7 @@ class RemoteBackend:
 
     @cached_property
     def _imposer(self) -> Imposer:
-        """What this host imposes on packets from the server."""
+        """What makes this host impair packets that come from the server."""
         connected = self.connected
         local = connected.channel.connection.getsockname()[0]
         port = connected.welcome.data_port
@@ -266,7 +267,7 @@ class RemoteBackend:
         return ending
 
     def _lifted(self, job: Job) -> tuple[Sequence[Record], str | None]:
-        """Measure the path with what is imposed on it, and have that taken away at both ends.
+        """Measure the path while it is impaired, then end the impairment at both hosts.
 
         Returns:
             Records of what it was and did, and what was wrong with it.
@@ -286,12 +287,12 @@ class RemoteBackend:
         return records, here.failure or there.failure
 
     def _busy(self) -> float | None:
-        """Say what share of this host's CPUs was used since it was asked last; None at first."""
+        """Give the share of this host's CPU time used since the last call; None at the first."""
         before, self._cpus = self._cpus, cpu_times()
         return None if before is None else busy_share(before, self._cpus)
 
     def _write_measurements(self, records: Path, *measurements: Record) -> None:
-        """Put what was measured around a run among its records, before the last."""
+        """Insert the measurements made before and after a run into its records, before the last."""
         if records.is_file():
             records.write_text(with_measurements(records.read_text(), measurements))
 

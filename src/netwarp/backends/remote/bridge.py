@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 READ_BYTES = 64 << 10
 STOP_TIMEOUT_S = 15.0
 MOST_SAID_BYTES = 256 << 20
-"""Most that a server may say of a run: some ten million arrivals of packets."""
+"""Most bytes that a server may send about a run: some ten million arrivals of packets."""
 
 
 class Bridge(threading.Thread):
-    """Between the orchestrator on this host and the server's role on the other.
+    """Passes lines between the orchestrator on this host and the server's role on the other.
 
     Args:
         channel: to the server, whose role waits for the order to begin. Nobody else uses it
@@ -37,7 +37,7 @@ class Bridge(threading.Thread):
         self.channel = channel
         self.ours = ours
         self.lost: str | None = None
-        """Why the server is gone, if it is."""
+        """Why the connection to the server was lost; None while it stands."""
         self._most_s = most_s
         self._until_s = time.monotonic() + most_s
         self._said_bytes = 0
@@ -45,7 +45,7 @@ class Bridge(threading.Thread):
         self._has_ended = False
 
     def run(self) -> None:
-        """Carry until the orchestrator has closed its end and the server's role has ended."""
+        """Pass lines until the orchestrator has closed its end and the server's role has ended."""
         try:
             self._carry()
             if not self._has_ended:
@@ -132,7 +132,7 @@ class Bridge(threading.Thread):
             self.ours.shutdown(socket.SHUT_WR)
 
     def _stop_role(self) -> None:
-        """End the role of a run that is over here, so that the next one can begin."""
+        """Have the server end its role when the run has ended here, so that the next can begin."""
         self.channel.send(Stop())
         until_s = time.monotonic() + STOP_TIMEOUT_S
         while (left_s := until_s - time.monotonic()) > 0:

@@ -1,4 +1,4 @@
-"""A TLS connection that carries messages, every wait on it with an end."""
+"""A TLS connection that carries messages; every wait on it has a time limit."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 READ_BYTES = 64 << 10
 SEND_TIMEOUT_S = 10.0
-"""A peer that takes nothing for so long is given up."""
+"""A peer that accepts no bytes for this many seconds is given up."""
 KEEPALIVE = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
-"""tcp(7): a peer that is gone without a word is found within half a minute."""
+"""Options of tcp(7) by which a peer that vanished is noticed within half a minute."""
 UNACKNOWLEDGED_MS = 25_000
 M = TypeVar("M")
 
@@ -36,12 +36,12 @@ class ChannelError(Exception):
 
 
 class Channel:
-    """One end of a connection. To be used by one thread at a time: OpenSSL's connections are so."""
+    """One end of a connection. Only one thread may use it at a time, as OpenSSL demands."""
 
     def __init__(self, connection: ssl.SSLSocket, sender: Sender) -> None:
         self.connection = connection
         self.sender: Sender = sender
-        """Who is at the other end."""
+        """Which end the peer is."""
         self.most_bytes = MOST_BYTES
         self._buffer = bytearray()
         self._messages: list[Message] = []
@@ -49,11 +49,11 @@ class Channel:
 
     @property
     def certificate(self) -> bytes | None:
-        """The peer's, DER, as TLS has checked it; None where it showed none."""
+        """The peer's certificate (DER), verified by TLS; None where it presented none."""
         return self.connection.getpeercert(binary_form=True) or None
 
     def fileno(self) -> int:
-        """The descriptor, to wait for what arrives."""
+        """Give the socket's descriptor, for `select`."""
         return self.connection.fileno()
 
     def send(self, message: Message) -> None:
@@ -100,7 +100,7 @@ class Channel:
         return first
 
     def arrived(self) -> Sequence[Message]:
-        """Give the messages that are there, without waiting.
+        """Give the messages that have arrived, without waiting.
 
         Raises:
             ChannelError: the peer has closed the connection, or sent what is no message.
@@ -141,11 +141,11 @@ class Channel:
 
 
 class RefusedError(ChannelError):
-    """The peer will not do what was asked; the message is its reason."""
+    """The peer refused a request; the message is its reason."""
 
 
 def find_the_dead(connection: socket.socket) -> None:
-    """Have the kernel find out when the peer is gone without a word."""
+    """Have the kernel notice a peer that vanished (TCP keepalive)."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in KEEPALIVE.items():
         connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

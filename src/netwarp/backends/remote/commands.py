@@ -1,4 +1,4 @@
-"""Commands that a server runs by its clients' word, where its owner allows it (`--allow-exec`)."""
+"""Commands that a server runs for its clients, where its owner allows it (`--allow-exec`)."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 CHECK_TIMEOUT_S = 30.0
 SHOWN_CHARACTERS = 4000
-"""Most of a command that is shown; of what is longer, also how long it is and its SHA-256."""
+"""Most characters of a command that are shown. After a longer one come its length and SHA-256."""
 PORTS_FROM = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
 
 
 @dataclass(frozen=True)
 class Containment:
-    """What commands may have of this host."""
+    """What commands can reach on this host."""
 
     hidden: tuple[Path, ...]
-    """Directories that they find empty."""
+    """Directories that appear empty to them."""
     ports_from: int
     """The first port that they may listen at."""
 
     @property
     def options(self) -> list[str]:
-        """What the endpoint is told of it."""
+        """The endpoint's options that enforce it."""
         return [f"--hidden={directory}" for directory in self.hidden]
 
 
@@ -67,7 +67,7 @@ def containment(endpoint: Path, identity: Path) -> Containment:
 
 
 def _hidden(identity: Path) -> tuple[Path, ...]:
-    """Name the directories that are nobody else's business: the key's, and the user's home."""
+    """Give the directories that are hidden from commands: that of the key, and the user's home."""
     homes = {Path(home).resolve() for home in _homes() if home}
     own = (home for home in sorted(homes) if home != Path("/") and _is_own(home))
     return (identity.resolve(), *own)
@@ -80,12 +80,12 @@ def _homes() -> Iterator[str | None]:
 
 
 def _is_own(directory: Path) -> bool:
-    """Say whether a directory is this user's: a system user's home may be everybody's."""
+    """Say whether a directory belongs to this user; a system user's home may be shared."""
     return directory.is_dir() and directory.stat().st_uid == os.geteuid()
 
 
 def shown(command: str) -> str:
-    """Write a command in one line of what terminals only print. Pure."""
+    """Write a command in one line without control characters. Pure."""
     line = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in command)
     if len(line) <= SHOWN_CHARACTERS:
         return line

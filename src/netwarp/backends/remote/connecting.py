@@ -88,7 +88,7 @@ def connect(server: tuple[str, int], identity: Identity, endpoint: str) -> Conne
 
 
 def pair(server: tuple[str, int], token: str, identity: Identity) -> str:
-    """Have a server and this host know each other.
+    """Pair this host with a server: each stores the other's certificate.
 
     Returns:
         The fingerprint of the server's certificate.

@@ -20,10 +20,10 @@ _HEADER = struct.Struct("!16sBIQQQ")
 ECHO, TRAIN, TRAIN_WANTED = 1, 2, 3
 Kind = Literal[1, 2, 3]
 ECHO_BYTES = 64
-"""An answer is as long as the question: nobody's traffic is made larger by a server."""
+"""Length in bytes of an echo, question and answer alike, so that a server amplifies no traffic."""
 TRAIN_BYTES = 1200
 HEADERS_BYTES = 14 + 20 + 8
-"""Around a datagram on the wire: Ethernet, IPv4, UDP."""
+"""Bytes of headers around a datagram on the wire: Ethernet, IPv4, UDP."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Datagram:
     returned_ns: int = 0
 
     def encode(self) -> bytes:
-        """Write it as it travels."""
+        """Encode it as the payload of a UDP datagram."""
         length = TRAIN_BYTES if self.kind == TRAIN else ECHO_BYTES
         times = (self.sent_ns, self.arrived_ns, self.returned_ns)
         return _HEADER.pack(self.token, self.kind, self.number, *times).ljust(length, b"\0")
@@ -66,13 +66,13 @@ class Echo:
 
     @property
     def rtt_ns(self) -> int:
-        """The time there and back, without what the server took."""
+        """Round-trip time in ns, without the time that the server took."""
         return max(0, self.received_ns - self.sent_ns - (self.returned_ns - self.arrived_ns))
 
 
 @dataclass(frozen=True)
 class ClockOffset:
-    """What the server's clock says when the client's says zero: between two bounds."""
+    """Bounds of what the server's clock reads when the client's reads zero, in ns."""
 
     least_ns: int
     most_ns: int
@@ -88,7 +88,7 @@ class ClockOffset:
         return (self.most_ns - self.least_ns + 1) // 2
 
     def spanning(self, other: ClockOffset) -> ClockOffset:
-        """Give the bounds that hold whenever either of the two did, as over a run between them."""
+        """Give the bounds that contain those of both, for a run between two measurements."""
         return ClockOffset(min(self.least_ns, other.least_ns), max(self.most_ns, other.most_ns))
 
 
@@ -112,7 +112,7 @@ def clock_offset(echoes: Sequence[Echo]) -> ClockOffset | None:
 
 
 def train_rate_bit_s(arrivals_ns: Sequence[int]) -> int | None:
-    """Estimate a rate from when a train's packets arrived; None where that says nothing.
+    """Estimate a rate from the arrival times of a train's packets; None where they determine none.
 
     The first packet starts the time and is not counted. What was lost on the way left no gap that
     is anybody's rate: only what arrived counts.
@@ -133,7 +133,7 @@ def quantile(values: Sequence[int], share: float) -> int:
 
 
 def matched(sent: Mapping[int, int], received: Sequence[tuple[Datagram, int]]) -> list[Echo]:
-    """Pair answers with what was asked: each once, with the client's own note of when it sent it.
+    """Pair answers with questions, each once, by the client's own note of when it sent each.
 
     Args:
         sent: when each echo was sent, by its number.

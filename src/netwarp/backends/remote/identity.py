@@ -26,7 +26,7 @@ CERTIFICATE_FILE = "identity.pem"
 KEY_FILE = "identity.key"
 PEERS = "peers"
 IDENTITY_VARIABLE = "NETWARP_IDENTITY"
-"""Names a directory with these files, where it is not the user's own."""
+"""Environment variable that names another directory for these files than the user's own."""
 VALID_DAYS = 3650
 TOKEN_BYTES = 16
 Side = Literal["client", "server"]
@@ -37,7 +37,7 @@ _PEM = re.compile(
 
 
 def identity_directory(environ: Mapping[str, str] = os.environ) -> Path:
-    """Give where this user's key and peers are (XDG base directories)."""
+    """Give the directory of this user's key and peers (XDG base directories)."""
     named = environ.get(IDENTITY_VARIABLE)
     if named:
         return Path(named)
@@ -58,7 +58,7 @@ class Identity:
 
     @property
     def key_file(self) -> Path:
-        """Its private key, PEM, which nobody else may read."""
+        """The private key of this host, PEM; only its user may read the file."""
         return self.directory / KEY_FILE
 
     @property
@@ -81,7 +81,7 @@ class Identity:
         return found
 
     def add_peer(self, certificate: bytes) -> Path:
-        """Know a host from now on."""
+        """Store the certificate of a host, which is known from now on."""
         file = self.directory / PEERS / f"{fingerprint(certificate)}.pem"
         _write_private(file, ssl.DER_cert_to_PEM_cert(certificate))
         return file
@@ -172,7 +172,7 @@ def _make(identity: Identity) -> None:
 
 
 def _write_private(file: Path, text: str) -> None:
-    """Write a file as a whole that only this user can read, from the first byte on."""
+    """Write a file atomically that at no moment anybody but this user can read."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -199,7 +199,7 @@ def fingerprint(certificate: bytes) -> str:
 
 
 def proof(token: str, side: Side, server: bytes, client: bytes) -> str:
-    """Prove that one has the token, and for which two certificates (DER).
+    """Make the proof that one has the token, bound to two certificates (DER).
 
     Somebody in between would show each side another certificate than the one the other proves.
     """

@@ -1,4 +1,4 @@
-"""What a host imposes on the packets of a run that come in: a process that undoes it at its end.
+"""Impairs a run's incoming packets at the receiving host, by a process that undoes it at its end.
 
 The process (`netwarp-endpoint impose`) lives on a pipe. When that closes, because it was told to or
 because this process is gone, however it went, it takes away all that it made.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ANSWER_TIMEOUT_S = 15.0
 COUNT = "count"
-"""The order to say what was counted (`endpoint/src/impose.rs`)."""
+"""Order to the process to report its packet counters (`impose.rs` in the endpoint)."""
 
 
 class ImposingError(Exception):
@@ -40,10 +40,11 @@ class Receiver:
     direction: Direction
     """`down` at the client's host, `up` at the server's."""
     address: str
-    """Its own, of the run."""
+    """Address at this host that the run uses."""
     peer: str
+    """Address of the other host."""
     data_port: int
-    """The server's."""
+    """UDP and TCP port of the server for data."""
 
     def lack(self) -> str | None:
         """Say why this host cannot impose anything, with the remedy; None where it can.
@@ -55,7 +56,7 @@ class Receiver:
         return None if trying.returncode == 0 else _last_line(why)
 
     def start(self, *options: str) -> subprocess.Popen[str]:
-        """Start the process that imposes, in a session of its own: Ctrl-C is for us."""
+        """Start the process that imposes, in a session of its own, out of Ctrl-C's reach."""
         return subprocess.Popen(
             [
                 self.endpoint, "impose", "--address", _plain(self.address),
@@ -74,16 +75,16 @@ class Receiver:
 
 @dataclass(frozen=True)
 class Undone:
-    """What was imposed on a run, now that it no longer is."""
+    """What was imposed on a run, after it was undone."""
 
     imposed: Imposed | None = None
     calibration: Calibration | None = None
     failure: str | None = None
-    """What was wrong with it."""
+    """Reason why it was not what it should be; None where it was."""
 
     @property
     def records(self) -> Sequence[Record]:
-        """Those of the run."""
+        """The records of what was imposed, for the run's file."""
         return [each for each in (self.imposed, self.calibration) if each is not None]
 
 
@@ -91,7 +92,7 @@ class Imposer:
     """What one host imposes, run after run.
 
     Args:
-        receiver: it.
+        receiver: the host that imposes.
     """
 
     def __init__(self, receiver: Receiver) -> None:
@@ -118,7 +119,7 @@ class Imposer:
         self._undone = Undone(imposed)
 
     def count(self) -> None:
-        """Note what has come in and was dropped so far, if anything is imposed."""
+        """Store the numbers of packets received and dropped so far, if anything is imposed."""
         if self._process is None:
             return
         try:
@@ -130,7 +131,7 @@ class Imposer:
             self._undone = Undone(self._undone.imposed, counted)
 
     def end(self) -> Undone:
-        """Take away what is imposed; say what was noted of it, now and later."""
+        """End the impairment, and give what was recorded about it; a later call gives the same."""
         if self._process is not None:
             why = self._stopped("")
             if why:
@@ -138,7 +139,7 @@ class Imposer:
         return self._undone
 
     def _ask(self, line: str) -> Record:
-        """Give the process a line, and take its answer.
+        """Send the process a line, and wait for its answer.
 
         Raises:
             ImposingError: it has ended instead, and nothing is imposed any more.
@@ -158,7 +159,7 @@ class Imposer:
             raise ImposingError(self._stopped(str(error))) from None
 
     def _stopped(self, otherwise: str) -> str:
-        """Have the process end, which undoes everything; give what it complained of."""
+        """End the process, which undoes everything, and give its error message."""
         process, self._process = self._process, None
         if process is None:
             return otherwise

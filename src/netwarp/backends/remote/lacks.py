@@ -21,7 +21,7 @@ class Host:
     """What one of the two hosts can do."""
 
     name: str
-    """What messages call it."""
+    """The host's name in messages."""
     lacks: Mapping[str, str]
     """Why its kernel does not have a protocol, by its `TransportTraits.kernel_option`."""
     congestion: tuple[str, ...]
@@ -110,7 +110,7 @@ def lack(job: Job, host: Host) -> str | None:
 
 
 def _programs_lack(transport: Transport, host: Host) -> str | None:
-    """Say what a job asks of programs' TCP that is the host's to say: nobody sets their sockets."""
+    """Say what a job asks of programs' TCP that the host's settings alone determine."""
     if transport.congestion != host.tcp_congestion:
         return (
             f"TCP of programs on {host.name} has its congestion control, {host.tcp_congestion}, and"

@@ -1,4 +1,4 @@
-"""What probes say of a run: as records, and whether the path changed meanwhile. Pure."""
+"""Converts the results of probes to records, and says whether the path has changed. Pure."""
 
 from __future__ import annotations
 

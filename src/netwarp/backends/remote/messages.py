@@ -16,9 +16,9 @@ from netwarp.wire.delivered import Calibration, Imposed
 PROTOCOL_VERSION = 5
 LENGTH_BYTES = 4
 MOST_BYTES = 8 << 20
-"""The longest message between hosts that know each other: a record of a run."""
+"""Most bytes of a message between paired hosts: a record of a run."""
 MOST_BYTES_OF_STRANGERS = 16 << 10
-"""The longest message of somebody who has not been let in: a certificate in a pairing."""
+"""Most bytes of a message of a host that has not been let in: a certificate in a pairing."""
 TRAIN_PACKETS_AT_MOST = 256
 
 Text = Annotated[str, StringConstraints(max_length=4096)]
@@ -29,7 +29,7 @@ Proof = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 
 
 class MessageError(ValueError):
-    """What the peer sent is no message of these."""
+    """The peer sent something that is no message of this protocol."""
 
 
 class _Message(BaseModel):
@@ -37,21 +37,21 @@ class _Message(BaseModel):
 
 
 class Pair(_Message):
-    """Client: wants to be known, and proves that it has the server's one-time token."""
+    """Client: asks to be paired, and proves that it has the server's one-time token."""
 
     message: Literal["pair"] = "pair"
     certificate: Pem
-    """The client's, PEM."""
+    """The client's certificate, PEM."""
     proof: Proof
 
 
 class Hello(_Message):
-    """Client: its first message once its certificate was found to be known."""
+    """Client: introduces itself, once the server has found its certificate among its peers."""
 
     message: Literal["hello"] = "hello"
     version: U32
     endpoint: Text
-    """Version of its endpoint."""
+    """Version of the sender's endpoint."""
 
 
 class OpenProbe(_Message):
@@ -68,61 +68,61 @@ class CloseProbe(_Message):
 
 
 class Run(_Message):
-    """Client: wants a run."""
+    """Client: asks for a run."""
 
     message: Literal["run"] = "run"
     job: str
-    """The job as its file has it."""
+    """The text of `job.json`."""
 
 
 class Begin(_Message):
-    """Client: the server's role is to begin."""
+    """Client: orders the server's role to begin."""
 
     message: Literal["begin"] = "begin"
     epoch_ns: U64
-    """What the run's clock calls zero, in nanoseconds of the server's `CLOCK_MONOTONIC`."""
+    """Zero of the run's clock, in nanoseconds of the server's `CLOCK_MONOTONIC`."""
 
 
 class Finish(_Message):
-    """Client: no more connections will come."""
+    """Client: says that no more connections will come."""
 
     message: Literal["finish"] = "finish"
 
 
 class Stop(_Message):
-    """Client: gives the run up."""
+    """Client: aborts the run."""
 
     message: Literal["stop"] = "stop"
 
 
 class Lift(_Message):
-    """Client: what the server imposed on the last run's packets is to be taken away."""
+    """Client: has the server end what it imposed on the last run's packets."""
 
     message: Literal["lift"] = "lift"
 
 
 class Paired(_Message):
-    """Server: knows the client from now on, and proves that it made the token."""
+    """Server: has stored the client's certificate, and proves that it made the token."""
 
     message: Literal["paired"] = "paired"
     proof: Proof
 
 
 class Refused(_Message):
-    """Server: will not do what was asked."""
+    """Server: refuses what was asked."""
 
     message: Literal["refused"] = "refused"
     reason: Text
 
 
 class Welcome(_Message):
-    """Server: what it is."""
+    """Server: describes itself."""
 
     message: Literal["welcome"] = "welcome"
     version: U32
     netwarp: Text
     endpoint: Text
-    """Version of its endpoint."""
+    """Version of the sender's endpoint."""
     endpoint_sha256: Text
     kernel: Text
     cpu: Text
@@ -137,9 +137,9 @@ class Welcome(_Message):
     tcp_buffer_bytes: U64
     """Largest buffer that TCP grows to: the smaller maximum of `tcp_rmem` and `tcp_wmem`."""
     missing_imposing: Text | None
-    """Why it imposes nothing on packets from this client; null where it does."""
+    """Why it can impose nothing on packets from this client; null where it can."""
     offloads: list[Text]
-    """Those that are on at its network device towards this client."""
+    """Offloads that are on at its network device towards this client."""
     tcp_congestion: Text
     """TCP congestion control of programs that choose none."""
     command_ports_from: U32 | None
@@ -147,7 +147,7 @@ class Welcome(_Message):
 
 
 class Probing(_Message):
-    """Server: takes datagrams of the probe."""
+    """Server: is ready for the datagrams of the probe."""
 
     message: Literal["probing"] = "probing"
     busy: Ratio | None
@@ -155,48 +155,48 @@ class Probing(_Message):
 
 
 class Probed(_Message):
-    """Server: what arrived of the probe."""
+    """Server: reports what arrived of the probe."""
 
     message: Literal["probed"] = "probed"
     echoes: U32
     """Distinct datagrams to be echoed that arrived."""
     train_ns: Annotated[list[U64], Field(max_length=TRAIN_PACKETS_AT_MOST)]
-    """When each packet of the train arrived, after the first that did, in the kernel's time."""
+    """Arrival times of the train's packets by the kernel's clock, in ns after the first of them."""
 
 
 class Running(_Message):
-    """Server: its role is there, and waits for the order to begin."""
+    """Server: has started its role, which waits for the order to begin."""
 
     message: Literal["running"] = "running"
     token: Token
-    """What every request of the run begins with."""
+    """Token with which every request of the run begins."""
 
 
 class Said(_Message):
-    """Server: its role sent this message (`docs/role-protocol.md`)."""
+    """Server: passes on a message of its role (`docs/role-protocol.md`)."""
 
     message: Literal["said"] = "said"
     line: str
 
 
 class Ended(_Message):
-    """Server: its role has ended."""
+    """Server: reports that its role has ended."""
 
     message: Literal["ended"] = "ended"
     how: Text | None
-    """Null when it ended well."""
+    """Reason of its failure; null where it ended well."""
 
 
 class Lifted(_Message):
-    """Server: imposes nothing any more."""
+    """Server: has ended what it imposed."""
 
     message: Literal["lifted"] = "lifted"
     imposed: Imposed | None
     """What it had imposed on the last run; null if nothing."""
     calibration: Calibration | None
-    """What that did."""
+    """Numbers of packets that it received and dropped."""
     failure: Text | None
-    """What was wrong with it."""
+    """Reason why it was not what it should be; null where it was."""
 
 
 FromClient = Annotated[
@@ -220,7 +220,7 @@ _BY_SENDER: dict[Sender, TypeAdapter[Message]] = {
 
 
 def encode(message: Message) -> bytes:
-    """Write a message as it travels.
+    """Encode a message with its length.
 
     Raises:
         MessageError: it would be longer than any may be.
@@ -232,7 +232,7 @@ def encode(message: Message) -> bytes:
 
 
 def take(buffer: bytearray, sender: Sender, most_bytes: int) -> Message | None:
-    """Take the first message out of what has arrived; None while it is not whole.
+    """Remove the first message from the bytes that have arrived; None while it is incomplete.
 
     Args:
         buffer: bytes in the order they came; what was taken is gone from it.

@@ -1,4 +1,4 @@
-"""Which offloads are on at the network device with an address: it then cuts and joins segments."""
+"""Tells which segmentation offloads are on at the network device that has an address."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 SIOCGIFCONF, SIOCETHTOOL = 0x8912, 0x8946
 """Requests of netdevice(7) and of linux/sockios.h."""
 COMMANDS = {"tso": 0x1E, "gso": 0x23, "gro": 0x2B}
-"""`ETHTOOL_GTSO`, `_GGSO` and `_GGRO` of linux/ethtool.h, which anybody may ask for."""
+"""`ETHTOOL_GTSO`, `_GGSO` and `_GGRO` of linux/ethtool.h, which need no privilege."""
 _INET6_ADDRESSES = Path("/proc/net/if_inet6")
 _ROOM_BYTES = 16 << 10
 _INTERFACE = struct.Struct("@16s4x4s16x")
@@ -20,7 +20,7 @@ _INTERFACE = struct.Struct("@16s4x4s16x")
 
 
 def offloads(address: str) -> tuple[str, ...]:
-    """Name the offloads that are on at the device of a local address; none where nobody says.
+    """Name the offloads that are on at the device of a local address; none where unknown.
 
     Args:
         address: IPv4 or IPv6, of this host.

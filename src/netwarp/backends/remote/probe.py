@@ -34,36 +34,36 @@ ECHOES_APART_S = 0.002
 TRAIN_PACKETS = 48
 ANSWER_TIMEOUT_S = 15.0
 MOST_DATAGRAMS = 1000
-"""Of one probe, at the server."""
+"""Most datagrams that a server answers in one probe."""
 LONGEST_PROBE_S = 20.0
 LONGEST_WAIT_S = 2.0
-"""For echoes and trains that may still come: beyond it they count as lost."""
+"""Time in s to wait for echoes and trains; those that come later count as lost."""
 TIMESTAMP_ROOM = 64
 SO_TIMESTAMPNS = getattr(socket, "SO_TIMESTAMPNS", 35)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What one probe found."""
+    """The result of one probe."""
 
     at_unix_ns: int
     sent: int
     arrived: int
     """Echoes that reached the server."""
     echoes: tuple[Echo, ...]
-    """Those that came back."""
+    """Echoes that came back."""
     rate_up_bit_s: int | None
     rate_down_bit_s: int | None
     server_busy: float | None
 
     @property
     def offset(self) -> ClockOffset | None:
-        """Between the clocks; None where nothing came back."""
+        """Offset between the two clocks; None where no echo came back."""
         return clock_offset(self.echoes)
 
     @property
     def rtts_ns(self) -> list[int]:
-        """Times there and back."""
+        """Round-trip times of the echoes in ns."""
         return [each.rtt_ns for each in self.echoes]
 
 
@@ -122,7 +122,7 @@ def _exchange_echoes(
 
 
 def _answers(mine: socket.socket, token: bytes, until_s: float) -> Iterator[tuple[Datagram, int]]:
-    """Take answers until a time."""
+    """Collect answers until a point in time."""
     while (left_s := until_s - time.monotonic()) > 0:
         if not select.select([mine], [], [], left_s)[0]:
             return
@@ -144,7 +144,7 @@ def _send_train(mine: socket.socket, token: bytes) -> None:
 def _receive_train(
     mine: socket.socket, token: bytes, answers: Sequence[tuple[Datagram, int]]
 ) -> list[int]:
-    """Ask for a train, and give when its packets arrived."""
+    """Ask for a train of packets, and give their arrival times."""
     if not answers:
         return []  # no datagram comes back on this path
     with contextlib.suppress(OSError):
@@ -187,7 +187,7 @@ class Responder:
         self._train: dict[int, int] = {}
 
     def respond(self) -> None:
-        """Take the datagrams that are there, and answer them."""
+        """Receive the datagrams that have arrived, and answer them."""
         with contextlib.suppress(BlockingIOError):
             while True:
                 data, stamped_ns, sender = _receive_stamped(self.socket)
@@ -198,13 +198,13 @@ class Responder:
                     self._answer(datagram, arrived_ns, stamped_ns, sender)
 
     def probed(self) -> Probed:
-        """Say what arrived."""
+        """Report what arrived."""
         first_ns = min(self._train.values(), default=0)
         train_ns = sorted(at_ns - first_ns for at_ns in self._train.values())
         return Probed(echoes=len(self._echoes), train_ns=train_ns)
 
     def close(self) -> None:
-        """Take no more datagrams."""
+        """Close the socket."""
         self.socket.close()
 
     def _answer(

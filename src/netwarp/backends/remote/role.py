@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 READ_BYTES = 64 << 10
 LONGEST_LINE_BYTES = 7 << 20
-"""A record with a MiB of what a program printed, all of it to be escaped, is six times as long."""
+"""Most bytes of a line: a record with 1 MiB of a program's output, every byte of it escaped."""
 MOST_FILES = 2048
-"""Descriptors of the role: two for each connection."""
+"""Most open files of a role: two for each connection."""
 LARGEST_FILE_BYTES = 1 << 20
-"""Of a role. Files of a command have as much as all of them together."""
+"""Most bytes of a file that a role writes; the files of a command have its memory's bound."""
 OWN_BYTES = 64 << 20
-"""Memory of the role itself, beside its command's."""
+"""Memory of the role itself in bytes, beside its command's."""
 NOBODY = 65534
-"""User and group ID (endpoint/programs/src/privileges.rs)."""
+"""User and group ID of a role that runs as nobody (`endpoint/programs/src/privileges.rs`)."""
 ROLE_MESSAGES_ON_STDOUT = 'exec "$@" 3>&1 1>&2'
 """Descriptor 3 is where a role sends its messages, and dash knows descriptors of one digit only."""
 
 
 class RoleError(Exception):
-    """The role does not keep to its protocol."""
+    """The role violates the role protocol."""
 
 
 class ServerRole:
@@ -102,7 +102,7 @@ class ServerRole:
         self._orders, self._messages = _pipes(self._process)
 
     def fileno(self) -> int:
-        """The descriptor of what it says."""
+        """Give the descriptor of its standard output."""
         return self._messages
 
     def begin(self, epoch_ns: int) -> None:
@@ -115,7 +115,7 @@ class ServerRole:
         self._order({"order": "finish"})
 
     def said(self) -> Sequence[str] | None:
-        """Give the lines that are there; None when it has ended.
+        """Give the lines that have arrived; None when it has ended.
 
         Raises:
             RoleError: a line without end.
@@ -129,7 +129,7 @@ class ServerRole:
         return [line.decode(errors="replace") for line in lines]
 
     def how_it_ended(self) -> str | None:
-        """Say how it ended, waiting for that; None when well."""
+        """Wait for its end, and give the reason of its failure; None where it ended well."""
         try:
             status = self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -143,7 +143,7 @@ class ServerRole:
         return f"the server {ended}{tail}"
 
     def close(self) -> None:
-        """End it and all that it has started, whatever they do, and remove its files."""
+        """Kill it and all that it has started, and remove its files."""
         kill_group(self._process)
         self._process.wait()
         for _ in reap_group(self._process.pid):
@@ -169,7 +169,7 @@ class ServerRole:
 
 
 def _give_to_nobody(place: Path) -> None:
-    """Let the role write to its directory where it is to be nobody's (`confine --as-nobody`)."""
+    """Give the role's directory to the user as whom it runs (`confine --as-nobody`)."""
     if os.geteuid() == 0:
         # A user namespace of an ordinary user has no nobody, and the role stays that user's.
         with contextlib.suppress(OSError):

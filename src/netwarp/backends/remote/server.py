@@ -1,4 +1,4 @@
-"""The server: listens for clients that it knows, lets one of them in at a time, and goes on."""
+"""The server: listens for clients that it is paired with, and serves one at a time."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
     from netwarp.backends.remote.admission import Limits
 
 MOST_STRANGERS = 64
-"""Connections whose owner has not been let in, at a time; more are closed at once."""
+"""Most connections at a time of clients that are not let in yet; more are closed at once."""
 MOST_STRANGERS_OF_A_NETWORK = 16
 HANDSHAKE_TIMEOUT_S = 5.0
 BACKLOG = 256
 LINES_AT_ONCE = 20
-"""Lines told in a burst about strangers; later ones are counted until a second has passed."""
+"""Most lines a second about unknown clients; further ones are only counted."""
 ACCEPT_TIMEOUT_S = 0.5
 
 
 @dataclass(eq=False)
 class _Stranger:
-    """A connection whose owner has not been let in."""
+    """A connection of a client that is not let in yet."""
 
     network: str
     connection: socket.socket
 
 
 def network_of(host: str) -> str:
-    """Give what one owner has all addresses of: an IPv4 address, or a /64 of IPv6 (RFC 7421)."""
+    """Give the network that one owner usually has: an IPv4 address, or a /64 of IPv6 (RFC 7421)."""
     address = ipaddress.ip_address(host.partition("%")[0])
     mapped = getattr(address, "ipv4_mapped", None)
     if isinstance(address, ipaddress.IPv4Address) or mapped is not None:
@@ -80,14 +80,14 @@ class Server:
         self.pairing = pairing
         self._tell = tell
         self.refused = 0
-        """Connections that were not let in."""
+        """Number of connections that were refused."""
         self._listener = _listen(address)
         self._lock = threading.Lock()
         self._strangers: list[_Stranger] = []
-        """Those that were not let in yet, in the order in which they came."""
+        """Connections of clients that are not let in yet, in the order in which they came."""
         self._connections: set[socket.socket] = set()
         self._threads: set[threading.Thread] = set()
-        """Those that were started, and may have ended since."""
+        """Threads that were started, and may have ended since."""
         self._busy = threading.Lock()
         self._stopping = threading.Event()
         self._told_at_s = time.monotonic()
@@ -96,7 +96,7 @@ class Server:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where it listens."""
+        """The address at which it listens."""
         host, port, *_ = self._listener.getsockname()
         return host, port
 
@@ -127,11 +127,11 @@ class Server:
                 self._threads = {each for each in self._threads if each.is_alive()} | {thread}
 
     def tell(self, line: str) -> None:
-        """Tell a line, which may have text of others in it."""
+        """Report a line, in which text of other hosts is made printable."""
         self._tell(one_line(line))
 
     def stop(self) -> None:
-        """Let nobody in any more, and end what is under way. From any thread."""
+        """Accept no more clients, and end what is under way. Any thread may call it."""
         self._stopping.set()
         self._listener.close()
         with self._lock:
@@ -148,7 +148,9 @@ class Server:
             thread.join(max(0.0, until_s - time.monotonic()))
 
     def _make_room_for(self, stranger: _Stranger) -> bool:
-        """Take a stranger in, if need be in place of the oldest of the network that has most."""
+        """Add a connection of an unknown client; when full, close the oldest of the network that
+        has most of them.
+        """
         with self._lock:
             of_networks = Counter(each.network for each in self._strangers)
             if of_networks[stranger.network] >= MOST_STRANGERS_OF_A_NETWORK:
@@ -253,7 +255,7 @@ class Server:
         self._tell_of_stranger(f"refused {shown_address(address)}: {why}")
 
     def _tell_of_stranger(self, line: str) -> None:
-        """Tell a line unless there are too many: strangers decide how often this is called."""
+        """Report a line unless there are too many: unknown hosts decide how often this happens."""
         with self._lock:
             now_s = time.monotonic()
             if now_s - self._told_at_s > 1:

@@ -1,4 +1,4 @@
-"""A server's talk with one client: what it is, the path measured, runs; one thing after another."""
+"""A server's session with one client: its description, measurements of the path, and runs."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ if TYPE_CHECKING:
 TCP_SETTINGS = Path("/proc/sys/net/ipv4")
 HELLO_TIMEOUT_S = 10.0
 IDLE_TIMEOUT_S = 900.0
-"""A client that asks for nothing for so long is sent away: others wait."""
+"""Time in s without a request after which a client is disconnected, as others may wait."""
 GRACE_S = 15.0
-"""For a role that was told to finish."""
+"""Time in s that a role has to end once it was told to."""
 
 
 @dataclass(frozen=True)
 class ServerFacts:
-    """What a server is, as it tells its clients."""
+    """The properties of a server that it tells its clients."""
 
     netwarp: str
     endpoint: Path
@@ -73,9 +73,9 @@ class ServerFacts:
     cores: int
     data_port: int
     containment: Containment | None = None
-    """Of clients' commands; None where the owner allows none."""
+    """How clients' commands are contained; None where the owner allows none."""
     allows_netem: bool = False
-    """Whether its owner lets clients have it impair what they send."""
+    """Whether its owner allows it to impair packets that clients send (`--allow-netem`)."""
 
     @property
     def command_ports_from(self) -> int | None:
@@ -83,7 +83,7 @@ class ServerFacts:
         return None if self.containment is None else self.containment.ports_from
 
     def welcome(self, local: str, missing_imposing: str | None) -> Welcome:
-        """Say it to a client that has connected to this address of the server.
+        """Make the message with these for a client that has connected to an address of the server.
 
         Args:
             local: the address.
@@ -189,7 +189,7 @@ class Session:
         return lack and lack[:2000]
 
     def _impose(self, job: Job) -> str | None:
-        """Impose what a job asks of packets that come in; say why not."""
+        """Impose what a job asks of incoming packets; give the reason where that fails."""
         wanted = asked_of_direction(job.paths[0].up, "up")
         if wanted and not self.facts.allows_netem:
             return f"it asks for {wanted[0]}, without --allow-netem"
@@ -306,7 +306,7 @@ class Pairing:
         self.until_s = time.monotonic() + self.VALID_S
 
     def take(self, expected: str, given: str) -> str | None:
-        """Use the token up; say why not where the proof is wrong or comes too late.
+        """Consume the token; give the reason where the proof is wrong or comes too late.
 
         Args:
             expected: the proof that the token makes.
