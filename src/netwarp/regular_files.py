@@ -77,15 +77,28 @@ def _open(path: Path) -> int:
     try:
         # The type is checked before opening, which has side effects on some devices.
         _refuse_special(path.stat().st_mode)
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        return open_regular(path)
     except FileNotFoundError:
         raise UnreadableFileError("no such file") from None
     except OSError as error:
         raise UnreadableFileError(f"cannot be read: {error.strerror}") from None
     except ValueError:
         raise UnreadableFileError("no file name has a NUL in it") from None
+
+
+def open_regular(path: Path, flags: int = 0) -> int:
+    """Open a file for reading, and give its descriptor.
+
+    Args:
+        path: its name.
+        flags: of open(2), besides those for reading.
+
+    Raises:
+        OSError: it cannot be opened.
+        UnreadableFileError: it is no regular file, by the time that it is open.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags)
     try:
-        # The type is checked again, as the name may refer to another file by now.
         _refuse_special(os.fstat(descriptor).st_mode)
     except UnreadableFileError:
         os.close(descriptor)

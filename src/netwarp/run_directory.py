@@ -232,7 +232,10 @@ class RunDirectory:
         """Hash the records of these runs, names included; None where one of them has none."""
         digest = sha256()
         for run in sorted(runs):
-            records = file_sha256(self.run_path(run) / RECORDS_FILE)
+            status = self.status(run)
+            # That of the status was held against the file when the run was read.
+            records = status and status.records_sha256
+            records = records or file_sha256(self.run_path(run) / RECORDS_FILE)
             if records is None:
                 return None
             digest.update(f"{run} {records}\n".encode())

@@ -18,6 +18,9 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import IO, Any
 
+from netwarp.regular_files import UnreadableFileError, open_regular
+
+NOT_REGULAR = "it is not a regular file"
 MOST_READ_BYTES = 1 << 30
 """Largest file of a run directory that is read as a whole."""
 
@@ -44,7 +47,7 @@ def require_regular(path: Path) -> None:
 
 def _require_readable(about: os.stat_result) -> None:
     if not stat.S_ISREG(about.st_mode):
-        raise OSError(errno.EINVAL, "it is not a regular file")
+        raise OSError(errno.EINVAL, NOT_REGULAR)
     if about.st_size > MOST_READ_BYTES:
         most = f"{MOST_READ_BYTES >> 20} MiB"
         raise OSError(errno.EFBIG, f"it has more than the {most} that are read")
@@ -74,12 +77,10 @@ def read_tail(path: Path, most_bytes: int) -> str:
 
 
 def _open_regular(path: Path) -> int:
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(path, flags)
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return descriptor
-    os.close(descriptor)
-    raise OSError(errno.EINVAL, "it is not a regular file")
+    try:
+        return open_regular(path, os.O_NOFOLLOW)
+    except UnreadableFileError:
+        raise OSError(errno.EINVAL, NOT_REGULAR) from None
 
 
 def make_folder(path: Path) -> None:

@@ -270,3 +270,20 @@ def test_a_file_of_terabytes_is_not_hashed(tmp_path: Path) -> None:
     assert file_sha256(tmp_path / "sparse") is None
     (tmp_path / "small").write_bytes(b"")
     assert file_sha256(tmp_path / "small") == sha256(b"").hexdigest()
+
+
+def test_records_are_hashed_once(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hash of all is made of those that each run's records were held against."""
+    hashed: list[Path] = []
+
+    def noted(path: Path) -> str | None:
+        hashed.append(path)
+        return file_sha256(path)
+
+    for module in ("netwarp.run_directory", "netwarp.execution.outcome"):
+        monkeypatch.setattr(f"{module}.file_sha256", noted)
+    data = load(out)
+    assert data.records_sha256 is not None
+    records = [path for path in hashed if path.name == "records.jsonl"]
+    succeeded = [run for run in data.results.runs if run.outcome == "ok"]
+    assert len(records) == len(set(records)) == len(succeeded)

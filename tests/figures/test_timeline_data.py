@@ -11,8 +11,7 @@ import pytest
 from netwarp import wire
 from netwarp.figures.lines import MOST_POINTS, Line, rebinned, thinned
 from netwarp.figures.over_time.run_timeline import RunTimeline, run_timeline
-from netwarp.figures.over_time.sampled import sampled_lines, sampling_interval_s
-from netwarp.figures.over_time.shares import workload_goodputs
+from netwarp.figures.over_time.sampled import sampled_lines, sampling_interval_s, workload_goodputs
 from netwarp.wire import (
     Attach,
     Change,

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Generic, TypeVar, get_args
 from pydantic import Field
 
 from netwarp import wire
-from netwarp.errors import BackendError
 from netwarp.fields import DurationNs, Section
 from netwarp.measure import select
 from netwarp.measure.metric import Metric
@@ -224,6 +223,19 @@ class HttpArchive:
     entries: Sequence[Mapping[str, Any]]
 
 
+@dataclass(frozen=True)
+class Simulated(Generic[W]):
+    """How ns-3's applications carry out a workload. Each function takes a job, and its workload."""
+
+    refusal: Callable[[Job, W], str | None]
+    """Gives the reason why they cannot carry it out; None when they can."""
+    traffic: Callable[[Job, W], dict[str, Any]]
+    """Gives their parameters, by the names of the simulation program."""
+    records: Callable[[Job, W, Mapping[str, Any]], list[Record]]
+    """Converts the simulation's answer (FlowMonitor's sums, and times of the run's clock) to
+    records; empty where it did not complete."""
+
+
 class Workload(ContentReader, ABC, Generic[W]):
     """A kind of workload, such as `bulk`."""
 
@@ -233,6 +245,8 @@ class Workload(ContentReader, ABC, Generic[W]):
     """Wire model of its part of a job."""
     metrics: ClassVar[tuple[Metric, ...]] = ()
     """Metrics that only this workload has."""
+    simulated: Simulated[W] | None = None
+    """How ns-3's applications carry it out; None where they cannot."""
 
     def own_metrics(self, job: Job) -> tuple[Metric, ...]:
         """Give the metrics that the study itself defines."""
@@ -377,32 +391,6 @@ class Workload(ContentReader, ABC, Generic[W]):
     @abstractmethod
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
         """Describe how the records contradict a complete run; None if they do not."""
-
-    def simulator_refusal(self, job: Job) -> str | None:
-        """Give the reason why ns-3's applications cannot carry it out; None when they can."""
-        del job
-        return f"no application of ns-3 does a {self.name}: choose another workload"
-
-    def simulator_traffic(self, job: Job) -> dict[str, Any]:
-        """Give the parameters of ns-3's applications, by the names of the simulation program.
-
-        Raises:
-            BackendError: ns-3's applications cannot carry it out.
-        """
-        raise BackendError(self.simulator_refusal(job))
-
-    def simulator_records(self, job: Job, answer: Mapping[str, Any]) -> list[Record]:
-        """Convert the result of ns-3 to records; empty where the simulation did not complete.
-
-        Args:
-            job: the run's job.
-            answer: FlowMonitor's sums, and times of the run's clock.
-
-        Raises:
-            BackendError: ns-3's applications cannot carry it out.
-        """
-        del answer
-        raise BackendError(self.simulator_refusal(job))
 
     @abstractmethod
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:

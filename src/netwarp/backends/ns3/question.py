@@ -14,6 +14,7 @@ from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
     from netwarp.wire import Impairments, Job, Record
+    from netwarp.workloads.base import Simulated
 
 CONGESTION = {"cubic": "ns3::TcpCubic", "reno": "ns3::TcpNewReno", "bbr": "ns3::TcpBbr"}
 CAN = frozenset({"delay_ns", "rate_bit_s", "loss.random", "neighbours.cold"})
@@ -29,7 +30,10 @@ def refusal(job: Job) -> str | None:
     traits = TRANSPORTS[job.transport.kind]
     if not traits.is_in_ns3:
         return f"ns-3 has no {traits.name}: choose another transport, or model = kernel"
-    reason = workload_of(job).simulator_refusal(job)
+    workload = workload_of(job)
+    if workload.simulated is None:
+        return f"no application of ns-3 does a {workload.name}: choose another workload"
+    reason = workload.simulated.refusal(job, workload.of(job))
     return reason or _path_refusal(job) or _options_refusal(job)
 
 
@@ -96,7 +100,15 @@ def question(job: Job) -> dict[str, Any]:
         "tcp_numbers": size | window,
         "request_jitter": True,
     }
-    return parameters | workload_of(job).simulator_traffic(job)
+    return parameters | _simulated(job).traffic(job, workload_of(job).of(job))
+
+
+def _simulated(job: Job) -> Simulated[Any]:
+    """Give how ns-3's applications carry out a job that was not refused."""
+    simulated = workload_of(job).simulated
+    if simulated is None:
+        raise TypeError(f"ns-3 was asked for {job.run}, which it refuses")
+    return simulated
 
 
 def segment_bytes(job: Job) -> int | None:
@@ -122,7 +134,7 @@ def records(job: Job, answer: dict[str, Any], version: str) -> list[Record]:
     start = wire.Start(
         record="start", format=1, run=job.run, endpoint=name, kernel=name, clock="virtual"
     )
-    made = workload_of(job).simulator_records(job, answer)
+    made = _simulated(job).records(job, workload_of(job).of(job), answer)
     failure = None
     if not made:
         failure = wire.Failure(stage="limit", message="ns-3 did not deliver all of it in time")

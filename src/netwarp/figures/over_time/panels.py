@@ -22,8 +22,7 @@ from netwarp.figures.over_time.plots import (
     tip,
     value_axis,
 )
-from netwarp.figures.over_time.sampled_panels import sampled_panels
-from netwarp.figures.over_time.share_panels import share_panels
+from netwarp.figures.over_time.sampled_panels import sampled_panels, share_panels
 from netwarp.figures.over_time.waterfall import waterfall_panel
 from netwarp.figures.style import (
     FAINT,

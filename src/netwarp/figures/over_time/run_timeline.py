@@ -18,11 +18,12 @@ from netwarp.figures.over_time.paths import (
     rtt_ms,
 )
 from netwarp.figures.over_time.sampled import (
+    WorkloadGoodput,
     acknowledged_mbit_s,
     sampled_lines,
     sampling_interval_s,
+    workload_goodputs,
 )
-from netwarp.figures.over_time.shares import WorkloadGoodput, workload_goodputs
 from netwarp.metrics.competing import workload_views
 from netwarp.transports import TRANSPORTS
 from netwarp.units import NS_PER_S

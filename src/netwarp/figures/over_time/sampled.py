@@ -1,4 +1,4 @@
-"""The samples of a run as lines over time: goodput, queueing delay, windows, RTTs.
+"""The samples of a run as lines over time: goodput, queueing delay, windows, RTTs, shares.
 
 Pure: a job and its records in, lines out.
 """
@@ -12,15 +12,20 @@ from typing import TYPE_CHECKING
 
 from netwarp.figures.lines import MOST_POINTS, Line, thinned
 from netwarp.measure.queueing import queue_delays
+from netwarp.measure.sharing import Arrived
 from netwarp.metrics.competing import workload_views
 from netwarp.units import NS_PER_S
-from netwarp.wire import ConnectionSamples, QueueSamples
+from netwarp.wire import ConnectionSamples, Goodput, QueueSamples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from netwarp.figures.lines import Point
     from netwarp.wire import Job, Record
+
+STEPS = 150
+"""Steps of the goodput of several workloads; with more, single bursts would hide the rates."""
+SHORTEST_STEP_NS = NS_PER_S // 10
 
 
 @dataclass(frozen=True)
@@ -147,3 +152,28 @@ def _summed(connections: Sequence[ConnectionSamples], column: str, unit: float) 
 def _largest(connections: Sequence[ConnectionSamples], column: str, unit: float) -> list[Point]:
     by_time = _by_time(connections, column)
     return [(at_ns / NS_PER_S, max(values) / unit) for at_ns, values in by_time.items()]
+
+
+@dataclass(frozen=True)
+class WorkloadGoodput:
+    """The goodput of one workload over time."""
+
+    name: str
+    mbit_s: list[Point]
+    """Goodput in Mbit/s as a step line: each value holds until the next."""
+
+
+def workload_goodputs(job: Job, records: Sequence[Record], end_ns: int) -> list[WorkloadGoodput]:
+    """Give the goodput of each workload with content, in common steps of time."""
+    step_ns = max(end_ns // STEPS, SHORTEST_STEP_NS)
+    starts_ns = range(0, max(end_ns, 1), step_ns)
+    found = []
+    for view in workload_views(job, records):
+        for goodput in view.run.of_kind(Goodput):
+            arrived = Arrived.of(goodput)
+            points = [
+                (at_ns / NS_PER_S, 8e3 * arrived.between(at_ns, at_ns + step_ns) / step_ns)
+                for at_ns in starts_ns
+            ]
+            found.append(WorkloadGoodput(view.name, points))
+    return found

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from netwarp import wire
 from netwarp.fields import KeyValueError
@@ -12,9 +11,10 @@ from netwarp.measure.select import connections, leaves_file, of_kind, of_transfe
 from netwarp.regular_files import UnreadableFileError
 from netwarp.wire import Download, FileContent, Job, Record, Transfer
 from netwarp.workloads.base import GUEST_MEMORY_BYTES, NO_FILES, FileSize, Reads, Workload
-from netwarp.workloads.bulk import simulated, verdict
+from netwarp.workloads.bulk import verdict
 from netwarp.workloads.bulk.metrics import BULK_METRICS
 from netwarp.workloads.bulk.section import BulkSection
+from netwarp.workloads.bulk.simulated import SIMULATED
 
 MOST_SERVED_CHUNKS = 100
 MOST_SERVED_TRANSFERS = 100
@@ -27,6 +27,7 @@ class BulkWorkload(Workload[wire.Bulk]):
     section = BulkSection
     wire_type = wire.Bulk
     metrics = BULK_METRICS
+    simulated = SIMULATED
 
     def with_file_size(self, workload: wire.Bulk, size_of: FileSize) -> wire.Bulk:
         """Fill in the size of the file in bytes, if one is sent."""
@@ -121,18 +122,6 @@ class BulkWorkload(Workload[wire.Bulk]):
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
         """Describe how the two ends' records contradict each other or the job."""
         return verdict.difference(job, self.of(job), records)
-
-    def simulator_refusal(self, job: Job) -> str | None:
-        """Give the reason why ns-3's applications cannot send it; None when they can."""
-        return simulated.refusal(job, self.of(job))
-
-    def simulator_traffic(self, job: Job) -> dict[str, Any]:
-        """Give the parameters of ns-3's applications."""
-        return simulated.traffic(self.of(job))
-
-    def simulator_records(self, job: Job, answer: Mapping[str, Any]) -> list[Record]:
-        """Convert the result of ns-3 to records."""
-        return simulated.records(job, self.of(job), answer)
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
         """Give the time at which the later end had the last byte, or its acknowledgement."""

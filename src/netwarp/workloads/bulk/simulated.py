@@ -8,6 +8,7 @@ from netwarp import wire
 from netwarp.transports import TRANSPORTS
 from netwarp.units import NS_PER_S
 from netwarp.wire import Side
+from netwarp.workloads.base import Simulated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,8 +40,9 @@ def refusal(job: Job, bulk: Bulk) -> str | None:
     return None
 
 
-def traffic(bulk: Bulk) -> dict[str, Any]:
+def traffic(job: Job, bulk: Bulk) -> dict[str, Any]:
     """Give the application's parameters, by the names of the simulation program."""
+    del job
     return {"size_bytes": bulk.content.size_bytes}
 
 
@@ -90,3 +92,6 @@ def records(job: Job, bulk: Bulk, answer: Mapping[str, Any]) -> list[Record]:
         for side in _SIDES
     )
     return [connection, *transfers]
+
+
+SIMULATED = Simulated(refusal, traffic, records)

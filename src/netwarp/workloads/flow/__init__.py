@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from netwarp import wire
 from netwarp.measure.select import connections, of_kind
 from netwarp.wire import FlowSent, FlowStats, Job, Record, Segment, Transfer
 from netwarp.workloads.arrivals import most_messages
 from netwarp.workloads.base import Workload
-from netwarp.workloads.flow import simulated
 from netwarp.workloads.flow.metrics import FLOW_METRICS
 from netwarp.workloads.flow.section import FlowSection
+from netwarp.workloads.flow.simulated import SIMULATED
 
 
 class FlowWorkload(Workload[wire.Flow]):
@@ -21,6 +20,7 @@ class FlowWorkload(Workload[wire.Flow]):
     section = FlowSection
     wire_type = wire.Flow
     metrics = FLOW_METRICS
+    simulated = SIMULATED
     one_way_delay = "message_delay_mean_s"
 
     def content_bytes(self, job: Job) -> int | None:
@@ -81,18 +81,6 @@ class FlowWorkload(Workload[wire.Flow]):
         if arrived[0].unit == "message" and arrived[0].received > sent[0].messages:
             return f"{arrived[0].received} messages arrived of {sent[0].messages}"
         return None
-
-    def simulator_refusal(self, job: Job) -> str | None:
-        """Give the reason why ns-3's applications cannot send it; None when they can."""
-        return simulated.refusal(job, self.of(job))
-
-    def simulator_traffic(self, job: Job) -> dict[str, Any]:
-        """Give the parameters of ns-3's applications."""
-        return simulated.traffic(self.of(job))
-
-    def simulator_records(self, job: Job, answer: Mapping[str, Any]) -> list[Record]:
-        """Convert the result of ns-3 to records."""
-        return simulated.records(self.of(job), answer)
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
         """Give the time at which the last message was sent or arrived, whichever is later."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from netwarp import wire
 from netwarp.transports import TRANSPORTS
 from netwarp.units import NS_PER_S
+from netwarp.workloads.base import Simulated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,8 +33,9 @@ def refusal(job: Job, flow: Flow) -> str | None:
     return None
 
 
-def traffic(flow: Flow) -> dict[str, Any]:
+def traffic(job: Job, flow: Flow) -> dict[str, Any]:
     """Give the application's parameters, by the names of the simulation program."""
+    del job
     if not isinstance(flow.arrivals, wire.ConstantArrivals) or flow.messages is None:
         raise TypeError("ns-3 was asked for a flow that it refuses")
     return {
@@ -44,8 +46,9 @@ def traffic(flow: Flow) -> dict[str, Any]:
     }
 
 
-def records(flow: Flow, answer: Mapping[str, Any]) -> list[Record]:
+def records(job: Job, flow: Flow, answer: Mapping[str, Any]) -> list[Record]:
     """Convert FlowMonitor's sums to records."""
+    del job
     sent = wire.FlowSent(
         record="flow_sent",
         side="client",
@@ -73,3 +76,6 @@ def records(flow: Flow, answer: Mapping[str, Any]) -> list[Record]:
         delay_quantiles_ns=(),
     )
     return [sent, stats]
+
+
+SIMULATED = Simulated(refusal, traffic, records)
