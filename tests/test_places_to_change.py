@@ -238,6 +238,60 @@ def test_studies_name_the_backends_that_take_no_argument() -> None:
     assert named == ("virtual", "native")
 
 
+def in_a_changed_copy(place: Path, module: str, old: str, new: str, script: str) -> list[str]:
+    """Run a script with a copy of the package in which one place has changed; give its lines."""
+    shutil.copytree(REPOSITORY / "src" / "netwarp", place / "netwarp")
+    changed = place / "netwarp" / module
+    text = changed.read_text()
+    assert text.count(old) == 1
+    changed.write_text(text.replace(old, new))
+    answer = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": str(place)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.stderr == ""
+    return answer.stdout.splitlines()
+
+
+def test_a_profile_is_one_row(tmp_path: Path) -> None:
+    """Its row is a value of `path.profile`, and in the help of the option."""
+    script = """
+from netwarp import path_properties
+from netwarp.plan import plan_study
+from netwarp.study import study_from_mapping
+tables = {"title": "t", "path": {"profile": "moon"}, "workload": {"size": "1kB"}}
+path = plan_study(study_from_mapping({**tables, "transport": {"kind": "tcp"}}))[0].job.paths[0]
+print(path.down.delay_ns + path.up.delay_ns, path.up.rate_bit_s)
+print("moon" in path_properties.BY_KEY["profile"].option_help)
+"""
+    old = "PROFILES: Mapping[str, PathProfile] = {\n"
+    new = f'{old}    "moon": PathProfile("2600ms", "10mbit", "1mbit", "light"),\n'
+    lines = in_a_changed_copy(tmp_path, "path_profiles.py", old, new, script)
+    assert lines == ["2600000000 1000000", "True"]
+
+
+def test_a_discipline_is_one_place_of_the_wire_format(tmp_path: Path) -> None:
+    """Its name and meaning make it a level of studies, and what the endpoint's backends name."""
+    script = """
+from netwarp.backends.abilities import BUILT
+from netwarp.fields import DisciplineName
+from netwarp.plan import plan_study
+from netwarp.study import study_from_mapping
+path = {"rtt": "10ms", "rate": "10mbit", "discipline": "toy"}
+tables = {"title": "t", "path": path, "workload": {"size": "1kB"}, "transport": {"kind": "tcp"}}
+print(plan_study(study_from_mapping(tables))[0].job.paths[0].down.discipline.kind)
+print("discipline.toy" in BUILT, '"toy"' in str(DisciplineName.__metadata__))
+"""
+    old = '"pie", "red", "dualpi2"],\n'
+    new = '"pie", "red", "dualpi2", "toy"],\n'
+    lines = in_a_changed_copy(tmp_path, "wire/path.py", old, new, script)
+    assert lines == ["toy", "True True"]
+
+
 TOY_KIND = """
 from netwarp.figures.encodings import panels
 from netwarp.figures.kinds.base import MetricKind

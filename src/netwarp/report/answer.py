@@ -1,4 +1,4 @@
-"""The answer at the top of the report, by each main metric: sentences, and the grid of verdicts by
+"""The answer at the top of the report, for each main metric: sentences, and the grid of verdicts by
 condition.
 """
 

@@ -139,7 +139,12 @@ class Table(Mapping[str, Written]):
         return self.replaced({first: held})
 
     def changed(self, change: Callable[[Written], object], *parts: str) -> Table:
-        """Put what is made of the value at a dotted key, given in parts, in its place, if any."""
+        """Replace a value by what a function makes of it; give the same table where it has none.
+
+        Args:
+            change: makes the new value of the old one.
+            parts: the parts of the value's dotted key.
+        """
         found = self.find(*parts)
         if found.value is None:
             return self

@@ -104,7 +104,7 @@ def question(job: Job) -> dict[str, Any]:
 
 
 def _simulated(job: Job) -> Simulated[Any]:
-    """Give how ns-3's applications carry out a job that was not refused."""
+    """Give the part of a workload that ns-3's applications need, of a job that was not refused."""
     simulated = workload_of(job).simulated
     if simulated is None:
         raise TypeError(f"ns-3 was asked for {job.run}, which it refuses")

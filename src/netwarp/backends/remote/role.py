@@ -157,8 +157,8 @@ class ServerRole:
         self._directory.cleanup()
 
     def _order(self, order: dict[str, object]) -> None:
-        """Write an order, each kind once, so that the pipe never fills; a role that is gone cannot
-        take it, and its end is seen elsewhere.
+        """Write an order. Each kind is written once, so the pipe never fills. To a role that has
+        ended nothing is written: its caller learns of that elsewhere.
         """
         kind = str(order["order"])
         if kind in self._ordered:

@@ -105,7 +105,8 @@ class PageSection(WorkloadSection):
     record. A second visit has new connections, which can use the first one's tickets
     (`transport.resume`; programs have their own way) and knows of HTTP/3."""
     connections: ConnectionCount = 6
-    """HTTP/1.1: connections that the client opens at most, as browsers do; the others use one."""
+    """Most connections that the client opens over HTTP/1.1, as browsers do; other versions use
+    one."""
     verify: bool = True
     """Hash the content at netwarp's own client and compare; otherwise it counts and discards."""
 
