@@ -22,7 +22,7 @@ from netwarp.backends.cpus import cpu_times
 from netwarp.evaluation import load
 from netwarp.execution.cluster import batches
 from netwarp.execution.outcome import Outcome
-from netwarp.measure.values import Values
+from netwarp.measure.compact_values import Values
 from netwarp.output.export import export_results
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.results.parquet import write_results

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from netwarp.errors import RecordError
-from netwarp.measure.values import Values
+from netwarp.measure.compact_values import Values
 from netwarp.metrics import failure_from_records, metrics_from_records
 from netwarp.run_directory import JOB_FILE, RECORDS_FILE
 from netwarp.run_files import file_sha256, read_text, require_regular

@@ -1,6 +1,6 @@
 """The basis of metrics: what a metric is, and a run's records in the form that metrics read.
 
 `metric.py` says what a metric is, `run_records.py` and `select.py` give it a run's records,
-`values.py` keeps its values small. `queueing.py` has delays of sampled queues, `sharing.py` shares,
-fairness and harm, `two_clocks.py` times between two hosts, `printed.py` what programs print.
+`compact_values.py` keeps its values small. `queueing.py` has delays of sampled queues, `sharing.py`
+shares and harm, `two_clocks.py` times between two hosts, `printed.py` what programs print.
 """

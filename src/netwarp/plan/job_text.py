@@ -17,8 +17,8 @@ from typing import Any
 
 from netwarp import wire
 from netwarp.fields import DIRECTIONS
-from netwarp.once import Once
 from netwarp.plan.seeds import numbered
+from netwarp.shared_values import SharedValues
 from netwarp.wire import Job
 from netwarp.wire.base import Wire
 
@@ -55,7 +55,7 @@ class JobWriter:
     """Writes the jobs of a study's cells."""
 
     def __init__(self) -> None:
-        self._written: Once[str] = Once()
+        self._written: SharedValues[str] = SharedValues()
         """JSON of the parts of jobs that several cells share."""
 
     def text(

@@ -34,7 +34,7 @@ LONGEST_LINE_BYTES = 7 << 20
 MOST_FILES = 2048
 """Most open files of a role: two for each connection."""
 LARGEST_FILE_BYTES = 1 << 20
-"""Most bytes of a file that a role writes; the files of a command have its memory's bound."""
+"""Most bytes of a file that a role writes; a file of a command's may have half of its memory."""
 OWN_BYTES = 64 << 20
 """Memory of the role itself in bytes, beside its command's."""
 NOBODY = 65534

@@ -15,7 +15,7 @@ import msgpack
 
 from netwarp.errors import one_line
 from netwarp.execution.outcome import Outcome
-from netwarp.measure.values import Values
+from netwarp.measure.compact_values import Values
 from netwarp.run_directory import JOB_FILE, Status
 
 MOST_BYTES = 1 << 28

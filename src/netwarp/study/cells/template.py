@@ -6,7 +6,7 @@ from functools import cache
 
 from netwarp import wire
 from netwarp.fields import DIRECTIONS, KeyValueError
-from netwarp.once import Once
+from netwarp.shared_values import SharedValues
 from netwarp.study.cells.association import refuse_lost_associations
 from netwarp.study.cells.sizing import (
     buffer_bytes,
@@ -36,9 +36,9 @@ class JobTemplates:
         """Take what all cells share: whether runs write captures, and the sampling interval."""
         self._capture = capture
         self._sampling = sampling
-        self._transports: Once[wire.Transport] = Once()
-        self._workloads: Once[wire.Workload] = Once()
-        self._limits: Once[wire.Limits] = Once()
+        self._transports: SharedValues[wire.Transport] = SharedValues()
+        self._workloads: SharedValues[wire.Workload] = SharedValues()
+        self._limits: SharedValues[wire.Limits] = SharedValues()
 
     def template(self, spec: CellSpec) -> Job:
         """Make the job of a cell without what differs from run to run.

@@ -9,7 +9,7 @@ Owner = TypeVar("Owner")
 Value = TypeVar("Value")
 
 
-class Once(Generic[Value]):
+class SharedValues(Generic[Value]):
     """Values by owner, which is compared by identity, and key.
 
     Sections and parts of jobs are frozen, so a value made from one stays valid. Hashing or

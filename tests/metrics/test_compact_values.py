@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from netwarp.measure.values import Values
+from netwarp.measure.compact_values import Values
 
 METRICS = {"completion_time_s": 1.5, "goodput_bit_s": 2e6, "connect_time_s": 0.25}
 
