@@ -100,6 +100,8 @@ class Location:
 
     def _search(self, alpha: float, low: float) -> float:
         """Find `_reach` above a lower bound by halving; infinite where there is none."""
+        if self._missed(math.inf, 2) >= alpha:
+            return math.inf
         high = max(low, math.log(unseen.MODE_FACTOR) if self.is_log else self.error, ROUNDING)
         while self.p_above(self.value - high, 2) > alpha * (1 + PRECISION):
             low, high = high, 2 * high
