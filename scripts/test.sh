@@ -27,8 +27,9 @@ main() {
         printf 'test: no Rust %s or later; run: scripts/setup.sh packages\n' "$OLDEST_RUST" >&2
         CARGO=cargo
     }
-    cargo_lint_lane fmt --all --check
-    cargo_lint_lane clippy --locked --all-targets -- -D warnings
+    cargo_lint_lane endpoint fmt --all --check
+    cargo_lint_lane endpoint clippy --locked --all-targets -- -D warnings
+    stack_cargo_lint_lanes
     cargo_test_lane "cargo test" endpoint
     stack_cargo_test_lanes
     go_test_lane
@@ -59,16 +60,27 @@ lint_lane() {
 }
 
 # Some distributions ship a Rust that is new enough without its linters; then a lint is skipped, and said to be.
+#
+# cargo_lint_lane DIRECTORY LINTER [OPTIONS]
 cargo_lint_lane() {
-    local name="cargo $1"
-    if ! "$CARGO" "$1" --version >/dev/null 2>&1; then
+    local directory=$1 linter=$2 name="cargo $2, $1"
+    if ! "$CARGO" "$linter" --version >/dev/null 2>&1; then
         announce "$name"
-        printf '== %s: skipped, %s has no %s\n' "$name" "$CARGO" "$1"
+        printf '== %s: skipped, %s has no %s\n' "$name" "$CARGO" "$linter"
         SKIPPED=$((SKIPPED + 1))
         return
     fi
     # From the crate's own directory, where its .cargo/config.toml applies.
-    lint_lane "$name" env -C endpoint "$CARGO" "$@"
+    lint_lane "$name" env -C "$directory" "$CARGO" "${@:2}"
+}
+
+# The formatting of all stacks, and the warnings of what roles have in common.
+stack_cargo_lint_lanes() {
+    local manifest
+    for manifest in stacks/*/Cargo.toml; do
+        cargo_lint_lane "$(dirname "$manifest")" fmt --check
+    done
+    cargo_lint_lane stacks/role clippy --release --locked --all-targets --target-dir "$CACHE/stacks/role/target" -- -D warnings
 }
 
 # count STATUS LANE PASSED FAILED SKIPPED

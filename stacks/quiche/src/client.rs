@@ -26,27 +26,15 @@ pub(crate) fn drive(job: &Job, orchestrator: &mut Orchestrator, server: SocketAd
     fs::write(TRUSTED_FILE, to_pem(&trusted)?).context("keep the server's certificate")?;
     let mut config = config(job)?;
     config.verify_peer(true);
-    config
-        .load_verify_locations_from_file(TRUSTED_FILE)
-        .context("trust the server's certificate")?;
-    let mut socket = open(
-        (local_address(server)?, 0).into(),
-        job.transport.buffer_bytes,
-        job.payload_bytes(),
-    )?;
+    config.load_verify_locations_from_file(TRUSTED_FILE).context("trust the server's certificate")?;
+    let mut socket = open((local_address(server)?, 0).into(), job.transport.buffer_bytes, job.payload_bytes())?;
     let mut session = None;
     for transfer in 0..job.bulk()?.transfers {
         if transfer > 0 {
             socket.renew()?;
         }
-        let carried = carry(
-            job,
-            orchestrator,
-            (&mut *socket, server),
-            &mut config,
-            (transfer, begin.epoch_ns),
-            session.take(),
-        );
+        let carried =
+            carry(job, orchestrator, (&mut *socket, server), &mut config, (transfer, begin.epoch_ns), session.take());
         session = carried.with_context(|| format!("transfer {transfer}"))?;
     }
     Ok(())
@@ -61,32 +49,18 @@ fn carry(
     (transfer, epoch_ns): (u64, u64),
     session: Option<Vec<u8>>,
 ) -> Result<Option<Vec<u8>>> {
-    let quic = quiche::connect(
-        Some(SERVER_NAME),
-        &fresh_id()?,
-        socket.local(),
-        server,
-        config,
-    );
-    let mut connection = Connection::new(
-        Side::Client,
-        quic.context("begin a connection")?,
-        job,
-        epoch_ns,
-    )?;
+    let quic = quiche::connect(Some(SERVER_NAME), &fresh_id()?, socket.local(), server, config);
+    let mut connection = Connection::new(Side::Client, quic.context("begin a connection")?, job, epoch_ns)?;
     if let Some(session) = session.filter(|_| job.transport.resume != Resume::Nothing) {
         connection.resume(&session)?;
     }
     for chunk in 0..job.bulk()?.chunks {
-        connection.begin(
-            STREAM_STEP * chunk,
-            Chunk::ask(job.bulk()?, Request { transfer, chunk }, epoch_ns)?,
-        );
+        connection.begin(STREAM_STEP * chunk, Chunk::ask(job.bulk()?, Request { transfer, chunk }, epoch_ns)?);
     }
     connection.work(socket)?;
     while !connection.is_done() {
         if socket.wait(orchestrator.descriptor(), connection.idle_for())? {
-            bail!("ordered to {:?} while it works", orchestrator.next()?);
+            bail!("ordered to {:?} while it works", orchestrator.next_order()?);
         }
         let local = socket.local();
         while let Some((packet, from)) = socket.receive()? {
@@ -107,9 +81,7 @@ fn carry(
 /// A server that is not reached by IPv4.
 pub(crate) fn local_address(server: SocketAddr) -> Result<Ipv4Addr> {
     let probe = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).context("open a socket")?;
-    probe
-        .connect(server)
-        .with_context(|| format!("find the way to {server}"))?;
+    probe.connect(server).with_context(|| format!("find the way to {server}"))?;
     match probe.local_addr().context("ask for the socket's address")? {
         SocketAddr::V4(address) => Ok(*address.ip()),
         SocketAddr::V6(address) => {

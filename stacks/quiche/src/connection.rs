@@ -5,9 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use netwarp_role::{
-    Bulk, Chunk, ConnectionRecord, Job, Orchestrator, Resume, Settings, Side, Stats, now_ns,
-};
+use netwarp_role::{Bulk, Chunk, ConnectionRecord, Job, Orchestrator, Resume, Settings, Side, Stats, now_ns};
 
 use crate::outbox::Outbox;
 use crate::socket::Socket;
@@ -41,12 +39,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// A connection whose first packet is still to be sent, or to be read.
-    pub(crate) fn new(
-        side: Side,
-        quic: quiche::Connection,
-        job: &Job,
-        epoch_ns: u64,
-    ) -> Result<Self> {
+    pub(crate) fn new(side: Side, quic: quiche::Connection, job: &Job, epoch_ns: u64) -> Result<Self> {
         Ok(Self {
             side,
             quic,
@@ -80,9 +73,7 @@ impl Connection {
 
     /// Whether the peer has ended all streams, each with all that was to come.
     pub(crate) fn is_done(&self) -> bool {
-        self.chunks
-            .iter()
-            .all(|(stream, chunk)| chunk.is_done() && self.ended.contains(stream))
+        self.chunks.iter().all(|(stream, chunk)| chunk.is_done() && self.ended.contains(stream))
     }
 
     /// What a later connection can resume, if the server has sent it.
@@ -92,18 +83,11 @@ impl Connection {
 
     /// Resumes an earlier connection.
     pub(crate) fn resume(&mut self, session: &[u8]) -> Result<()> {
-        self.quic
-            .set_session(session)
-            .context("resume an earlier connection")
+        self.quic.set_session(session).context("resume an earlier connection")
     }
 
     /// Takes a packet.
-    pub(crate) fn receive(
-        &mut self,
-        packet: &mut [u8],
-        from: SocketAddr,
-        to: SocketAddr,
-    ) -> Result<()> {
+    pub(crate) fn receive(&mut self, packet: &mut [u8], from: SocketAddr, to: SocketAddr) -> Result<()> {
         match self.quic.recv(packet, quiche::RecvInfo { from, to }) {
             Ok(_) | Err(quiche::Error::Done) => Ok(()),
             Err(error) => Err(error).context("read a packet"),
@@ -124,27 +108,17 @@ impl Connection {
             self.send(socket)?;
         }
         self.was_early |= self.quic.is_in_early_data();
-        if self.connected_ns.is_none()
-            && (self.quic.is_established() || self.quic.is_in_early_data())
-        {
+        if self.connected_ns.is_none() && (self.quic.is_established() || self.quic.is_in_early_data()) {
             self.connected_ns = Some(now_ns() - self.epoch_ns);
         }
-        if let Some(error) = self
-            .quic
-            .peer_error()
-            .filter(|error| !error.is_app || error.error_code != 0)
-        {
+        if let Some(error) = self.quic.peer_error().filter(|error| !error.is_app || error.error_code != 0) {
             bail!(
                 "the peer closed the connection: error {:#x} {}",
                 error.error_code,
                 String::from_utf8_lossy(&error.reason)
             );
         }
-        if let Some(error) = self
-            .quic
-            .local_error()
-            .filter(|error| error.error_code != 0)
-        {
+        if let Some(error) = self.quic.local_error().filter(|error| error.error_code != 0) {
             bail!("the connection broke: error {:#x}", error.error_code);
         }
         if self.quic.is_timed_out() {
@@ -195,9 +169,7 @@ impl Connection {
                 }
             }
             if self.side == Side::Server && chunk.is_done() && self.closed.insert(stream) {
-                self.quic
-                    .stream_send(stream, b"", true)
-                    .with_context(|| format!("end stream {stream}"))?;
+                self.quic.stream_send(stream, b"", true).with_context(|| format!("end stream {stream}"))?;
             }
         }
         Ok(())
@@ -234,17 +206,11 @@ impl Connection {
     pub(crate) fn report(&self, job: &Job, orchestrator: &mut Orchestrator) -> Result<()> {
         let records: Vec<_> = self.chunks.values().filter_map(Chunk::record).collect();
         let transfer = records.first().map_or(0, |record| record.transfer);
-        records
-            .iter()
-            .try_for_each(|record| orchestrator.write(record))?;
+        records.iter().try_for_each(|record| orchestrator.write(record))?;
         let Some(connected_ns) = self.connected_ns else {
             return Ok(());
         };
-        let path = self
-            .quic
-            .path_stats()
-            .next()
-            .context("the connection has no path")?;
+        let path = self.quic.path_stats().next().context("the connection has no path")?;
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let payload_bytes = self.quic.max_send_udp_payload_size() as u64;
         orchestrator.write(&ConnectionRecord {
@@ -258,8 +224,7 @@ impl Connection {
             settings: Settings {
                 transport: "quic",
                 congestion: job.transport.congestion.clone(),
-                initial_window_bytes: u64::from(job.transport.initial_window_packets)
-                    * payload_bytes,
+                initial_window_bytes: u64::from(job.transport.initial_window_packets) * payload_bytes,
                 mss_bytes: payload_bytes,
                 send_buffer_bytes: job.transport.buffer_bytes,
                 receive_buffer_bytes: job.transport.buffer_bytes,
@@ -309,9 +274,7 @@ pub(crate) fn destination<'a>(
     match newest {
         // The client's own first choice, until it knows ours: its connection is the newest.
         Some((index, newest))
-            if header.ty != quiche::Type::Short
-                && !newest.is_established()
-                && !newest.is_in_early_data() =>
+            if header.ty != quiche::Type::Short && !newest.is_established() && !newest.is_in_early_data() =>
         {
             Destination::Known(index)
         }
@@ -328,10 +291,6 @@ pub(crate) fn fresh_id() -> Result<quiche::ConnectionId<'static>> {
     let mut id = vec![0; ID_BYTES];
     // SAFETY: the buffer is valid for writes of its length.
     let count = unsafe { libc::getrandom(id.as_mut_ptr().cast(), id.len(), 0) };
-    anyhow::ensure!(
-        count == ID_BYTES as isize,
-        "take random numbers: {}",
-        std::io::Error::last_os_error()
-    );
+    anyhow::ensure!(count == ID_BYTES as isize, "take random numbers: {}", std::io::Error::last_os_error());
     Ok(quiche::ConnectionId::from_vec(id))
 }

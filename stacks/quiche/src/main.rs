@@ -12,9 +12,7 @@ use std::env;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use netwarp_role::{
-    Arguments, Job, Orchestrator, Resume, Side, grow_heap_by_large_steps, without_cpu_randomness,
-};
+use netwarp_role::{Arguments, Job, Orchestrator, Resume, Side, grow_heap_by_large_steps, without_cpu_randomness};
 use netwarp_virtual_time::held_clock;
 
 /// Where the server listens.
@@ -67,15 +65,8 @@ fn config(job: &Job) -> Result<quiche::Config> {
     let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION)?;
     let (transport, payload_bytes) = (&job.transport, job.payload_bytes() as usize);
     let known = ["cubic", "reno", "bbr2"].contains(&transport.congestion.as_str());
-    let named = known
-        .then(|| config.set_cc_algorithm_name(&transport.congestion).ok())
-        .flatten();
-    named.with_context(|| {
-        format!(
-            "quiche has cubic, reno and bbr2, not {:?}",
-            transport.congestion
-        )
-    })?;
+    let named = known.then(|| config.set_cc_algorithm_name(&transport.congestion).ok()).flatten();
+    named.with_context(|| format!("quiche has cubic, reno and bbr2, not {:?}", transport.congestion))?;
     config.set_application_protos(&[PROTOCOL])?;
     config.set_max_idle_timeout(job.limits.virtual_ns / 1_000_000 + IDLE_BEYOND_MS);
     config.set_max_recv_udp_payload_size(payload_bytes);

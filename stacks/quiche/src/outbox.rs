@@ -17,10 +17,7 @@ pub(crate) struct Outbox {
 impl Outbox {
     /// Nothing to send.
     pub(crate) fn new() -> Self {
-        Self {
-            made: vec![0; 2 * MOST_BYTES],
-            held: None,
-        }
+        Self { made: vec![0; 2 * MOST_BYTES], held: None }
     }
 
     /// Sends packets until there is none, or until the next one's time has not come. Those of one size go to the kernel together,
@@ -28,11 +25,7 @@ impl Outbox {
     ///
     /// # Errors
     /// A connection that broke; as [`Socket::send`].
-    pub(crate) fn send(
-        &mut self,
-        quic: &mut quiche::Connection,
-        socket: &mut dyn Socket,
-    ) -> Result<()> {
+    pub(crate) fn send(&mut self, quic: &mut quiche::Connection, socket: &mut dyn Socket) -> Result<()> {
         let now = Instant::now();
         loop {
             let Some((packet_bytes, about)) = self.next(quic, 0)? else {
@@ -42,9 +35,7 @@ impl Outbox {
                 self.held = Some((packet_bytes, about));
                 return Ok(());
             }
-            let most_bytes = MOST_BYTES
-                .min(quic.send_quantum())
-                .min(socket.most_packets() * packet_bytes);
+            let most_bytes = MOST_BYTES.min(quic.send_quantum()).min(socket.most_packets() * packet_bytes);
             let mut length = packet_bytes;
             let mut unlike = None;
             while unlike.is_none() && length + packet_bytes <= most_bytes {
@@ -61,11 +52,7 @@ impl Outbox {
                     break;
                 }
             }
-            socket.send(&Train {
-                contents: &self.made[..length],
-                packet_bytes,
-                to: about.to,
-            })?;
+            socket.send(&Train { contents: &self.made[..length], packet_bytes, to: about.to })?;
             if let Some((bytes, _)) = unlike {
                 self.made.copy_within(length..length + bytes, 0);
                 self.held = unlike;
@@ -74,11 +61,7 @@ impl Outbox {
     }
 
     /// The next packet, at a place among those that are made; the first may have been held.
-    fn next(
-        &mut self,
-        quic: &mut quiche::Connection,
-        place: usize,
-    ) -> Result<Option<(usize, quiche::SendInfo)>> {
+    fn next(&mut self, quic: &mut quiche::Connection, place: usize) -> Result<Option<(usize, quiche::SendInfo)>> {
         if let Some(held) = self.held.take() {
             return Ok(Some(held));
         }
@@ -91,10 +74,7 @@ impl Outbox {
 
     /// How long nothing is to be done for a connection unless a packet comes.
     pub(crate) fn idle_for(&self, quic: &quiche::Connection) -> Option<Duration> {
-        let held = self
-            .held
-            .as_ref()
-            .map(|(_, about)| about.at.saturating_duration_since(Instant::now()));
+        let held = self.held.as_ref().map(|(_, about)| about.at.saturating_duration_since(Instant::now()));
         [held, quic.timeout()].into_iter().flatten().min()
     }
 }

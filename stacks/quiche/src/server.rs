@@ -24,12 +24,8 @@ pub(crate) fn serve(job: &Job, orchestrator: &mut Orchestrator, address: SocketA
     fs::write(CERTIFICATE_FILE, &identity.certificate_pem).context("keep the certificate")?;
     fs::write(KEY_FILE, &identity.key_pem).context("keep the certificate's key")?;
     let mut config = config(job)?;
-    config
-        .load_cert_chain_from_pem_file(CERTIFICATE_FILE)
-        .context("use the certificate")?;
-    config
-        .load_priv_key_from_pem_file(KEY_FILE)
-        .context("use the certificate's key")?;
+    config.load_cert_chain_from_pem_file(CERTIFICATE_FILE).context("use the certificate")?;
+    config.load_priv_key_from_pem_file(KEY_FILE).context("use the certificate's key")?;
     let mut socket = open(address, job.transport.buffer_bytes, job.payload_bytes())?;
     orchestrator.ready(&identity.certificate_hex)?;
     let mut connections: Vec<Connection> = Vec::new();
@@ -40,8 +36,7 @@ pub(crate) fn serve(job: &Job, orchestrator: &mut Orchestrator, address: SocketA
         }
         let local = socket.local();
         while let Some((packet, from)) = socket.receive()? {
-            let header =
-                quiche::Header::from_slice(packet, ID_BYTES).context("read a packet's header")?;
+            let header = quiche::Header::from_slice(packet, ID_BYTES).context("read a packet's header")?;
             let quic = connections.iter().map(Connection::quic);
             let index = match destination(&header, quic) {
                 Destination::Known(index) => index,
@@ -64,11 +59,9 @@ pub(crate) fn serve(job: &Job, orchestrator: &mut Orchestrator, address: SocketA
             connection.work(&mut *socket)?;
         }
     }
-    match orchestrator.next()? {
+    match orchestrator.next_order()? {
         None | Some(Order::Finish) => {}
         Some(order) => bail!("a server is only ordered to finish, not to {order:?}"),
     }
-    connections
-        .iter()
-        .try_for_each(|connection| connection.report(job, orchestrator))
+    connections.iter().try_for_each(|connection| connection.report(job, orchestrator))
 }

@@ -41,10 +41,7 @@ impl Request {
 
     fn decode(encoded: [u8; REQUEST_BYTES]) -> Self {
         let number = |at: usize| u64::from_be_bytes(std::array::from_fn(|byte| encoded[at + byte]));
-        Self {
-            transfer: number(0),
-            chunk: number(8),
-        }
+        Self { transfer: number(0), chunk: number(8) }
     }
 }
 
@@ -134,13 +131,9 @@ impl Chunk {
     /// The content cannot be read.
     pub fn outgoing(&mut self) -> Result<&[u8]> {
         if self.sent == self.block.len()
-            && let Some(source) = self
-                .source
-                .as_mut()
-                .filter(|source| source.left_bytes() > 0)
+            && let Some(source) = self.source.as_mut().filter(|source| source.left_bytes() > 0)
         {
-            self.first_byte_ns
-                .get_or_insert_with(|| now_ns() - self.epoch_ns);
+            self.first_byte_ns.get_or_insert_with(|| now_ns() - self.epoch_ns);
             self.block.resize(BLOCK_BYTES, 0);
             let length = source.read(&mut self.block)?.len();
             self.block.truncate(length);
@@ -183,14 +176,8 @@ impl Chunk {
             self.last_byte_ns = Some(at_ns);
             return Ok(());
         }
-        let extra = (bytes.len() as u64)
-            .checked_sub(self.missing_bytes)
-            .filter(|&extra| extra > 0);
-        ensure!(
-            extra.is_none(),
-            "{} bytes came beyond the chunk's end",
-            extra.unwrap_or(0)
-        );
+        let extra = (bytes.len() as u64).checked_sub(self.missing_bytes).filter(|&extra| extra > 0);
+        ensure!(extra.is_none(), "{} bytes came beyond the chunk's end", extra.unwrap_or(0));
         self.first_byte_ns.get_or_insert(at_ns);
         if let Some(hasher) = &mut self.hasher {
             hasher.update(bytes);
@@ -205,11 +192,7 @@ impl Chunk {
 
     /// Returns whether all of the content, or the confirmation, was accepted for sending.
     fn is_sent(&self) -> bool {
-        self.sent == self.block.len()
-            && self
-                .source
-                .as_ref()
-                .is_none_or(|source| source.left_bytes() == 0)
+        self.sent == self.block.len() && self.source.as_ref().is_none_or(|source| source.left_bytes() == 0)
     }
 
     /// Returns whether nothing is left to send or receive, except for the stream's end.
@@ -231,10 +214,7 @@ impl Chunk {
             resumed_at_bytes: 0,
             first_byte_ns: self.first_byte_ns.unwrap_or(last_byte_ns),
             last_byte_ns,
-            sha256: self
-                .hasher
-                .clone()
-                .map(|hasher| format!("{:x}", hasher.finalize())),
+            sha256: self.hasher.clone().map(|hasher| format!("{:x}", hasher.finalize())),
             longest_gap_ns: None,
             longest_gap_at_ns: None,
         })
@@ -247,17 +227,8 @@ mod tests {
     use crate::job::Content;
 
     fn bulk(direction: Direction) -> Bulk {
-        let content = Content::Seeded {
-            seed: 7,
-            size_bytes: 200_001,
-        };
-        Bulk {
-            direction,
-            content,
-            verify: true,
-            chunks: 2,
-            transfers: 1,
-        }
+        let content = Content::Seeded { seed: 7, size_bytes: 200_001 };
+        Bulk { direction, content, verify: true, chunks: 2, transfers: 1 }
     }
 
     fn pass(from: &mut Chunk, to: &mut Chunk, at_most: usize) {
@@ -276,15 +247,7 @@ mod tests {
     fn both_ends_have_moved_the_same_bytes() {
         for direction in [Direction::Down, Direction::Up] {
             let bulk = bulk(direction);
-            let mut client = Chunk::ask(
-                &bulk,
-                Request {
-                    transfer: 0,
-                    chunk: 1,
-                },
-                0,
-            )
-            .unwrap();
+            let mut client = Chunk::ask(&bulk, Request { transfer: 0, chunk: 1 }, 0).unwrap();
             let mut server = Chunk::answer(&bulk, 0);
             for at_most in [5, 4096, 4096] {
                 pass(&mut client, &mut server, at_most);
@@ -301,26 +264,8 @@ mod tests {
     fn what_was_not_asked_for_is_refused() {
         let bulk = bulk(Direction::Down);
         let mut server = Chunk::answer(&bulk, 0);
-        assert!(
-            server
-                .incoming(
-                    &Request {
-                        transfer: 0,
-                        chunk: 2
-                    }
-                    .encode()
-                )
-                .is_err()
-        );
-        let mut client = Chunk::ask(
-            &bulk,
-            Request {
-                transfer: 0,
-                chunk: 0,
-            },
-            0,
-        )
-        .unwrap();
+        assert!(server.incoming(&Request { transfer: 0, chunk: 2 }.encode()).is_err());
+        let mut client = Chunk::ask(&bulk, Request { transfer: 0, chunk: 0 }, 0).unwrap();
         assert!(client.incoming(&vec![0; 100_001]).is_err());
     }
 }

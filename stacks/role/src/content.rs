@@ -33,22 +33,12 @@ impl Reader {
             Content::Seeded { seed, .. } => Source::Seeded(*seed),
             Content::File { path, size_bytes } => {
                 let file = File::open(path).with_context(|| format!("open {path} to send it"))?;
-                let found = file
-                    .metadata()
-                    .with_context(|| format!("read the size of {path}"))?
-                    .len();
-                ensure!(
-                    found == *size_bytes,
-                    "{path} has {found} bytes, not the {size_bytes} that were planned"
-                );
+                let found = file.metadata().with_context(|| format!("read the size of {path}"))?.len();
+                ensure!(found == *size_bytes, "{path} has {found} bytes, not the {size_bytes} that were planned");
                 Source::File(file)
             }
         };
-        Ok(Self {
-            source,
-            position: offset_bytes,
-            end: offset_bytes + length_bytes,
-        })
+        Ok(Self { source, position: offset_bytes, end: offset_bytes + length_bytes })
     }
 
     /// Returns how many bytes have not been read.
@@ -65,9 +55,7 @@ impl Reader {
         let block = &mut buffer[..length];
         match &self.source {
             Source::Seeded(seed) => fill(*seed, self.position, block),
-            Source::File(file) => file
-                .read_exact_at(block, self.position)
-                .context("read what is sent")?,
+            Source::File(file) => file.read_exact_at(block, self.position).context("read what is sent")?,
         }
         self.position += length as u64;
         Ok(block)
@@ -102,22 +90,12 @@ mod tests {
     #[test]
     fn words_are_splitmix64() {
         let words = [0, 1, 2].map(|index| splitmix64(1_234_567, index));
-        assert_eq!(
-            words,
-            [
-                6457827717110365317,
-                3203168211198807973,
-                9817491932198370423
-            ]
-        );
+        assert_eq!(words, [6457827717110365317, 3203168211198807973, 9817491932198370423]);
     }
 
     #[test]
     fn bytes_do_not_depend_on_how_they_are_read() {
-        let content = Content::Seeded {
-            seed: 7,
-            size_bytes: 1001,
-        };
+        let content = Content::Seeded { seed: 7, size_bytes: 1001 };
         let read = |part, block: usize| {
             let mut reader = Reader::open(&content, part).unwrap();
             let (mut all, mut buffer) = (Vec::new(), vec![0; block]);
@@ -129,10 +107,7 @@ mod tests {
         let whole = read((0, 1001), 2000);
         assert_eq!(whole.len(), 1001);
         for block in [1, 7, 8, 64] {
-            assert_eq!(
-                [read((0, 333), block), read((333, 668), block)].concat(),
-                whole
-            );
+            assert_eq!([read((0, 333), block), read((333, 668), block)].concat(), whole);
         }
     }
 }

@@ -43,14 +43,8 @@ impl Arguments {
             "client" => Side::Client,
             other => bail!("a role is server or client, not {other}"),
         };
-        let address = address
-            .parse()
-            .with_context(|| format!("{address} is no IPv4 address"))?;
-        Ok(Self {
-            side,
-            job: job.into(),
-            address,
-        })
+        let address = address.parse().with_context(|| format!("{address} is no IPv4 address"))?;
+        Ok(Self { side, job: job.into(), address })
     }
 }
 
@@ -63,19 +57,13 @@ pub fn without_cpu_randomness() -> Result<()> {
     if env::var_os(CPU_FEATURES).is_some() {
         return Ok(());
     }
-    let error = Command::new("/proc/self/exe")
-        .args(env::args_os().skip(1))
-        .env(CPU_FEATURES, WITHOUT_RDRAND)
-        .exec();
+    let error = Command::new("/proc/self/exe").args(env::args_os().skip(1)).env(CPU_FEATURES, WITHOUT_RDRAND).exec();
     Err(error).context("start anew without the CPU's random numbers")
 }
 
 /// Returns the time in nanoseconds of `CLOCK_MONOTONIC`, in which the run's epoch is given.
 pub fn now_ns() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid for writes; the clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
@@ -97,10 +85,7 @@ pub fn grow_heap_by_large_steps() -> Result<()> {
     ];
     for (parameter, value) in values {
         // SAFETY: plain numbers, and no other thread.
-        anyhow::ensure!(
-            unsafe { libc::mallopt(parameter, value) } != 0,
-            "set how the heap grows (mallopt)"
-        );
+        anyhow::ensure!(unsafe { libc::mallopt(parameter, value) } != 0, "set how the heap grows (mallopt)");
     }
     // SAFETY: a plain number.
     let locked = unsafe { libc::mlockall(libc::MCL_FUTURE) };

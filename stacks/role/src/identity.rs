@@ -23,22 +23,11 @@ impl Identity {
     /// # Errors
     /// Random numbers are not available.
     pub fn generate() -> Result<Self> {
-        let key =
-            KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).context("make the server's key")?;
+        let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).context("make the server's key")?;
         let names = CertificateParams::new([SERVER_NAME.to_owned()]).context("name the server")?;
-        let certificate = names
-            .self_signed(&key)
-            .context("sign the server's certificate")?;
-        let certificate_hex = certificate
-            .der()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        Ok(Self {
-            certificate_hex,
-            certificate_pem: certificate.pem(),
-            key_pem: key.serialize_pem(),
-        })
+        let certificate = names.self_signed(&key).context("sign the server's certificate")?;
+        let certificate_hex = certificate.der().iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Self { certificate_hex, certificate_pem: certificate.pem(), key_pem: key.serialize_pem() })
     }
 }
 
@@ -48,14 +37,8 @@ impl Identity {
 /// The text is not hex.
 pub fn to_pem(certificate_hex: &str) -> Result<String> {
     let pairs = certificate_hex.as_bytes().chunks(2);
-    let digits = pairs.map(|pair| {
-        std::str::from_utf8(pair)
-            .ok()
-            .and_then(|pair| u8::from_str_radix(pair, 16).ok())
-    });
-    let der: Vec<u8> = digits
-        .collect::<Option<_>>()
-        .context("the server's certificate is not in hex")?;
+    let digits = pairs.map(|pair| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok()));
+    let der: Vec<u8> = digits.collect::<Option<_>>().context("the server's certificate is not in hex")?;
     Ok(pem::encode(&pem::Pem::new("CERTIFICATE", der)))
 }
 
@@ -67,10 +50,7 @@ mod tests {
     fn a_certificate_survives_the_way_to_the_client() {
         let identity = Identity::generate().unwrap();
         let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(
-            lines(&to_pem(&identity.certificate_hex).unwrap()),
-            lines(&identity.certificate_pem)
-        );
+        assert_eq!(lines(&to_pem(&identity.certificate_hex).unwrap()), lines(&identity.certificate_pem));
         assert!(to_pem("0x").is_err());
     }
 }

@@ -134,10 +134,9 @@ impl Job {
     /// # Errors
     /// The file is not a job, or asks for something that no role of this crate does.
     pub fn read(file: &Path) -> Result<Self> {
-        let text =
-            fs::read_to_string(file).with_context(|| format!("read the job {}", file.display()))?;
-        let job: Self = serde_json::from_str(&text)
-            .with_context(|| format!("understand the job {}", file.display()))?;
+        let text = fs::read_to_string(file).with_context(|| format!("read the job {}", file.display()))?;
+        let job: Self =
+            serde_json::from_str(&text).with_context(|| format!("understand the job {}", file.display()))?;
         ensure!(!job.paths.is_empty(), "the job has no path");
         job.bulk()?;
         Ok(job)
@@ -168,20 +167,10 @@ impl Bulk {
     /// Returns the offset and the length of a chunk in the content: chunks are equal, and the last also takes the
     /// remainder.
     pub fn part(&self, chunk: u64) -> (u64, u64) {
-        let (size_bytes, each_bytes) = (
-            self.content.size_bytes(),
-            self.content.size_bytes() / self.chunks,
-        );
+        let (size_bytes, each_bytes) = (self.content.size_bytes(), self.content.size_bytes() / self.chunks);
         let offset_bytes = chunk * each_bytes;
         let is_last = chunk + 1 == self.chunks;
-        (
-            offset_bytes,
-            if is_last {
-                size_bytes - offset_bytes
-            } else {
-                each_bytes
-            },
-        )
+        (offset_bytes, if is_last { size_bytes - offset_bytes } else { each_bytes })
     }
 }
 
@@ -191,20 +180,8 @@ mod tests {
 
     #[test]
     fn parts_tile_the_content() {
-        let content = Content::Seeded {
-            seed: 7,
-            size_bytes: 1001,
-        };
-        let bulk = Bulk {
-            direction: Direction::Down,
-            content,
-            verify: true,
-            chunks: 3,
-            transfers: 1,
-        };
-        assert_eq!(
-            [0, 1, 2].map(|chunk| bulk.part(chunk)),
-            [(0, 333), (333, 333), (666, 335)]
-        );
+        let content = Content::Seeded { seed: 7, size_bytes: 1001 };
+        let bulk = Bulk { direction: Direction::Down, content, verify: true, chunks: 3, transfers: 1 };
+        assert_eq!([0, 1, 2].map(|chunk| bulk.part(chunk)), [(0, 333), (333, 333), (666, 335)]);
     }
 }

@@ -56,17 +56,10 @@ impl Orchestrator {
     pub fn open() -> Result<Self> {
         // SAFETY: only asks whether the descriptor is open.
         let flags = unsafe { libc::fcntl(MESSAGE_FD, libc::F_GETFD) };
-        ensure!(
-            flags >= 0,
-            "descriptor {MESSAGE_FD} is not open: roles are started by the orchestrator, not by hand"
-        );
+        ensure!(flags >= 0, "descriptor {MESSAGE_FD} is not open: roles are started by the orchestrator, not by hand");
         // SAFETY: the descriptor is open, and the orchestrator opened it for this role to own.
         let messages = unsafe { File::from_raw_fd(MESSAGE_FD) };
-        Ok(Self {
-            messages,
-            unread: Vec::new(),
-            is_open: true,
-        })
+        Ok(Self { messages, unread: Vec::new(), is_open: true })
     }
 
     /// Returns the descriptor that is readable when there is an order.
@@ -79,7 +72,7 @@ impl Orchestrator {
     /// # Errors
     /// Another order, or none.
     pub fn begin(&mut self) -> Result<Begin> {
-        match self.next()? {
+        match self.next_order()? {
             Some(Order::Begin(begin)) => Ok(begin),
             other => bail!("ordered to {other:?} before having begun"),
         }
@@ -89,14 +82,12 @@ impl Orchestrator {
     ///
     /// # Errors
     /// A line is not an order.
-    pub fn next(&mut self) -> Result<Option<Order>> {
+    pub fn next_order(&mut self) -> Result<Option<Order>> {
         loop {
             if let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
                 let line: Vec<u8> = self.unread.drain(..=end).collect();
                 let order = serde_json::from_slice(&line);
-                return order
-                    .map(Some)
-                    .with_context(|| format!("understand {:?}", String::from_utf8_lossy(&line)));
+                return order.map(Some).with_context(|| format!("understand {:?}", String::from_utf8_lossy(&line)));
             }
             if !self.is_open {
                 return Ok(None);
@@ -141,8 +132,6 @@ impl Orchestrator {
     fn say(&mut self, message: &serde_json::Value) -> Result<()> {
         let mut line = serde_json::to_vec(message).context("word a message")?;
         line.push(b'\n');
-        self.messages
-            .write_all(&line)
-            .context("tell the orchestrator")
+        self.messages.write_all(&line).context("tell the orchestrator")
     }
 }

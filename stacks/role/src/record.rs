@@ -8,10 +8,7 @@ use crate::orchestrator::Side;
 /// The record of one side of a connection.
 #[derive(Debug, Serialize)]
 #[serde(tag = "record", rename = "connection")]
-#[expect(
-    missing_docs,
-    reason = "the fields are those of the record's documentation"
-)]
+#[expect(missing_docs, reason = "the fields are those of the record's documentation")]
 pub struct ConnectionRecord {
     pub side: Side,
     pub connection: u64,
@@ -26,10 +23,7 @@ pub struct ConnectionRecord {
 
 /// The settings that the stack used.
 #[derive(Debug, Serialize)]
-#[expect(
-    missing_docs,
-    reason = "the fields are those of the record's documentation"
-)]
+#[expect(missing_docs, reason = "the fields are those of the record's documentation")]
 pub struct Settings {
     pub transport: &'static str,
     pub congestion: String,
@@ -42,10 +36,7 @@ pub struct Settings {
 
 /// The stack's counters; none where it does not report them.
 #[derive(Debug, Default, Serialize)]
-#[expect(
-    missing_docs,
-    reason = "the fields are those of the record's documentation"
-)]
+#[expect(missing_docs, reason = "the fields are those of the record's documentation")]
 pub struct Stats {
     pub retransmitted_packets: Option<u64>,
     pub smoothed_rtt_ns: Option<u64>,
@@ -59,10 +50,7 @@ pub struct Stats {
 /// The record of a chunk at one end.
 #[derive(Debug, Serialize)]
 #[serde(tag = "record", rename = "transfer")]
-#[expect(
-    missing_docs,
-    reason = "the fields are those of the record's documentation"
-)]
+#[expect(missing_docs, reason = "the fields are those of the record's documentation")]
 pub struct TransferRecord {
     pub side: Side,
     pub connection: u64,

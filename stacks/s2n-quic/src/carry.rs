@@ -17,13 +17,7 @@ use s2n_quic::stream::{BidirectionalStream, ReceiveStream, SendStream};
 /// A peer that does what it should not; a connection that broke.
 pub(crate) async fn carry(stream: BidirectionalStream, chunk: Chunk, ends: bool) -> Result<Chunk> {
     let (incoming, outgoing) = stream.split();
-    let mut carrier = Carrier {
-        incoming,
-        outgoing,
-        chunk,
-        unsent: Bytes::new(),
-        is_ended: false,
-    };
+    let mut carrier = Carrier { incoming, outgoing, chunk, unsent: Bytes::new(), is_ended: false };
     poll_fn(|context| carrier.poll(context, ends)).await?;
     if ends {
         carrier.outgoing.finish().context("end the stream")?;
@@ -68,10 +62,6 @@ impl Carrier {
                 Poll::Pending => break,
             }
         }
-        if self.chunk.is_done() && (ends || self.is_ended) {
-            Poll::Ready(Ok(()))
-        } else {
-            Poll::Pending
-        }
+        if self.chunk.is_done() && (ends || self.is_ended) { Poll::Ready(Ok(())) } else { Poll::Pending }
     }
 }

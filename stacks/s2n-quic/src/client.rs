@@ -17,24 +17,14 @@ use crate::endpoint;
 ///
 /// # Errors
 /// Whatever kept it from being done in full.
-pub(crate) async fn drive(
-    job: &Job,
-    orchestrator: &mut Orchestrator,
-    server: SocketAddr,
-) -> Result<()> {
+pub(crate) async fn drive(job: &Job, orchestrator: &mut Orchestrator, server: SocketAddr) -> Result<()> {
     let begin = begin(orchestrator)?;
     let trusted = begin.certificate.context("the server has no certificate")?;
     let client = endpoint::client(job, &to_pem(&trusted)?)?;
     for transfer in 0..job.bulk()?.transfers {
-        transfer_once(
-            job,
-            orchestrator,
-            &client,
-            server,
-            (transfer, begin.epoch_ns),
-        )
-        .await
-        .with_context(|| format!("transfer {transfer}"))?;
+        transfer_once(job, orchestrator, &client, server, (transfer, begin.epoch_ns))
+            .await
+            .with_context(|| format!("transfer {transfer}"))?;
     }
     Ok(())
 }
@@ -61,9 +51,7 @@ async fn transfer_once(
         records.extend(chunk.context("carry a chunk")??.record());
     }
     records.sort_by_key(|record| record.chunk);
-    records
-        .iter()
-        .try_for_each(|record| orchestrator.write(record))?;
+    records.iter().try_for_each(|record| orchestrator.write(record))?;
     let counted = Counters::of(&connection).context("s2n-quic has forgotten the connection")?;
     connection.close(0_u32.into());
     orchestrator.write(&counted.record(job, Side::Client, transfer, (start_ns, connected_ns)))

@@ -18,12 +18,7 @@ pub(crate) fn begin(orchestrator: &mut Orchestrator) -> Result<Begin> {
 }
 
 unsafe extern "C" {
-    fn __real_epoll_wait(
-        epoll: c_int,
-        events: *mut epoll_event,
-        capacity: c_int,
-        timeout_ms: c_int,
-    ) -> c_int;
+    fn __real_epoll_wait(epoll: c_int, events: *mut epoll_event, capacity: c_int, timeout_ms: c_int) -> c_int;
 }
 
 /// `epoll_wait(2)`, after which the clock is read anew, but for a poll that may not wait: it takes no virtual time.

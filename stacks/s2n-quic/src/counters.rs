@@ -32,23 +32,14 @@ impl Subscriber for Counting {
     type ConnectionContext = Counters;
 
     fn create_connection_context(&mut self, _: &ConnectionMeta, _: &ConnectionInfo) -> Counters {
-        Counters {
-            begun_ns: now_ns(),
-            lost_packets: 0,
-            last: None,
-        }
+        Counters { begun_ns: now_ns(), lost_packets: 0, last: None }
     }
 
     fn on_packet_lost(&mut self, counted: &mut Counters, _: &ConnectionMeta, lost: &PacketLost) {
         counted.lost_packets += u64::from(!lost.is_mtu_probe);
     }
 
-    fn on_recovery_metrics(
-        &mut self,
-        counted: &mut Counters,
-        _: &ConnectionMeta,
-        metrics: &RecoveryMetrics,
-    ) {
+    fn on_recovery_metrics(&mut self, counted: &mut Counters, _: &ConnectionMeta, metrics: &RecoveryMetrics) {
         counted.last = Some(Metrics {
             smoothed_rtt: metrics.smoothed_rtt,
             min_rtt: metrics.min_rtt,
@@ -60,9 +51,7 @@ impl Subscriber for Counting {
 impl Counters {
     /// Of a connection, if s2n-quic still knows it.
     pub(crate) fn of(connection: &Connection) -> Option<Self> {
-        connection
-            .query_event_context(|counted: &Self| *counted)
-            .ok()
+        connection.query_event_context(|counted: &Self| *counted).ok()
     }
 
     /// What is to be written down of the connection.

@@ -49,9 +49,7 @@ pub(crate) fn server(job: &Job, identity: &Identity, address: SocketAddr) -> Res
 
 /// First flight of full packets, in bytes.
 pub(crate) fn initial_window_bytes(job: &Job) -> u32 {
-    job.transport
-        .initial_window_packets
-        .saturating_mul(job.payload_bytes())
+    job.transport.initial_window_packets.saturating_mul(job.payload_bytes())
 }
 
 /// The congestion controls that s2n-quic has.
@@ -63,16 +61,10 @@ enum Congestion {
 fn congestion(job: &Job) -> Result<Congestion> {
     let window_bytes = initial_window_bytes(job);
     match job.transport.congestion.as_str() {
-        "cubic" => Ok(Congestion::Cubic(
-            cubic::Builder::default()
-                .with_initial_congestion_window(window_bytes)
-                .build(),
-        )),
-        "bbr" => Ok(Congestion::Bbr(
-            bbr::Builder::default()
-                .with_initial_congestion_window(window_bytes)
-                .build(),
-        )),
+        "cubic" => {
+            Ok(Congestion::Cubic(cubic::Builder::default().with_initial_congestion_window(window_bytes).build()))
+        }
+        "bbr" => Ok(Congestion::Bbr(bbr::Builder::default().with_initial_congestion_window(window_bytes).build())),
         other => bail!("s2n-quic has cubic and bbr, not {other:?}"),
     }
 }
@@ -99,12 +91,7 @@ fn client_with<C: Endpoint>(job: &Job, trusted: &str, controller: C) -> Result<C
         .context("start s2n-quic")
 }
 
-fn server_with<C: Endpoint>(
-    job: &Job,
-    identity: &Identity,
-    address: SocketAddr,
-    controller: C,
-) -> Result<Server> {
+fn server_with<C: Endpoint>(job: &Job, identity: &Identity, address: SocketAddr, controller: C) -> Result<Server> {
     let (certificate, key) = (&identity.certificate_pem, &identity.key_pem);
     let security = tls::Server::builder()
         .with_certificate(certificate.as_str(), key.as_str())
@@ -129,8 +116,7 @@ fn server_with<C: Endpoint>(
 
 /// A UDP socket whose packets are as large as the path allows from the first on.
 fn socket(job: &Job, address: SocketAddr) -> Result<io::Provider> {
-    let mtu_bytes = u16::try_from(job.payload_bytes() + HEADERS_BYTES)
-        .context("s2n-quic counts packets in 16 bits")?;
+    let mtu_bytes = u16::try_from(job.payload_bytes() + HEADERS_BYTES).context("s2n-quic counts packets in 16 bits")?;
     let buffer_bytes = usize::try_from(job.transport.buffer_bytes).context("size the buffers")?;
     io::Builder::default()
         .with_receive_address(address)

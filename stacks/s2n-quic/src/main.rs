@@ -17,8 +17,8 @@ use tokio::runtime;
 const PORT: u16 = 4433;
 
 fn main() -> ExitCode {
-    let started = without_cpu_randomness()
-        .and_then(|()| Ok((Arguments::read()?, Orchestrator::open()?, event_loop()?)));
+    let started =
+        without_cpu_randomness().and_then(|()| Ok((Arguments::read()?, Orchestrator::open()?, event_loop()?)));
     let (arguments, mut orchestrator, event_loop) = match started {
         Ok(started) => started,
         Err(error) => {
@@ -36,11 +36,7 @@ fn main() -> ExitCode {
 /// One thread's event loop.
 fn event_loop() -> Result<runtime::Runtime> {
     let mut builder = runtime::Builder::new_current_thread();
-    builder
-        .enable_io()
-        .enable_time()
-        .build()
-        .context("start the event loop")
+    builder.enable_io().enable_time().build().context("start the event loop")
 }
 
 async fn work(arguments: &Arguments, orchestrator: &mut Orchestrator) -> Result<()> {

@@ -4,9 +4,7 @@ use std::net::SocketAddr;
 use std::os::fd::RawFd;
 
 use anyhow::{Context as _, Result, bail};
-use netwarp_role::{
-    Chunk, ConnectionRecord, Identity, Job, Orchestrator, Order, Side, TransferRecord, now_ns,
-};
+use netwarp_role::{Chunk, ConnectionRecord, Identity, Job, Orchestrator, Order, Side, TransferRecord, now_ns};
 use s2n_quic::Connection;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -21,11 +19,7 @@ use crate::endpoint;
 ///
 /// # Errors
 /// Whatever kept it from being done in full.
-pub(crate) async fn serve(
-    job: &Job,
-    orchestrator: &mut Orchestrator,
-    address: SocketAddr,
-) -> Result<()> {
+pub(crate) async fn serve(job: &Job, orchestrator: &mut Orchestrator, address: SocketAddr) -> Result<()> {
     let begin = begin(orchestrator)?;
     let identity = Identity::generate()?;
     let mut server = endpoint::server(job, &identity, address)?;
@@ -49,14 +43,12 @@ pub(crate) async fn serve(
             }
         }
     }
-    match orchestrator.next()? {
+    match orchestrator.next_order()? {
         None | Some(Order::Finish) => {}
         Some(order) => bail!("a server is only ordered to finish, not to {order:?}"),
     }
     for each in &answered {
-        each.transfers
-            .iter()
-            .try_for_each(|record| orchestrator.write(record))?;
+        each.transfers.iter().try_for_each(|record| orchestrator.write(record))?;
         orchestrator.write(&each.record)?;
     }
     Ok(())
@@ -71,12 +63,7 @@ struct Answered {
 }
 
 /// Answers what a client asks for on one connection, until all chunks have been carried.
-async fn answer(
-    job: &Job,
-    mut connection: Connection,
-    connected_ns: u64,
-    epoch_ns: u64,
-) -> Result<Answered> {
+async fn answer(job: &Job, mut connection: Connection, connected_ns: u64, epoch_ns: u64) -> Result<Answered> {
     let mut carried = JoinSet::new();
     for _ in 0..job.bulk()?.chunks {
         let stream = connection.accept_bidirectional_stream().await;
@@ -93,9 +80,5 @@ async fn answer(
     let transfer = transfers.first().map_or(0, |record| record.transfer);
     let counted = Counters::of(&connection).context("s2n-quic has forgotten the connection")?;
     let times = (counted.begun_ns - epoch_ns, connected_ns);
-    Ok(Answered {
-        transfers,
-        record: counted.record(job, Side::Server, transfer, times),
-        _connection: connection,
-    })
+    Ok(Answered { transfers, record: counted.record(job, Side::Server, transfer, times), _connection: connection })
 }

@@ -29,24 +29,19 @@ struct Request<'a> {
 
 impl<'a> Request<'a> {
     fn parse(text: &'a str) -> Result<Self> {
-        let parts = text
-            .strip_prefix("https://")
-            .and_then(|rest| rest.split_once('/'));
+        let parts = text.strip_prefix("https://").and_then(|rest| rest.split_once('/'));
         let (authority, path) = parts.with_context(|| format!("{text} names no file"))?;
         Ok(Self { authority, path })
     }
 
     fn host(&self) -> &'a str {
-        self.authority
-            .rsplit_once(':')
-            .map_or(self.authority, |(host, _)| host)
+        self.authority.rsplit_once(':').map_or(self.authority, |(host, _)| host)
     }
 
     /// Where its answer is kept.
     fn file(&self) -> Result<File> {
         let name = Path::new(self.path).file_name();
-        let place =
-            Path::new(DOWNLOADED).join(name.with_context(|| format!("{} is no file", self.path))?);
+        let place = Path::new(DOWNLOADED).join(name.with_context(|| format!("{} is no file", self.path))?);
         File::create(&place).with_context(|| format!("create {}", place.display()))
     }
 }
@@ -56,10 +51,7 @@ impl<'a> Request<'a> {
 /// # Errors
 /// Whatever kept one of them from being there as a whole.
 pub(super) fn fetch(requests: &str) -> Result<()> {
-    let requests: Vec<_> = requests
-        .split_whitespace()
-        .map(Request::parse)
-        .collect::<Result<_>>()?;
+    let requests: Vec<_> = requests.split_whitespace().map(Request::parse).collect::<Result<_>>()?;
     let first = requests.first().context("REQUESTS names no file")?;
     let server = resolve(first.authority)?;
     let mut config = config()?;
@@ -85,10 +77,7 @@ pub(super) fn fetch(requests: &str) -> Result<()> {
             }
             outbox.send(&mut quic, &mut *socket)?;
         }
-        ensure!(
-            !quic.is_closed(),
-            "the connection ended before all files were there"
-        );
+        ensure!(!quic.is_closed(), "the connection ended before all files were there");
         socket.wait(NO_ORDERS, outbox.idle_for(&quic))?;
         let local = socket.local();
         while let Some((packet, from)) = socket.receive()? {
@@ -108,12 +97,8 @@ pub(super) fn fetch(requests: &str) -> Result<()> {
 }
 
 fn resolve(authority: &str) -> Result<SocketAddr> {
-    let mut found = authority
-        .to_socket_addrs()
-        .with_context(|| format!("find {authority}"))?;
-    found
-        .find(SocketAddr::is_ipv4)
-        .with_context(|| format!("{authority} has no IPv4 address"))
+    let mut found = authority.to_socket_addrs().with_context(|| format!("find {authority}"))?;
+    found.find(SocketAddr::is_ipv4).with_context(|| format!("{authority} has no IPv4 address"))
 }
 
 /// Asks for each file on a stream of its own, and gives the file to write to by stream.
@@ -124,11 +109,7 @@ fn ask(quic: &mut quiche::Connection, requests: &[Request<'_>]) -> Result<BTreeM
         let line = format!("GET /{}\r\n", request.path);
         let sent = quic.stream_send(stream, line.as_bytes(), true);
         let sent = sent.with_context(|| format!("ask for {}", request.path))?;
-        ensure!(
-            sent == line.len(),
-            "the request for {} does not fit",
-            request.path
-        );
+        ensure!(sent == line.len(), "the request for {} does not fit", request.path);
         downloads.insert(stream, request.file()?);
     }
     Ok(downloads)
@@ -166,16 +147,8 @@ mod tests {
     #[test]
     fn a_request_names_a_host_and_a_file() {
         let request = Request::parse("https://server4:443/a/b").unwrap();
-        assert_eq!(
-            (request.authority, request.host(), request.path),
-            ("server4:443", "server4", "a/b")
-        );
+        assert_eq!((request.authority, request.host(), request.path), ("server4:443", "server4", "a/b"));
         assert!(Request::parse("server4").is_err());
-        assert!(
-            Request::parse("https://server4:443/")
-                .unwrap()
-                .file()
-                .is_err()
-        );
+        assert!(Request::parse("https://server4:443/").unwrap().file().is_err());
     }
 }

@@ -60,10 +60,7 @@ pub(super) fn serve() -> Result<()> {
     let mut socket = open_polled((Ipv4Addr::UNSPECIFIED, PORT).into(), WINDOW_BYTES)?;
     let mut peers: Vec<Peer> = Vec::new();
     loop {
-        let idle_for = peers
-            .iter()
-            .filter_map(|peer| peer.outbox.idle_for(&peer.quic))
-            .min();
+        let idle_for = peers.iter().filter_map(|peer| peer.outbox.idle_for(&peer.quic)).min();
         socket.wait(NO_ORDERS, idle_for)?;
         let local = socket.local();
         while let Some((packet, from)) = socket.receive()? {
@@ -80,13 +77,9 @@ pub(super) fn serve() -> Result<()> {
                 Destination::Over => continue,
             };
             // What cannot be read is the peer's fault, and quiche answers it.
-            let _ = peers[index]
-                .quic
-                .recv(packet, quiche::RecvInfo { from, to: local });
+            let _ = peers[index].quic.recv(packet, quiche::RecvInfo { from, to: local });
         }
-        peers
-            .iter_mut()
-            .try_for_each(|peer| peer.work(&mut *socket))?;
+        peers.iter_mut().try_for_each(|peer| peer.work(&mut *socket))?;
         peers.retain(|peer| !peer.quic.is_closed());
     }
 }
@@ -94,11 +87,7 @@ pub(super) fn serve() -> Result<()> {
 impl Peer {
     fn new(mut quic: quiche::Connection) -> Result<Self> {
         log_secrets(&mut quic)?;
-        Ok(Self {
-            quic,
-            outbox: Outbox::new(),
-            exchanges: BTreeMap::new(),
-        })
+        Ok(Self { quic, outbox: Outbox::new(), exchanges: BTreeMap::new() })
     }
 
     fn work(&mut self, socket: &mut dyn Socket) -> Result<()> {
@@ -126,9 +115,7 @@ impl Peer {
 
     fn refuse(&mut self, stream: u64) {
         // It fails only for a stream that is over.
-        let _ = self
-            .quic
-            .stream_shutdown(stream, quiche::Shutdown::Write, REFUSED);
+        let _ = self.quic.stream_shutdown(stream, quiche::Shutdown::Write, REFUSED);
         if let Some(exchange) = self.exchanges.get_mut(&stream) {
             exchange.is_over = true;
         }
@@ -182,9 +169,7 @@ impl Exchange {
 fn place(request: &[u8]) -> Option<PathBuf> {
     let line = std::str::from_utf8(request).ok()?.lines().next()?;
     let name = Path::new(line.strip_prefix("GET ")?.trim());
-    let parts = name
-        .components()
-        .filter(|part| matches!(part, Component::Normal(_)));
+    let parts = name.components().filter(|part| matches!(part, Component::Normal(_)));
     Some(Path::new(SERVED).join(parts.collect::<PathBuf>()))
 }
 
@@ -196,10 +181,7 @@ mod tests {
     fn nothing_is_served_from_elsewhere() {
         let placed = |request: &[u8]| place(request).map(|place| place.display().to_string());
         assert_eq!(placed(b"GET /a/b\r\n").as_deref(), Some("/www/a/b"));
-        assert_eq!(
-            placed(b"GET /../etc/passwd\r\n").as_deref(),
-            Some("/www/etc/passwd")
-        );
+        assert_eq!(placed(b"GET /../etc/passwd\r\n").as_deref(), Some("/www/etc/passwd"));
         assert_eq!(placed(b"POST /a\r\n"), None);
     }
 }

@@ -77,11 +77,7 @@ impl Train<'_> {
 ///
 /// # Errors
 /// An address that is not to be had; a kernel that cannot do it.
-pub(crate) fn open(
-    address: SocketAddr,
-    buffer_bytes: u64,
-    payload_bytes: u32,
-) -> Result<Box<dyn Socket>> {
+pub(crate) fn open(address: SocketAddr, buffer_bytes: u64, payload_bytes: u32) -> Result<Box<dyn Socket>> {
     if held_clock::is_virtual() {
         let ringed = Ringed::open(address, buffer_bytes, payload_bytes)?;
         return Ok(Box::new(ringed));
@@ -114,15 +110,8 @@ impl Bound {
             .set_send_buffer_size((&socket).into(), size)
             .and_then(|()| state.set_recv_buffer_size((&socket).into(), size));
         sized.with_context(|| format!("give the socket buffers of {size} bytes"))?;
-        let local = socket
-            .local_addr()
-            .context("ask for the socket's address")?;
-        Ok(Self {
-            socket: Arc::new(socket),
-            state,
-            local,
-            buffer_bytes,
-        })
+        let local = socket.local_addr().context("ask for the socket's address")?;
+        Ok(Self { socket: Arc::new(socket), state, local, buffer_bytes })
     }
 
     /// Another one, at another port.

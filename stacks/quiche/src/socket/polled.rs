@@ -29,26 +29,14 @@ pub(crate) struct Polled {
 impl Polled {
     pub(super) fn open(address: SocketAddr, buffer_bytes: u64) -> Result<Self> {
         let bound = Bound::new(address, buffer_bytes)?;
-        bound
-            .socket
-            .set_nonblocking(true)
-            .context("have the socket never wait")?;
-        Ok(Self {
-            bound,
-            rooms: vec![0; ROOMS * ROOM_BYTES],
-            packets: Vec::new(),
-            is_drained: true,
-        })
+        bound.socket.set_nonblocking(true).context("have the socket never wait")?;
+        Ok(Self { bound, rooms: vec![0; ROOMS * ROOM_BYTES], packets: Vec::new(), is_drained: true })
     }
 
     fn take_batch(&mut self) -> Result<()> {
         let Bound { socket, state, .. } = &self.bound;
         let mut metas = [RecvMeta::default(); ROOMS];
-        let mut rooms: Vec<_> = self
-            .rooms
-            .chunks_mut(ROOM_BYTES)
-            .map(IoSliceMut::new)
-            .collect();
+        let mut rooms: Vec<_> = self.rooms.chunks_mut(ROOM_BYTES).map(IoSliceMut::new).collect();
         let count = match state.recv((&**socket).into(), &mut rooms, &mut metas) {
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
@@ -58,12 +46,7 @@ impl Polled {
         for (room, meta) in metas[..count].iter().enumerate() {
             let begin = room * ROOM_BYTES;
             let starts = (begin..begin + meta.len).step_by(meta.stride.max(1));
-            let packet = |start: usize| {
-                (
-                    start..(start + meta.stride).min(begin + meta.len),
-                    meta.addr,
-                )
-            };
+            let packet = |start: usize| (start..(start + meta.stride).min(begin + meta.len), meta.addr);
             self.packets.extend(starts.map(packet));
         }
         self.packets.reverse();
@@ -102,11 +85,7 @@ impl Socket for Polled {
     }
 
     fn wait(&mut self, orders: RawFd, at_most: Option<Duration>) -> Result<bool> {
-        let watched = |fd| libc::pollfd {
-            fd,
-            events: libc::POLLIN,
-            revents: 0,
-        };
+        let watched = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
         let mut polled = [watched(orders), watched(self.bound.socket.as_raw_fd())];
         let limit = at_most.map(|limit| libc::timespec {
             tv_sec: limit.as_secs() as libc::time_t,
@@ -114,14 +93,7 @@ impl Socket for Polled {
         });
         let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: the array and the time are valid during the call, and there is no mask.
-        let count = unsafe {
-            libc::ppoll(
-                polled.as_mut_ptr(),
-                polled.len() as u64,
-                limit,
-                std::ptr::null(),
-            )
-        };
+        let count = unsafe { libc::ppoll(polled.as_mut_ptr(), polled.len() as u64, limit, std::ptr::null()) };
         let error = std::io::Error::last_os_error();
         if count < 0 && error.kind() != ErrorKind::Interrupted {
             return Err(error).context("wait for packets (ppoll)");
@@ -144,11 +116,7 @@ mod tests {
         let open = || Polled::open((Ipv4Addr::LOCALHOST, 0).into(), 1 << 20).unwrap();
         let (mut from, mut to) = (open(), open());
         assert!(from.most_packets() > 1, "this kernel splits nothing");
-        let train = |contents| Train {
-            contents,
-            packet_bytes: 2,
-            to: to.local(),
-        };
+        let train = |contents| Train { contents, packet_bytes: 2, to: to.local() };
         from.send(&train(b"aabbc")).unwrap();
         from.send(&train(b"d")).unwrap();
         let mut received = Vec::new();

@@ -27,13 +27,7 @@ impl Ringed {
         let mut ring = Ring::new(payload_bytes as usize).context("make a ring (io_uring)")?;
         let bound = Bound::new(address, buffer_bytes)?;
         let number = open_in(&mut ring, &bound)?;
-        Ok(Self {
-            ring,
-            bound,
-            number,
-            arrived: VecDeque::new(),
-            taken: None,
-        })
+        Ok(Self { ring, bound, number, arrived: VecDeque::new(), taken: None })
     }
 
     fn close(&mut self) {
@@ -129,10 +123,7 @@ mod tests {
             Ok(first) => Some((first, open().unwrap())),
             Err(error) => {
                 let kind = error.downcast_ref().map(std::io::Error::kind);
-                let is_forbidden = matches!(
-                    kind,
-                    Some(ErrorKind::Unsupported | ErrorKind::PermissionDenied)
-                );
+                let is_forbidden = matches!(kind, Some(ErrorKind::Unsupported | ErrorKind::PermissionDenied));
                 assert!(is_forbidden, "{error:#}");
                 None
             }
@@ -140,11 +131,7 @@ mod tests {
     }
 
     fn send(from: &mut Ringed, to: SocketAddr, contents: &[u8]) {
-        let train = Train {
-            contents,
-            packet_bytes: 2,
-            to,
-        };
+        let train = Train { contents, packet_bytes: 2, to };
         from.send(&train).unwrap();
     }
 
@@ -182,11 +169,7 @@ mod tests {
             return;
         };
         let (orders, end) = std::os::unix::net::UnixStream::pair().unwrap();
-        assert!(
-            !socket
-                .wait(orders.as_raw_fd(), Some(Duration::ZERO))
-                .unwrap()
-        );
+        assert!(!socket.wait(orders.as_raw_fd(), Some(Duration::ZERO)).unwrap());
         drop(end);
         assert!(socket.wait(orders.as_raw_fd(), None).unwrap());
     }
