@@ -62,7 +62,7 @@ def test_the_report_needs_nothing_else(race: dict[str, Any], tmp_path: Path) -> 
 
 
 def test_the_table_shows_every_transport_and_a_verdict(netwarp: Netwarp) -> None:
-    netwarp(*RACE, "--replicates", "6")
+    netwarp(*RACE, "--replicates", "8")
     answer = netwarp("show", "out")
     assert answer.returncode == 0
     for word in ("TCP", "QUIC", "completion", "goodput", "connect", "±"):
