@@ -2,7 +2,6 @@
 //! carry it out: another implementation may run roles elsewhere, or programs that are not ours, or use an existing
 //! path.
 
-use std::os::fd::AsFd;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -12,9 +11,9 @@ use netwarp_path::topology::{self, BuildStep, Namespace};
 use netwarp_wire::job::{Contract, Job};
 use netwarp_wire::record::{ClockKind, Side};
 use netwarp_wire::request_prefix::RequestPrefix;
-use netwarp_wire::role_protocol::{Message, Order};
 
 use crate::role_process::{RoleProcess, RoleStart, Shared};
+use crate::running_role::Role;
 
 /// The machines or namespaces that carry out a run.
 pub(crate) trait Host {
@@ -53,33 +52,6 @@ pub(crate) trait Host {
     /// # Errors
     /// It cannot be started.
     fn spawn(&mut self, side: Side, job: &Job, job_file: &Path, shared: Shared<'_>) -> Result<Box<dyn Role>>;
-}
-
-/// A running role. Its descriptor is readable when it has sent something. The role ends when this is dropped.
-pub(crate) trait Role: AsFd {
-    /// Returns whether the role may still send a message.
-    fn is_running(&self) -> bool;
-
-    /// Sends the role an order. A role that has ended ignores it; [`Self::receive`] says how it ended.
-    ///
-    /// # Errors
-    /// The order cannot be given.
-    fn order(&mut self, order: &Order) -> Result<()>;
-
-    /// Receives the role's next messages, and waits if there are none yet.
-    ///
-    /// # Errors
-    /// The role cannot be read from, or sends something that is not a message.
-    fn receive(&mut self) -> Result<Vec<Event>>;
-}
-
-/// What was received from a role: a message, or the end of the role.
-#[derive(Debug)]
-pub(crate) enum Event {
-    /// The role sent a message.
-    Said(Message),
-    /// The role's process has ended: none if successfully, else a description of how.
-    Gone(Option<String>),
 }
 
 /// A step that is carried out for a job before or after its roles run.

@@ -17,6 +17,7 @@ mod record_writer;
 mod remote;
 mod role;
 mod role_process;
+mod running_role;
 mod sampling;
 
 use std::net::{IpAddr, SocketAddr};

@@ -23,9 +23,10 @@ use nix::sys::time::TimeSpec;
 
 use self::pair::{JobFiles, Pair};
 use crate::check;
-use crate::host::{Event, Host};
+use crate::host::Host;
 use crate::record_writer::RecordWriter;
 use crate::role_process::Shared;
+use crate::running_role::Event;
 use crate::sampling::Sampler;
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;

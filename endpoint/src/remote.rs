@@ -23,9 +23,10 @@ use netwarp_wire::request_prefix::RequestPrefix;
 use netwarp_wire::role_protocol::Order;
 use netwarp_workload::sandbox;
 
-use crate::host::{Event, Host, Role};
+use crate::host::Host;
 use crate::native;
 use crate::role_process::{RoleProcess, RoleStart, Shared};
+use crate::running_role::{Event, Role};
 
 /// The environment variable that holds the run's token, where other users of the machine cannot read it.
 const TOKEN: &str = "NETWARP_RUN_TOKEN";

@@ -21,7 +21,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, pipe2};
 
-use crate::host::{Event, Role};
+use crate::running_role::{Event, Role};
 
 /// The executable of this program, whatever its file is called.
 const OURSELVES: &str = "/proc/self/exe";

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use netwarp_path::network::Network;
 
 use super::*;
-use crate::host::Role;
 use crate::role_process::Shared;
+use crate::running_role::Role;
 
 #[test]
 fn progress_comes_each_second_then_each_tenth() {

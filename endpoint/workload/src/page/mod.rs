@@ -6,6 +6,7 @@
 mod chromium;
 mod client;
 mod exchange;
+mod file_names;
 mod graph;
 mod http3;
 mod markup;

@@ -10,8 +10,8 @@ use netwarp_transport::identity::{Identity, SERVER_NAME};
 use netwarp_wire::job::{Command, Http, Page, Ready, WebProgram, WebProgramKind};
 use serde_json::{Value, json};
 
+use super::file_names::{FOLDER, file_name};
 use super::response::{caching, media_type};
-use super::www::{FOLDER, file_name};
 use crate::command::PATH;
 
 /// The path of a server's configuration, certificate and key, as the server sees it.

@@ -7,7 +7,7 @@ use anyhow::Result;
 use netwarp_wire::content::{Part, Reader, hash};
 use netwarp_wire::job::{Content, Page, PageResource};
 
-use super::www;
+use super::file_names;
 
 /// A page and its bytes.
 #[derive(Debug)]
@@ -23,12 +23,12 @@ impl Site {
     /// for it.
     ///
     /// # Errors
-    /// As [`www::file`].
+    /// As [`file_names::file`].
     pub(super) fn of(page: &Page) -> Result<Self> {
         let mut site = Self::given(page);
         if page.has_programs() {
             for (index, resource) in page.resources.iter().enumerate() {
-                let path = www::file(index, resource)?.to_string_lossy().into_owned();
+                let path = file_names::file(index, resource)?.to_string_lossy().into_owned();
                 let content = Content::File { path, size_bytes: resource.body_bytes };
                 site.contents[index] = (content, Part { offset_bytes: 0, length_bytes: resource.body_bytes });
             }

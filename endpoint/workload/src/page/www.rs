@@ -1,43 +1,18 @@
-//! Writes a page as files, for servers and browsers that are not part of netwarp: each resource is a file named after
-//! its index.
+//! Writes a page as files ([`super::file_names`]), for servers and browsers that are not part of netwarp.
 
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use netwarp_programs::root::below_root;
-use netwarp_wire::job::{Page, PageResource, ResourceType};
+use netwarp_wire::job::Page;
 
+use super::file_names::{FOLDER, file};
 use super::markup;
 use super::site::Site;
 
-/// The directory of the files, as programs see it.
-pub(super) const FOLDER: &str = "/tmp/page";
-
 const BLOCK_BYTES: usize = 1 << 16;
-
-/// Returns the name of a resource's file. Its extension tells servers its type.
-pub(super) fn file_name(index: usize, resource: &PageResource) -> String {
-    let ending = match resource.resource_type {
-        ResourceType::Document => "html",
-        ResourceType::Stylesheet => "css",
-        ResourceType::Script => "js",
-        ResourceType::Image => "webp",
-        ResourceType::Font => "woff2",
-        ResourceType::Fetch => "json",
-        ResourceType::Other => "bin",
-    };
-    format!("{index}.{ending}")
-}
-
-/// Returns the path of a resource's file, as netwarp's own processes see it.
-///
-/// # Errors
-/// None: [`FOLDER`] is absolute.
-pub(super) fn file(index: usize, resource: &PageResource) -> Result<PathBuf> {
-    below_root(&Path::new(FOLDER).join(file_name(index, resource)))
-}
 
 /// Writes all files: with references that a browser follows, if one loads the page, otherwise those for netwarp's own
 /// client.

@@ -1,0 +1,33 @@
+//! The interface of a running role, wherever it runs.
+
+use std::os::fd::AsFd;
+
+use anyhow::Result;
+use netwarp_wire::role_protocol::{Message, Order};
+
+/// A running role. Its descriptor is readable when it has sent something. The role ends when this is dropped.
+pub(crate) trait Role: AsFd {
+    /// Returns whether the role may still send a message.
+    fn is_running(&self) -> bool;
+
+    /// Sends the role an order. A role that has ended ignores it; [`Self::receive`] says how it ended.
+    ///
+    /// # Errors
+    /// The order cannot be given.
+    fn order(&mut self, order: &Order) -> Result<()>;
+
+    /// Receives the role's next messages, and waits if there are none yet.
+    ///
+    /// # Errors
+    /// The role cannot be read from, or sends something that is not a message.
+    fn receive(&mut self) -> Result<Vec<Event>>;
+}
+
+/// What was received from a role: a message, or the end of the role.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// The role sent a message.
+    Said(Message),
+    /// The role's process has ended: none if successfully, else a description of how.
+    Gone(Option<String>),
+}

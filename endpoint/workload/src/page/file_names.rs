@@ -1,0 +1,33 @@
+//! The files of a page for servers and browsers that are not part of netwarp: each resource is a file named after its
+//! index.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use netwarp_programs::root::below_root;
+use netwarp_wire::job::{PageResource, ResourceType};
+
+/// The directory of the files, as programs see it.
+pub(super) const FOLDER: &str = "/tmp/page";
+
+/// Returns the name of a resource's file. Its extension tells servers its type.
+pub(super) fn file_name(index: usize, resource: &PageResource) -> String {
+    let ending = match resource.resource_type {
+        ResourceType::Document => "html",
+        ResourceType::Stylesheet => "css",
+        ResourceType::Script => "js",
+        ResourceType::Image => "webp",
+        ResourceType::Font => "woff2",
+        ResourceType::Fetch => "json",
+        ResourceType::Other => "bin",
+    };
+    format!("{index}.{ending}")
+}
+
+/// Returns the path of a resource's file, as netwarp's own processes see it.
+///
+/// # Errors
+/// None: [`FOLDER`] is absolute.
+pub(super) fn file(index: usize, resource: &PageResource) -> Result<PathBuf> {
+    below_root(&Path::new(FOLDER).join(file_name(index, resource)))
+}
