@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -31,3 +32,16 @@ def test_listing_the_commands_imports_none_of_them() -> None:
     imported = set(done.stderr.split())
     assert not {f"netwarp.cli.{module}" for module, _ in COMMANDS.values()} & imported
     assert not {"pydantic", "numpy", "polars", "netwarp.study", "netwarp.wire"} & imported
+
+
+def test_a_shell_is_told_what_can_be_typed() -> None:
+    program = "import sys; sys.argv = ['netwarp']; from netwarp.cli.program import run_program; "
+    done = subprocess.run(
+        [sys.executable, "-c", program + "sys.exit(run_program())"],
+        env={
+            **os.environ, "_NETWARP_COMPLETE": "bash_complete",
+            "COMP_WORDS": "netwarp comp", "COMP_CWORD": "1",
+        },
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "plain,compare\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -16,6 +17,9 @@ from netwarp.cli.terminal import accept_any_encoding, answer, print_error, print
 from netwarp.errors import InputError, NetwarpError, one_line
 from netwarp.regular_files import is_utf8
 from netwarp.version import __version__
+
+_COMPLETE = "_NETWARP_COMPLETE"
+"""The variable in which a shell asks what can stand at the end of a line."""
 
 
 def _version(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
@@ -34,7 +38,7 @@ def _completion(ctx: click.Context, parameter: click.Parameter, shell: str | Non
 
     found = get_completion_class(shell)
     if found is not None:
-        click.echo(found(ctx.command, {}, "netwarp", "_NETWARP_COMPLETE").source())
+        click.echo(found(ctx.command, {}, "netwarp", _COMPLETE).source())
         ctx.exit()
 
 
@@ -61,8 +65,7 @@ def run_program() -> int:
     accept_any_encoding()
     try:
         _refuse_bytes(sys.argv[1:])
-        # The exit status of `click.exceptions.Exit`, and None of a command that returned.
-        return app.main(prog_name="netwarp", standalone_mode=False) or 0
+        return _invoke(sys.argv[1:])
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
     except click.ClickException as error:
@@ -81,6 +84,24 @@ def run_program() -> int:
         if not interruption.requested:
             _tell(Refusal(unexpected(error, sys.argv[1:])))
         return UNEXPECTED_STATUS
+
+
+def _invoke(arguments: list[str]) -> int:
+    """Invoke the command that was typed, or complete it for a shell, and give the exit status.
+
+    What click does of itself would answer Ctrl-C with a line of its own.
+    """
+    asked = os.environ.get(_COMPLETE)
+    if asked is not None:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(app, {}, app.name or "", _COMPLETE, asked)
+    try:
+        with app.make_context("netwarp", arguments) as ctx:
+            app.invoke(ctx)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    return 0
 
 
 def _tell(refusal: Refusal) -> None:
