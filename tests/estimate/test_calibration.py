@@ -77,3 +77,12 @@ def test_a_size_has_to_be_shown_and_one_level_of_six_is_not_all(script: ModuleTy
     rates = script.audited(60, seed=6, only=only, sizes=(2, 5, 10))
     assert len(rates) == 9
     assert [rate for rate in rates if not rate.kept] == []
+
+
+def test_where_nothing_differs_hardly_anything_is_found(script: ModuleType) -> None:
+    nulls = script.audited(40, seed=9, only=("nothing differs", "less at one level"), sizes=(10,))
+    families = script.audited(
+        20, seed=10, only=("12 claims that", "12 claims, t with"), sizes=(10,)
+    )
+    assert (len(nulls), len(families)) == (7, 2)
+    assert [rate for rate in (*nulls, *families) if not rate.kept] == []
