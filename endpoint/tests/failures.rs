@@ -41,13 +41,18 @@ fn server_that_goes_away_fails_the_client_of_tcp_and_tls() {
 }
 
 #[test]
-fn server_that_goes_silent_fails_the_client_of_quic() {
+fn server_that_goes_silent_is_given_up_by_the_client_of_quic() {
     for direction in ["down", "up"] {
         let mut job = job("quic", direction, seeded(SIZE_BYTES), true);
         job["limits"]["virtual_ns"] = json!(1_000_000_000);
         let (_server, certificate) = start_server_behind(relay_udp, &job);
-        let message = failure(start_client(&job, certificate.1, &certificate.0), "client");
-        assert!(message.contains("the content") && message.contains("timed out"), "{direction}: {message}");
+        let (records, last) = start_client(&job, certificate.1, &certificate.0).finish();
+        assert_eq!(last["message"], "done", "{direction}: {last}");
+        let given_up = records.iter().find(|record| record["record"] == "gave_up");
+        let given_up = given_up.unwrap_or_else(|| panic!("{direction}: {records:?}"));
+        assert_eq!(given_up["side"], "client", "{direction}");
+        let cause = given_up["cause"].as_str().unwrap();
+        assert!(cause.contains("the content") && cause.contains("timed out"), "{direction}: {cause}");
     }
 }
 
