@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import sys
 import tempfile
@@ -282,6 +283,7 @@ def deviation_text(row: Row) -> str:
 
 def main() -> int:
     """Measure, and write the page."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     with tempfile.TemporaryDirectory(prefix="netwarp-fidelity-") as temporary:
         place = Path(temporary)
         connecting, completing = lossless_rows(place)

@@ -14,7 +14,10 @@ from netwarp.cli.progress import ProgressBar
 from netwarp.estimate.staging import Staging
 from netwarp.evaluation import RunData
 from netwarp.output.summary import summary
-from netwarp.study import Study, study_from_mapping
+from netwarp.study import Study, load_study, study_from_mapping
+
+ROOT = Path(__file__).parents[2]
+SHIPPED = [*sorted((ROOT / "studies").glob("*.toml")), ROOT / "src" / "netwarp" / "demo.toml"]
 
 SOONER: dict[str, Any] = {
     "id": "sooner", "text": "QUIC is sooner", "metric": "completion_time_s",
@@ -120,3 +123,8 @@ def test_json_has_what_the_replicates_could_not_tell(tmp_path: Path) -> None:
     assert (found["replicates"], found["least"]) == (3, 8)
     enough = replace(data, results=support.results(replicates=8, failed_run=None))
     assert summary(enough)["too_few_replicates"] is None
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_a_shipped_study_has_the_replicates_that_its_verdicts_take(path: Path) -> None:
+    assert too_few_as_planned(load_study(path), None) is None
