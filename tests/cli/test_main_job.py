@@ -62,7 +62,7 @@ def test_the_report_needs_nothing_else(race: dict[str, Any], tmp_path: Path) -> 
 
 
 def test_the_table_shows_every_transport_and_a_verdict(netwarp: Netwarp) -> None:
-    netwarp(*RACE, "--replicates", "8")
+    netwarp(*RACE, "--replicates", "10")
     answer = netwarp("show", "out")
     assert answer.returncode == 0
     for word in ("TCP", "QUIC", "completion", "goodput", "connect", "±"):
@@ -89,11 +89,11 @@ def test_what_was_run_can_be_replayed_without_a_guest(netwarp: Netwarp, tmp_path
 
 def test_a_failed_run_is_said_and_the_exit_status_is_one(netwarp: Netwarp, tmp_path: Path) -> None:
     answer = netwarp(
-        *("compare", "--transport", "tcp", "--size", "10kB", "--rtt", "20ms"),
-        *("--loss", "0%,100%", "--replicates", "1", "--out", "out"),
+        *("compare", "--transport", "tcp", "--size", "10kB,10MB", "--rtt", "20ms"),
+        *("--rate", "10mbit", "--set", "limits.virtual_s=2", "--replicates", "1", "--out", "out"),
     )
     assert answer.returncode == 1
-    assert "c001-r00 failed: client:" in answer.stderr
+    assert "c001-r00 failed: limit:" in answer.stderr
     assert "failed" in answer.stdout
     assert finished_runs(tmp_path / "out") == ["c000-r00", "c001-r00"]
 

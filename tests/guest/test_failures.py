@@ -128,13 +128,6 @@ def test_a_transfer_beyond_its_limit_is_a_failed_run(tmp_path: Path) -> None:
     assert 30 <= status.virtual_s < 40
 
 
-def test_a_path_that_loses_everything_is_a_failed_run(tmp_path: Path) -> None:
-    status = run(tmp_path, planned({"loss": "100%"}))
-    assert status.outcome == "failed"
-    assert status.reason is not None
-    assert status.reason.startswith("client:")
-
-
 @pytest.mark.parametrize("leftover", [".uml", "endpoint"])
 def test_nothing_of_the_guest_is_left_in_the_run_directory(tmp_path: Path, leftover: str) -> None:
     run(tmp_path, planned(limits={"virtual_s": 5}))
