@@ -15,9 +15,11 @@ import netwarp
 from netwarp.cli.command import RowOption
 from netwarp.cli.commands import COMMANDS, load_command
 from netwarp.errors import StudyError
+from netwarp.library.calls import divided
 from netwarp.options import COMPARE, EXEC, RUN, Takes, keywords
 from netwarp.options.path import PATH
 from netwarp.path_properties import PATH_PROPERTIES
+from netwarp.study.exec import study_from_exec
 
 GENERATOR = runpy.run_path(str(Path(__file__).parents[1] / "scripts/generate_options.py"))
 
@@ -68,6 +70,18 @@ def test_a_study_that_is_loaded_is_not_changed() -> None:
     study = netwarp.study_from_compare(size="1kB")
     with pytest.raises(netwarp.InputError, match="seed= changes a study in a file"):
         netwarp.run(study, seed=3)
+    with pytest.raises(netwarp.InputError, match="quick= changes a study in a file"):
+        netwarp.run(study, quick=True)
+
+
+def test_all_that_changes_a_study_is_applied_when_it_is_loaded() -> None:
+    changes = {"quick": True, "seed": 3, "replicates": 2, "set": ["path.rtt=1ms"]}
+    assert divided("run", RUN, changes | {"jobs": 1}) == (changes, {"jobs": 1})
+
+
+def test_no_replicate_of_programs_is_refused() -> None:
+    with pytest.raises(StudyError, match="replicates"):
+        study_from_exec(["true"], server="true", replicates=0)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -77,6 +77,7 @@ def run_client(
     done = subprocess.run(
         [
             BIN / "netwarp", "exec", "--rtt", network, "--memory", "3GiB", "--json", *options,
+            "--shared",  # the two hosts were paired by files of the server's
             "--ready", f"port:{PORT}", "--server", f"sh {place}/server.sh",
             "--", "sh", str(place / "client.sh"),
         ],

@@ -125,3 +125,12 @@ def test_what_each_host_wrote_is_kept_apart(tmp_path: Path) -> None:
     assert (written / "client" / mine).read_text() == "client\n"
     assert [path.name for path in written.rglob("new")] == ["new"]
     assert not (tmp_path / "mine").exists()
+
+
+def test_a_host_has_the_devices_in_folders_too(tmp_path: Path) -> None:
+    command: list[str | Path] = [NETWARP, "exec", "--json", "--server", SERVER]
+    client = ["--", "sh", "-c", "ls -l /dev/net/tun"]
+    done = subprocess.run(
+        [*command, *client], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout)["client"]["stdout"].startswith("crw")

@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from netwarp.metrics import MAIN_METRICS, METRICS, failure_from_records, metrics_from_records
-from netwarp.wire import Calibration, Connection, Job, Record, Transfer, job_from_json, read_records
+from netwarp.wire import (
+    Calibration,
+    Connection,
+    GaveUp,
+    Job,
+    Record,
+    Transfer,
+    job_from_json,
+    read_records,
+)
 from support import bulk
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -101,3 +110,22 @@ def test_a_metric_is_one_entry() -> None:
         assert metric.source
         assert {each.removeprefix("*.") for each in metric.beside or ()} <= set(METRICS)
     assert MAIN_METRICS[0] == "completion_time_s"
+
+
+@pytest.mark.parametrize(("delivered", "failed"), [(7, False), (8, True)])
+def test_giving_up_is_a_result_only_where_the_path_lost_something(
+    delivered: int, failed: bool
+) -> None:
+    job = job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
+    records = [
+        each.model_copy(update={"offered_packets": 8, "delivered_packets": delivered})
+        if isinstance(each, Calibration)
+        else each
+        for each in read_records(GOLDEN / "records-bulk-quic.jsonl")
+    ]
+    gave_up = GaveUp(record="gave_up", side="client", at_ns=1, cause="dialling timed out")
+    failure = failure_from_records(job, [*records[:-1], gave_up, records[-1]])
+    assert (failure is not None) == failed
+    assert failure is None or failure.message == (
+        "dialling timed out, on a path that delivered all packets"
+    )

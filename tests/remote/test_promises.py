@@ -109,6 +109,37 @@ def test_a_role_of_root_is_nobodys(start: Starter, tmp_path: Path) -> None:
     assert said[8:] == ["inside"]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's role is that user's")
+def test_root_without_all_capabilities_becomes_nobody_with_those_it_has(tmp_path: Path) -> None:
+    """Root of a container, or of a service with a bounding set, may have no CAP_NET_ADMIN."""
+    confined = [find_endpoint(), "confine", "--as-nobody", "--writable", ".", "--"]
+    shown = subprocess.run(
+        [
+            "setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin", *confined,
+            "/bin/grep", "^CapEff:", "/proc/self/status",
+        ],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert shown.stdout.split() == ["CapEff:", f"{1 << 10:016x}"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's role is that user's")
+def test_nobody_can_read_the_job_that_a_root_with_a_strict_umask_wrote(
+    start: Starter, tmp_path: Path
+) -> None:
+    role = f'[ "$1" != confine ] || exec {find_endpoint()} "$@"\n[ -r job.json ] && echo read >&3'
+    program = script(tmp_path, role)
+    before = os.umask(0o077)
+    try:
+        channel = running(start(program))
+        message = channel.receive_any(PATIENCE_S)
+    finally:
+        os.umask(before)
+    assert isinstance(message, Said)
+    assert message.line == "read"
+    channel.close()
+
+
 def test_a_role_has_a_bound_of_memory(start: Starter, tmp_path: Path) -> None:
     server = start(script(tmp_path, "ulimit -v >&3"), Limits(memory_bytes=3 << 30))
     channel = running(server)

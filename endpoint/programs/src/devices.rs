@@ -35,11 +35,23 @@ pub(super) fn copy_all(view: &Path, directory: &Path) -> Result<()> {
     fs::create_dir_all(view).with_context(|| format!("create {}", view.display()))?;
     mount(Some("devtmpfs"), view, Some("devtmpfs"), MsFlags::empty(), None::<&str>)
         .with_context(|| format!("mount devtmpfs on {}", view.display()))?;
+    copy_below(view, directory)?;
+    umount2(view, MntFlags::empty()).with_context(|| format!("unmount {}", view.display()))
+}
+
+/// Copies the devices of a directory and of those in it, such as `net/tun`.
+fn copy_below(view: &Path, directory: &Path) -> Result<()> {
     for entry in fs::read_dir(view).with_context(|| format!("list {}", view.display()))? {
         let entry = entry.with_context(|| format!("list {}", view.display()))?;
-        copy(&entry.path(), &directory.join(entry.file_name()))?;
+        let (device, target) = (entry.path(), directory.join(entry.file_name()));
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            fs::create_dir_all(&target).with_context(|| format!("create {}", target.display()))?;
+            copy_below(&device, &target)?;
+        } else {
+            copy(&device, &target)?;
+        }
     }
-    umount2(view, MntFlags::empty()).with_context(|| format!("unmount {}", view.display()))
+    Ok(())
 }
 
 fn copy(device: &Path, target: &Path) -> Result<()> {

@@ -59,9 +59,11 @@ pub fn become_nobody(kept: &[u32]) -> Result<()> {
 
 /// Gives this process, and what it executes, these of the capabilities that it may have, and no others.
 fn have_capabilities(kept: &[u32]) -> io::Result<()> {
+    let header = [CAPABILITIES_OF_64_BITS, 0];
+    let permitted = permitted(header)?;
+    let kept: Vec<u32> = kept.iter().copied().filter(|capability| permitted >> capability & 1 == 1).collect();
     let bits = kept.iter().fold(0_u64, |bits, capability| bits | 1 << capability);
     let halves = [bits as u32, (bits >> 32) as u32];
-    let header = [CAPABILITIES_OF_64_BITS, 0];
     // Effective, permitted and inheritable ones, of the lower half and of the upper one (capset(2)).
     let sets = halves.map(|half| [half; 3]);
     // SAFETY: header and sets have the layout of struct __user_cap_header_struct and of two struct
@@ -71,12 +73,22 @@ fn have_capabilities(kept: &[u32]) -> io::Result<()> {
     }
     for capability in kept {
         // SAFETY: the call takes numbers.
-        let raised = unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_RAISE, *capability, 0, 0) };
+        let raised = unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_RAISE, capability, 0, 0) };
         if raised < 0 {
             return Err(io::Error::last_os_error());
         }
     }
     Ok(())
+}
+
+/// Returns the capabilities that this process may have, one bit each: root of a container has not all of them.
+fn permitted(header: [u32; 2]) -> io::Result<u64> {
+    let mut sets = [[0_u32; 3]; 2];
+    // SAFETY: header and sets have the layout that `have_capabilities` describes; the kernel writes the sets.
+    if unsafe { libc::syscall(libc::SYS_capget, header.as_ptr(), sets.as_mut_ptr()) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(u64::from(sets[0][1]) | u64::from(sets[1][1]) << 32)
 }
 
 /// Returns the map of users of this process's user namespace.

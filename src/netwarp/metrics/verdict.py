@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from netwarp.measure.select import connections, of_kind
 from netwarp.metrics.competing import workload_views
 from netwarp.transports import is_simulated
-from netwarp.wire import End, Failure, GaveUp
+from netwarp.wire import Calibration, End, Failure, GaveUp
 from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
@@ -37,8 +37,12 @@ def failure_from_records(job: Job, records: Sequence[Record]) -> Failure | None:
 
 
 def _failure_of_workload(job: Job, records: Sequence[Record]) -> Failure | None:
-    if of_kind(records, GaveUp):
+    gave_up = of_kind(records, GaveUp)
+    if gave_up and _lost_something(records):
         return None  # a result: what could not come is missing
+    if gave_up:
+        message = f"{gave_up[0].cause}, on a path that delivered all packets"
+        return Failure(stage=gave_up[0].side, message=message)
     workload = workload_of(job)
     message = workload.difference(job, records)
     if message is not None:
@@ -49,3 +53,9 @@ def _failure_of_workload(job: Job, records: Sequence[Record]) -> Failure | None:
     if connects and not connections(records, "client"):
         return Failure(stage="client", message="the client recorded no connection")
     return None
+
+
+def _lost_something(records: Sequence[Record]) -> bool:
+    return any(
+        each.delivered_packets < each.offered_packets for each in of_kind(records, Calibration)
+    )

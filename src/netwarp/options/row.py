@@ -59,7 +59,7 @@ class Option:
     @property
     def says_something_of_the_study(self) -> bool:
         """Whether it changes what is run or asked, and not only where and how."""
-        return bool(self.key) or self.name == "set"
+        return bool(self.key) or self.name in ("set", "quick")
 
     @property
     def on_command_line(self) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ def study_from_exec(
         )
     tables: dict[str, Any] = {
         "title": "A server and a client",
-        "replicates": given.pop("replicates", None) or 1,
+        "replicates": given.pop("replicates", 1),
         "path": {},
         "transport": {"kind": "tcp"},
         "workload": {"kind": "command", "client": list(client)},

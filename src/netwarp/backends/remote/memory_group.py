@@ -102,9 +102,11 @@ def _places() -> Iterator[tuple[Path, str]]:
             if controllers == "memory":
                 yield MOUNT / "memory" / path.lstrip("/"), "memory.limit_in_bytes"
             elif not controllers:
-                # A group with processes hands no control on; the one at the top may.
                 yield MOUNT / path.lstrip("/"), "memory.max"
-                yield MOUNT, "memory.max"
+                # A group with processes hands no control on. The one at the top may, but a service
+                # has bounds of its owner's, which what it starts must not leave.
+                if not path.endswith((".service", ".scope")) or "/session-" in path:
+                    yield MOUNT, "memory.max"
 
 
 def _forbid_swap(directory: Path) -> None:

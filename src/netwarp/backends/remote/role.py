@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from netwarp.backends.remote.memory_group import MemoryGroup, NoGroupError, memory_group
 from netwarp.backends.watch import adopt_orphans, ending_with_us, kill_group, reap_group
@@ -89,16 +89,14 @@ class ServerRole:
         bounded = ["prlimit", *_bounds(job, limits), "--"]
         if self._group is not None:
             bounded = [*self._group.joining, *bounded]
-        self._console = (place / "console.log").open("wb")
-        self._process = subprocess.Popen(
-            ending_with_us([*bounded, "sh", "-c", ROLE_MESSAGES_ON_STDOUT, "sh", *role]),
-            cwd=place,
-            env={"PATH": "/usr/bin:/bin"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._console,
-            start_new_session=True,
-        )
+        command = ending_with_us([*bounded, "sh", "-c", ROLE_MESSAGES_ON_STDOUT, "sh", *role])
+        try:
+            self._console = (place / "console.log").open("wb")
+            self._process = _started(command, place, self._console)
+        except OSError:
+            if self._group is not None:
+                self._group.remove()
+            raise
         self._orders, self._messages = _pipes(self._process)
 
     def fileno(self) -> int:
@@ -168,12 +166,25 @@ class ServerRole:
             os.write(self._orders, json.dumps(order).encode() + b"\n")
 
 
+def _started(command: list[str | Path], place: Path, console: IO[bytes]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command,
+        cwd=place,
+        env={"PATH": "/usr/bin:/bin"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=console,
+        start_new_session=True,
+    )
+
+
 def _give_to_nobody(place: Path) -> None:
     """Give the role's directory to the user as whom it runs (`confine --as-nobody`)."""
     if os.geteuid() == 0:
         # A user namespace of an ordinary user has no nobody, and the role stays that user's.
         with contextlib.suppress(OSError):
-            os.chown(place, NOBODY, NOBODY)
+            for path in (place, place / JOB_FILE):
+                os.chown(path, NOBODY, NOBODY)
 
 
 def _bounds(job: Job, limits: Limits) -> list[str]:
