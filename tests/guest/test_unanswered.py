@@ -99,3 +99,11 @@ def test_runs_that_gave_up_are_told_and_counted(tmp_path: Path) -> None:
     cells = json.loads(subprocess.run(shown, capture_output=True, text=True, check=True).stdout)
     assert "gave_up_s" in json.dumps(cells)
     assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_flow_that_begins_late_is_waited_for(tmp_path: Path) -> None:
+    flow: dict[str, object] = {"kind": "flow", "arrivals": "trace", "times": ["200s", "201s"]}
+    flow["direction"] = "down"
+    outcome, metrics, _ = run(tmp_path / "run", flow, {"kind": "udp"}, {})
+    assert not outcome.failed, outcome.status.reason
+    assert metrics["message_loss_ratio"] == 0

@@ -112,7 +112,7 @@ def test_a_role_of_root_is_nobodys(start: Starter, tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's role is that user's")
 def test_root_without_all_capabilities_becomes_nobody_with_those_it_has(tmp_path: Path) -> None:
     """Root of a container, or of a service with a bounding set, may have no CAP_NET_ADMIN."""
-    confined = [find_endpoint(), "confine", "--as-nobody", "--writable", ".", "--"]
+    confined = [str(find_endpoint()), "confine", "--as-nobody", "--writable", ".", "--"]
     shown = subprocess.run(
         [
             "setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin", *confined,

@@ -179,7 +179,10 @@ pub trait Stream: Send {
     fn receive_content(&mut self, sink: SharedSink) -> Pending<'_, ()>;
 
     /// Sends a small message that the peer answers with a message or a content.
-    fn request<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
+    ///
+    /// # Arguments
+    /// * `_later` - how much later than at once the answer may come, for transports that repeat the message.
+    fn request<'a>(&'a mut self, message: &'a [u8], _later: Duration) -> Pending<'a, ()> {
         self.send(message)
     }
 

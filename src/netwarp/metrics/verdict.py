@@ -41,8 +41,8 @@ def _failure_of_workload(job: Job, records: Sequence[Record]) -> Failure | None:
     if gave_up and _lost_something(records):
         return None  # a result: what could not come is missing
     if gave_up:
-        message = f"{gave_up[0].cause}, on a path that delivered all packets"
-        return Failure(stage=gave_up[0].side, message=message)
+        cause = f"{gave_up[0].cause}, on a path that delivered all packets"
+        return Failure(stage=gave_up[0].side, message=cause)
     workload = workload_of(job)
     message = workload.difference(job, records)
     if message is not None:

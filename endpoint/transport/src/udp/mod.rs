@@ -252,17 +252,18 @@ impl super::Stream for Datagrams {
     }
 
     /// Repeats the request every second until something arrives, which remains to be received, and gives up after as
-    /// long as TCP does.
-    fn request<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
+    /// long as TCP does, counted from when something can arrive.
+    fn request<'a>(&'a mut self, message: &'a [u8], later: Duration) -> Pending<'a, ()> {
         let (socket, message) = (self.socket.clone(), message.to_vec());
         Box::pin(offload(move || {
-            for _ in 0..REQUESTS {
+            let requests = u64::from(REQUESTS) + later.as_secs();
+            for _ in 0..requests {
                 send(&socket, &message)?;
                 if socket.await_readable_for(REPEAT).context("waiting for an answer")? {
                     return Ok(());
                 }
             }
-            Err(Error::TimedOut(anyhow::anyhow!("{REQUESTS} requests had no answer")))
+            Err(Error::TimedOut(anyhow::anyhow!("{requests} requests had no answer")))
         }))
     }
 

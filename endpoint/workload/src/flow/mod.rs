@@ -78,13 +78,13 @@ impl OverConnections for Flow {
             let mut records = match self.direction {
                 Direction::Up => {
                     if run.token.is_some() {
-                        stream.request(&request(run.token)).await.context("asking to send the flow")?;
+                        stream.request(&request(run.token), Duration::ZERO).await.context("asking to send the flow")?;
                         stream.receive(&mut [0]).await.context("waiting for the server to agree")?;
                     }
                     send(self, run, Side::Client, &mut *stream).await?
                 }
                 Direction::Down => {
-                    match stream.request(&request(run.token)).await.context("asking for the flow") {
+                    match stream.request(&request(run.token), later(self, &run.job)).await.context("asking for the flow") {
                         // Nothing has arrived, and nothing will.
                         Err(Error::TimedOut(_)) if stream.packet_header_bytes().is_some() && run.token.is_none() => {
                             sink(self, run, &*stream).finish(&run.directory)?
@@ -190,6 +190,14 @@ fn sink(flow: &Flow, run: &Run, stream: &dyn Stream) -> MessageSink {
     let sink = MessageSink::of(flow, run.epoch_ns, stream.packet_header_bytes());
     // Arrivals are logged over time only beside other workloads.
     sink.watching_arrivals(run.watched_arrivals().filter(|_| run.job.name.is_some()))
+}
+
+/// Returns how much later than a request the first message of a flow may come: a flow may begin late, and a path may be
+/// cut off until its last change.
+fn later(flow: &Flow, job: &Job) -> Duration {
+    let first_ns = Schedule::of(flow).next().unwrap_or(0);
+    let changed_ns = job.timeline.events.iter().map(|event| event.at_ns).max().unwrap_or(0);
+    Duration::from_nanos(first_ns.saturating_add(changed_ns)) + drain(job)
 }
 
 /// Returns how long a message may be on its way, from the job's paths: their longest delays, and the time to empty full
