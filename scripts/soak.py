@@ -8,7 +8,6 @@ failed is repeated with the command that its row names.
 from __future__ import annotations
 
 import argparse
-import ctypes
 import os
 import re
 import signal
@@ -20,11 +19,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
+from netwarp.backends.watch import adopt_orphans
+
 RUNS = 384
 MUTANTS = 1152
 SAMPLE_S = 1.0
 GRACE_S = 2.0
-PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 SCRATCH = Path("/dev/shm")  # noqa: S108 - it is only listed
 SUMMARY = re.compile(r"(\d+) (passed|failed|error)")
 
@@ -70,12 +70,6 @@ def main() -> None:
         print(row(rounds[-1]), flush=True)
     print(f"report: {given.out / 'report.md'}")
     sys.exit(0 if all(each.is_clean for each in rounds) else 1)
-
-
-def adopt_orphans() -> None:
-    """Make this process the parent of all descendants that lose theirs, so that none is missed."""
-    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
 
 
 def fuzz_lane() -> list[str]:
