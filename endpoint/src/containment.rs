@@ -13,11 +13,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use netwarp_programs::files_of::FilesOf;
 use netwarp_programs::on_host::{self, NetworkOf};
 use netwarp_programs::privileges::{become_nobody, uid_map};
 use netwarp_programs::process::{Hold, Program, Start, how_it_ended};
 use netwarp_programs::reaper::Reaper;
-use netwarp_programs::root::{self, FilesOf, HOME};
+use netwarp_programs::root::{self, HOME};
 use netwarp_transport::Place;
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, setrlimit};

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use netwarp_path::netns::write_sysctl;
-use netwarp_programs::root::{self, Base, FilesOf};
+use netwarp_programs::files_of::FilesOf;
+use netwarp_programs::root::{self, Base};
 use netwarp_programs::written;
 use netwarp_transport::stack_of;
 use netwarp_wire::job::Job;

@@ -8,8 +8,7 @@ use anyhow::{Context as _, Result};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::stat::{Mode, SFlag, mknod};
 
-use super::host_layers::make_read_only;
-use super::root::bind;
+use crate::mounts::{bind, make_read_only};
 
 /// The devices that any user of a host may open.
 const USUAL: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];

@@ -23,7 +23,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, chdir, fork, getcwd, pipe2};
 
-use crate::mount_attributes::{Change, change};
+use crate::mounts::{Change, change};
 use crate::privileges::{READ_ALL_FILES, forbid_system_calls, keep_capabilities};
 
 /// The stack of the enclosed process until it executes the program, in bytes.

@@ -16,8 +16,8 @@ use anyhow::{Context as _, Result};
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 
-use super::root::{EMPTIED, FilesOf, bind};
-use crate::mount_attributes::{Change, change};
+use super::files_of::{EMPTIED, FilesOf};
+use super::mounts::{bind, make_read_only};
 
 /// Directories that do not hold files of the machine.
 const NOT_LAYERED: [&str; 3] = ["/proc", "/sys", "/dev"];
@@ -151,12 +151,6 @@ impl Layering<'_> {
             }),
         }
     }
-}
-
-/// Makes a mount read-only and keeps its other attributes.
-pub(super) fn make_read_only(target: &Path) -> Result<()> {
-    let read_only = Change { set: libc::MOUNT_ATTR_RDONLY, ..Change::default() };
-    change(target, read_only).with_context(|| format!("keep {} from being written to", target.display()))
 }
 
 /// Returns the directories at which file systems are mounted (proc_pid_mountinfo(5): the fifth field, with octal

@@ -15,8 +15,9 @@ use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, fork};
 
+use super::files_of::FilesOf;
 use super::host_layers::HostFiles;
-use super::root::{self, Base, FilesOf};
+use super::root::{self, Base};
 
 /// The network namespace of programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

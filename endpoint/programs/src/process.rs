@@ -1,4 +1,4 @@
-//! A running program: started below [`super::root::ROOT`], watched, and ended.
+//! A running program: started below [`super::files_of::ROOT`], watched, and ended.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,8 +17,8 @@ use nix::unistd::{Pid, chdir, setsid};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
+use super::files_of::ROOT;
 use super::output::Output;
-use super::root::ROOT;
 use crate::confine::{containment, restriction};
 use crate::privileges::{forbid_system_calls, keep_capabilities};
 

@@ -12,7 +12,7 @@ use netwarp_path::netns::NetNs;
 use netwarp_wire::job::Ready;
 use regex_lite::Regex;
 
-use super::root::below_root;
+use super::files_of::below_root;
 
 /// The first pause between two checks, in nanoseconds; each pause is twice the one before, up to [`LONGEST_PAUSE_NS`].
 ///

@@ -14,7 +14,8 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::sethostname;
 
-use super::root::{FilesOf, mount_view};
+use super::files_of::FilesOf;
+use super::root::mount_view;
 
 /// The line on standard output that says that the mounts are done.
 const READY: &[u8] = b"ready\n";

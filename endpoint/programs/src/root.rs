@@ -7,24 +7,19 @@ use std::fs::{self, Permissions};
 use std::io;
 use std::net::IpAddr;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use netwarp_wire::record::Side;
 use nix::mount::{MsFlags, mount};
 
 use super::devices;
+use super::files_of::{EMPTIED, FilesOf, ROOT};
 use super::host_layers::HostFiles;
+use super::mounts::{bind, mount_with};
 
-/// Where a role finds the file system of its programs, which see it as `/`.
-pub(crate) const ROOT: &str = "/tmp/root";
-/// The parent of what a file system is made of.
-const PARTS: &str = "/tmp/layer";
 /// The home directory, which is empty: the user's files would otherwise influence the run.
 pub const HOME: &str = "/tmp/home";
 
-/// Directories below [`ROOT`] that programs see as empty, whatever the machine has there.
-pub(crate) const EMPTIED: [&str; 2] = ["tmp", "run"];
 /// Files of `/etc` that are written for the run.
 pub(crate) const NAME_FILES: [&str; 3] = ["hosts", "nsswitch.conf", "resolv.conf"];
 
@@ -36,91 +31,6 @@ pub enum Base {
     Guest,
     /// The machine's own files.
     Host(HostFiles),
-}
-
-/// Whose files a file system has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FilesOf {
-    /// Both hosts: what one writes the other sees, and they reach each other's Unix sockets.
-    Both,
-    /// One host.
-    One(Side),
-}
-
-impl FilesOf {
-    /// Returns the file systems of a run, whose hosts share one or have their own.
-    pub fn run(shared: bool) -> &'static [Self] {
-        if shared { &[Self::Both] } else { &[Self::One(Side::Server), Self::One(Side::Client)] }
-    }
-
-    /// Returns the file system of one host of such a run.
-    pub fn host(side: Side, shared: bool) -> Self {
-        if shared { Self::Both } else { Self::One(side) }
-    }
-
-    /// Returns the root, as all processes of the run see it.
-    fn root(self) -> PathBuf {
-        if self == Self::Both { ROOT.into() } else { self.part("root") }
-    }
-
-    /// Returns the upper directory of overlayfs: what programs wrote.
-    pub(super) fn written(self) -> PathBuf {
-        self.part("upper")
-    }
-
-    /// Returns the work directory that overlayfs needs beside the layer.
-    pub(super) fn work(self) -> PathBuf {
-        self.part("work")
-    }
-
-    /// Returns where the working directory is kept while an empty `/tmp` is mounted over it.
-    fn held(self) -> PathBuf {
-        self.part("held")
-    }
-
-    /// Returns the parent of directories that do not hold files of the machine.
-    fn own(self) -> PathBuf {
-        self.part("own")
-    }
-
-    fn part(self, name: &str) -> PathBuf {
-        let parts = Path::new(PARTS);
-        match self {
-            Self::Both => parts.join(name),
-            Self::One(Side::Server) => parts.join("server").join(name),
-            Self::One(Side::Client) => parts.join("client").join(name),
-        }
-    }
-
-    /// Returns a path of the programs as all processes of the run see it.
-    ///
-    /// # Errors
-    /// It is not absolute.
-    pub fn below(self, path: &Path) -> Result<PathBuf> {
-        below(&self.root(), path)
-    }
-
-    /// Makes it the one at [`ROOT`] for the calling process and what it starts, which have mounts of their own.
-    ///
-    /// # Errors
-    /// As `mount(2)`.
-    pub(super) fn put_at_root(self) -> Result<()> {
-        if self == Self::Both {
-            return Ok(());
-        }
-        fs::create_dir_all(ROOT).with_context(|| format!("create {ROOT}"))?;
-        let all = MsFlags::MS_BIND | MsFlags::MS_REC;
-        mount(Some(&self.root()), ROOT, None::<&str>, all, None::<&str>)
-            .with_context(|| format!("bind {} to {ROOT}", self.root().display()))
-    }
-
-    /// Mounts a file system of its own on a directory.
-    ///
-    /// # Errors
-    /// As `mount(2)`.
-    pub fn mount_fresh(self, kind: &str, directory: &str, options: Option<&str>) -> Result<()> {
-        mount_with(kind, &self.root().join(directory), MsFlags::empty(), options)
-    }
 }
 
 /// Builds a file system.
@@ -174,26 +84,10 @@ fn layer_all(files: FilesOf) -> Result<()> {
         .with_context(|| format!("mount overlayfs on {} ({layers})", root.display()))
 }
 
-/// Returns a path of the programs as their role sees it.
-pub fn below_root(path: &Path) -> Result<PathBuf> {
-    below(Path::new(ROOT), path)
-}
-
-fn below(root: &Path, path: &Path) -> Result<PathBuf> {
-    let relative = path.strip_prefix("/").with_context(|| format!("{} does not begin with /", path.display()))?;
-    Ok(root.join(relative))
-}
-
 /// Mounts a view of the kernel on a directory below [`ROOT`]: nothing in it is a program or a device.
 pub(super) fn mount_view(kind: &str, directory: &str, flags: MsFlags) -> Result<()> {
     let never = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     mount_with(kind, &Path::new(ROOT).join(directory), never | flags, None)
-}
-
-fn mount_with(kind: &str, target: &Path, flags: MsFlags, options: Option<&str>) -> Result<()> {
-    fs::create_dir_all(target).with_context(|| format!("create {}", target.display()))?;
-    mount(Some(kind), target, Some(kind), flags, options)
-        .with_context(|| format!("mount {kind} on {}", target.display()))
 }
 
 /// Makes programs see a directory of the machine as empty. A directory that they do not see anyway, or that does not
@@ -222,11 +116,6 @@ fn put_empty(files: FilesOf, base: &Base, directory: &str) -> Result<()> {
         fs::create_dir_all(each).with_context(|| format!("create {}", each.display()))?;
     }
     bind(&ours, &target)
-}
-
-pub(super) fn bind(from: &Path, to: &Path) -> Result<()> {
-    mount(Some(from), to, None::<&str>, MsFlags::MS_BIND, None::<&str>)
-        .with_context(|| format!("bind {} to {}", from.display(), to.display()))
 }
 
 fn open_to_all(path: &Path) -> Result<()> {
@@ -313,13 +202,5 @@ mod tests {
     fn names_have_a_line_each() {
         let text = hosts_file(&[("server", [10, 0, 2, 1].into()), ("client", [0xfd00, 0, 0, 0, 0, 0, 0, 1].into())]);
         assert_eq!(text, "127.0.0.1 localhost\n::1 localhost\n10.0.2.1 server\nfd00::1 client\n");
-    }
-
-    #[test]
-    fn paths_of_programs_lie_below_the_root() {
-        assert_eq!(below_root(Path::new("/srv/www")).unwrap(), Path::new("/tmp/root/srv/www"));
-        assert!(below_root(Path::new("srv")).is_err());
-        let inside = |shared| FilesOf::host(Side::Client, shared).below(Path::new("/srv")).unwrap();
-        assert_eq!((inside(true), inside(false)), ("/tmp/root/srv".into(), "/tmp/layer/client/root/srv".into()));
     }
 }

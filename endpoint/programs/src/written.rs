@@ -7,7 +7,8 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use netwarp_wire::record::Side;
 
-use super::root::{EMPTIED, FilesOf, NAME_FILES};
+use super::files_of::{EMPTIED, FilesOf};
+use super::root::NAME_FILES;
 
 /// The directory in the run directory for these files.
 pub const KEPT: &str = "written";

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use anyhow::Result;
 use netwarp_core::addresses::{client_address, router_address, server_address};
-use netwarp_programs::root::{self, FilesOf};
+use netwarp_programs::files_of::FilesOf;
+use netwarp_programs::root;
 use netwarp_programs::{on_host, written};
 use netwarp_wire::job::Job;
 

@@ -16,7 +16,7 @@ use netwarp_core::clock;
 use netwarp_core::orchestrator::{Begin, Orchestrator};
 use netwarp_path::capture::{Ring, Selection, key_log};
 use netwarp_path::topology::client_device;
-use netwarp_programs::root::{FilesOf, below_root};
+use netwarp_programs::files_of::{FilesOf, below_root};
 use netwarp_transport::identity::pem;
 use netwarp_wire::content::{self, Part, Reader};
 use netwarp_wire::job::{Bulk, Command, Content, Contract, Job, Ready, Variable};

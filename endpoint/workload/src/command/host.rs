@@ -9,9 +9,10 @@ use anyhow::{Context as _, Error, Result, anyhow};
 use netwarp_core::clock::{self, Moment};
 use netwarp_path::capture::key_log;
 use netwarp_programs::coarse_clocks;
+use netwarp_programs::files_of::FilesOf;
 use netwarp_programs::process::{Hold, Program, Start, how_it_ended};
 use netwarp_programs::reaper::Reaper;
-use netwarp_programs::root::{FilesOf, HOME};
+use netwarp_programs::root::HOME;
 use netwarp_wire::job::{Command, Job};
 use netwarp_wire::record::{ProgramRecord, Side};
 

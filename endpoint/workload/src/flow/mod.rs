@@ -84,7 +84,11 @@ impl OverConnections for Flow {
                     send(self, run, Side::Client, &mut *stream).await?
                 }
                 Direction::Down => {
-                    match stream.request(&request(run.token), later(self, &run.job)).await.context("asking for the flow") {
+                    match stream
+                        .request(&request(run.token), later(self, &run.job))
+                        .await
+                        .context("asking for the flow")
+                    {
                         // Nothing has arrived, and nothing will.
                         Err(Error::TimedOut(_)) if stream.packet_header_bytes().is_some() && run.token.is_none() => {
                             sink(self, run, &*stream).finish(&run.directory)?

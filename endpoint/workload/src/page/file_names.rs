@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use netwarp_programs::root::below_root;
+use netwarp_programs::files_of::below_root;
 use netwarp_wire::job::{PageResource, ResourceType};
 
 /// The directory of the files, as programs see it.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use netwarp_programs::root::below_root;
+use netwarp_programs::files_of::below_root;
 use netwarp_transport::PORT;
 use netwarp_transport::identity::{Identity, SERVER_NAME};
 use netwarp_wire::job::{Command, Http, Page, Ready, WebProgram, WebProgramKind};

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use netwarp_programs::root::below_root;
+use netwarp_programs::files_of::below_root;
 use netwarp_wire::job::Page;
 
 use super::file_names::{FOLDER, file};

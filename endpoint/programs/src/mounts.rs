@@ -1,11 +1,13 @@
-//! Attributes of mounts, for one or for all below a directory (mount_setattr(2)).
+//! Mounts: new ones, and attributes of those that exist, for one or for all below a directory (mount_setattr(2)).
 
 use std::ffi::CString;
+use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use nix::errno::Errno;
+use nix::mount::{MsFlags, mount};
 
 /// What is changed about a mount; its other attributes stay.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,4 +37,23 @@ pub(crate) fn change(target: &Path, change: Change) -> Result<()> {
         libc::syscall(libc::SYS_mount_setattr, libc::AT_FDCWD, path.as_ptr(), flags, attributes, size)
     };
     Errno::result(result).map(drop).with_context(|| format!("change the mount at {} (mount_setattr)", target.display()))
+}
+
+/// Makes a mount read-only and keeps its other attributes.
+pub(crate) fn make_read_only(target: &Path) -> Result<()> {
+    let read_only = Change { set: libc::MOUNT_ATTR_RDONLY, ..Change::default() };
+    change(target, read_only).with_context(|| format!("keep {} from being written to", target.display()))
+}
+
+/// Binds a file or directory to another place.
+pub(crate) fn bind(from: &Path, to: &Path) -> Result<()> {
+    mount(Some(from), to, None::<&str>, MsFlags::MS_BIND, None::<&str>)
+        .with_context(|| format!("bind {} to {}", from.display(), to.display()))
+}
+
+/// Mounts a new file system on a directory, which is created.
+pub(crate) fn mount_with(kind: &str, target: &Path, flags: MsFlags, options: Option<&str>) -> Result<()> {
+    fs::create_dir_all(target).with_context(|| format!("create {}", target.display()))?;
+    mount(Some(kind), target, Some(kind), flags, options)
+        .with_context(|| format!("mount {kind} on {}", target.display()))
 }

@@ -1,0 +1,126 @@
+//! Whose files a file system of programs has, and where its parts lie.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use netwarp_wire::record::Side;
+use nix::mount::{MsFlags, mount};
+
+use super::mounts::mount_with;
+
+/// Where a role finds the file system of its programs, which see it as `/`.
+pub(crate) const ROOT: &str = "/tmp/root";
+/// The parent of what a file system is made of.
+const PARTS: &str = "/tmp/layer";
+
+/// Directories below [`ROOT`] that programs see as empty, whatever the machine has there.
+pub(crate) const EMPTIED: [&str; 2] = ["tmp", "run"];
+
+/// Whose files a file system has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FilesOf {
+    /// Both hosts: what one writes the other sees, and they reach each other's Unix sockets.
+    Both,
+    /// One host.
+    One(Side),
+}
+
+impl FilesOf {
+    /// Returns the file systems of a run, whose hosts share one or have their own.
+    pub fn run(shared: bool) -> &'static [Self] {
+        if shared { &[Self::Both] } else { &[Self::One(Side::Server), Self::One(Side::Client)] }
+    }
+
+    /// Returns the file system of one host of such a run.
+    pub fn host(side: Side, shared: bool) -> Self {
+        if shared { Self::Both } else { Self::One(side) }
+    }
+
+    /// Returns the root, as all processes of the run see it.
+    pub(super) fn root(self) -> PathBuf {
+        if self == Self::Both { ROOT.into() } else { self.part("root") }
+    }
+
+    /// Returns the upper directory of overlayfs: what programs wrote.
+    pub(super) fn written(self) -> PathBuf {
+        self.part("upper")
+    }
+
+    /// Returns the work directory that overlayfs needs beside the layer.
+    pub(super) fn work(self) -> PathBuf {
+        self.part("work")
+    }
+
+    /// Returns where the working directory is kept while an empty `/tmp` is mounted over it.
+    pub(super) fn held(self) -> PathBuf {
+        self.part("held")
+    }
+
+    /// Returns the parent of directories that do not hold files of the machine.
+    pub(super) fn own(self) -> PathBuf {
+        self.part("own")
+    }
+
+    pub(super) fn part(self, name: &str) -> PathBuf {
+        let parts = Path::new(PARTS);
+        match self {
+            Self::Both => parts.join(name),
+            Self::One(Side::Server) => parts.join("server").join(name),
+            Self::One(Side::Client) => parts.join("client").join(name),
+        }
+    }
+
+    /// Returns a path of the programs as all processes of the run see it.
+    ///
+    /// # Errors
+    /// It is not absolute.
+    pub fn below(self, path: &Path) -> Result<PathBuf> {
+        below(&self.root(), path)
+    }
+
+    /// Makes it the one at [`ROOT`] for the calling process and what it starts, which have mounts of their own.
+    ///
+    /// # Errors
+    /// As `mount(2)`.
+    pub(super) fn put_at_root(self) -> Result<()> {
+        if self == Self::Both {
+            return Ok(());
+        }
+        fs::create_dir_all(ROOT).with_context(|| format!("create {ROOT}"))?;
+        let all = MsFlags::MS_BIND | MsFlags::MS_REC;
+        mount(Some(&self.root()), ROOT, None::<&str>, all, None::<&str>)
+            .with_context(|| format!("bind {} to {ROOT}", self.root().display()))
+    }
+
+    /// Mounts a file system of its own on a directory.
+    ///
+    /// # Errors
+    /// As `mount(2)`.
+    pub fn mount_fresh(self, kind: &str, directory: &str, options: Option<&str>) -> Result<()> {
+        mount_with(kind, &self.root().join(directory), MsFlags::empty(), options)
+    }
+}
+
+/// Returns a path of the programs as their role sees it.
+pub fn below_root(path: &Path) -> Result<PathBuf> {
+    below(Path::new(ROOT), path)
+}
+
+fn below(root: &Path, path: &Path) -> Result<PathBuf> {
+    let relative = path.strip_prefix("/").with_context(|| format!("{} does not begin with /", path.display()))?;
+    Ok(root.join(relative))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_programs_lie_below_the_root() {
+        assert_eq!(below_root(Path::new("/srv/www")).unwrap(), Path::new("/tmp/root/srv/www"));
+        assert!(below_root(Path::new("srv")).is_err());
+        let inside = |shared| FilesOf::host(Side::Client, shared).below(Path::new("/srv")).unwrap();
+        assert_eq!((inside(true), inside(false)), ("/tmp/root/srv".into(), "/tmp/layer/client/root/srv".into()));
+    }
+}
