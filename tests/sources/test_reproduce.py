@@ -64,7 +64,7 @@ workload.size = "1kB"
 
 def write_source(place: Path) -> Path:
     folder = place / "test-2000"
-    folder.mkdir()
+    folder.mkdir(parents=True)
     (folder / "source.toml").write_text(INDEX)
     for name in ("one", "two"):
         (folder / f"{name}.toml").write_text(STUDY)
@@ -317,7 +317,9 @@ quick = false
 )
 
 
-def controlled(tmp_path: Path, values: dict[str, float], *, quick: bool = True) -> Reproduction:
+def controlled(
+    tmp_path: Path, values: dict[str, float], *, quick: bool = True, text: str = CONTROLLED
+) -> Reproduction:
     """Do a study with variants again; QUIC takes 10 s, TCP so long by run directory and rate."""
 
     def run_study(
@@ -339,7 +341,7 @@ def controlled(tmp_path: Path, values: dict[str, float], *, quick: bool = True) 
 
     source = load_source(write_source(tmp_path))
     for path in source.studies:
-        path.write_text(CONTROLLED)
+        path.write_text(text)
     prepared = prepare(source, out=tmp_path / "out", quick=quick, other_seeds=2)
     outcomes = outcomes_of(prepared, run_study, None)
     return Reproduction(source, prepared.directory, quick, prepared.seed, outcomes)
@@ -361,6 +363,14 @@ def test_a_reason_whose_control_changes_nothing_is_kept_as_proposed(tmp_path: Pa
     assert "windows are wide: ratio 0.500 becomes 0.500, ratio of ratios 1.00; the control" in text
     assert "the control does not show it" in text
     assert "why: windows" not in text
+
+
+def test_a_control_that_is_not_part_of_quick_shows_no_reason(tmp_path: Path) -> None:
+    text = CONTROLLED.replace('"8MB" }\n', '"8MB" }\nquick = false\n')
+    quick = controlled(tmp_path / "quick", {"wide": 11.0}, text=text).rows[0]
+    assert (quick.why, quick.control_text) == (None, "windows are wide: not tried")
+    full = controlled(tmp_path / "full", {"wide": 11.0}, text=text, quick=False).rows[0]
+    assert full.why == "windows"
 
 
 def test_a_verdict_that_another_choice_contradicts_depends_on_it(tmp_path: Path) -> None:

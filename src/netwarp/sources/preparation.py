@@ -28,7 +28,8 @@ class PreparedStudy:
     name: str
     study: Study
     place: Path
-    controls: tuple[tuple[Control, Study], ...]
+    controls: tuple[tuple[Control, Study | None], ...]
+    """None for those that are not part of `--quick`."""
     sensitivities: tuple[tuple[Sensitivity, Study | None], ...]
     """None for those that are not part of `--quick`, or run nothing of their own."""
     other_seeds: tuple[Study, ...]
@@ -55,7 +56,8 @@ class PreparedStudy:
     def variants(self) -> Iterator[tuple[Study, Path]]:
         """Give the controls and sensitivities, which have the study's first replicates."""
         for control, changed in self.controls:
-            yield changed, self.control_place(control)
+            if changed is not None:
+                yield changed, self.control_place(control)
         for sensitivity, other in self.sensitivities:
             if other is not None:
                 yield other, self.sensitivity_place(sensitivity)
@@ -108,7 +110,10 @@ def prepare(
             path.stem,
             study,
             directory / path.stem,
-            tuple((each, control_study(study, each)) for each in study.controls),
+            tuple(
+                (each, control_study(study, each) if each.quick or not quick else None)
+                for each in study.controls
+            ),
             tuple(
                 (each, _sensitivity_study(study, each, quick=quick)) for each in study.sensitivities
             ),

@@ -119,8 +119,10 @@ def _execute(study: Study, place: Path, run_study: RunStudy, staging: Staging | 
 
 def _outcome(prepared: PreparedStudy, executed: Mapping[Path, Executed]) -> StudyOutcome:
     controls = tuple(
-        ControlOutcome(control, executed[prepared.control_place(control)])
-        for control, _ in prepared.controls
+        ControlOutcome(
+            control, None if study is None else executed[prepared.control_place(control)]
+        )
+        for control, study in prepared.controls
     )
     main = executed[prepared.place]
 

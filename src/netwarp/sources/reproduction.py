@@ -79,7 +79,8 @@ class ControlOutcome:
     """The outcome of a control: cells of some claims, run again with one thing changed."""
 
     control: Control
-    executed: Executed
+    executed: Executed | None
+    """None where it is not part of what was asked for."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ class StudyOutcome:
         controls = {
             each.control.id: each.executed.finished.results
             for each in self.controls
-            if each.executed.finished is not None
+            if each.executed is not None and each.executed.finished is not None
         }
         if main is None:
             return {}
@@ -206,12 +207,9 @@ class StudyOutcome:
     @property
     def all_executed(self) -> list[Executed]:
         """The study, its controls and its sensitivities."""
-        tried = [
-            each.executed
-            for each in self.sensitivities
-            if each.executed is not None and each.sensitivity.lead is None
-        ]
-        return [self.executed, *(each.executed for each in self.controls), *tried]
+        variants = [each.executed for each in self.controls]
+        variants += [each.executed for each in self.sensitivities if each.sensitivity.lead is None]
+        return [self.executed, *(each for each in variants if each is not None)]
 
     @property
     def figures(self) -> list[Path]:

@@ -103,7 +103,7 @@ class ScoreRow:
     """The verdict as the study chose, whatever other choices would give."""
     control: Control | None = None
     effect: Effect | None = None
-    """How the control altered the effect; None without a control that was run."""
+    """How the control altered the effect; None where none was run."""
     dependences: tuple[Dependence, ...] = ()
     stability: Stability | None = None
     """None where no other seed was tried."""
@@ -131,9 +131,11 @@ class ScoreRow:
 
     @property
     def control_text(self) -> str | None:
-        """What the control altered, in words; None without a reason or without a control's run."""
-        if self.control is None or self.effect is None:
+        """What the control altered, in words; None without a control."""
+        if self.control is None:
             return None
+        if self.effect is None:
+            return f"{self.control.text}: {NOT_TRIED}"
         verb = "shows it" if self.effect.is_shown else NOT_SHOWN
         return f"{self.control.text}: {self.effect.found}; {verb}"
 

@@ -25,6 +25,9 @@ class Control(Section):
     change: dict[str, Any]
     """Keys as they stand in the file, laid over it as `[quick]` is: `transport.sctp.rto_min =
     "200ms"`, or other levels in `factors`."""
+    quick: bool = True
+    """Whether it is part of `--quick`; where it is not, the scorecard gives no reason that it would
+    show, and says that it was not tried."""
 
 
 class Sensitivity(Section):
