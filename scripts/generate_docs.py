@@ -17,8 +17,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from descriptions import describe_fields
 from netwarp import wire
-from netwarp.descriptions import describe_fields
 from netwarp.fields import Section
 from netwarp.metrics import METRICS
 from netwarp.path_profiles import PROFILES

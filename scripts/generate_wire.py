@@ -18,8 +18,8 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from annotated_types import Lt
 
+from descriptions import describe_fields
 from netwarp import wire
-from netwarp.descriptions import describe_fields
 from netwarp.wire import role_protocol, schema
 from netwarp.wire.base import FORMAT, Wire
 from netwarp.wire.schema import Choice, NamedType, Tagged

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from netwarp.claims.power import Need, needed_replicates
+from claim_power import Need, needed_replicates
 from netwarp.claims.too_few import too_few_as_planned
 from netwarp.evaluation import RunData, load
 from netwarp.execution.cost import expected_cpu_s

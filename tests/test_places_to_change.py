@@ -37,6 +37,7 @@ from netwarp.wire import Calibration
 from support import STUDY, write_run_directory
 
 REPOSITORY = Path(__file__).parents[1]
+SCRIPTS = str(REPOSITORY / "scripts")
 NAME = "wire_overhead_ratio"
 
 
@@ -138,8 +139,9 @@ print(job.paths[0].down.duplicate_ratio, [row.name for row in PATH][-3:])
 print("`twice`" in runpy.run_path("scripts/generate_docs.py")["documents"]()["study-format.md"])
 """
     answer = subprocess.run(
-        [sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=False
-    )
+        [sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": SCRIPTS}, check=False,
+    )  # fmt: skip
     assert answer.stderr == ""
     assert answer.stdout.splitlines() == ["0.03 ['twice', 'twice_down', 'twice_up']", "True"]
 
@@ -196,7 +198,7 @@ def test_a_transport_option_is_one_field_of_the_job(tmp_path: Path) -> None:
     models.write_text(before.replace(QUIC_OPTIONS, QUIC_OPTIONS + SPIN), encoding="utf-8")
     answer = subprocess.run(
         [sys.executable, "-c", USE_OF_SPIN], cwd=REPOSITORY, capture_output=True, text=True,
-        env={"PYTHONPATH": str(tmp_path)}, check=False,
+        env={"PYTHONPATH": f"{tmp_path}:{SCRIPTS}"}, check=False,
     )  # fmt: skip
     assert answer.stderr == ""
     assert answer.stdout.splitlines() == [
@@ -330,7 +332,7 @@ print("| `toy-chart` | Means as toys. |" in documents["study-format.md"])
     answer = subprocess.run(
         [sys.executable, "-c", script, str(place), str(REPOSITORY / "scripts/generate_docs.py")],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{SCRIPTS}"},
         capture_output=True,
         text=True,
         check=False,

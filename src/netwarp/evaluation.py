@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netwarp.errors import InputError, RecordError, ResultError, RunDirectoryError
 from netwarp.estimate.criteria import LOOK_SHARES, Criteria
 from netwarp.estimate.staging import Staging
-from netwarp.execution.outcome import read_outcome
+from netwarp.execution.outcome import Outcome, read_outcome
 from netwarp.measure.early import early_s
 from netwarp.measure.two_clocks import MOST_UNCERTAIN
 from netwarp.plan.randomness import REAL_TIME, randomness
-from netwarp.results import Question, from_plan
-from netwarp.results.comparisons import compare_contenders, main_metrics
+from netwarp.results import Question, Results, RunResult, from_plan
+from netwarp.results.comparisons import Comparisons, compare_contenders, main_metrics
 from netwarp.results.harm import with_harm
 from netwarp.results.two_modes import bimodal_text
-from netwarp.run_directory import CONSOLE_FILE, JOB_FILE, RECORDS_FILE, RunDirectory, clock_of
+from netwarp.run_directory import (
+    CONSOLE_FILE,
+    JOB_FILE,
+    RECORDS_FILE,
+    Clock,
+    RunDirectory,
+    clock_of,
+)
 from netwarp.run_files import read_tail, read_text, require_regular
+from netwarp.study import Study
 from netwarp.suggestions import did_you_mean
 from netwarp.units import parse_ratio, span_text
-from netwarp.wire import job_from_json, read_records
+from netwarp.wire import Job, Record, job_from_json, read_records
 from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from netwarp.claims import ClaimResult
-    from netwarp.execution.outcome import Outcome
-    from netwarp.results import Results, RunResult
-    from netwarp.results.comparisons import Comparisons
-    from netwarp.run_directory import Clock
-    from netwarp.study import Study
-    from netwarp.wire import Job, Record
 
 
 CONSOLE_TAIL_BYTES = 64 << 10

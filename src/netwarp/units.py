@@ -148,6 +148,11 @@ def parse_queue(text: object) -> QueueLength:
     raise UnitError(_unknown_unit(unit, ["bdp", "p", "B", "kB", "MB", "KiB", "MiB"]), remedy)
 
 
+def seconds(time_ns: float | None) -> float | None:
+    """Convert ns to s; None stays None."""
+    return None if time_ns is None else time_ns / NS_PER_S
+
+
 def format_duration(duration_ns: int) -> str:
     """Write nanoseconds in the largest of s, ms, us and ns that is not larger than the duration."""
     for unit in ("s", "ms", "us"):

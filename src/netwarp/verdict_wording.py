@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from netwarp.estimate.comparison import Verdict
+from netwarp.estimate.comparison import Comparison, Verdict
+from netwarp.estimate.stats import Interval
 from netwarp.metrics import metric_named
 from netwarp.wording import MINUS, less_is_better, number, quantity
-
-if TYPE_CHECKING:
-    from netwarp.estimate.comparison import Comparison
-    from netwarp.estimate.stats import Interval
 
 SMALL = 1.1
 """Differences by less than this factor are written in per cent."""
@@ -115,7 +111,7 @@ def _shown(comparison: Comparison, metric: str) -> _Shown:
         is_turned = decided and comparison.verdict is Verdict.LESS
         limits = [neutral, *(sign * comparison.relevant * scale for sign in (-1, 1))]
     else:
-        if _says_nothing(bounds) and not decided:
+        if (bounds is None or bounds[0] <= 0 or bounds[1] / bounds[0] > UNKNOWN) and not decided:
             bounds = None
         in_percent = _is_small(effect if decided else None, bounds)
         unit, scale, neutral = ("%", 100.0, 1.0) if in_percent else ("×", 1.0, 0.0)
@@ -139,10 +135,6 @@ def _is_small(effect: float | None, bounds: Interval | None) -> bool:
     if effect is not None:
         return 1 / SMALL < effect < SMALL
     return bounds is not None and bounds[0] > 1 / SMALL_INTERVAL and bounds[1] < SMALL_INTERVAL
-
-
-def _says_nothing(bounds: Interval | None) -> bool:
-    return bounds is None or bounds[0] <= 0 or bounds[1] / bounds[0] > UNKNOWN
 
 
 def _decimals(

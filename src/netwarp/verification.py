@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netwarp.backends.base import Backend
 from netwarp.errors import InputError, RunDirectoryError
 from netwarp.execution import Executor, LocalExecutor, Observer, Unobserved, execute
 from netwarp.plan import PlannedRun, plan_study
@@ -16,9 +18,6 @@ from netwarp.run_directory import RECORDS_FILE, RunDirectory
 from netwarp.run_files import read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from netwarp.backends.base import Backend
     from netwarp.evaluation import RunData
 
 DEFAULT_RUNS = 8

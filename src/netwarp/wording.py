@@ -7,21 +7,19 @@ readable unit and cut to the digits that mean something.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from netwarp.estimate.levels import scale_of
 from netwarp.estimate.unseen import unseen_share
-from netwarp.metrics import metric_named
+from netwarp.metrics import Unit, metric_named
 from netwarp.path_properties import PATH_PROPERTIES
 from netwarp.transports import IMPLEMENTATIONS, TRANSPORTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from netwarp.estimate.stats import Estimate
-    from netwarp.metrics import Unit
 
 MINUS = "\N{MINUS SIGN}"
 THIN = "\N{NARROW NO-BREAK SPACE}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from claim_power import needed_replicates
 from claimed import LESS, lead
-from netwarp.claims.power import needed_replicates
 from netwarp.study.claims import Claim
 
 NOISE = (0.9, 1.0, 1.1, 1.05, 0.95, 0.85, 1.15)

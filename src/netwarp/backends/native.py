@@ -136,7 +136,6 @@ class NativeBackend:
     @classmethod
     def opened(cls, argument: str, bounds: Bounds) -> Self:
         """Open it; see :class:`netwarp.backends.base.Backend`."""
-        del argument
         return cls(bounds)
 
     def check(self, jobs: int) -> None:
@@ -146,14 +145,12 @@ class NativeBackend:
 
     def refuse(self, job: Job, sha256: str) -> str | None:
         """Say what a job asks for that the host's kernel lacks; see :func:`lack`."""
-        del sha256
         return missing_directory(job) or lack(self.capabilities, job)
 
     def run(
         self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]
     ) -> Status:
         """Carry out one job; see :class:`netwarp.backends.base.Backend`."""
-        del job
         if slot > 0:
             raise BackendError("the native backend carries out one run at a time: use --jobs 1")
         # Its roles die with the endpoint, and namespaces go with the last process in them.

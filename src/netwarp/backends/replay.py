@@ -33,7 +33,6 @@ class ReplayBackend:
     @classmethod
     def opened(cls, argument: str, bounds: Bounds) -> Self:
         """Open it; see :class:`netwarp.backends.base.Backend`."""
-        del bounds
         return cls(Path(argument))
 
     @property
@@ -43,7 +42,6 @@ class ReplayBackend:
 
     def check(self, jobs: int) -> None:
         """See that there is something recorded."""
-        del jobs
         if not self._runs:
             raise BackendError(
                 f"{self.directory.path} is not a run directory (no plan.jsonl with runs in it):"
@@ -52,7 +50,6 @@ class ReplayBackend:
 
     def refuse(self, job: Job, sha256: str) -> str | None:
         """Only what was recorded can be replayed."""
-        del job
         run = self._runs.get(sha256)
         if run is None:
             return f"{self.directory.path} has no run of the same job"
@@ -64,7 +61,6 @@ class ReplayBackend:
         self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]
     ) -> Status:
         """Copy records, console and status; see :class:`netwarp.backends.base.Backend`."""
-        del slot
         run = self._runs[job_sha256(job)]
         status = self.directory.status(run)
         if status is None:

@@ -152,7 +152,6 @@ class VirtualBackend:
     @classmethod
     def opened(cls, argument: str, bounds: Bounds) -> Self:
         """Open it; see :class:`netwarp.backends.base.Backend`."""
-        del argument
         return cls(bounds)
 
     def check(self, jobs: int) -> None:
@@ -161,7 +160,6 @@ class VirtualBackend:
 
     def refuse(self, job: Job, sha256: str) -> str | None:
         """Say that somebody else's stack or program is not there, or what no guest has."""
-        del sha256
         stack = job.transport.stack
         lacking = None if stack is None else missing_program(stack.name, stack.program)
         return (

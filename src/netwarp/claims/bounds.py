@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from netwarp.claims.evidence import Answer, Evidence, less, missing_values
 from netwarp.estimate.comparison import compare
 from netwarp.estimate.levels import ordered
 from netwarp.estimate.location import location_of
 from netwarp.estimate.needed import stdev_of, to_decide
+from netwarp.results import CellResult
 from netwarp.wording import factor_name, level_text, number, quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from netwarp.results import CellResult
 
 
 def at_most(

@@ -7,20 +7,16 @@ Each condition is tested in `netwarp.claims.evidence` and `netwarp.claims.trends
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from netwarp.claims import bounds, evidence, trends
+from netwarp.claims.evidence import Evidence, Says
 from netwarp.claims.joining import ClaimVerdict, family_errors, join, smallest_chance
 from netwarp.claims.sentences import found_text
-from netwarp.results import without_levels
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from netwarp.claims.evidence import Evidence, Says
-    from netwarp.results import CellResult, Factors, Results
-    from netwarp.study.claims import Claim
+from netwarp.results import CellResult, Factors, Results, without_levels
+from netwarp.study.claims import Claim
 
 Conditions = dict[tuple[tuple[str, str], ...], list["CellResult"]]
 

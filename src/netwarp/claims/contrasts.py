@@ -7,15 +7,12 @@ weighted sum over the cells of one condition.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 from netwarp.estimate.levels import ordered
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from netwarp.results import CellResult, Factors
-    from netwarp.study.claims import Claim
+from netwarp.results import CellResult, Factors
+from netwarp.study.claims import Claim
 
 Scale = Literal["ratio", "difference"]
 Terms = list[tuple["CellResult", float]]

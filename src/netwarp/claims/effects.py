@@ -9,8 +9,9 @@ All such comparisons of a study are one family.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from netwarp.claims.contrasts import (
     Key,
@@ -22,14 +23,9 @@ from netwarp.claims.contrasts import (
 )
 from netwarp.claims.joining import family_errors
 from netwarp.estimate.location import Location, difference_of, location_of
-from netwarp.results import without_levels
+from netwarp.results import Factors, Results, without_levels
+from netwarp.study.claims import Claim
 from netwarp.wording import condition_text, digits_to_tell, number, quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from netwarp.results import Factors, Results
-    from netwarp.study.claims import Claim
 
 LEAST_FOR_A_SPREAD = 2
 

@@ -8,13 +8,14 @@ on an answer at the error probability that the claim is allowed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from netwarp.estimate.comparison import ALPHA, Comparison, compare
 from netwarp.estimate.needed import Undecided, to_decide
+from netwarp.results import CellResult
 from netwarp.wording import (
     condition_text,
     digits_to_tell,
@@ -23,11 +24,6 @@ from netwarp.wording import (
     number,
     quantity,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from netwarp.results import CellResult
 
 Answer = Literal["holds", "smaller", "direction", "reversed", "equivalent", "depends", "partly"]
 Says = Literal[
@@ -210,12 +206,8 @@ def flat(cells: Sequence[CellResult], metric: str, factor: str, tolerance: float
 
     found, values = again(ALPHA)
     hardest = [pair.undecided for pair in pairs if pair.undecided is not None]
-    undecided = max(hardest, key=_hardness, default=None)
+    undecided = max(hardest, key=lambda each: each.stdev / max(each.distance, 1e-12), default=None)
     return Evidence(found, chances, values, undecided=undecided, again=again, is_equality=True)
-
-
-def _hardness(each: Undecided) -> float:
-    return each.stdev / max(each.distance, 1e-12)
 
 
 def _with_numbers(

@@ -10,14 +10,11 @@ study are Holm-adjusted as one family (Holm 1979, Scandinavian Journal of Statis
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from netwarp.claims.evidence import Answer, Evidence, Says
+from netwarp.claims.evidence import Answer, Evidence, Says
 
 
 class ClaimVerdict(StrEnum):

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from netwarp.claims.claims import evaluate_claims
 from netwarp.estimate.comparison import Verdict
+from netwarp.results import Results
 from netwarp.results.comparisons import compare_contenders
+from netwarp.study import Study
 
 if TYPE_CHECKING:
     from netwarp.estimate.staging import Staging
-    from netwarp.results import Results
-    from netwarp.study import Study
 
 
 def cells_to_repeat(study: Study, results: Results, staging: Staging) -> frozenset[int]:

@@ -227,13 +227,12 @@ def _cells_of(claim: Claim, cells: Iterable[Planned]) -> list[Planned]:
     return [
         cell
         for cell in cells
-        if any(_has(cell, levels) for levels in wanted)
+        if any(
+            all(cell.factors.get(factor) == level for factor, level in levels.items())
+            for levels in wanted
+        )
         and not any(cell.factors.get(factor) in left for factor, left in claim.without.items())
     ]
-
-
-def _has(cell: Planned, levels: Factors) -> bool:
-    return all(cell.factors.get(factor) == level for factor, level in levels.items())
 
 
 def _random_comparisons(cells: Sequence[Planned], against: str | None) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from netwarp.claims.evidence import Answer, Evidence, missing_values
 from netwarp.estimate.comparison import ALPHA
@@ -11,12 +12,8 @@ from netwarp.estimate.levels import ordered, scale_of
 from netwarp.estimate.location import Location, location_of
 from netwarp.estimate.needed import Undecided, stdev_of, to_decide
 from netwarp.estimate.stats import mean_of
+from netwarp.results import CellResult
 from netwarp.wording import digits_to_tell, factor_name, level_text, number, quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from netwarp.results import CellResult
 
 LEVELS_FOR_A_LINE = 3
 LeadScale = Literal["ratio", "gap"]

@@ -7,14 +7,10 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import click
 
-from netwarp.options import Panel
-
-if TYPE_CHECKING:
-    from netwarp.options import Option
+from netwarp.options import Option, Panel
 
 Row = tuple[str, str, str]
 """What an option is called, what stands for its value, and its help."""

@@ -22,11 +22,9 @@ import os
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING, NoReturn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType
+from collections.abc import Callable
+from types import FrameType
+from typing import NoReturn
 
 EXIT_STATUS = 130  # what a shell reports of a program that Ctrl-C ended
 PATIENCE_S = 0.5
@@ -75,7 +73,6 @@ class Interruption:
         os._exit(EXIT_STATUS)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        del number, frame
         self.requested = True
         if not self._unwinding:
             self._unwinding = True

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from netwarp.cli.terminal import escaped
 from netwarp.estimate.staging import TimeLimit
+from netwarp.execution.observer import Observer
 from netwarp.plan import PlannedRun
 from netwarp.run_directory import Clock, Status
 from netwarp.units import span_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from rich.console import Console
     from rich.progress import Progress
 
@@ -64,7 +64,7 @@ class Clocks:
         )
 
 
-class ProgressBar:
+class ProgressBar(Observer):
     """An observer of runs that draws on a terminal, and prints a line now and then elsewhere."""
 
     def __init__(

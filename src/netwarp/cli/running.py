@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,6 @@ from netwarp.options import REPRODUCE, RUN, Option, Takes
 from netwarp.options.running import JOBS, JSON, OUT, REPLICATES, SEED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from netwarp.cli.progress import ProgressBar
     from netwarp.estimate.staging import Staging
     from netwarp.evaluation import RunData

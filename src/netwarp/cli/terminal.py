@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sys
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,8 +15,6 @@ import click
 from netwarp.errors import one_line
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from rich.console import Console
 
     from netwarp.library import Run

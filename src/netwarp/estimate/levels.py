@@ -6,8 +6,9 @@ Their texts for people are made in `netwarp.wording`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from netwarp.units import (
     UnitError,
@@ -17,9 +18,6 @@ from netwarp.units import (
     parse_ratio,
     parse_size_bytes,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from netwarp.estimate import unseen
 from netwarp.estimate.modes import CLEAR_GAP, FEW, modes_of
 from netwarp.estimate.signed_rank import signed_rank_above
-from netwarp.estimate.stats import mean_of, standard_deviation
+from netwarp.estimate.stats import Interval, mean_of, standard_deviation
 from netwarp.estimate.student import student_quantile, two_sided_p
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from netwarp.estimate.stats import Interval
-
 
 ROUNDING = 1e-12
 PRECISION = 1e-5

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MOST_EXACT = 50
 """Number of differences up to which the exact distribution is used; above it, a normal one."""

@@ -9,13 +9,10 @@ printing a table, are imported only in functions without a short closed form.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from netwarp.estimate.student import noncentral_t_above, student_quantile
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 CONFIDENCE = 0.95
 

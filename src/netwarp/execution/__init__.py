@@ -18,17 +18,3 @@ from netwarp.execution.executor import (
 from netwarp.execution.local import LocalExecutor
 from netwarp.execution.observer import Observer, Unobserved
 from netwarp.execution.outcome import Outcome, read_outcome, run_job
-
-__all__ = [
-    "Executor",
-    "Interrupted",
-    "LocalExecutor",
-    "Observer",
-    "Outcome",
-    "Unobserved",
-    "execute",
-    "kept_outcomes",
-    "read_outcome",
-    "refuse_jobs",
-    "run_job",
-]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
+
+from netwarp.plan import PlannedRun
+from netwarp.run_directory import Clock, Status
 
 if TYPE_CHECKING:
     from netwarp.estimate.staging import TimeLimit
-    from netwarp.plan import PlannedRun
-    from netwarp.run_directory import Clock, Status
 
 
-class Observer(Protocol):
-    """Called from several threads, while runs go side by side."""
+class Observer:
+    """Called from several threads, while runs go side by side. A method that is not overridden does
+    nothing.
+    """
 
     def planned(self, runs: int, clock: Clock) -> None:
         """A study is about to run: how many runs it has, and whose time they tell."""
@@ -35,26 +38,5 @@ class Observer(Protocol):
         """No run is under way any more: all have ended, or the execution was given up."""
 
 
-class Unobserved:
-    """An observer for callers that only want the outcome."""
-
-    def planned(self, runs: int, clock: Clock) -> None:
-        """Do nothing."""
-
-    def added(self, runs: int) -> None:
-        """Do nothing."""
-
-    def limited(self, limit: TimeLimit) -> None:
-        """Do nothing."""
-
-    def started(self, run: PlannedRun) -> None:
-        """Do nothing."""
-
-    def progressed(self, run: PlannedRun, virtual_s: float) -> None:
-        """Do nothing."""
-
-    def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
-        """Do nothing."""
-
-    def ended(self) -> None:
-        """Do nothing."""
+Unobserved = Observer
+"""An observer for callers that only want the outcome."""

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
-from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager, nullcontext
 
 from netwarp.errors import InputError
+from netwarp.execution.executor import Executor
 from netwarp.execution.local import LocalExecutor
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from netwarp.execution.executor import Executor
 
 LOCAL = "local"
 MOST_PORT = 65535

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from netwarp.backends.base import Backend
 from netwarp.errors import RecordError
 from netwarp.measure.compact_values import Values
 from netwarp.metrics import failure_from_records, metrics_from_records
-from netwarp.run_directory import JOB_FILE, RECORDS_FILE
+from netwarp.run_directory import JOB_FILE, RECORDS_FILE, RunDirectory, Status
 from netwarp.run_files import file_sha256, read_text, require_regular
-from netwarp.wire import job_from_json, job_to_json, read_records
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from netwarp.backends.base import Backend
-    from netwarp.run_directory import RunDirectory, Status
-    from netwarp.wire import Job
+from netwarp.wire import Job, job_from_json, job_to_json, read_records
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,3 @@
 """
 
 from netwarp.figures.figures import default_figures, draw_all, write_chart
-
-__all__ = [
-    "default_figures",
-    "draw_all",
-    "write_chart",
-]

@@ -8,16 +8,12 @@ would validate the same specifications each time; a test does that once. In a no
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from netwarp import vega
-from netwarp.figures.style import config
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from netwarp.figures.style import Spec, Theme
+from netwarp.figures.style import Spec, Theme, config
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.1.0.json"
 MOST_DRAWINGS = 4

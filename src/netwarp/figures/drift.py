@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netwarp.figures.chart import Chart, finished
-from netwarp.figures.style import SCREEN, STALL, series_styles
+from netwarp.figures.style import SCREEN, STALL, Spec, Theme, series_styles
 from netwarp.measure.select import network_alone
+from netwarp.results import Results, RunResult
 from netwarp.units import NS_PER_S
 from netwarp.wire import PathMeasurement
 from netwarp.wording import cell_text, level_text, number, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from netwarp.figures.over_time.figure import Kept
-    from netwarp.figures.style import Spec, Theme
-    from netwarp.results import Results, RunResult
 
 MEASURED = "path_median_rtt_s"
 """A metric that exactly the runs with a measured path have."""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from netwarp.figures.layout import MOST_COLUMNS, wants_log
+from netwarp.figures.layout import MOST_COLUMNS, Layout, wants_log
+from netwarp.figures.style import Spec
 from netwarp.wording import factor_title, factor_unit, level_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from netwarp.figures.layout import Layout
     from netwarp.figures.rows import Row
-    from netwarp.figures.style import Spec
 
 HIGHLIGHT = "highlight"
 MOST_LABELLED = 6

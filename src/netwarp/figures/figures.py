@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netwarp.errors import InputError
+from netwarp.figures.chart import Chart
 from netwarp.figures.drift import MEASURED, drift_chart
 from netwarp.figures.kinds.base import kind_of
-from netwarp.figures.style import SCREEN
+from netwarp.figures.style import SCREEN, Theme
+from netwarp.results import Results
 from netwarp.results.comparisons import main_metric
 from netwarp.run_files import write_bytes, write_text
 from netwarp.study.questions import Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from netwarp.figures.chart import Chart
     from netwarp.figures.over_time.figure import Kept
-    from netwarp.figures.style import Theme
-    from netwarp.results import Results
 
 
 def draw_all(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from netwarp.estimate.levels import ordered, scale_of
+from netwarp.estimate.levels import Scale, ordered, scale_of
 from netwarp.figures.style import SCREEN, TRANSPORT_STYLES, SeriesStyle, Theme, series_styles
+from netwarp.results import CellResult, Results
 from netwarp.wording import (
     Quantity,
     condition_text,
@@ -16,12 +17,6 @@ from netwarp.wording import (
     quantity,
     sentence_case,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from netwarp.estimate.levels import Scale
-    from netwarp.results import CellResult, Results
 
 DECADES_FOR_LOG = 2
 MOST_COLUMNS = 3

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from netwarp.figures.encodings import (
     MOST_LABELLED,
     colour,
@@ -19,12 +17,9 @@ from netwarp.figures.encodings import (
     shape,
     value_scale,
 )
-from netwarp.figures.rows import sample_rows
-
-if TYPE_CHECKING:
-    from netwarp.figures.layout import Layout
-    from netwarp.figures.rows import Row
-    from netwarp.figures.style import Spec
+from netwarp.figures.layout import Layout
+from netwarp.figures.rows import Row, sample_rows
+from netwarp.figures.style import Spec
 
 # With more levels whiskers are too dense: a band shows the interval instead.
 MOST_WHISKERS = 8

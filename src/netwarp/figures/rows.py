@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+from netwarp.estimate.stats import Estimate
+from netwarp.figures.layout import Layout
 from netwarp.figures.style import text_colour
+from netwarp.results import CellResult
 from netwarp.results.comparisons import compare_contenders
 from netwarp.verdict_wording import verdict_text
 from netwarp.wording import Quantity, condition_text, level_text, mean_text, number, spread_note
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from netwarp.estimate.stats import Estimate
-    from netwarp.figures.layout import Layout
-    from netwarp.results import CellResult
 
 Row = dict[str, Any]
 

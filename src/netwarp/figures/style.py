@@ -8,13 +8,11 @@ tell them apart. Shape and dash say the same once more, for print without colour
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from netwarp.transports import TRANSPORTS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Spec = dict[str, Any]
 """Vega-Lite, or a part of it."""

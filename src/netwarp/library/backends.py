@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from netwarp.backends.base import Backend
 from netwarp.backends.registry import open_backend
 from netwarp.backends.watch import Bounds
 from netwarp.errors import InputError
 from netwarp.plan.without_ns3 import needs_ns3
 from netwarp.study import Study
-
-if TYPE_CHECKING:
-    from netwarp.backends.base import Backend
 
 
 def backend_for(

@@ -6,11 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from os import PathLike, fspath
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import IO, Any, TypeVar, Unpack
 
 from netwarp import pipeline
+from netwarp.backends.base import Backend
 from netwarp.errors import InputError, one_line
+from netwarp.estimate.staging import Staging
 from netwarp.evaluation import load as load_run
+from netwarp.execution import Executor, Observer
 from netwarp.execution.opening import LOCAL, open_executor
 from netwarp.library.backends import backend_at, backend_for
 from netwarp.library.results import ProgramsRun, Run
@@ -24,11 +27,6 @@ from netwarp.study.compare import given_of, study_from_compare
 from netwarp.study.exec import study_from_exec
 from netwarp.study.overrides import listed, overrides_of
 from netwarp.verification import verify
-
-if TYPE_CHECKING:
-    from netwarp.backends.base import Backend
-    from netwarp.estimate.staging import Staging
-    from netwarp.execution import Executor, Observer
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 

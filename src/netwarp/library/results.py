@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 from netwarp import pipeline
 from netwarp.errors import InputError
 from netwarp.evaluation import RunData
+from netwarp.execution import Observer
 from netwarp.execution.local import LocalExecutor
 from netwarp.library.backends import backend_for
+from netwarp.results import CellResult, RunResult
+from netwarp.results.comparisons import Comparisons
 from netwarp.run_directory import RunDirectory
 from netwarp.study import Study
 from netwarp.verification import DEFAULT_RUNS, Verification, verify
@@ -20,10 +23,7 @@ if TYPE_CHECKING:
     import polars
 
     from netwarp.claims import ClaimResult
-    from netwarp.execution import Observer
     from netwarp.output.agreement import Agreement
-    from netwarp.results import CellResult, RunResult
-    from netwarp.results.comparisons import Comparisons
 
 
 class Run:

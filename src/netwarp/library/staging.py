@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from netwarp.errors import InputError
+from netwarp.estimate.staging import Staging, TimeLimit
 from netwarp.units import NS_PER_S, UnitError, parse_duration_ns, parse_ratio
-
-if TYPE_CHECKING:
-    from netwarp.estimate.staging import Staging, TimeLimit
 
 
 def staging_of(precision: str | None, decide: bool, max_time: str | None) -> Staging | None:

@@ -113,7 +113,7 @@ def difference(job: Job, records: list[Record]) -> str | None:
     """Describe how a successful run's records violate the protocol; None if they do not."""
     connections = of_kind(records, Connection)
     (end,) = of_kind(records, End)
-    expected = 2 * _transfers(job)
+    expected = 2 * int(getattr(job.workload, "transfers", 1))
     if len(connections) != expected:
         return f"{len(connections)} records of connections instead of {expected}"
     for each in connections:
@@ -130,10 +130,6 @@ def difference(job: Job, records: list[Record]) -> str | None:
         if moved.stream != moved.chunk:
             return f"chunk {moved.chunk} went over stream {moved.stream}"
     return None
-
-
-def _transfers(job: Job) -> int:
-    return int(getattr(job.workload, "transfers", 1))
 
 
 def _repeats(job: Job, folder: Path, backend: Backend) -> Check:

@@ -10,18 +10,14 @@ else the congestion window.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from netwarp.measure.queueing import queue_delays
 from netwarp.units import NS_PER_S
-from netwarp.wire import Connection, ConnectionSamples
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from netwarp.wire import Job, Path, Record
+from netwarp.wire import Connection, ConnectionSamples, Job, Path, Record
 
 Limit = Literal["application", "rwnd", "sndbuf", "link", "pacing", "cwnd"]
 LIMITS: tuple[Limit, ...] = get_args(Limit)

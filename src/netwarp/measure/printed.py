@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from netwarp.measure.metric import FASTER, LOWER, Better, Metric, Unit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from netwarp.measure.run_records import RunRecords
+from netwarp.measure.run_records import RunRecords
 
 _UNITS: Mapping[str, tuple[Unit, Better]] = {
     "bit_s": ("bit/s", "higher"),

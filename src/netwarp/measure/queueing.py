@@ -10,16 +10,21 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from netwarp.units import NS_PER_S
-from netwarp.wire import Delay, QueueSamples, Rate, TimelineEvent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from netwarp.wire import Change, Direction, Impairments, Job, Record
+from netwarp.wire import (
+    Change,
+    Delay,
+    Direction,
+    Impairments,
+    Job,
+    QueueSamples,
+    Rate,
+    Record,
+    TimelineEvent,
+)
 
 
 @dataclass(frozen=True)

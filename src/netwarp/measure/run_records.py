@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from netwarp.measure import select
-from netwarp.wire import Calibration, Handover, PathMeasurement, Probe, Usage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from netwarp.measure.select import T
-    from netwarp.wire import Direction, Job, Record, Side, Stats, Transfer
+from netwarp.measure.select import T
+from netwarp.wire import (
+    Calibration,
+    Direction,
+    Handover,
+    Job,
+    PathMeasurement,
+    Probe,
+    Record,
+    Side,
+    Stats,
+    Transfer,
+    Usage,
+)
 
 
 class Arrival(Protocol):
@@ -36,12 +44,10 @@ class ContentReader(Protocol):
 
     def breaks_off(self, job: Job) -> bool:
         """Say whether it ends after a given time, rather than when all content has arrived."""
-        del job
         return False
 
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
         """Select the records from which times are taken; by default all of them."""
-        del job
         return records
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:

@@ -5,6 +5,7 @@ Shares are those of the content that arrived, in the endpoint's steps of time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -12,8 +13,6 @@ from typing import TYPE_CHECKING
 from netwarp.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from netwarp.wire import Goodput
 
 FAIR_WITHIN = 0.1

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from netwarp.measure.select import of_kind
-from netwarp.wire import PathMeasurement
-
-if TYPE_CHECKING:
-    from netwarp.wire import Record
+from netwarp.wire import PathMeasurement, Record
 
 MOST_UNCERTAIN = 0.1
 """A time is not given if its uncertainty (±) is more than this share of it."""

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from netwarp.measure.metric import SHORTER, Metric
-from netwarp.units import NS_PER_S
-
-if TYPE_CHECKING:
-    from netwarp.measure.run_records import RunRecords
+from netwarp.measure.run_records import RunRecords
+from netwarp.units import NS_PER_S, seconds
 
 _GAP = "Longest time without new content that a handover made"
 
@@ -20,10 +16,6 @@ def _reconnections(run: RunRecords) -> float | None:
 def _handover_gap_s(run: RunRecords) -> float | None:
     gaps_ns = run.handover_gaps_ns
     return sum(gaps_ns) / len(gaps_ns) / NS_PER_S if gaps_ns else None
-
-
-def _handover_gap_s_max(run: RunRecords) -> float | None:
-    return max(run.handover_gaps_ns) / NS_PER_S if run.handover_gaps_ns else None
 
 
 HANDOVER_METRICS = (
@@ -38,6 +30,7 @@ HANDOVER_METRICS = (
     ),
     Metric(
         "handover_gap_s_max", "s", "lower", "Longest gap at a handover",
-        f"{_GAP}; the longest of all.", "handover", _handover_gap_s_max, SHORTER,
+        f"{_GAP}; the longest of all.", "handover",
+        lambda run: seconds(max(run.handover_gaps_ns, default=None)), SHORTER,
     ),
 )  # fmt: skip

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
-from netwarp.measure.limits import LIMITS, limited_shares
+from netwarp.measure.limits import LIMITS, Limit, limited_shares
 from netwarp.measure.metric import Metric
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from netwarp.measure.limits import Limit
-    from netwarp.measure.run_records import RunRecords
+from netwarp.measure.run_records import RunRecords
 
 _WORDS: Mapping[Limit, tuple[str, str]] = {
     "application": ("the application", "it had sent all that it was given"),

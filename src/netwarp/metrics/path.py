@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from netwarp.measure.disturbance import disturbance
 from netwarp.measure.metric import SHORTER, Metric
-from netwarp.measure.run_records import total
+from netwarp.measure.run_records import RunRecords, total
 from netwarp.measure.two_clocks import clock_uncertainty_ns
-from netwarp.units import NS_PER_S
-from netwarp.wire import PathMeasurement
-
-if TYPE_CHECKING:
-    from netwarp.measure.run_records import RunRecords
-    from netwarp.wire import Direction, Side
+from netwarp.units import NS_PER_S, seconds
+from netwarp.wire import Direction, PathMeasurement, Side
 
 _DIRECTIONS: tuple[Direction, Direction] = ("down", "up")
 _SIDES: tuple[Side, Side] = ("client", "server")
@@ -49,22 +44,8 @@ def _rate_bit_s(run: RunRecords, direction: Direction) -> float | None:
     return 8 * delivered_bytes * NS_PER_S / (end_ns - start_ns)
 
 
-def _min_rtt_s(run: RunRecords) -> float | None:
-    return min(run.probed_rtts_ns) / NS_PER_S if run.probed_rtts_ns else None
-
-
-def _imposed_rtt_s(run: RunRecords) -> float | None:
-    return None if run.imposed_rtt_ns is None else run.imposed_rtt_ns / NS_PER_S
-
-
-def _median_rtt_s(run: RunRecords) -> float | None:
-    medians = [each.median_rtt_ns for each in run.path_measurements]
-    known = [each for each in medians if each is not None]
-    return sum(known) / len(known) / NS_PER_S if known else None
-
-
-def _high_rtt_s(run: RunRecords) -> float | None:
-    found = [each.p90_rtt_ns for each in run.path_measurements]
+def _mean_rtt_s(run: RunRecords, quantile: str) -> float | None:
+    found = [getattr(each, f"{quantile}_rtt_ns") for each in run.path_measurements]
     known = [each for each in found if each is not None]
     return sum(known) / len(known) / NS_PER_S if known else None
 
@@ -87,17 +68,9 @@ def _probed_rate_bit_s(run: RunRecords, direction: Direction) -> float | None:
     return max((each for each in found if each is not None), default=None)
 
 
-def _clock_uncertainty_s(run: RunRecords) -> float | None:
-    uncertainty_ns = clock_uncertainty_ns(run.path_measurements)
-    return None if uncertainty_ns is None else uncertainty_ns / NS_PER_S
-
-
 def _disturbed(run: RunRecords) -> float | None:
-    match run.path_measurements:
-        case [before, after]:
-            return float(disturbance(before, after) is not None)
-        case _:
-            return None
+    found = run.path_measurements
+    return float(disturbance(*found) is not None) if len(found) == 2 else None
 
 
 def _probed(direction: Direction) -> tuple[Metric, ...]:
@@ -173,22 +146,24 @@ PATH_METRICS = (
     Metric(
         "path_min_rtt_s", "s", "neither", "Smallest RTT of the path",
         "Smallest round-trip time of the idle path, probed after the workload; between two hosts"
-        " before it, too.", "probe, path_measurement", _min_rtt_s, SHORTER,
+        " before it, too.", "probe, path_measurement",
+        lambda run: seconds(min(run.probed_rtts_ns, default=None)), SHORTER,
     ),
     Metric(
         "path_imposed_rtt_s", "s", "neither", "RTT that the hosts added",
         "Smallest round-trip time between two hosts with what they imposed, less the smallest"
-        " without.", "path_measurement", _imposed_rtt_s, SHORTER,
+        " without.", "path_measurement", lambda run: seconds(run.imposed_rtt_ns), SHORTER,
     ),
     Metric(
         "path_median_rtt_s", "s", "neither", "Median RTT of the path",
         "Median round-trip time of a path between two hosts, the mean of those before and after"
-        " the run.", "path_measurement", _median_rtt_s, SHORTER,
+        " the run.", "path_measurement", partial(_mean_rtt_s, quantile="median"), SHORTER,
     ),
     Metric(
         "path_rtt_s_p90", "s", "neither", "RTT of the path, 90 %",
         "The round-trip time that nine of ten probes of a path between two hosts did not exceed,"
-        " the mean of before and after the run.", "path_measurement", _high_rtt_s, SHORTER,
+        " the mean of before and after the run.", "path_measurement",
+        partial(_mean_rtt_s, quantile="p90"), SHORTER,
     ),
     *_probed("down"),
     *_probed("up"),
@@ -204,7 +179,7 @@ PATH_METRICS = (
     Metric(
         "clock_uncertainty_s", "s", "lower", "Uncertainty of the server's clock",
         "How far times that the server noted can be off, either way.", "path_measurement",
-        _clock_uncertainty_s,
+        lambda run: seconds(clock_uncertainty_ns(run.path_measurements)),
     ),
     Metric(
         "disturbed_ratio", "ratio", "lower", "Disturbed runs",

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from netwarp.measure.metric import SHORTER, Metric
-from netwarp.measure.queueing import queue_delays, round_trip_delays, rtts_under_load
-from netwarp.measure.run_records import total
-from netwarp.units import NS_PER_S
+from netwarp.measure.queueing import Delays, queue_delays, round_trip_delays, rtts_under_load
+from netwarp.measure.run_records import RunRecords, total
+from netwarp.units import seconds
 from netwarp.wire import DisciplineInForce
-
-if TYPE_CHECKING:
-    from netwarp.measure.queueing import Delays
-    from netwarp.measure.run_records import RunRecords
 
 _LATENCIES = (
     "rtt_under_load_s_p50",
@@ -38,19 +34,8 @@ def _over_idle(run: RunRecords) -> Delays:
     return round_trip_delays(run.job, run.records).within(run.whole_span_ns)
 
 
-def _rtt_over_idle_s(run: RunRecords, share: float) -> float | None:
-    rtt_ns = run.once(_over_idle).quantile_ns(share)
-    return None if rtt_ns is None else rtt_ns / NS_PER_S
-
-
-def _queue_delay_s(run: RunRecords, share: float) -> float | None:
-    delay_ns = run.once(_of_queue).quantile_ns(share)
-    return None if delay_ns is None else delay_ns / NS_PER_S
-
-
-def _rtt_under_load_s(run: RunRecords, share: float) -> float | None:
-    rtt_ns = run.once(_of_round_trip).quantile_ns(share)
-    return None if rtt_ns is None else rtt_ns / NS_PER_S
+def _quantile_s(run: RunRecords, of: Callable[[RunRecords], Delays], share: float) -> float | None:
+    return seconds(run.once(of).quantile_ns(share))
 
 
 def _marked(run: RunRecords) -> float | None:
@@ -71,7 +56,7 @@ QUEUEING_METRICS = (
             f"queue_delay_s_{name}", "s", "lower", f"Queueing delay, {name}",
             "Time that a packet of the content's direction had to queue at the bottleneck of the"
             f" first path: {_percentile(name)} over the time of the run.", "queue_samples",
-            partial(_queue_delay_s, share=share), SHORTER, head=f"queue {name}",
+            partial(_quantile_s, of=_of_queue, share=share), SHORTER, head=f"queue {name}",
         )
         for name, share in _SHARES.items()
     ),
@@ -80,7 +65,7 @@ QUEUEING_METRICS = (
             f"rtt_under_load_s_{name}", "s", "lower", f"RTT under load, {name}",
             "Round-trip time of the first path with the queues of both directions as they were:"
             f" {_percentile(name)} over the time of the run.", "queue_samples",
-            partial(_rtt_under_load_s, share=share), SHORTER, head=f"RTT {name}",
+            partial(_quantile_s, of=_of_round_trip, share=share), SHORTER, head=f"RTT {name}",
             beside=tuple(each for each in _LATENCIES if each != f"rtt_under_load_s_{name}"),
         )
         for name, share in _SHARES.items()
@@ -90,7 +75,7 @@ QUEUEING_METRICS = (
             f"rtt_over_idle_s_{name}", "s", "lower", f"RTT over the idle one, {name}",
             "How much longer the round-trip time of the first path was than without a queue in"
             f" either direction: {_percentile(name)} over the time of the run.", "queue_samples",
-            partial(_rtt_over_idle_s, share=share), SHORTER, head=f"over idle {name}",
+            partial(_quantile_s, of=_over_idle, share=share), SHORTER, head=f"over idle {name}",
         )
         for name, share in _SHARES.items()
     ),

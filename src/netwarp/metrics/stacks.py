@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from netwarp.measure.metric import SHORTER, Metric
 from netwarp.measure.run_records import total
-from netwarp.units import NS_PER_S
+from netwarp.units import seconds
 from netwarp.wire import Connection
 
 if TYPE_CHECKING:
@@ -19,18 +19,12 @@ _CPU = "in its own code and in the kernel's; real time only"
 _SIDES: tuple[Side, Side] = ("client", "server")
 
 
-def _retransmitted_packets(run: RunRecords) -> float | None:
-    return total(each.retransmitted_packets for each in run.sender_stats)
-
-
 def _seconds(run: RunRecords, counter: str) -> float | None:
-    total_ns = total(getattr(each, counter) for each in run.sender_stats)
-    return None if total_ns is None else total_ns / NS_PER_S
+    return seconds(total(getattr(each, counter) for each in run.sender_stats))
 
 
 def _cpu_s(run: RunRecords, side: Side) -> float | None:
-    cpu_ns = run.cpu_ns(side)
-    return None if cpu_ns is None else cpu_ns / NS_PER_S
+    return seconds(run.cpu_ns(side))
 
 
 def _cpu_per_byte_ns(run: RunRecords, sides: tuple[Side, ...]) -> float | None:
@@ -50,7 +44,8 @@ def _plain_tcp_connections(run: RunRecords) -> float | None:
 STACK_METRICS = (
     Metric(
         "retransmitted_packets", "packets", "lower", "Retransmitted packets",
-        "As the sender's stack counts them.", "connection", _retransmitted_packets,
+        "As the sender's stack counts them.", "connection",
+        lambda run: total(each.retransmitted_packets for each in run.sender_stats),
         head="retransm.", in_report=True,
     ),
     Metric(

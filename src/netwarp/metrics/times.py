@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from netwarp.measure.metric import FASTER, SHORTER, Metric
+from netwarp.measure.run_records import RunRecords
 from netwarp.measure.select import connections
-from netwarp.units import NS_PER_S
+from netwarp.units import NS_PER_S, seconds
 from netwarp.wire import Download, GaveUp
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from netwarp.measure.run_records import RunRecords
 
 _START = "From the client's first connect until"
 
@@ -68,8 +64,8 @@ def _transfer_s(value: Callable[[str], float | None]) -> float | None:
 
 
 def _longest_gap_s(run: RunRecords) -> float | None:
-    gaps_ns = [each.longest_gap_ns for each in run.received if each.longest_gap_ns is not None]
-    return max(gaps_ns) / NS_PER_S if gaps_ns else None
+    gaps_ns = (each.longest_gap_ns for each in run.received if each.longest_gap_ns is not None)
+    return seconds(max(gaps_ns, default=None))
 
 
 GAVE_UP = Metric(

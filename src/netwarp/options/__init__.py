@@ -34,8 +34,6 @@ from netwarp.options.running import (
     SET,
 )
 
-__all__ = ["COMPARE", "EXEC", "REPRODUCE", "RUN", "Option", "Panel", "Takes"]
-
 _HOW = (OUT, JOBS, EXECUTOR)
 _QUESTIONS = (METRIC, AGAINST, RELEVANT)
 _STAGES = (PRECISION, DECIDE, MAX_TIME)

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from netwarp.errors import InputError
 from netwarp.estimate.comparison import Comparison, Sample, Verdict, compare, holm
+from netwarp.estimate.stats import Estimate
 from netwarp.metrics import metric_named
 from netwarp.output.diff import require_metric
 from netwarp.output.disagreement import PathAsked, Reason, reasons
 from netwarp.output.summary import estimate_json
 from netwarp.plan import filter_cells
+from netwarp.results import CellResult, Factors
 from netwarp.results.comparisons import main_metric
 from netwarp.results.fixed_conditions import fixed_conditions
+from netwarp.wire import Job
 
 if TYPE_CHECKING:
-    from netwarp.estimate.stats import Estimate
     from netwarp.evaluation import RunData
-    from netwarp.results import CellResult, Factors
-    from netwarp.wire import Job
 
 
 class Answer(StrEnum):

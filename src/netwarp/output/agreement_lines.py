@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from statistics import median
-from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
-from netwarp.output.agreement import Answer
+from netwarp.estimate.stats import Estimate
+from netwarp.output.agreement import Agreement, Answer, HeldCell
+from netwarp.output.disagreement import PathAsked
 from netwarp.output.table import grid
 from netwarp.results.undecided import open_text
 from netwarp.verdict_wording import verdict_text
@@ -20,13 +22,6 @@ from netwarp.wording import (
     quantity,
     value_text,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from netwarp.estimate.stats import Estimate
-    from netwarp.output.agreement import Agreement, HeldCell
-    from netwarp.output.disagreement import PathAsked
 
 STYLES = {
     Answer.AGREES: "green",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from netwarp.claims import ClaimResult
 
 STYLES = {

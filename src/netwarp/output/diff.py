@@ -19,11 +19,11 @@ from netwarp.estimate.comparison import (
 )
 from netwarp.estimate.stats import Estimate, estimate
 from netwarp.metrics import metric_named
+from netwarp.results import CellResult, Factors, Results
 from netwarp.results.comparisons import main_metrics
 
 if TYPE_CHECKING:
     from netwarp.evaluation import RunData
-    from netwarp.results import CellResult, Factors, Results
 
 UNCHANGED = frozenset({Verdict.IDENTICAL, Verdict.EQUIVALENT})
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from netwarp.estimate.stats import Estimate
 from netwarp.results.undecided import open_text
 from netwarp.verdict_wording import favourable, verdict_text
 from netwarp.wording import cell_text, mean_text, number, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from netwarp.estimate.stats import Estimate
     from netwarp.output.diff import CellChange, Difference
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +12,13 @@ from netwarp.machine.instructions import asks_of_the_cpu
 from netwarp.measure.select import of_kind
 from netwarp.output.export import values_in_base_units
 from netwarp.run_directory import RunDirectory
-from netwarp.wire import Program
+from netwarp.wire import Job, Program, Record, Side
 from netwarp.wording import mean_text, number, quantity
 from netwarp.workloads import reads_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from netwarp.evaluation import RunData
     from netwarp.results import RunResult
-    from netwarp.wire import Job, Record, Side
 
 SIGNALLED = 128
 """Added to a signal's number for the exit status of a program that it ended, as shells do."""

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from netwarp.claims.too_few import too_few_in
-from netwarp.estimate.comparison import Verdict
+from netwarp.estimate.comparison import Comparison, Verdict
+from netwarp.estimate.stats import Estimate
+from netwarp.results import CellResult, Results
 from netwarp.results.two_modes import two_modes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from netwarp.estimate.comparison import Comparison
-    from netwarp.estimate.stats import Estimate
     from netwarp.evaluation import RunData
-    from netwarp.results import CellResult, Results
     from netwarp.results.comparisons import Comparisons
 
 

@@ -4,16 +4,19 @@ condition is a block and each contender a line.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal
 
 from rich import box
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from netwarp.estimate.comparison import WITHHELD, Verdict
 from netwarp.metrics import metric_named
 from netwarp.output.claim_lines import claim_lines
+from netwarp.results import Results
 from netwarp.results.comparisons import Comparisons, ContenderResult
 from netwarp.results.undecided import undecided_text
 from netwarp.verdict_wording import favourable, verdict_text
@@ -33,12 +36,7 @@ from netwarp.wording import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rich.padding import Padding
-
     from netwarp.evaluation import RunData
-    from netwarp.results import Results
     from netwarp.run_directory import Clock
 
 WIDTH = 100

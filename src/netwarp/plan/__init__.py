@@ -10,9 +10,3 @@ does not depend on the transport: all transports of a replicate meet the same ra
 """
 
 from netwarp.plan.plan import PlannedRun, filter_cells, plan_study
-
-__all__ = [
-    "PlannedRun",
-    "filter_cells",
-    "plan_study",
-]

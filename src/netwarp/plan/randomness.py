@@ -6,14 +6,10 @@ virtual time are the same, and one says what all would.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from netwarp.transports import is_simulated
+from netwarp.wire import Job
+from netwarp.wire.path import Impairments
 from netwarp.workloads import workload_of
-
-if TYPE_CHECKING:
-    from netwarp.wire import Job
-    from netwarp.wire.path import Impairments
 
 REAL_TIME = "real time"
 DRAWN_START = "start"

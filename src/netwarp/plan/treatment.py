@@ -8,7 +8,7 @@ transports (Wolsing et al., "A performance perspective on web optimized protocol
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -58,7 +58,9 @@ def equal_treatment(study: Study, *, sets_hosts: bool = True) -> list[TreatmentR
     rows: list[TreatmentRow] = []
     for setting, value_of in (_SETTINGS | _WHERE_THEY_DIFFER).items():
         values = {
-            label: _distinct(_value(setting, value_of, each, sets_hosts) for each in of_one)
+            label: ", ".join(
+                dict.fromkeys(_value(setting, value_of, each, sets_hosts) for each in of_one)
+            )
             for label, of_one in by_transport.items()
         }
         of_its_own = [value for value in values.values() if value != NOT_ITS_OWN]
@@ -105,10 +107,6 @@ def _treated(cell: Cell) -> Iterator[tuple[str, _Treated]]:
     for one, job in zip(cell.workloads, cell.template.workloads, strict=False):
         own = cell.levels.get(f"workload.{one.name}.transport", one.spec.transport.kind)
         yield f"{one.name}: {own}", _Treated(one.spec, job)
-
-
-def _distinct(values: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(values))
 
 
 def _congestion(treated: _Treated) -> str:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from netwarp.plan.plan import filter_cells
+from netwarp.study import Study
 from netwarp.transports import is_simulated
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from netwarp.study import Study
 
 
 def needs_ns3(study: Study, filters: Sequence[str] = ()) -> bool:

@@ -8,6 +8,7 @@ Invariant: the file needs nothing beside it, and asks no other host for anything
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netwarp.figures import draw_all, write_chart
@@ -16,8 +17,6 @@ from netwarp.run_directory import RunDirectory
 from netwarp.run_files import make_folder, write_text
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from netwarp.evaluation import RunData
 
 

@@ -5,20 +5,19 @@ condition.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from netwarp.estimate.comparison import Comparison
 from netwarp.metrics import metric_named
+from netwarp.results.comparisons import Comparisons, ContenderResult
 from netwarp.results.undecided import undecided_text
 from netwarp.verdict_wording import effect_text, favourable, outcome_text, verdict_text
 from netwarp.wording import condition_text, level_text, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from netwarp.estimate.comparison import Comparison
     from netwarp.evaluation import RunData
-    from netwarp.results.comparisons import Comparisons, ContenderResult
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from netwarp.estimate.stats import binomial_interval
-from netwarp.wire import Delay, GemodelLoss, Outage, RandomLoss, Rate
+from netwarp.results import CellResult
+from netwarp.wire import Delay, Direction, GemodelLoss, Job, Loss, Outage, RandomLoss, Rate
 from netwarp.wording import cell_text, count, number, percent
 
 if TYPE_CHECKING:
     from netwarp.evaluation import RunData
-    from netwarp.results import CellResult
-    from netwarp.wire import Direction, Job, Loss
 
 ETHERNET_HEADER_BYTES = 14
 Mark = Literal["good", "check", "bad", "none"]

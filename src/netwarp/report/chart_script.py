@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Mapping
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from netwarp import vega
 from netwarp.cache import cache_directory
 from netwarp.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def chart_script(environ: Mapping[str, str] = os.environ) -> str:

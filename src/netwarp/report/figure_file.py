@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from netwarp.errors import InputError, ResultError
 from netwarp.evaluation import load
 from netwarp.figures import draw_all, write_chart
+from netwarp.figures.chart import Chart
 from netwarp.figures.figures import WRITERS
 from netwarp.figures.style import PAPER, SCREEN, THEMES, Theme
 from netwarp.regular_files import UnreadableFileError, read_regular_file
 from netwarp.run_directory import RunDirectory
 from netwarp.run_files import make_folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from netwarp.figures.chart import Chart
 
 MOST_CONFIG_BYTES = 1 << 20
 

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from netwarp.measure.limits import LIMITS
+from netwarp.measure.limits import LIMITS, Limit
 from netwarp.metrics import METRICS
 from netwarp.metrics.limits import limit_metric
+from netwarp.results import CellResult, Results
 from netwarp.wording import cell_text
-
-if TYPE_CHECKING:
-    from netwarp.measure.limits import Limit
-    from netwarp.results import CellResult, Results
-
 
 NEGLIGIBLE = 0.005
 """Shares below this would be rounded to 0 %, and are left out of the text."""

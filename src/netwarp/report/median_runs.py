@@ -6,14 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from netwarp.figures.chart import Chart
 from netwarp.figures.over_time.figure import run_chart
+from netwarp.results import CellResult, Results, RunResult
 from netwarp.results.comparisons import main_metric
 from netwarp.wording import cell_text, quantity
 
 if TYPE_CHECKING:
     from netwarp.evaluation import RunData
-    from netwarp.figures.chart import Chart
-    from netwarp.results import CellResult, Results, RunResult
 
 MOST_RUNS = 24
 """Most runs drawn on the page, which would load slowly with more."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from netwarp.estimate.levels import ordered
 from netwarp.metrics import METRICS, metric_named
 from netwarp.report import trust
 from netwarp.report.answer import mark_class
 from netwarp.report.templates import csv_link
+from netwarp.results import CellResult, Results
+from netwarp.results.comparisons import Comparisons, ContenderResult
+from netwarp.run_directory import Clock
 from netwarp.verdict_wording import verdict_text
 from netwarp.wording import (
     Quantity,
@@ -23,13 +26,6 @@ from netwarp.wording import (
     quantity,
     spread_note,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from netwarp.results import CellResult, Results
-    from netwarp.results.comparisons import Comparisons, ContenderResult
-    from netwarp.run_directory import Clock
 
 
 @dataclass(frozen=True)

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from netwarp.figures.chart import Chart
 from netwarp.report import trust
 from netwarp.report.answer import answers
 from netwarp.report.limits import limit_table
-from netwarp.report.median_runs import median_runs
+from netwarp.report.median_runs import MedianRuns, median_runs
 from netwarp.report.numbers import number_table
 from netwarp.report.templates import figure_values, render_page
 from netwarp.wording import factor_title, level_text, number, percent, transport_text
 from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from netwarp.evaluation import RunData
-    from netwarp.figures.chart import Chart
-    from netwarp.report.median_runs import MedianRuns
 
 
 def render(data: RunData, charts: Sequence[Chart]) -> str:
@@ -33,7 +31,9 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
         has_charts=bool(charts or runs),
         data=data,
         study=data.study,
-        conditions=_condition_strip(fixed),
+        conditions=[
+            (factor_title(key), _condition_text(key, value)) for key, value in fixed.items()
+        ],
         facts=_facts(data),
         answers=answers(data),
         numbers=number_table(data.results, data.answers, fixed, data.clock),
@@ -48,11 +48,6 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
         provenance=_provenance(data),
         command=shlex.join(map(str, data.provenance.get("command_line", []))),
     )
-
-
-def _condition_strip(fixed: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Write names and values of the fixed conditions for readers."""
-    return [(factor_title(key), _condition_text(key, value)) for key, value in fixed.items()]
 
 
 def _condition_text(key: str, value: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from netwarp.errors import InputError, ResultError, RunDirectoryError
 from netwarp.evaluation import KeptRuns
@@ -10,13 +10,9 @@ from netwarp.figures import write_chart
 from netwarp.figures.figures import WRITERS
 from netwarp.figures.over_time.figure import run_chart
 from netwarp.results import RunResult
+from netwarp.run_directory import RunDirectory
 from netwarp.run_files import make_folder
 from netwarp.suggestions import did_you_mean
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from netwarp.run_directory import RunDirectory
 
 
 def draw_run(directory: RunDirectory, run: str, out: Path | None = None) -> Path:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import base64
 import json
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jinja2
 from markupsafe import Markup, escape
 
+from netwarp.figures.chart import Chart
 from netwarp.figures.style import page_overlay
 from netwarp.report.chart_script import chart_script
 from netwarp.version import __version__
 from netwarp.wording import transport_text
-
-if TYPE_CHECKING:
-    from netwarp.figures.chart import Chart
-    from netwarp.figures.style import Spec
 
 
 def render_page(name: str, *, has_charts: bool, **values: Any) -> str:
@@ -53,7 +50,7 @@ def figure_values(chart: Chart) -> dict[str, Any]:
         "title": chart.title,
         "subtitle": subtitle if isinstance(subtitle, str) else " ".join(subtitle),
         "alt": chart.alt,
-        "spec": _json(_without_title(chart.spec)),
+        "spec": _json({key: value for key, value in chart.spec.items() if key != "title"}),
     }
 
 
@@ -70,10 +67,6 @@ def with_code(text: str) -> Markup:
     code = Markup("<code>{}</code>")
     shown = (code.format(part) if index % 2 else part for index, part in enumerate(parts))
     return Markup("").join(shown)
-
-
-def _without_title(spec: Spec) -> Spec:
-    return {key: value for key, value in spec.items() if key != "title"}
 
 
 def _own(name: str) -> Markup:

@@ -14,13 +14,3 @@ from netwarp.results.results import (
     from_plan,
     without_levels,
 )
-
-__all__ = [
-    "CellResult",
-    "Factors",
-    "Question",
-    "Results",
-    "RunResult",
-    "from_plan",
-    "without_levels",
-]

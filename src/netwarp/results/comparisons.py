@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from netwarp.estimate.comparison import (
     ALPHA,
@@ -15,11 +14,8 @@ from netwarp.estimate.comparison import (
     replicates_needed,
 )
 from netwarp.metrics import MAIN_METRICS, METRICS
+from netwarp.results.results import CellResult, Factors, Results
 from netwarp.study.contenders import LATENCY, shapes_queues
-
-if TYPE_CHECKING:
-    from netwarp.results.results import CellResult, Factors, Results
-
 
 GOODPUT = "goodput_bit_s"
 """The main metric of a workload that has no other: one that is stopped."""

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from netwarp.study.cells.factors import flattened
 from netwarp.study.cells.sizing import DEFAULT_QUEUE_MIN_PACKETS, ETHERNET_HEADER_BYTES
 from netwarp.study.overrides import SECTIONS
 from netwarp.units import NS_PER_S
-from netwarp.wire import NoLoss
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from netwarp.wire import Job, Path
+from netwarp.wire import Job, NoLoss, Path
 
 HOW_METRICS_ARE_READ = "workload.metrics."
 """Prefix of keys that define metrics, and are no conditions."""

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 from netwarp.measure.sharing import harm
 from netwarp.metrics import METRICS, metric_named
 from netwarp.metrics.competing import HARM_RATIO
+from netwarp.results.results import Results, RunResult
 from netwarp.workloads import WORKLOADS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from netwarp.results.results import Results, RunResult
 
 WORKLOADS_FACTOR = "workloads"
 """The factor that selects which workloads run; at a level with one name it runs alone."""

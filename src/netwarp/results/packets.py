@@ -6,17 +6,16 @@ read by pandas, polars and R in one call; compressed, it takes a tenth of the ta
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from netwarp.errors import ResultError, one_line
+from netwarp.results.results import Results, RunResult
 from netwarp.results.table_file import write_table
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from netwarp.results.results import Results, RunResult
     from netwarp.run_directory import RunDirectory
 
 NUMBERS = ("number", "due_ns", "sent_ns", "received_ns", "bytes")

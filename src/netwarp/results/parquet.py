@@ -7,18 +7,15 @@ write the file: importing polars takes longer than printing a table.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from netwarp.metrics import metric_named
+from netwarp.results.results import Results, RunResult
 from netwarp.results.table_file import write_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from netwarp.results.results import Results, RunResult
 
 _LEADING = {"run": pl.String, "cell": pl.UInt32, "replicate": pl.UInt32, "seed": pl.UInt64}
 _MIDDLE = {"outcome": pl.String, "reason": pl.String}

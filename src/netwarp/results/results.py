@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,6 @@ from netwarp.study.contenders import contender_factor
 from netwarp.suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from netwarp.run_directory import OutcomeName
 
 Factors = Mapping[str, str]

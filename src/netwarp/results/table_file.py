@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import io
-from typing import IO, TYPE_CHECKING, Any, cast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, cast
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
 from netwarp.run_files import replaced
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 
 def write_table(

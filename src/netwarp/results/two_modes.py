@@ -5,17 +5,14 @@ The mean of such a cell is a value that no run has.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from netwarp.estimate.modes import clear_modes
 from netwarp.estimate.stats import mean_of
+from netwarp.results.results import CellResult, Results
 from netwarp.wording import cell_text, number, quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from netwarp.results.results import CellResult, Results
 
 MOST_NAMED = 5
 """Most cells that are named; the others are counted."""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from netwarp.estimate.comparison import ALPHA, Verdict, replicates_needed
+from netwarp.estimate.comparison import ALPHA, Comparison, Verdict, replicates_needed
 from netwarp.estimate.staging import FUTILE, LOOKS
+from netwarp.results.results import Results
 from netwarp.wording import count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from netwarp.estimate.comparison import Comparison
     from netwarp.results.comparisons import Comparisons
-    from netwarp.results.results import Results
 
 TIMES = 2 ** (LOOKS - 1)
 """Most times as many replicates as a study has that are added."""

@@ -8,11 +8,3 @@ tells it in words, `page.py` as HTML.
 
 from netwarp.sources.shipped import SOURCE_FILE
 from netwarp.sources.sources import SourceFile, find_sources, load_source, load_sources
-
-__all__ = [
-    "SOURCE_FILE",
-    "SourceFile",
-    "find_sources",
-    "load_source",
-    "load_sources",
-]

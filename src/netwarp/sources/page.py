@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netwarp.figures import draw_all
@@ -23,9 +25,6 @@ from netwarp.units import span_text
 from netwarp.wording import count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from netwarp.evaluation import RunData
     from netwarp.sources.reproduction import Reproduction, StudyOutcome
 
@@ -134,7 +133,7 @@ def _study(outcome: StudyOutcome, done: Reproduction, place: Path) -> dict[str, 
         "figures": _figures(data) if data else [],
         "command": _study_command(done, file),
         "times": _times(outcome),
-        "csv_link": csv_link(_cells_csv(data)) if data else None,
+        "csv_link": csv_link(cells_csv(data.results, data.answers, data.fixed)) if data else None,
         "report": os.path.relpath(RunDirectory(directory).report_file, place),
         "records_sha256": data.records_sha256 if data else None,
         "file": f"{name}.toml",
@@ -162,10 +161,6 @@ def _figures(data: RunData) -> list[dict[str, Any]]:
         | {"command": f"netwarp figure {directory} {number} -o {chart.name}.pdf"}
         for number, chart in enumerate(draw_all(data.study.figures, data.results, data), start=1)
     ]
-
-
-def _cells_csv(data: RunData) -> str:
-    return cells_csv(data.results, data.answers, data.fixed)
 
 
 def _study_command(done: Reproduction, study: Path) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netwarp.claims import ClaimResult, ClaimVerdict, evaluate_claims, not_tested
@@ -12,17 +14,14 @@ from netwarp.estimate.comparison import ALPHA
 from netwarp.machine import load
 from netwarp.run_directory import RunDirectory
 from netwarp.sources.row import Dependence, ScoreRow, Stability
+from netwarp.sources.sources import Source
 from netwarp.sources.variants import claim_at_level, other_reading
+from netwarp.study import Study
+from netwarp.study.variants import Control, Sensitivity
 from netwarp.wording import level_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
     from netwarp.evaluation import RunData
-    from netwarp.sources.sources import Source
-    from netwarp.study import Study
-    from netwarp.study.variants import Control, Sensitivity
 
 
 @dataclass(frozen=True)

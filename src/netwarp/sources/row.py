@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netwarp.claims import ClaimVerdict
+from netwarp.claims import ClaimResult, ClaimVerdict
+from netwarp.study.variants import Control, Sensitivity
 
 if TYPE_CHECKING:
-    from netwarp.claims import ClaimResult
     from netwarp.claims.effects import Effect
-    from netwarp.study.variants import Control, Sensitivity
 
 NOT_SHOWN = "the control does not show it"
 NOT_TRIED = "not tried"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
@@ -13,8 +14,6 @@ from netwarp.units import span_text
 from netwarp.wording import number, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from netwarp.sources.preparation import Expected
     from netwarp.sources.reproduction import Reproduction
     from netwarp.sources.row import ScoreRow

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from netwarp import plugins
 from netwarp.backends.guest_files import REPOSITORY
 from netwarp.errors import InputError
 from netwarp.regular_files import is_folder, is_there
 from netwarp.suggestions import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SOURCE_FILE = "source.toml"
 """File name of the index of a source document, beside its studies."""

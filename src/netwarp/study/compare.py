@@ -62,7 +62,9 @@ def study_from_compare(
         tables["workload"]["direction"] = given["direction"]
     if "file" in given:
         tables["workload"]["file"] = fspath(given["file"])
-    for row in sorted(_OF_STUDY, key=_place_of_factor):
+    for row in sorted(
+        _OF_STUDY, key=lambda row: 0 if row.workload else 1 if row.key.startswith("path.") else 2
+    ):
         place, _, key = row.key.partition(".")
         if row.name in levels and place in tables and key not in ("kind", "http"):
             _vary(tables, place, key, levels[row.name])
@@ -133,11 +135,6 @@ def display_by(rows: Iterable[Option]) -> Any:
 def option_of(name: str) -> str:
     """Name the option of a key: ``loss_up`` is ``--loss-up``."""
     return "--" + name.replace("_", "-")
-
-
-def _place_of_factor(row: Option) -> int:
-    """Say where an option's factor stands: what travels, the path, then all else."""
-    return 0 if row.workload else 1 if row.key.startswith("path.") else 2
 
 
 def typed(row: Option, level: str) -> str | int:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping
 
 LATENCY = "rtt_under_load_s_p95"
 """The metric that is an answer beside the main one where queues may differ."""

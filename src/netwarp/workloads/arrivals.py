@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -11,8 +11,10 @@ from pydantic import Field, model_validator
 
 from netwarp import wire
 from netwarp.fields import DurationNs, KeyValueError, Kind, PeriodNs, Section
+from netwarp.measure import select
 from netwarp.regular_files import read_regular_file
 from netwarp.units import NS_PER_S, UnitError, format_duration, parse_duration_ns
+from netwarp.wire import Record
 from netwarp.workloads.base import FileReader, WorkloadSection
 
 MOST_MESSAGES = 10**7
@@ -159,7 +161,6 @@ class ArrivalsSection(WorkloadSection):
 
     def refuse_misfit(self, limit_ns: int, parts: int) -> None:
         """Refuse flows that outlast the run's limit, or have too many messages."""
-        del parts
         if self.lasts_ns >= limit_ns:
             given = {"duration": self.duration_ns, "times": self.times_ns, "trace": self.trace}
             key = next((key for key, value in given.items() if value is not None), "count")
@@ -215,6 +216,13 @@ class ArrivalsSection(WorkloadSection):
             return
         if not times_ns or any(before > after for before, after in pairwise(times_ns)):
             raise KeyValueError("times", None, "empty, or not in order", 'such as ["0s", "20ms"]')
+
+
+def moments_ns(records: Sequence[Record]) -> list[int]:
+    """Give the times, in ns, at which messages were last sent and last arrived."""
+    sent = [each.last_ns for each in select.of_kind(records, wire.FlowSent)]
+    arrived = (each.last_received_ns for each in select.of_kind(records, wire.FlowStats))
+    return sent + [at_ns for at_ns in arrived if at_ns is not None]
 
 
 def most_messages(asked: wire.Flow | wire.RequestResponse) -> int:

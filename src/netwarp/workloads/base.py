@@ -142,7 +142,6 @@ class WorkloadSection(Section):
 
     def filled(self, job: wire.Workload, size_bytes: int) -> wire.Workload:
         """Give its job with a content too large to be transferred in the time it has."""
-        del size_bytes
         return job
 
     @property
@@ -156,7 +155,6 @@ class WorkloadSection(Section):
         Args:
             streams: streams of an association, where the study sets them.
         """
-        del streams
         return 1
 
     def refuse_misfit(self, limit_ns: int, parts: int) -> None:
@@ -250,12 +248,10 @@ class Workload(ContentReader, ABC, Generic[W]):
 
     def own_metrics(self, job: Job) -> tuple[Metric, ...]:
         """Give the metrics that the study itself defines."""
-        del job
         return ()
 
     def memory_bytes(self, job: Job) -> int:
         """Give the memory in bytes of a guest that runs it."""
-        del job
         return GUEST_MEMORY_BYTES
 
     @property
@@ -284,7 +280,6 @@ class Workload(ContentReader, ABC, Generic[W]):
         Raises:
             KeyValueError: with a key relative to the section.
         """
-        del given, sections
 
     def with_file_size(self, workload: W, size_of: FileSize) -> W:
         """Fill in the size of the file that is sent, if there is one.
@@ -292,17 +287,14 @@ class Workload(ContentReader, ABC, Generic[W]):
         Raises:
             KeyValueError: the file cannot be sent; the key is the full dotted one.
         """
-        del size_of
         return workload
 
     def content_bytes(self, job: Job) -> int | None:
         """Estimate the content of a run in bytes; None where it is not known in advance."""
-        del job
         return None
 
     def messages(self, job: Job) -> int:
         """Give the number of separate messages; 0 for other content, and where it is random."""
-        del job
         return 0
 
     def server_refusal(self, job: Job) -> str | None:
@@ -313,21 +305,18 @@ class Workload(ContentReader, ABC, Generic[W]):
         `server_command` that its owner allows. A new workload is refused until it has been reviewed
         and overrides this.
         """
-        del job
         return f"a server takes no workload of kind {self.name!r} from another host"
 
     def server_command(self, job: Job) -> ServerCommand | None:
         """Give the command that a server of another host is to run, which its owner has to allow;
         None where it is to run none.
         """
-        del job
         return None
 
     def real_path_refusal(self, job: Job) -> str | None:
         """Give the reason why it cannot be carried out over a path whose delay nobody knows, as
         between two hosts; None where it can.
         """
-        del job
         return None
 
     def most_content_bytes(self, job: Job) -> int:
@@ -339,19 +328,16 @@ class Workload(ContentReader, ABC, Generic[W]):
 
     def needed_programs(self, job: Job) -> Sequence[Program]:
         """Give the programs of the host that a run needs."""
-        del job
         return ()
 
     def programs_cpu_s(self, job: Job) -> float:
         """Estimate the CPU time of a run's programs in s, data transfer not counted."""
-        del job
         return 0.0
 
     def runs_programs(self, job: Job) -> bool:
         """Say whether a run executes programs other than netwarp's. Outside of a guest these can
         write anywhere, and they repeat exactly only if they take no random numbers from the CPU.
         """
-        del job
         return False
 
     def reads(self, job: Job) -> Reads | None:
@@ -361,7 +347,6 @@ class Workload(ContentReader, ABC, Generic[W]):
 
     def real_time_refusal(self, job: Job) -> str | None:
         """Give the reason why it cannot be carried out in real time; None where it can."""
-        del job
         return None
 
     def is_between_clocks(self, job: Job) -> bool:
@@ -373,7 +358,6 @@ class Workload(ContentReader, ABC, Generic[W]):
 
     def dials(self, job: Job) -> bool:
         """Say whether netwarp itself opens the connections, so that they are in the records."""
-        del job
         return True
 
     def start_ns(self, records: Sequence[Record]) -> int:
@@ -398,10 +382,8 @@ class Workload(ContentReader, ABC, Generic[W]):
 
     def http_archive(self, job: Job, records: Sequence[Record], title: str) -> HttpArchive | None:
         """Convert a run to HAR, also a failed one; None where nothing was loaded over HTTP."""
-        del job, records, title
         return None
 
     def activity(self, job: Job, records: Sequence[Record]) -> Activity:
         """Give its activity over time, also of a failed run."""
-        del job, records
         return Activity()

@@ -56,7 +56,6 @@ class Ns3Backend:
 
     def refuse(self, job: Job, sha256: str) -> str | None:
         """Say what a job asks for that ns-3 lacks; see :func:`question.refusal`."""
-        del sha256
         return refusal(job)
 
     def run(

@@ -88,7 +88,6 @@ class RemoteBackend:
 
     def refuse(self, job: Job, sha256: str) -> str | None:
         """Say what a job asks for that two hosts cannot do; see :mod:`lacks`."""
-        del sha256
         here, there = self._hosts()
         return (
             refusal(job, Limits(), self.connected.welcome.command_ports_from)

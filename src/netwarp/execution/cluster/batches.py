@@ -8,15 +8,11 @@ how far apart a worker's answers are.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from netwarp.execution.cost import run_cpu_s
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from netwarp.execution.executor import GoesOn
-    from netwarp.plan import PlannedRun
+from netwarp.execution.executor import GoesOn
+from netwarp.plan import PlannedRun
 
 BATCH_S = 2.0
 """How long the runs of a batch may take, as far as that can be told beforehand; and after how long

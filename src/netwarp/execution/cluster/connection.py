@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
 
 from netwarp.errors import BackendError
 
@@ -23,9 +22,7 @@ except ImportError:
 from netwarp.execution.cluster import local_worker
 from netwarp.execution.cluster.coordinator import DaskExecutor
 from netwarp.execution.cluster.workers import GUEST
-
-if TYPE_CHECKING:
-    from netwarp.execution.executor import Executor
+from netwarp.execution.executor import Executor
 
 CONNECT_S = 10
 # Tasks' results are bytes; what would have to be unpickled is refused.

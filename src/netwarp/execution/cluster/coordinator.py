@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from distributed import Client
+
+from netwarp.backends.base import Backend
 from netwarp.backends.virtual import VirtualBackend
 from netwarp.errors import BackendError
 from netwarp.execution.cluster.batches import BATCHES_FOR_EACH_GUEST, Waiting
@@ -12,13 +14,8 @@ from netwarp.execution.cluster.handed_in import HandedIn, Lost
 from netwarp.execution.cluster.message import FinishedRun, Refused, lost_run
 from netwarp.execution.cluster.programs import programs_of
 from netwarp.execution.cluster.workers import Workers, guests_of
-
-if TYPE_CHECKING:
-    from distributed import Client
-
-    from netwarp.backends.base import Backend
-    from netwarp.execution.executor import Keeper
-    from netwarp.plan import PlannedRun
+from netwarp.execution.executor import Keeper
+from netwarp.plan import PlannedRun
 
 HOW_TO_START = (
     "`dask worker SCHEDULER --nthreads 2 --resources guest=2` beside an installed netwarp"
@@ -63,7 +60,6 @@ class DaskExecutor:
         Raises:
             BackendError: none has; the message says what one of them lacks.
         """
-        del runs
         Workers(self._client, programs_of(self._virtual(backend))).able()
 
     def run_all(self, pending: Sequence[PlannedRun], backend: Backend, keeper: Keeper) -> None:

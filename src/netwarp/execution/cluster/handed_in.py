@@ -9,18 +9,15 @@ import uuid
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from distributed import Client, Future
 
 from netwarp.errors import NetwarpError
 from netwarp.execution.cluster import worker
 from netwarp.execution.cluster.message import FinishedRun, MessageError, Refused, unpack
+from netwarp.execution.cluster.programs import Programs
 from netwarp.execution.cluster.workers import GUEST, guests_of
-
-if TYPE_CHECKING:
-    from distributed import Client, Future
-
-    from netwarp.execution.cluster.programs import Programs
-    from netwarp.plan import PlannedRun
+from netwarp.plan import PlannedRun
 
 SIGNALS_EVERY_S = 0.2
 ANSWER_S = 60.0

@@ -10,10 +10,9 @@ import json
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from distributed import get_worker
 
@@ -30,13 +29,8 @@ from netwarp.execution.cluster.message import (
     read_files,
 )
 from netwarp.execution.cluster.programs import Programs, programs_of
-from netwarp.execution.outcome import failed, run_job
+from netwarp.execution.outcome import Outcome, failed, run_job
 from netwarp.wire import job_from_json
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from netwarp.execution.outcome import Outcome
 
 BATCH_BYTES = 16 << 20
 """How large an answer grows before the runs that are left of its batch wait for another."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from distributed import Client
 
 from netwarp.errors import BackendError
 from netwarp.execution.cluster import worker
 from netwarp.execution.cluster.programs import Programs
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 GUEST = "guest"
 """The resource that a worker declares: so many guests at a time."""

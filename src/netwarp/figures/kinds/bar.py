@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from netwarp.figures.encodings import (
     colour,
     condition_tips,
@@ -16,14 +14,11 @@ from netwarp.figures.encodings import (
     panels,
 )
 from netwarp.figures.kinds.base import MetricKind
+from netwarp.figures.layout import Layout
 from netwarp.figures.marks import run_tips, shown_samples
 from netwarp.figures.rows import mean_rows
-from netwarp.figures.style import GREY
-
-if TYPE_CHECKING:
-    from netwarp.figures.layout import Layout
-    from netwarp.figures.style import Spec
-    from netwarp.study.questions import Figure
+from netwarp.figures.style import GREY, Spec
+from netwarp.study.questions import Figure
 
 
 class Bar(MetricKind):
@@ -35,7 +30,6 @@ class Bar(MetricKind):
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
         """Draw bars from zero, with 95 % intervals as whiskers, and every run as a dot."""
-        del figure
         rows, samples = mean_rows(plan), shown_samples(plan)
         place = {"x": name_axis(plan)} | offset(plan)
         y = field("mean", title=plan.shown.axis_title, axis={"format": ".6~g", "tickCount": 6})

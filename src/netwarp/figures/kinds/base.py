@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from netwarp.fields import KeyValueError
 from netwarp.figures.chart import Chart, finished
-from netwarp.figures.layout import layout
+from netwarp.figures.layout import Layout, layout
+from netwarp.figures.style import Spec, Theme
 from netwarp.metrics import metric_named
+from netwarp.results import CellResult, Results
+from netwarp.study.cells.factors import Factor
 from netwarp.study.figure_kinds import figure_kind
-from netwarp.study.questions import refuse_unknown_factor, refuse_unknown_metric
+from netwarp.study.questions import Figure, refuse_unknown_factor, refuse_unknown_metric
 from netwarp.wording import (
     condition_text,
     factor_name,
@@ -22,14 +26,7 @@ from netwarp.wording import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from netwarp.figures.layout import Layout
     from netwarp.figures.over_time.figure import Kept
-    from netwarp.figures.style import Spec, Theme
-    from netwarp.results import CellResult, Results
-    from netwarp.study.cells.factors import Factor
-    from netwarp.study.questions import Figure
 
 
 class FigureKind(ABC):
@@ -80,7 +77,6 @@ class FigureKind(ABC):
 
     def companion(self, figure: Figure, results: Results) -> Figure | None:
         """Give the figure that follows one of this kind where the study has none like it."""
-        del figure, results
         return None
 
 
@@ -139,7 +135,6 @@ class MetricKind(FigureKind):
         self, figure: Figure, results: Results, kept: Kept | None, name: str, theme: Theme
     ) -> Chart | None:
         """Draw a figure; None where no run has its metric."""
-        del kept
         if figure.y not in results.metrics:
             return None
         plan = self.plan(figure, results, theme)
@@ -174,7 +169,6 @@ class MetricKind(FigureKind):
 
     def shown_text(self, figure: Figure, results: Results) -> str:
         """Name what is shown over the factors."""
-        del results
         return quantity(figure.metric, 1).title
 
     def factors_text(self, figure: Figure) -> str:
@@ -194,7 +188,6 @@ class MetricKind(FigureKind):
 
     def counted_in(self, plan: Layout) -> str:
         """Name the unit, in a chart without an axis that has it: " in s"."""
-        del plan
         return ""
 
     def _subtitle(self, figure: Figure, plan: Layout) -> str:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from netwarp.figures.encodings import colour, name_axis, offset, panels, value_axis
 from netwarp.figures.kinds.base import MetricKind
+from netwarp.figures.layout import Layout
 from netwarp.figures.marks import run_tips
 from netwarp.figures.rows import sample_rows
-from netwarp.figures.style import GREY
-
-if TYPE_CHECKING:
-    from netwarp.figures.layout import Layout
-    from netwarp.figures.style import Spec
-    from netwarp.study.questions import Figure
+from netwarp.figures.style import GREY, Spec
+from netwarp.study.questions import Figure
 
 
 class Box(MetricKind):
@@ -25,7 +20,6 @@ class Box(MetricKind):
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
         """Draw median, quartiles and whiskers (1.5 × IQR, Tukey 1977) with every run as a dot."""
-        del figure
         rows = sample_rows(plan)
         values = [row["value"] for row in rows]
         y = value_axis(values, plan.shown.axis_title, plan.y_log, name="value", zero=False)

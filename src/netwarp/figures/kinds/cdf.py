@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from netwarp.figures.kinds.base import MetricKind
+from netwarp.figures.layout import Layout
 from netwarp.figures.marks import distribution
 from netwarp.figures.rows import step_rows
-
-if TYPE_CHECKING:
-    from netwarp.figures.layout import Layout
-    from netwarp.figures.style import Spec
-    from netwarp.results import Results
-    from netwarp.study.questions import Figure
+from netwarp.figures.style import Spec
+from netwarp.results import Results
+from netwarp.study.questions import Figure
 
 
 class Cdf(MetricKind):
@@ -24,7 +20,6 @@ class Cdf(MetricKind):
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
         """Draw a step for each run."""
-        del figure
         return distribution(plan, step_rows(plan), plan.shown.axis_title, "Share of runs")
 
     def title(self, figure: Figure, results: Results) -> str:

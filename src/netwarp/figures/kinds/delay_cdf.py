@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from netwarp.fields import KeyValueError
+from netwarp.figures.chart import Chart
 from netwarp.figures.kinds.cdf import Cdf
+from netwarp.figures.layout import Layout
 from netwarp.figures.marks import distribution
-from netwarp.figures.rows import base_row
+from netwarp.figures.rows import Row, base_row
+from netwarp.figures.style import Theme
 from netwarp.metrics import METRICS
+from netwarp.results import CellResult, Results
+from netwarp.study.questions import Figure
 from netwarp.units import NS_PER_S
 from netwarp.wire import FlowStats
+from netwarp.wire.flow import FlowUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from netwarp.figures.chart import Chart
-    from netwarp.figures.layout import Layout
     from netwarp.figures.over_time.figure import Kept
-    from netwarp.figures.rows import Row
-    from netwarp.figures.style import Theme
-    from netwarp.results import CellResult, Results
-    from netwarp.study.questions import Figure
-    from netwarp.wire.flow import FlowUnit
 
 PERMILLES = (*range(0, 960, 20), *range(960, 990, 5), *range(990, 1001))
 """Quantiles that are drawn, in thousandths: every one in the last percent, to show the tail."""

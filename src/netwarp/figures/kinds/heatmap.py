@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from netwarp.figures.encodings import condition_tips, field
 from netwarp.figures.kinds.base import MetricKind
-from netwarp.figures.layout import wants_log
+from netwarp.figures.layout import Layout, wants_log
 from netwarp.figures.marks import numbered_fields
 from netwarp.figures.rows import mean_rows
-from netwarp.figures.style import INK
-
-if TYPE_CHECKING:
-    from netwarp.figures.layout import Layout
-    from netwarp.figures.style import Spec
-    from netwarp.study.questions import Figure
+from netwarp.figures.style import INK, Spec
+from netwarp.study.questions import Figure
 
 
 class Heatmap(MetricKind):
@@ -26,7 +20,6 @@ class Heatmap(MetricKind):
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
         """Draw a field for each cell, dark where the mean is large."""
-        del figure
         rows = mean_rows(plan)
         values = [row["mean"] for row in rows]
         log = wants_log(values)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from netwarp.figures.encodings import condition_tips, field, is_log, name_labels, panels, value_axis
 from netwarp.figures.kinds.base import MetricKind
-from netwarp.figures.layout import layout
+from netwarp.figures.layout import Layout, layout
 from netwarp.figures.marks import (
     dots,
     label_share,
@@ -16,14 +14,10 @@ from netwarp.figures.marks import (
     shown_samples,
     spread,
 )
-from netwarp.figures.rows import label_rows, mean_rows, ratio_rows
-
-if TYPE_CHECKING:
-    from netwarp.figures.layout import Layout
-    from netwarp.figures.rows import Row
-    from netwarp.figures.style import Spec
-    from netwarp.results import Results
-    from netwarp.study.questions import Figure
+from netwarp.figures.rows import Row, label_rows, mean_rows, ratio_rows
+from netwarp.figures.style import Spec
+from netwarp.results import Results
+from netwarp.study.questions import Figure
 
 
 class Line(MetricKind):
@@ -35,7 +29,6 @@ class Line(MetricKind):
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
         """Draw a line through the means of each series, and every run as a faint dot."""
-        del figure
         means, samples = mean_rows(plan), shown_samples(plan)
         values = [row[name] for row in means for name in ("mean", "low", "high")]
         values += [row["value"] for row in samples]

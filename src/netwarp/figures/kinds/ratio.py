@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from netwarp.figures.encodings import condition_tips, field, level_axis, name_labels, panels
 from netwarp.figures.kinds.base import MetricKind
+from netwarp.figures.layout import Layout
 from netwarp.figures.marks import label_share, line_and_points, names_at_ends, names_lines, spread
-from netwarp.figures.rows import label_rows, ratio_rows
-from netwarp.figures.style import GREY
+from netwarp.figures.rows import Row, label_rows, ratio_rows
+from netwarp.figures.style import GREY, Spec
+from netwarp.results import Results
+from netwarp.study.questions import Figure
 from netwarp.wording import level_text
-
-if TYPE_CHECKING:
-    from netwarp.figures.layout import Layout
-    from netwarp.figures.rows import Row
-    from netwarp.figures.style import Spec
-    from netwarp.results import Results
-    from netwarp.study.questions import Figure
 
 STEPS = (
     (10, 100, 1000), (2, 5, 10, 20, 50), (1.5, 2, 3, 5), (1.2, 1.5, 2), (1.1, 1.2, 1.5),
@@ -55,7 +50,6 @@ class Ratio(RatioKind):
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
         """Draw each contender's ratio to the first, and a rule where there is no difference."""
-        del figure
         rows = ratio_rows(plan)
         values = [row[name] for row in rows for name in ("ratio", "low", "high")] or [1.0]
         low, high = min(0.97, 0.98 * min(values)), max(1.03, 1.02 * max(values))

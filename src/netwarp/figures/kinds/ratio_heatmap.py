@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from netwarp.figures.encodings import condition_tips, field
 from netwarp.figures.kinds.ratio import RatioKind
+from netwarp.figures.layout import Layout
 from netwarp.figures.marks import numbered_fields
-from netwarp.figures.rows import ratio_rows
-from netwarp.figures.style import DIVERGING, INK
+from netwarp.figures.rows import Row, ratio_rows
+from netwarp.figures.style import DIVERGING, INK, Spec
+from netwarp.study.questions import Figure
 from netwarp.wording import factor_name
-
-if TYPE_CHECKING:
-    from netwarp.figures.layout import Layout
-    from netwarp.figures.rows import Row
-    from netwarp.figures.style import Spec
-    from netwarp.study.questions import Figure
 
 
 class RatioHeatmap(RatioKind):
@@ -28,7 +23,6 @@ class RatioHeatmap(RatioKind):
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
         """Draw a field for each cell, in one colour where it is ahead and another where behind."""
-        del figure
         rows = [row | {"panel": _panel(row)} for row in ratio_rows(plan)]
         widest = max([1.1, *(max(row["ratio"], 1 / row["ratio"]) for row in rows)])
         scale = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from netwarp.figures.encodings import (
     colour,
     faded,
@@ -15,15 +13,13 @@ from netwarp.figures.encodings import (
     value_scale,
 )
 from netwarp.figures.kinds.base import MetricKind
+from netwarp.figures.layout import Layout
 from netwarp.figures.marks import run_tips
 from netwarp.figures.rows import pair_rows
+from netwarp.figures.style import Spec
+from netwarp.results import Results
+from netwarp.study.questions import Figure
 from netwarp.wording import quantity
-
-if TYPE_CHECKING:
-    from netwarp.figures.layout import Layout
-    from netwarp.figures.style import Spec
-    from netwarp.results import Results
-    from netwarp.study.questions import Figure
 
 
 class Scatter(MetricKind):

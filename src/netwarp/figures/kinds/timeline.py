@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
 from netwarp.fields import KeyValueError
+from netwarp.figures.chart import Chart
 from netwarp.figures.kinds.base import FigureKind
-from netwarp.figures.over_time.figure import timeline_figure
-from netwarp.study.questions import refuse_unknown_factor, resolve_levels
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from netwarp.figures.chart import Chart
-    from netwarp.figures.over_time.figure import Kept
-    from netwarp.figures.style import Theme
-    from netwarp.results import Results
-    from netwarp.study.cells.factors import Factor
-    from netwarp.study.questions import Figure
+from netwarp.figures.over_time.figure import Kept, timeline_figure
+from netwarp.figures.style import Theme
+from netwarp.results import Results
+from netwarp.study.cells.factors import Factor
+from netwarp.study.questions import Figure, refuse_unknown_factor, resolve_levels
 
 
 class Timeline(FigureKind):
@@ -31,7 +25,6 @@ class Timeline(FigureKind):
         self, figure: Figure, key: str, factors: Sequence[Factor], own_metrics: Collection[str]
     ) -> Figure:
         """Check that it selects exactly one run for each level of its series."""
-        del own_metrics
         for name in ("x", "y", "x_scale", "y_scale"):
             if getattr(figure, name) is not None:
                 reason = f"a timeline has no {name}"

@@ -7,6 +7,7 @@ shown together have a row each in every panel, in their colours, with their name
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -33,17 +34,15 @@ from netwarp.figures.style import (
     STALL,
     START_UP,
     WAIT,
+    Spec,
     Theme,
     quality_colours,
 )
+from netwarp.workloads import Tone
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from netwarp.figures.lines import Line
     from netwarp.figures.over_time.run_timeline import RunTimeline
-    from netwarp.figures.style import Spec
-    from netwarp.workloads import Tone
 
 PATH_COLOURS = (GREY, PURPLE)
 WAIT_COLOURS: Mapping[Tone, str] = {"start": START_UP, "stopped": STALL, "moving": WAIT}

@@ -5,18 +5,24 @@ Pure: a job and its timeline events in, lines and bands out.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from netwarp.figures.lines import MOST_POINTS, Band, Line, thinned
 from netwarp.units import NS_PER_S
-from netwarp.wire import Attach, Delay, Detach, Outage, Rate, Restore
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-
-    from netwarp.wire import Change, Direction, Job, TimelineEvent
+from netwarp.wire import (
+    Attach,
+    Change,
+    Delay,
+    Detach,
+    Direction,
+    Job,
+    Outage,
+    Rate,
+    Restore,
+    TimelineEvent,
+)
 
 AT_ONCE_NS = 1_000_000
 """Events at most this far apart, in ns, count as simultaneous, as messages take time."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netwarp.figures.style import FAINT, Theme
+from netwarp.figures.style import FAINT, Spec, Theme
 
 if TYPE_CHECKING:
     from netwarp.figures.lines import Line
     from netwarp.figures.over_time.run_timeline import RunTimeline
-    from netwarp.figures.style import Spec
 
 READOUT = "readout_"
 """Prefix of the names of layers that show values at the pointer."""

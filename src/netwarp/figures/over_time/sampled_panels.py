@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from netwarp.figures.over_time.plots import (
@@ -14,13 +15,10 @@ from netwarp.figures.over_time.plots import (
     tip,
     value_axis,
 )
-from netwarp.figures.style import series_styles
+from netwarp.figures.style import Spec, series_styles
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from netwarp.figures.over_time.sampled import SampledLine, WorkloadGoodput
-    from netwarp.figures.style import Spec
 
 
 def sampled_panels(frame: Frame, runs: Sequence[ShownRun]) -> list[list[Row]]:

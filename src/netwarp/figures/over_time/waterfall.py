@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from netwarp.figures.over_time.plots import Frame, Row, ShownRun, layer_over_time, tip
-from netwarp.figures.style import FAINT, INK, RECEIVING, START_UP, WAIT
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from netwarp.figures.style import Spec
-    from netwarp.workloads import Tone
+from netwarp.figures.style import FAINT, INK, RECEIVING, START_UP, WAIT, Spec
+from netwarp.workloads import Tone
 
 COLOURS: Mapping[Tone, str] = {"start": START_UP, "moving": WAIT, "grade": RECEIVING}
 TALLEST_BAR, LOWEST_BAR = 13, 5

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from netwarp.measure.metric import FASTER, Metric
+from netwarp.measure.run_records import RunRecords
 from netwarp.units import NS_PER_S
 from netwarp.wire import Download
-
-if TYPE_CHECKING:
-    from netwarp.measure.run_records import RunRecords
 
 
 def _wire_time_s(run: RunRecords) -> float:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from netwarp import wire
+from netwarp.measure.metric import Metric
 from netwarp.measure.printed import printed_metric
-from netwarp.measure.run_records import Arrival
+from netwarp.measure.run_records import Arrival, RunRecords
 from netwarp.measure.select import of_kind
 from netwarp.wire import Job, Program, Record
 from netwarp.workloads.base import Reads, ServerCommand, Workload
@@ -15,10 +15,6 @@ from netwarp.workloads.command.dates import START_DATE
 from netwarp.workloads.command.metrics import COMMAND_METRICS
 from netwarp.workloads.command.printed import NothingPrintedError, printed_value
 from netwarp.workloads.command.section import CommandSection, command_text
-
-if TYPE_CHECKING:
-    from netwarp.measure.metric import Metric
-    from netwarp.measure.run_records import RunRecords
 
 
 class CommandWorkload(Workload[wire.Command]):
@@ -30,12 +26,10 @@ class CommandWorkload(Workload[wire.Command]):
 
     def dials(self, job: Job) -> bool:
         """Return False: programs open their own sockets."""
-        del job
         return False
 
     def runs_programs(self, job: Job) -> bool:
         """Return True: the programs are not netwarp's."""
-        del job
         return True
 
     def real_time_refusal(self, job: Job) -> str | None:
@@ -77,12 +71,10 @@ class CommandWorkload(Workload[wire.Command]):
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
         """Give no arrivals: only the programs know what arrived."""
-        del job, records
         return ()
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
         """Give the time at which the client's program ended."""
-        del job
         return max(each.ended_ns for each in of_kind(records, Program) if each.side == "client")
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:

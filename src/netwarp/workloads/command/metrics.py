@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from netwarp.measure.metric import FASTER, Metric
+from netwarp.measure.run_records import RunRecords
 from netwarp.units import NS_PER_S
-from netwarp.wire import Program
-
-if TYPE_CHECKING:
-    from netwarp.measure.run_records import RunRecords
-    from netwarp.wire import Side
+from netwarp.wire import Program, Side
 
 
 def _program(run: RunRecords, side: Side) -> Program:

@@ -5,20 +5,16 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 from pydantic import Field, model_validator
 
 from netwarp import wire
 from netwarp.fields import KeyValueError, Section
 from netwarp.measure.printed import ENDINGS, printed_metric
-from netwarp.wire import Program, Side
+from netwarp.wire import Program, Record, Side
 from netwarp.workloads.command.search import last_match
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from netwarp.wire import Record
 
 RECORDED_BYTES = 1 << 20
 """Bytes of a program's output that its record keeps (endpoint/programs/src/output.rs)."""

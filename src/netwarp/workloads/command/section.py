@@ -172,7 +172,6 @@ class CommandSection(WorkloadSection):
 
     def job(self, parts: int) -> wire.Command:
         """Give the workload part of the job."""
-        del parts
         port = self.ready.port if isinstance(self.ready, wire.Listening) else None
         words = {"server": "server", "client": "client", "port": str(port or USUAL_PORT)}
         words |= self.words

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from netwarp import wire
 from netwarp.measure.select import connections, of_kind
 from netwarp.wire import FlowSent, FlowStats, Job, Record, Segment, Transfer
-from netwarp.workloads.arrivals import most_messages
+from netwarp.workloads.arrivals import moments_ns, most_messages
 from netwarp.workloads.base import Workload
 from netwarp.workloads.flow.metrics import FLOW_METRICS
 from netwarp.workloads.flow.section import FlowSection
@@ -34,7 +34,6 @@ class FlowWorkload(Workload[wire.Flow]):
 
     def is_between_clocks(self, job: Job) -> bool:
         """Say that its delays always are, whichever way it goes."""
-        del job
         return True
 
     def server_refusal(self, job: Job) -> str | None:
@@ -56,13 +55,11 @@ class FlowWorkload(Workload[wire.Flow]):
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Transfer | Segment]:
         """Give no arrivals: messages are not content that must arrive completely."""
-        del job, records
         return ()
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
         """Give the time of the last arrival, or of sending a later message that was lost."""
-        del job
-        return max(_moments_ns(records), default=self.start_ns(records))
+        return max(moments_ns(records), default=self.start_ns(records))
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
         """Describe a contradiction in the records of messages sent and received, or None."""
@@ -84,10 +81,4 @@ class FlowWorkload(Workload[wire.Flow]):
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
         """Give the time at which the last message was sent or arrived, whichever is later."""
-        return max(_moments_ns(records), default=None)
-
-
-def _moments_ns(records: Sequence[Record]) -> list[int]:
-    sent = [each.last_ns for each in of_kind(records, FlowSent)]
-    arrived = (each.last_received_ns for each in of_kind(records, FlowStats))
-    return sent + [at_ns for at_ns in arrived if at_ns is not None]
+        return max(moments_ns(records), default=None)

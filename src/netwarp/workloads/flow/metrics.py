@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from netwarp.measure.metric import SHORTER, Metric
+from netwarp.measure.run_records import RunRecords
 from netwarp.measure.two_clocks import is_known
-from netwarp.units import NS_PER_S
+from netwarp.units import NS_PER_S, seconds
 from netwarp.wire import FlowSent, FlowStats
-
-if TYPE_CHECKING:
-    from netwarp.measure.run_records import RunRecords
-    from netwarp.wire.flow import FlowUnit
+from netwarp.wire.flow import FlowUnit
 
 Quantity = Callable[[FlowStats], float | None]
 
@@ -54,18 +51,9 @@ def mean_jitter_s(stats: FlowStats) -> float:
     return stats.jitter_sum_ns / stats.received / NS_PER_S
 
 
-def _rfc3550_jitter_s(stats: FlowStats) -> float | None:
-    jitter_ns = stats.rfc3550_jitter_ns
-    return None if jitter_ns is None else jitter_ns / NS_PER_S
-
-
 def _delay_quantile_s(permille: int, stats: FlowStats) -> float | None:
     quantiles_ns = stats.delay_quantiles_ns
     return quantiles_ns[permille] / NS_PER_S if quantiles_ns else None
-
-
-def _reordered_ratio(stats: FlowStats) -> float | None:
-    return None if stats.reordered is None else stats.reordered / stats.received
 
 
 def _sent(run: RunRecords, unit: FlowUnit) -> int | None:
@@ -90,7 +78,7 @@ def _loss_ratio(run: RunRecords, unit: FlowUnit) -> float | None:
 
 def _lateness_s_max(run: RunRecords) -> float | None:
     (sent,) = run.of_kind(FlowSent)
-    return None if sent.late_ns_max is None else sent.late_ns_max / NS_PER_S
+    return seconds(sent.late_ns_max)
 
 
 def _metrics_of(unit: FlowUnit, prefix: str, what: str, since: str) -> tuple[Metric, ...]:
@@ -137,7 +125,8 @@ def _metrics_of(unit: FlowUnit, prefix: str, what: str, since: str) -> tuple[Met
         Metric(
             f"{prefix}jitter_rfc3550_s", "s", "lower", f"Jitter of {what}, RFC 3550",
             f"The running estimate of RFC 3550, section 6.4.1, after the last {about}.",
-            "flow_stats", of(_rfc3550_jitter_s), SHORTER,
+            "flow_stats", of(lambda stats: seconds(stats.rfc3550_jitter_ns)),
+            SHORTER,
         ),
         *quantiles,
         Metric(
@@ -163,7 +152,7 @@ def _metrics_of(unit: FlowUnit, prefix: str, what: str, since: str) -> tuple[Met
         Metric(
             f"reordered_{what}_ratio", "ratio", "lower", f"Share of reordered {what}",
             "The same as a share of those received (RFC 4737, section 3.4).", "flow_stats",
-            of(_reordered_ratio),
+            of(lambda stats: None if stats.reordered is None else stats.reordered / stats.received),
         ),
         Metric(
             f"duplicate_{what}", "packets" if is_packet else "count", "lower",

@@ -70,7 +70,6 @@ class FlowSection(ArrivalsSection):
 
     def job(self, parts: int) -> wire.Flow:
         """Give the workload part of the job."""
-        del parts
         return wire.Flow(
             kind="flow",
             seed=0,

@@ -95,12 +95,10 @@ class PageWorkload(Workload[wire.Page]):
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Resource]:
         """Give the resources that the client received."""
-        del job
         return of_kind(records, Resource)
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
         """Give the time at which the last resource arrived, or of the browser's load event."""
-        del job
         loads = of_kind(records, PageLoad)
         if loads:
             return loads[0].load_event_ns

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 from netwarp.measure.metric import FASTER, SHORTER, Metric
-from netwarp.units import NS_PER_S
+from netwarp.units import NS_PER_S, seconds
 from netwarp.wire import Page, PageLoad, Resource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from netwarp.measure.run_records import RunRecords
 
 _START = "From the client's first connect until"
@@ -34,19 +33,11 @@ def _first_render_s(run: RunRecords) -> float:
     return (max(needed_ns) - run.span_ns[0]) / NS_PER_S
 
 
-def _first_contentful_paint_s(run: RunRecords) -> float | None:
-    return _painted_s(run, lambda load: load.first_contentful_paint_ns)
-
-
-def _largest_contentful_paint_s(run: RunRecords) -> float | None:
-    return _painted_s(run, lambda load: load.largest_contentful_paint_ns)
-
-
-def _painted_s(run: RunRecords, moment: Callable[[PageLoad], int | None]) -> float | None:
-    painted_ns = [moment(each) for each in run.of_kind(PageLoad)]
+def _painted_s(run: RunRecords, moment: str) -> float | None:
+    painted_ns = [getattr(each, moment) for each in run.of_kind(PageLoad)]
     if not painted_ns or painted_ns[0] is None:
         return None
-    return (painted_ns[0] - run.span_ns[0]) / NS_PER_S
+    return seconds(painted_ns[0] - run.span_ns[0])
 
 
 def _http3_ratio(run: RunRecords) -> float:
@@ -54,20 +45,8 @@ def _http3_ratio(run: RunRecords) -> float:
     return versions.count("h3") / len(versions)
 
 
-def _resource_load_time_s(run: RunRecords) -> float:
-    return _mean_s([each.response_end_ns - each.fetch_start_ns for each in run.of_kind(Resource)])
-
-
-def _blocked_s(run: RunRecords) -> float:
-    return _mean_s([each.request_start_ns - each.fetch_start_ns for each in run.of_kind(Resource)])
-
-
-def _wait_s(run: RunRecords) -> float:
-    waits_ns = [each.response_start_ns - each.request_start_ns for each in run.of_kind(Resource)]
-    return _mean_s(waits_ns)
-
-
-def _mean_s(times_ns: list[int]) -> float:
+def _mean_s(run: RunRecords, since: str, until: str) -> float:
+    times_ns = [getattr(each, until) - getattr(each, since) for each in run.of_kind(Resource)]
     return math.fsum(times_ns) / len(times_ns) / NS_PER_S
 
 
@@ -90,13 +69,13 @@ PAGE_METRICS = (
         "first_contentful_paint_s", "s", "lower", "First contentful paint",
         "From when a browser is told to load the page until it shows the first text or image"
         " (W3C's Paint Timing); netwarp's own client shows nothing.",
-        "page_load", _first_contentful_paint_s, FASTER,
+        "page_load", partial(_painted_s, moment="first_contentful_paint_ns"), FASTER,
     ),
     Metric(
         "largest_contentful_paint_s", "s", "lower", "Largest contentful paint",
         "From when a browser is told to load the page until it shows the largest text or image"
         " (W3C's Largest Contentful Paint); netwarp's own client shows nothing.",
-        "page_load", _largest_contentful_paint_s, FASTER,
+        "page_load", partial(_painted_s, moment="largest_contentful_paint_ns"), FASTER,
     ),
     Metric(
         "http3_ratio", "ratio", "neither", "Share over HTTP/3",
@@ -108,18 +87,19 @@ PAGE_METRICS = (
         "resource_load_time_s", "s", "lower", "Time to load a resource",
         "From when the page wants a resource (`fetchStart`) until it has arrived (`responseEnd`);"
         " mean over the resources.",
-        "resource", _resource_load_time_s, FASTER,
+        "resource", partial(_mean_s, since="fetch_start_ns", until="response_end_ns"), FASTER,
     ),
     Metric(
         "blocked_s", "s", "lower", "Time blocked",
         "From when the page wants a resource until a connection takes its request (HAR's"
         " `blocked`, with connecting); mean over the resources.",
-        "resource", _blocked_s, SHORTER, in_report=True,
+        "resource", partial(_mean_s, since="fetch_start_ns", until="request_start_ns"), SHORTER,
+        in_report=True,
     ),
     Metric(
         "wait_s", "s", "lower", "Time to a response",
         "From a request until the head of its response has arrived (HAR's `wait`); mean over the"
         " resources.",
-        "resource", _wait_s, SHORTER,
+        "resource", partial(_mean_s, since="request_start_ns", until="response_start_ns"), SHORTER,
     ),
 )  # fmt: skip

@@ -137,7 +137,6 @@ class PageSection(WorkloadSection):
 
     def parts(self, streams: int | None) -> int:
         """Give the number of connections that may be open at once."""
-        del streams
         return self.connections if self.http == "1.1" else 1
 
     @property

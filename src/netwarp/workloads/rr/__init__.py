@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netwarp import wire
-from netwarp.measure.select import connections, of_kind
+from netwarp.measure.select import of_kind
 from netwarp.wire import FlowSent, FlowStats, Job, Record, Segment, Transfer
-from netwarp.workloads.arrivals import most_messages
+from netwarp.workloads.arrivals import moments_ns, most_messages
 from netwarp.workloads.base import Workload
 from netwarp.workloads.rr.metrics import REQUEST_RESPONSE_METRICS
 from netwarp.workloads.rr.section import RequestResponseSection
@@ -32,26 +32,19 @@ class RequestResponseWorkload(Workload[wire.RequestResponse]):
 
     def server_refusal(self, job: Job) -> None:
         """Return None: a server answers only requests with the run's token, and counts them."""
-        del job
 
     def most_content_bytes(self, job: Job) -> int:
         """Give the most bytes exchanged; random arrivals practically never exceed it."""
         asked = self.of(job)
         return (asked.request_bytes + asked.response_bytes) * most_messages(asked)
 
-    def start_ns(self, records: Sequence[Record]) -> int:
-        """Give the time at which the client connected."""
-        return min(each.start_ns for each in connections(records, "client"))
-
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Transfer | Segment]:
         """Give no arrivals: responses are not content that must arrive completely."""
-        del job, records
         return ()
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
         """Give the time of the last response, or of sending a later, unanswered request."""
-        del job
-        return max(_moments_ns(records))
+        return max(moments_ns(records))
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
         """Describe a contradiction in the records of requests and responses, or None."""
@@ -69,10 +62,4 @@ class RequestResponseWorkload(Workload[wire.RequestResponse]):
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
         """Give the time at which the last request was sent or the last response arrived."""
-        return max(_moments_ns(records), default=None)
-
-
-def _moments_ns(records: Sequence[Record]) -> list[int]:
-    sent = [each.last_ns for each in of_kind(records, FlowSent)]
-    arrived = (each.last_received_ns for each in of_kind(records, FlowStats))
-    return sent + [at_ns for at_ns in arrived if at_ns is not None]
+        return max(moments_ns(records), default=None)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from netwarp.measure.metric import SHORTER, Metric
+from netwarp.measure.run_records import RunRecords
 from netwarp.units import NS_PER_S
 from netwarp.wire import FlowSent, FlowStats
-
-if TYPE_CHECKING:
-    from netwarp.measure.run_records import RunRecords
 
 
 def _responses(run: RunRecords) -> FlowStats | None:

@@ -39,7 +39,6 @@ class RequestResponseSection(ArrivalsSection):
 
     def job(self, parts: int) -> wire.RequestResponse:
         """Give the workload part of the job."""
-        del parts
         return wire.RequestResponse(
             kind="rr",
             seed=0,

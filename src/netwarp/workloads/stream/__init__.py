@@ -65,12 +65,10 @@ class StreamWorkload(Workload[wire.Stream]):
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Segment]:
         """Give the segments that the player received."""
-        del job
         return of_kind(records, Segment)
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
         """Give the time at which the viewer's session ended."""
-        del job
         return max(_ends_ns(records))
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:

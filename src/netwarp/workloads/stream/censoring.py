@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def kaplan_meier_mean(complete: Sequence[float], censored: Sequence[float]) -> float | None:

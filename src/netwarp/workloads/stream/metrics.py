@@ -90,11 +90,6 @@ def _loading_delay_quantile_s(run: RunRecords, share: float) -> float | None:
     return _quantile(loading_s, share) if loading_s else None
 
 
-def _cut_segments(run: RunRecords) -> float | None:
-    cut_s = run.once(_session_of).cut_s
-    return None if cut_s is None else len(cut_s)
-
-
 def _cut_ratio(run: RunRecords) -> float | None:
     session = run.once(_session_of)
     if session.cut_s is None:
@@ -108,26 +103,18 @@ def _startup_delay_s(run: RunRecords) -> float | None:
     return session[0].length_ns / NS_PER_S if session and not session[0].cut_short else None
 
 
-def _stalls(run: RunRecords) -> float:
-    return len(run.once(_session_of).of_state("stalled"))
+def _count(run: RunRecords, state: str) -> float:
+    return len(run.once(_session_of).of_state(state))
 
 
 def _stall_s(run: RunRecords) -> float:
     return sum(span.length_ns for span in run.once(_session_of).of_state("stalled")) / NS_PER_S
 
 
-def _seeks(run: RunRecords) -> float:
-    return len(run.once(_session_of).of_state("seeking"))
-
-
 def _seek_to_play_s(run: RunRecords) -> float | None:
     seeks = run.once(_session_of).of_state("seeking")
     waits_ns = [span.length_ns for span in seeks if not span.cut_short]
     return sum(waits_ns) / len(waits_ns) / NS_PER_S if waits_ns else None
-
-
-def _switches(run: RunRecords) -> float:
-    return run.once(_session_of).switches
 
 
 def _quality_share(run: RunRecords, quality: int) -> float | None:
@@ -188,7 +175,7 @@ STREAM_METRICS = (
     ),
     Metric(
         "stalls", "count", "lower", "Stalls", "How often nothing was left to play.",
-        "player", _stalls, in_report=True,
+        "player", partial(_count, state="stalled"), in_report=True,
     ),
     Metric(
         "stall_s", "s", "lower", "Time stalled",
@@ -198,7 +185,7 @@ STREAM_METRICS = (
     ),
     Metric(
         "seeks", "count", "neither", "Seeks", "How often the viewer moved the play position.",
-        "player", _seeks,
+        "player", partial(_count, state="seeking"),
     ),
     Metric(
         "seek_to_play_s", "s", "lower", "From seek to play",
@@ -208,7 +195,9 @@ STREAM_METRICS = (
     Metric(
         "cut_segments", "count", "lower", "Segments cut off",
         "Segments that the player wanted and that had not arrived when the viewer moved or left.",
-        "player, cut_segment", _cut_segments, in_report=True,
+        "player, cut_segment",
+        lambda run: None if (cut_s := run.once(_session_of).cut_s) is None else len(cut_s),
+        in_report=True,
     ),
     Metric(
         "cut_ratio", "ratio", "lower", "Share of segments cut off",
@@ -218,7 +207,7 @@ STREAM_METRICS = (
     Metric(
         "switches", "count", "lower", "Quality switches",
         "How often the player asked for another quality than before.",
-        "player", _switches, in_report=True,
+        "player", lambda run: run.once(_session_of).switches, in_report=True,
     ),
     Metric(
         "quality_share_lowest", "ratio", "lower", "Play time in the lowest quality",

@@ -7,15 +7,11 @@ for the seek from then on.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from netwarp.wire import Play, PlayEnd, Player, Record, Seek, Segment, Stall
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from netwarp.wire import Stream
+from netwarp.wire import Play, PlayEnd, Player, Record, Seek, Segment, Stall, Stream
 
 State = Literal["waiting", "playing", "stalled", "seeking"]
 

@@ -116,7 +116,6 @@ class StreamSection(WorkloadSection):
 
     def job(self, parts: int) -> wire.Stream:
         """Give the workload part of the job."""
-        del parts
         return wire.Stream(
             kind="stream",
             seed=0,
@@ -142,7 +141,6 @@ class StreamSection(WorkloadSection):
 
     def refuse_misfit(self, limit_ns: int, parts: int) -> None:
         """Refuse sessions that are longer than the run's limit."""
-        del parts
         if self.watch_ns >= limit_ns:
             limit_s = limit_ns // NS_PER_S
             raise KeyValueError(

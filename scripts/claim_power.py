@@ -8,20 +8,15 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from netwarp.claims.contrasts import Key, contrasts, effect_by_replicate, scale_of_effect
 from netwarp.estimate.comparison import ALPHA
 from netwarp.estimate.needed import replicates_to_tell
 from netwarp.estimate.stats import standard_deviation
-from netwarp.results import without_levels
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from netwarp.results import Results
-    from netwarp.study.claims import Claim
+from netwarp.results import Results, without_levels
+from netwarp.study.claims import Claim
 
 LEAST_FOR_A_SPREAD = 2
 

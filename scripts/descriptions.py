@@ -10,14 +10,11 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def describe_fields(*bases: type[BaseModel]) -> None:
