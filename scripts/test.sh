@@ -9,6 +9,10 @@ set -uo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/toolchain.sh"
 cd -- "$REPO" || exit 1
 
+# A process for each CPU, whose guests stay on it (tests/conftest.py); the tests of a file share what it sets up. What
+# measures real time, the native lane, runs alone, and so does the browser.
+readonly SIDE_BY_SIDE=(-n auto --dist loadfile)
+
 PASSED=0
 FAILED=0
 SKIPPED=0
@@ -33,12 +37,12 @@ main() {
     cargo_test_lane "cargo test" endpoint
     stack_cargo_test_lanes
     go_test_lane
-    pytest_lane fast "not cli and not guest and not native and not browser"
+    pytest_lane fast "not cli and not guest and not native and not browser" "${SIDE_BY_SIDE[@]}"
     pytest_lane browser browser
-    pytest_lane cli "cli and not fuzz"
+    pytest_lane cli "cli and not fuzz" "${SIDE_BY_SIDE[@]}"
     pytest_lane native native
-    pytest_lane guest "guest and not fuzz"
-    pytest_lane fuzz fuzz
+    pytest_lane guest "guest and not fuzz" "${SIDE_BY_SIDE[@]}"
+    pytest_lane fuzz fuzz "${SIDE_BY_SIDE[@]}"
     report
 }
 
@@ -149,7 +153,7 @@ go_test_lane() {
 pytest_lane() {
     local lane="pytest, $1 lane" markers=$2 xml="$WORK/$1.xml" status=0 passed failed skipped
     announce "$lane"
-    .venv/bin/python -m pytest -q -m "$markers" --junit-xml="$xml" "${@:3}" || status=$?
+    .venv/bin/python -m pytest -q -m "$markers" --durations=5 --junit-xml="$xml" "${@:3}" || status=$?
     read -r passed failed skipped < <(junit_counts "$xml")
     count "$status" "$lane" "$passed" "$failed" "$skipped"
 }

@@ -221,8 +221,11 @@ def _one_text(metric: str, each: ConditionEffect, error: float) -> str:
         bounds = f" [{number(low)}, {number(high)}]"
     else:
         shown = quantity(metric, max(abs(each.main), abs(each.control)))
-        scaled = [number(v * shown.scale) for v in (each.main, each.control, each.altered)]
-        text = f"{scaled[0]} becomes {scaled[1]}, a difference of {scaled[2]} {shown.unit}".rstrip()
+        main, control, altered = (
+            f"{number(v * shown.scale)} {shown.unit}".rstrip()
+            for v in (each.main, each.control, each.altered)
+        )
+        text = f"{main} becomes {control}, a difference of {altered}"
         bounds = f" [{number(low * shown.scale)}, {number(high * shown.scale)}]"
     if low == high:
         return text
