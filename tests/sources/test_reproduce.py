@@ -92,6 +92,12 @@ def outcome(
     return reproduce_document(prepared, run_study)
 
 
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
+    """Give the test source, done again once for all tests that only read what it left."""
+    return outcome(tmp_path_factory.mktemp("done"))
+
+
 def test_the_shipped_sources_are_found() -> None:
     assert {"kim-2022", "park-2008"} <= set(find_sources())
     assert [source.name for source in load_sources(["park-2008", "park-2008"])] == ["park-2008"]
@@ -124,12 +130,11 @@ def test_quick_changes_what_it_names_and_nothing_else(tmp_path: Path) -> None:
     assert apply_quick({"title": "t"}) == {"title": "t"}
 
 
-def test_the_scorecard_counts_verdicts_and_clocks(tmp_path: Path) -> None:
-    done = outcome(tmp_path)
+def test_the_scorecard_counts_verdicts_and_clocks(done: Reproduction) -> None:
     assert not done.succeeded  # one run of the example failed
     assert len(done.rows) == 2
     assert done.virtual_s == 2 * 12345.6
-    kept = json.loads((tmp_path / "out" / "scorecard.json").read_text())
+    kept = json.loads((done.directory / "scorecard.json").read_text())
     assert kept["claims"] == json.loads(json.dumps(to_json([done])["claims"]))
     assert sum(kept["verdicts"].values()) == 2
     assert [study["failed"] for study in kept["studies"]] == [1, 1]
@@ -186,9 +191,8 @@ def printed(done: Reproduction) -> str:
     return out.getvalue()
 
 
-def test_the_page_shows_every_figure_and_escapes(tmp_path: Path) -> None:
-    done = outcome(tmp_path)
-    page = (tmp_path / "out" / "scorecard.html").read_text()
+def test_the_page_shows_every_figure_and_escapes(done: Reproduction) -> None:
+    page = (done.directory / "scorecard.html").read_text()
     assert "A test of &lt;everything&gt;" in page
     for study in done.studies:
         assert study.figures
@@ -200,8 +204,7 @@ def test_the_page_shows_every_figure_and_escapes(tmp_path: Path) -> None:
     assert page.count("Is it?") == 2 * 2
 
 
-def test_the_page_explains_the_words_that_stand_on_it(tmp_path: Path) -> None:
-    done = outcome(tmp_path)
+def test_the_page_explains_the_words_that_stand_on_it(done: Reproduction, tmp_path: Path) -> None:
     page = render([done], tmp_path)
     legend = page.partition('<dl class="meanings')[2].partition("</dl>")[0]
     for row in done.rows:
@@ -209,32 +212,30 @@ def test_the_page_explains_the_words_that_stand_on_it(tmp_path: Path) -> None:
     assert legend.count("<span") == len({row.word for row in done.rows})
 
 
-def test_a_page_has_a_column_of_seeds_where_others_were_tried(tmp_path: Path) -> None:
+def test_a_page_has_a_column_of_seeds_where_others_were_tried(
+    done: Reproduction, tmp_path: Path
+) -> None:
     other = str(fresh_seeds(release_seed(), 1)[0])
-    for name in ("tried", "alone"):
-        (tmp_path / name).mkdir()
-    tried, alone = controlled(tmp_path / "tried", {other: 10.0}), outcome(tmp_path / "alone")
+    tried = controlled(tmp_path, {other: 10.0})
     assert "Stable over seeds</th>" in render([tried], tmp_path)
-    assert "Stable over seeds" not in render([alone], tmp_path)
+    assert "Stable over seeds" not in render([done], tmp_path)
 
 
-def test_a_figure_has_the_command_that_makes_it_alone(tmp_path: Path) -> None:
-    outcome(tmp_path)
-    page = (tmp_path / "out" / "scorecard.html").read_text()
-    assert f"netwarp figure {tmp_path}/out/one 1 -o " in page
-    assert f"netwarp run {tmp_path}/test-2000/one.toml --quick" in page
+def test_a_figure_has_the_command_that_makes_it_alone(done: Reproduction) -> None:
+    place = done.directory
+    page = (place / "scorecard.html").read_text()
+    assert f"netwarp figure {place}/one 1 -o " in page
+    assert f"netwarp run {place.parent}/test-2000/one.toml --quick" in page
     assert 'download="test-2000-one.csv" href="data:text/csv;base64,' in page
 
 
-def test_a_study_has_its_time(tmp_path: Path) -> None:
-    done = outcome(tmp_path)
+def test_a_study_has_its_time(done: Reproduction, tmp_path: Path) -> None:
     runs = len(done.studies[0].executed.finished.results.runs)  # type: ignore[union-attr]
     page = render([done], tmp_path)
     assert page.count(f"<li>{runs} runs: virtual time ") == 2
 
 
-def test_several_sources_are_one_page(tmp_path: Path) -> None:
-    done = outcome(tmp_path)
+def test_several_sources_are_one_page(done: Reproduction, tmp_path: Path) -> None:
     page = write_all([done, done], tmp_path)
     text = page.read_text()
     assert (page.name, text.count("What differs from the source, and why")) == ("scorecard.html", 2)
