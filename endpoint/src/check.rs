@@ -188,15 +188,12 @@ fn check_transport(job: &Job, problems: &mut Problems) {
 
 #[cfg(test)]
 mod tests {
+    use netwarp_wire::golden;
     use netwarp_wire::job::{
         Change, Competing, Event, Reconnect, Recovery, SctpOptions, TcpOptions, Transport, TransportKind,
     };
 
     use super::*;
-
-    fn golden_job() -> Job {
-        serde_json::from_str(include_str!("../../tests/golden/job-bulk-tcp-impaired.json")).expect("a job")
-    }
 
     /// The kernel's defaults.
     fn todays_tcp() -> TcpOptions {
@@ -245,7 +242,7 @@ mod tests {
             (Sctp, "transport.sctp: needs", |transport| transport.sctp.rto_max_ns = 100_000_000),
         ];
         for (kind, expected, spoil) in spoil {
-            let mut job = golden_job();
+            let mut job = golden::job("bulk-tcp-impaired");
             job.transport.kind = kind;
             job.transport.sctp = usual_sctp();
             job.transport.tcp = TcpOptions { sack: false, recovery: Recovery::Classic, ..todays_tcp() };
@@ -260,7 +257,7 @@ mod tests {
     fn a_stack_is_refused_what_it_cannot_resume_or_carry_over() {
         use TransportKind::{Mptcp, Quic, Sctp, Tcp, Tls};
         let cannot = |kind, resume, reconnect, handovers: bool| {
-            let mut job = golden_job();
+            let mut job = golden::job("bulk-tcp-impaired");
             job.transport =
                 Transport { kind, resume, reconnect, sctp: usual_sctp(), tcp: todays_tcp(), ..job.transport };
             if handovers {
@@ -290,7 +287,7 @@ mod tests {
     #[test]
     fn several_workloads_have_names_and_ports_of_their_own() {
         let several = |change: fn(&mut Job)| {
-            let mut job = golden_job();
+            let mut job = golden::job("bulk-tcp-impaired");
             (job.name, job.port) = (Some("a".to_owned()), Some(4433));
             job.competing = vec![Competing {
                 name: "b".to_owned(),
@@ -329,7 +326,7 @@ mod tests {
             ("transport.initial_window_packets", |job| job.transport.initial_window_packets = 0),
         ];
         for (key, spoil) in spoil {
-            let mut job = golden_job();
+            let mut job = golden::job("bulk-tcp-impaired");
             spoil(&mut job);
             let found = problems(&job);
             assert_eq!(found.len(), 1, "{key}: {found:?}");

@@ -14,7 +14,7 @@ use netwarp_core::clock::Moment;
 use netwarp_core::gauges;
 use netwarp_core::orchestrator::Orchestrator;
 use netwarp_transport::stack_of;
-use netwarp_transport::{Connection, Dialer, Error, Listener, Pending, Place, error};
+use netwarp_transport::{Dialer, Error, Handshake, Listener, Place, error};
 use netwarp_wire::job::Job;
 use netwarp_wire::record::{Failure, GaveUpRecord, Record, Side};
 use netwarp_wire::role_protocol::{Message, Order};
@@ -135,7 +135,7 @@ fn gave_up(side: Side, run: &Run, cause: &anyhow::Error) -> Record {
 }
 
 /// Accepts the next connection, where there is a listener. Dropping this future loses no connection.
-async fn accept_at(listener: &mut Option<Box<dyn Listener>>) -> error::Result<Pending<'static, Box<dyn Connection>>> {
+async fn accept_at(listener: &mut Option<Box<dyn Listener>>) -> error::Result<Handshake> {
     match listener {
         Some(listener) => listener.accept().await,
         None => std::future::pending().await,
@@ -143,11 +143,7 @@ async fn accept_at(listener: &mut Option<Box<dyn Listener>>) -> error::Result<Pe
 }
 
 /// Serves one connection, starting with its handshake. A handshake is abandoned when the run is finished.
-async fn serve_one(
-    run: Arc<Run>,
-    handshake: Pending<'static, Box<dyn Connection>>,
-    mut finished: watch::Receiver<bool>,
-) -> Result<Vec<Record>> {
+async fn serve_one(run: Arc<Run>, handshake: Handshake, mut finished: watch::Receiver<bool>) -> Result<Vec<Record>> {
     let connection = tokio::select! {
         biased;
         established = handshake => established,

@@ -149,6 +149,8 @@ fn until_ns(job: &Job, path: u32, told_ns: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use netwarp_wire::golden;
+
     use super::*;
 
     const MS: u64 = 1_000_000;
@@ -209,8 +211,7 @@ mod tests {
 
     #[test]
     fn a_handover_begins_when_no_path_is_left_and_is_over_when_the_one_before_has_run_dry() {
-        let text = include_str!("../../../tests/golden/job-stream-handovers.json");
-        let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");
+        let mut job = golden::job("stream-handovers");
         assert_eq!(Span::of(&job, 1, 5000 * MS), span(5000, 5300), "overlap of 200 ms, round trip of 100 ms");
         job.timeline.events.swap(0, 1);
         job.timeline.events[0].at_ns = 5000 * MS;

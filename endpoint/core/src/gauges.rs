@@ -16,6 +16,8 @@ use anyhow::{Context as _, Result};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap};
 
+use crate::connection_sample::{Activity, ConnectionSample, ConnectionState, Limits};
+
 /// The descriptor through which a role inherits the shared memory.
 pub const ROLE_FD: RawFd = 5;
 
@@ -25,6 +27,13 @@ const VARIABLE: &str = "NETWARP_GAUGES";
 
 /// The largest number of connections that have gauges at the same time; further ones have none, and so no samples.
 const CONNECTIONS: usize = 1024;
+
+/// quinn's pacing rate, in quarters of a congestion window per round-trip time (its `pacing.rs`, as RFC 9002, section
+/// 7.7, suggests).
+const PACED_QUARTERS: u64 = 5;
+
+const BITS_PER_BYTE: u64 = 8;
+const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
 /// The gauges of a role's connections, laid out as in the shared memory.
 #[repr(C)]
@@ -43,7 +52,7 @@ pub struct Gauges {
     port: AtomicU64,
     peer_port: AtomicU64,
     /// How many connections had gauges before this one.
-    pub number: AtomicU64,
+    number: AtomicU64,
     /// Congestion window, in bytes.
     pub cwnd_bytes: AtomicU64,
     /// Slow start threshold, in bytes; 0 until it is set.
@@ -66,9 +75,44 @@ pub struct Gauges {
 
 impl Gauges {
     /// Returns the port of this end and that of the peer.
-    pub fn ports(&self) -> (u16, u16) {
+    fn ports(&self) -> (u16, u16) {
         (self.port.load(Relaxed) as u16, self.peer_port.load(Relaxed) as u16)
     }
+
+    /// Returns the present state of the connection.
+    pub fn sample(&self) -> ConnectionSample {
+        let (port, peer_port) = self.ports();
+        let [cwnd_bytes, rtt_ns, unacked_bytes] =
+            [&self.cwnd_bytes, &self.rtt_ns, &self.unacked_bytes].map(|gauge| gauge.load(Relaxed));
+        let is_waiting = self.waiting_writes.load(Relaxed) > 0;
+        let has_sent_all = self.has_sent_all.load(Relaxed) > 0;
+        let activity = match (is_waiting, has_sent_all, unacked_bytes) {
+            (false, _, 0) => Activity::Idle,
+            // quinn accepts no more data than the peer's window and its own send window have room for. Its own is full
+            // when that many bytes are unacknowledged.
+            (true, true, _) if unacked_bytes >= self.send_window_bytes.load(Relaxed) => Activity::BufferFull,
+            (true, true, _) => Activity::PeerFull,
+            _ => Activity::Busy,
+        };
+        let state = ConnectionState {
+            cwnd_bytes,
+            ssthresh_bytes: self.ssthresh_bytes.load(Relaxed),
+            rtt_ns,
+            unacked_bytes,
+            acked_bytes: Some(self.acked_bytes.load(Relaxed)),
+            retrans_packets: self.lost_packets.load(Relaxed),
+            pacing_rate_bit_s: paced_bit_s(cwnd_bytes, rtt_ns),
+            limits: Limits::Now(activity),
+            has_sent_all: has_sent_all && !is_waiting,
+        };
+        ConnectionSample { port, peer_port, number: self.number.load(Relaxed), state }
+    }
+}
+
+/// Returns quinn's pacing rate in bit/s; 0 before the first round-trip time is measured.
+fn paced_bit_s(cwnd_bytes: u64, rtt_ns: u64) -> u64 {
+    let bits = u128::from(cwnd_bytes * BITS_PER_BYTE * PACED_QUARTERS / 4) * u128::from(NANOSECONDS_PER_SECOND);
+    bits.checked_div(rtt_ns.into()).map_or(0, |bit_s| u64::try_from(bit_s).unwrap_or(u64::MAX))
 }
 
 impl Board {

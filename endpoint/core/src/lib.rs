@@ -6,6 +6,7 @@
 pub mod addresses;
 pub mod arrival_log;
 pub mod clock;
+pub mod connection_sample;
 pub mod deadline;
 pub mod flow;
 pub mod gauges;

@@ -276,11 +276,12 @@ impl Count {
 
 #[cfg(test)]
 mod tests {
+    use netwarp_wire::golden;
+
     use super::*;
 
     fn impairments(duplicate_ratio: f64) -> Impairments {
-        let job: Job =
-            serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).expect("the golden job");
+        let job = golden::job("bulk-quic");
         Impairments { duplicate_ratio, ..job.paths[0].down.clone() }
     }
 
@@ -315,8 +316,7 @@ mod tests {
     /// Returns what [`Capacities::excess`] says of `delivered_bytes` on the first path in one second, after some
     /// changes of rate.
     fn excess(rate_bit_s: Option<u64>, changes: &[(u64, u64)], delivered_bytes: u64) -> Option<String> {
-        let mut job: Job =
-            serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).expect("the golden job");
+        let mut job = golden::job("bulk-quic");
         job.paths[0].down.rate_bit_s = rate_bit_s;
         let mut capacities = Capacities::new(&job);
         for &(at_ns, rate_bit_s) in changes {

@@ -197,7 +197,8 @@ fn words(numbers: &[u32]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use netwarp_wire::job::{Distribution, Job, Reorder};
+    use netwarp_wire::golden;
+    use netwarp_wire::job::{Distribution, Reorder};
 
     use super::*;
     use crate::netlink::message::attribute;
@@ -233,8 +234,7 @@ mod tests {
 
     #[test]
     fn every_impairment_of_the_golden_job_reaches_netem() {
-        let text = include_str!("../../../tests/golden/job-bulk-tcp-impaired.json");
-        let job: Job = serde_json::from_str(text).expect("the golden job is a job");
+        let job = golden::job("bulk-tcp-impaired");
         let built = options(&job.paths[0].down);
         let attributes = &built.bytes()[24..];
         let read = |kind| attribute(attributes, kind);
@@ -251,8 +251,7 @@ mod tests {
 
     #[test]
     fn an_outage_and_its_end_name_nothing_that_would_start_afresh() {
-        let text = include_str!("../../../tests/golden/job-bulk-tcp-impaired.json");
-        let job: Job = serde_json::from_str(text).expect("the golden job is a job");
+        let job = golden::job("bulk-tcp-impaired");
         let impairments = &job.paths[0].down;
         for built in [outage(impairments), restore(impairments)] {
             for kept in [TCA_NETEM_PRNG_SEED, TCA_NETEM_DELAY_DIST, TCA_NETEM_CORR, TCA_NETEM_RATE] {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use netwarp_path::network::Network;
+use netwarp_wire::golden;
 
 use super::*;
 use crate::role_process::Shared;
@@ -92,8 +93,7 @@ impl Role for ScriptedRole {
 
 /// Returns the orders that roles on such a host receive, and how a run of the golden job fails after `change`.
 fn run_scripted(client: Vec<Event>, change: impl FnOnce(&mut Job)) -> (Vec<(Side, Order)>, Failure) {
-    let text = include_str!("../../../tests/golden/job-bulk-quic.json");
-    let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");
+    let mut job = golden::job("bulk-quic");
     job.timeline = netwarp_wire::job::Timeline { events: Vec::new(), redraws: Vec::new(), traces: Vec::new() };
     change(&mut job);
     // Tests run at the same time, in one process.

@@ -10,24 +10,38 @@ mod pace;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use netwarp_core::connection_sample::{Activity, ConnectionState, Limits};
 use netwarp_core::gauges::SharedGauges;
 use netwarp_path::network::{Network, QueueSample};
 use netwarp_path::topology::{Namespace, bottleneck};
 use netwarp_wire::job::{Direction, Job, Workload};
 use netwarp_wire::record::{ConnectionSamplesRecord, QueueSamplesRecord, Record, Side};
 
-use self::connections::{Activity, ConnectionSample, Limits, Source};
+use self::connections::Source;
 use self::pace::Pace;
+
+/// The directions of a path, in the order of its queues.
+const DIRECTIONS: [Direction; 2] = [Direction::Down, Direction::Up];
 
 /// The samples of a run taken so far.
 pub(crate) struct Sampler {
     pace: Pace,
     /// Where the senders' connections are read, by side.
     sources: Vec<(Side, Source)>,
-    queues: Vec<QueueSamplesRecord>,
-    /// The samples of each connection, by local port, peer port and the connection's number.
-    connections: BTreeMap<(u16, u16, u64), ConnectionSamplesRecord>,
+    /// The samples of the queues of each path, down and up, with their times in nanoseconds after the epoch.
+    queues: Vec<[Vec<(u64, QueueSample)>; 2]>,
+    /// The samples of each connection and its side, by local port, peer port and the connection's number.
+    connections: BTreeMap<(u16, u16, u64), (Side, Vec<Sampled>)>,
+}
+
+/// A connection at one moment.
+struct Sampled {
+    at_ns: u64,
+    state: ConnectionState,
+    /// For how long until then, in nanoseconds, it was busy, limited by its peer's receive window, and limited by its
+    /// send buffer.
+    limits_ns: [u64; 3],
 }
 
 impl Sampler {
@@ -37,22 +51,17 @@ impl Sampler {
     /// The memory shared with roles cannot be created.
     pub(crate) fn new(job: &Job) -> Result<Option<Self>> {
         let Some(sampling) = &job.sampling else { return Ok(None) };
-        let numbers = 0..u32::try_from(job.paths.len()).unwrap_or(u32::MAX);
-        let directions = |path| [Direction::Down, Direction::Up].map(|direction| no_samples(path, direction));
         Ok(Some(Self {
             pace: Pace::new(sampling),
             sources: sources(job)?,
-            queues: numbers.flat_map(directions).collect(),
+            queues: job.paths.iter().map(|_| [Vec::new(), Vec::new()]).collect(),
             connections: BTreeMap::new(),
         }))
     }
 
     /// Returns the memory that a role must share with this process, if any.
     pub(crate) fn gauges(&self, side: Side) -> Option<&SharedGauges> {
-        self.sources.iter().filter(|(of, _)| *of == side).find_map(|(_, source)| match source {
-            Source::Gauges(shared) => Some(shared),
-            Source::Tcp | Source::Sctp => None,
-        })
+        self.sources.iter().filter(|(of, _)| *of == side).find_map(|(_, source)| source.gauges.as_ref())
     }
 
     /// Returns when the next sample is due, in nanoseconds after the epoch.
@@ -69,12 +78,11 @@ impl Sampler {
             return Ok(());
         }
         let mut carried_packets = 0;
-        for both in self.queues.chunks_mut(2) {
-            let path = u8::try_from(both[0].path).context("there are fewer paths")?;
-            let devices = [Direction::Down, Direction::Up].map(|direction| bottleneck(path, direction));
+        for (path, both) in (0..=u8::MAX).zip(&mut self.queues) {
+            let devices = DIRECTIONS.map(|direction| bottleneck(path, direction));
             for (kept, sample) in both.iter_mut().zip(network.sample_queues(devices)?) {
                 carried_packets += sample.sent_packets;
-                push_queue(kept, elapsed_ns, &sample);
+                kept.push((elapsed_ns, sample));
             }
         }
         for (side, source) in &self.sources {
@@ -84,7 +92,8 @@ impl Sampler {
             };
             for sample in source.sample(network, namespace)? {
                 let kept = self.connections.entry((sample.port, sample.peer_port, sample.number));
-                push_connection(kept.or_insert_with(|| no_connection_samples(*side, &sample)), elapsed_ns, &sample);
+                let (_, kept) = kept.or_insert_with(|| (*side, Vec::new()));
+                kept.push(Sampled::after(kept.last(), elapsed_ns, sample.state));
             }
         }
         self.pace.taken(elapsed_ns, carried_packets);
@@ -93,10 +102,17 @@ impl Sampler {
 
     /// Returns the records of all samples. A queue or connection without a sample has no record.
     pub(crate) fn records(self) -> impl Iterator<Item = Record> {
-        let queues = self.queues.into_iter().filter(|queue| !queue.at_ns.is_empty()).map(Record::QueueSamples);
-        let mut connections: Vec<_> = self.connections.into_values().collect();
+        let of_path = |(path, both): (u32, [Vec<_>; 2])| {
+            DIRECTIONS.into_iter().zip(both).map(move |(direction, samples)| (path, direction, samples))
+        };
+        let queues = (0..).zip(self.queues).flat_map(of_path).filter(|(_, _, samples)| !samples.is_empty());
+        let queues = queues.map(|(path, direction, samples)| queue_record(path, direction, &samples));
+        let of_connection = |((port, peer_port, _), (side, samples)): (_, (_, Vec<_>))| {
+            connection_record(side, if side == Side::Server { port } else { peer_port }, &samples)
+        };
+        let mut connections: Vec<_> = self.connections.into_iter().map(of_connection).collect();
         connections.sort_by(by_all_columns);
-        queues.chain(connections.into_iter().map(Record::ConnectionSamples))
+        queues.map(Record::QueueSamples).chain(connections.into_iter().map(Record::ConnectionSamples))
     }
 }
 
@@ -127,7 +143,7 @@ fn sources(job: &Job) -> Result<Vec<(Side, Source)>> {
     for each in job.workloads() {
         let side = sender(&each.workload);
         for kind in Source::kinds(&each) {
-            if !sources.iter().any(|(of, source)| *of == side && source.is_of(kind)) {
+            if !sources.iter().any(|(of, source)| *of == side && source.kind == kind) {
                 sources.push((side, Source::of(kind)?));
             }
         }
@@ -148,130 +164,97 @@ fn sender(workload: &Workload) -> Side {
     }
 }
 
-fn no_samples(path: u32, direction: Direction) -> QueueSamplesRecord {
+fn queue_record(path: u32, direction: Direction, samples: &[(u64, QueueSample)]) -> QueueSamplesRecord {
+    let column = |of: fn(&QueueSample) -> u64| samples.iter().map(|(_, sample)| of(sample)).collect();
     QueueSamplesRecord {
         path,
         direction,
-        at_ns: Vec::new(),
-        sent_bytes: Vec::new(),
-        backlog_bytes: Vec::new(),
-        backlog_packets: Vec::new(),
-        dropped_packets: Vec::new(),
-        marked_packets: Vec::new(),
+        at_ns: samples.iter().map(|(at_ns, _)| *at_ns).collect(),
+        sent_bytes: column(|sample| sample.sent_bytes),
+        backlog_bytes: column(|sample| sample.backlog_bytes),
+        backlog_packets: column(|sample| sample.backlog_packets),
+        dropped_packets: column(|sample| sample.dropped_packets),
+        marked_packets: column(|sample| sample.marked_packets),
     }
 }
 
-fn push_queue(kept: &mut QueueSamplesRecord, at_ns: u64, sample: &QueueSample) {
-    kept.at_ns.push(at_ns);
-    kept.sent_bytes.push(sample.sent_bytes);
-    kept.backlog_bytes.push(sample.backlog_bytes);
-    kept.backlog_packets.push(sample.backlog_packets);
-    kept.dropped_packets.push(sample.dropped_packets);
-    kept.marked_packets.push(sample.marked_packets);
-}
-
-fn no_connection_samples(side: Side, sample: &ConnectionSample) -> ConnectionSamplesRecord {
+fn connection_record(side: Side, server_port: u16, samples: &[Sampled]) -> ConnectionSamplesRecord {
+    let column = |of: fn(&Sampled) -> u64| samples.iter().map(of).collect();
     ConnectionSamplesRecord {
         side,
-        server_port: match side {
-            Side::Client => sample.peer_port.into(),
-            Side::Server => sample.port.into(),
-        },
-        at_ns: Vec::new(),
-        cwnd_bytes: Vec::new(),
-        ssthresh_bytes: Vec::new(),
-        rtt_ns: Vec::new(),
-        unacked_bytes: Vec::new(),
-        acked_bytes: Vec::new(),
-        retrans_packets: Vec::new(),
-        pacing_rate_bit_s: Vec::new(),
-        busy_ns: Vec::new(),
-        rwnd_limited_ns: Vec::new(),
-        sndbuf_limited_ns: Vec::new(),
-        has_sent_all: Vec::new(),
+        server_port: server_port.into(),
+        at_ns: column(|sample| sample.at_ns),
+        cwnd_bytes: column(|sample| sample.state.cwnd_bytes),
+        ssthresh_bytes: column(|sample| sample.state.ssthresh_bytes),
+        rtt_ns: column(|sample| sample.state.rtt_ns),
+        unacked_bytes: column(|sample| sample.state.unacked_bytes),
+        acked_bytes: samples.iter().filter_map(|sample| sample.state.acked_bytes).collect(),
+        retrans_packets: column(|sample| sample.state.retrans_packets),
+        pacing_rate_bit_s: column(|sample| sample.state.pacing_rate_bit_s),
+        busy_ns: column(|sample| sample.limits_ns[0]),
+        rwnd_limited_ns: column(|sample| sample.limits_ns[1]),
+        sndbuf_limited_ns: column(|sample| sample.limits_ns[2]),
+        has_sent_all: samples.iter().map(|sample| sample.state.has_sent_all).collect(),
     }
 }
 
-fn push_connection(kept: &mut ConnectionSamplesRecord, at_ns: u64, sample: &ConnectionSample) {
-    let [busy_ns, rwnd_limited_ns, sndbuf_limited_ns] = limits_ns(kept, at_ns, sample.limits);
-    kept.at_ns.push(at_ns);
-    kept.cwnd_bytes.push(sample.cwnd_bytes);
-    kept.ssthresh_bytes.push(sample.ssthresh_bytes);
-    kept.rtt_ns.push(sample.rtt_ns);
-    kept.unacked_bytes.push(sample.unacked_bytes);
-    kept.acked_bytes.extend(sample.acked_bytes);
-    kept.retrans_packets.push(sample.retrans_packets);
-    kept.pacing_rate_bit_s.push(sample.pacing_rate_bit_s);
-    kept.busy_ns.push(busy_ns);
-    kept.rwnd_limited_ns.push(rwnd_limited_ns);
-    kept.sndbuf_limited_ns.push(sndbuf_limited_ns);
-    kept.has_sent_all.push(sample.has_sent_all);
-}
-
-/// Returns for how long, in nanoseconds, a connection was busy, and limited by its peer's receive window and by its
-/// send buffer. For a connection that does not count that itself, the whole time since the last sample is attributed to
-/// its present activity.
-fn limits_ns(kept: &ConnectionSamplesRecord, at_ns: u64, limits: Limits) -> [u64; 3] {
-    let activity = match limits {
-        Limits::Counted(limits_ns) => return limits_ns,
-        Limits::Now(activity) => activity,
-    };
-    let last = |column: &Vec<u64>| column.last().copied().unwrap_or(0);
-    let since_last_ns = at_ns - kept.at_ns.last().copied().unwrap_or(at_ns);
-    let spent_ns = |is_so: bool| if is_so { since_last_ns } else { 0 };
-    [
-        last(&kept.busy_ns) + spent_ns(activity != Activity::Idle),
-        last(&kept.rwnd_limited_ns) + spent_ns(activity == Activity::PeerFull),
-        last(&kept.sndbuf_limited_ns) + spent_ns(activity == Activity::BufferFull),
-    ]
+impl Sampled {
+    /// Returns a sample that follows another one. If the connection does not count itself for how long it was limited,
+    /// the whole time since the last sample is attributed to its present activity.
+    fn after(last: Option<&Self>, at_ns: u64, state: ConnectionState) -> Self {
+        let limits_ns = match state.limits {
+            Limits::Counted(limits_ns) => limits_ns,
+            Limits::Now(activity) => {
+                let (last_ns, limits_ns) = last.map_or((at_ns, [0; 3]), |last| (last.at_ns, last.limits_ns));
+                let is_so =
+                    [activity != Activity::Idle, activity == Activity::PeerFull, activity == Activity::BufferFull];
+                std::array::from_fn(|place| limits_ns[place] + if is_so[place] { at_ns - last_ns } else { 0 })
+            }
+        };
+        Self { at_ns, state, limits_ns }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Returns the record of a connection whose state is `activity` at each of these times.
+    fn sampled(samples: &[(u64, Activity)]) -> ConnectionSamplesRecord {
+        let mut kept: Vec<Sampled> = Vec::new();
+        for &(at_ns, activity) in samples {
+            let state = ConnectionState {
+                cwnd_bytes: 1,
+                ssthresh_bytes: 0,
+                rtt_ns: 0,
+                unacked_bytes: 0,
+                acked_bytes: None,
+                retrans_packets: 0,
+                pacing_rate_bit_s: 0,
+                limits: Limits::Now(activity),
+                has_sent_all: false,
+            };
+            kept.push(Sampled::after(kept.last(), at_ns, state));
+        }
+        connection_record(Side::Server, 4433, &kept)
+    }
+
     #[test]
     fn what_is_not_counted_stands_for_the_time_since_the_sample_before() {
-        let sample = |activity| ConnectionSample { limits: Limits::Now(activity), ..idle() };
-        let mut kept = no_connection_samples(Side::Server, &sample(Activity::Idle));
         use Activity::{BufferFull, Busy, Idle, PeerFull};
-        for (at_ns, activity) in [(10, Busy), (20, Busy), (50, PeerFull), (60, BufferFull), (100, Idle)] {
-            push_connection(&mut kept, at_ns, &sample(activity));
-        }
-        assert_eq!(kept.busy_ns, [0, 10, 40, 50, 50]);
-        assert_eq!((kept.rwnd_limited_ns, kept.sndbuf_limited_ns), (vec![0, 0, 30, 30, 30], vec![0, 0, 0, 10, 10]));
-        assert!(kept.acked_bytes.is_empty());
+        let record = sampled(&[(10, Busy), (20, Busy), (50, PeerFull), (60, BufferFull), (100, Idle)]);
+        assert_eq!(record.busy_ns, [0, 10, 40, 50, 50]);
+        assert_eq!((record.rwnd_limited_ns, record.sndbuf_limited_ns), (vec![0, 0, 30, 30, 30], vec![0, 0, 0, 10, 10]));
+        assert!(record.acked_bytes.is_empty());
     }
 
     #[test]
     fn the_order_of_connections_hangs_on_no_port() {
-        let of = |port, at_ns| {
-            let sample = ConnectionSample { peer_port: port, ..idle() };
-            let mut kept = no_connection_samples(Side::Server, &sample);
-            push_connection(&mut kept, at_ns, &sample);
-            kept
-        };
+        let of = |at_ns| sampled(&[(at_ns, Activity::Idle)]);
         let sorted = |mut records: Vec<ConnectionSamplesRecord>| {
             records.sort_by(by_all_columns);
             records
         };
-        assert_eq!(sorted(vec![of(1, 20), of(2, 10)]), sorted(vec![of(1, 10), of(2, 20)]));
-    }
-
-    fn idle() -> ConnectionSample {
-        ConnectionSample {
-            port: 4433,
-            peer_port: 1,
-            number: 0,
-            cwnd_bytes: 1,
-            ssthresh_bytes: 0,
-            rtt_ns: 0,
-            unacked_bytes: 0,
-            acked_bytes: None,
-            retrans_packets: 0,
-            pacing_rate_bit_s: 0,
-            limits: Limits::Now(Activity::Idle),
-            has_sent_all: false,
-        }
+        assert_eq!(sorted(vec![of(20), of(10)]), sorted(vec![of(10), of(20)]));
     }
 }

@@ -8,6 +8,7 @@ use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use netwarp_core::clock::Moment;
 use netwarp_core::flow::{MessageSink, Pacer};
 use netwarp_core::sink::SharedSink;
@@ -22,7 +23,7 @@ use super::byte_stream::{ByteStream, Turns};
 use super::duplex::WatchedStream;
 use super::error::{Context as _, Result, bail};
 use super::socket::{self, Socket};
-use super::{Carrier, Duplex, Pending, Place, Report, Sent, peer_filter};
+use super::{Carrier, Duplex, Handshake, Place, Report, Sent, peer_filter};
 
 /// The most unsent bytes that the kernel may hold (`TCP_NOTSENT_LOWAT`). Further data waits with its sender, who can
 /// still put something more urgent before it.
@@ -101,17 +102,19 @@ impl<P: Protocol> Dialer<P> {
     }
 }
 
+#[async_trait]
 impl<P: Protocol> super::Dialer for Dialer<P> {
-    fn dial(&self, server: SocketAddr, may_resume: bool) -> Pending<'_, Box<dyn super::Connection>> {
+    async fn dial(&self, server: SocketAddr, may_resume: bool) -> Result<Box<dyn super::Connection>> {
         let (protocol, migrates) = (self.protocol.clone(), self.migrates);
-        Box::pin(offload(move || {
+        offload(move || {
             let socket = protocol.socket(server)?;
             protocol.bind_client(&socket)?;
             protocol.prepare_to_connect(&socket, may_resume)?;
             let start = Moment::now();
             socket.connect(&server.into()).with_context(|| format!("connecting to {server} over {}", P::NAME))?;
             established(&*protocol, socket, start, migrates)
-        }))
+        })
+        .await
     }
 
     fn attached(&self, address: IpAddr) -> Result<()> {
@@ -151,25 +154,22 @@ impl<P: Protocol> Listener<P> {
     }
 }
 
+#[async_trait]
 impl<P: Protocol> super::Listener for Listener<P> {
     fn certificate(&self) -> Option<&[u8]> {
         self.protocol.certificate()
     }
 
-    fn accept(&mut self) -> Pending<'_, Pending<'static, Box<dyn super::Connection>>> {
-        Box::pin(async {
-            let socket = loop {
-                let accepted = self.socket.async_io(Interest::READABLE, |socket| socket.accept_now()).await;
-                let (socket, peer) = accepted.with_context(|| format!("accepting a connection over {}", P::NAME))?;
-                if peer_filter::is_welcome(peer, self.only_from) {
-                    break socket;
-                }
-            };
-            let (protocol, start) = (self.protocol.clone(), Moment::now());
-            let handshake: Pending<'static, _> =
-                Box::pin(offload(move || established(&*protocol, socket, start, false)));
-            Ok(handshake)
-        })
+    async fn accept(&mut self) -> Result<Handshake> {
+        let socket = loop {
+            let accepted = self.socket.async_io(Interest::READABLE, |socket| socket.accept_now()).await;
+            let (socket, peer) = accepted.with_context(|| format!("accepting a connection over {}", P::NAME))?;
+            if peer_filter::is_welcome(peer, self.only_from) {
+                break socket;
+            }
+        };
+        let (protocol, start) = (self.protocol.clone(), Moment::now());
+        Ok(Box::pin(offload(move || established(&*protocol, socket, start, false))))
     }
 }
 
@@ -209,6 +209,7 @@ impl<S: ByteStream> Connection<S> {
     }
 }
 
+#[async_trait]
 impl<S: ByteStream> super::Connection for Connection<S> {
     fn start(&self) -> Moment {
         self.start
@@ -218,40 +219,34 @@ impl<S: ByteStream> super::Connection for Connection<S> {
         self.connected
     }
 
-    fn open_stream(&mut self) -> Pending<'_, Box<dyn super::Stream>> {
-        Box::pin(async {
-            let Some(stream) = self.streams.get(self.given).cloned() else {
-                bail!("a connection over {} has no more than {} streams", self.name, self.given);
-            };
-            let index = self.given as u32;
-            self.given += 1;
-            let turns = stream.lock().expect("no holder panics").turns();
-            Ok(Box::new(Stream { stream, index, turns }) as Box<dyn super::Stream>)
-        })
+    async fn open_stream(&mut self) -> Result<Box<dyn super::Stream>> {
+        let Some(stream) = self.streams.get(self.given).cloned() else {
+            bail!("a connection over {} has no more than {} streams", self.name, self.given);
+        };
+        let index = self.given as u32;
+        self.given += 1;
+        let turns = stream.lock().expect("no holder panics").turns();
+        Ok(Box::new(Stream { stream, index, turns }) as Box<dyn super::Stream>)
     }
 
-    fn accept_stream(&mut self) -> Pending<'_, Option<Box<dyn super::Stream>>> {
-        Box::pin(async {
-            if self.given < self.streams.len() {
-                return self.open_stream().await.map(Some);
-            }
-            self.closed().await.map(|()| None)
-        })
+    async fn accept_stream(&mut self) -> Result<Option<Box<dyn super::Stream>>> {
+        if self.given < self.streams.len() {
+            return self.open_stream().await.map(Some);
+        }
+        self.closed().await.map(|()| None)
     }
 
-    fn closed(&mut self) -> Pending<'_, ()> {
-        Box::pin(async {
-            // The socket is registered for this wait alone: an event loop that always watches it would wake up for each
-            // packet.
-            let socket = socket::watch(self.socket.clone())?;
-            loop {
-                let mut ready = socket.readable().await.context("waiting for the peer to close")?;
-                if socket.get_ref().drain().context("waiting for the peer to close")? {
-                    return Ok(());
-                }
-                ready.clear_ready();
+    async fn closed(&mut self) -> Result<()> {
+        // The socket is registered for this wait alone: an event loop that always watches it would wake up for each
+        // packet.
+        let socket = socket::watch(self.socket.clone())?;
+        loop {
+            let mut ready = socket.readable().await.context("waiting for the peer to close")?;
+            if socket.get_ref().drain().context("waiting for the peer to close")? {
+                return Ok(());
             }
-        })
+            ready.clear_ready();
+        }
     }
 
     fn carrier(&mut self) -> Result<Carrier> {
@@ -259,8 +254,8 @@ impl<S: ByteStream> super::Connection for Connection<S> {
         Ok(Carrier::Bytes(self.watched()?))
     }
 
-    fn duplex(&mut self, _side: Side) -> Pending<'_, Box<dyn Duplex>> {
-        Box::pin(async { self.watched() })
+    async fn duplex(&mut self, _side: Side) -> Result<Box<dyn Duplex>> {
+        self.watched()
     }
 
     fn report(&self) -> Result<Report> {
@@ -284,13 +279,14 @@ impl<S: ByteStream> super::Connection for Connection<S> {
         self.abandon();
     }
 
-    fn close(self: Box<Self>) -> Pending<'static, ()> {
+    async fn close(self: Box<Self>) -> Result<()> {
         // Waits until the peer has closed. Then its last packets do not arrive at a closed socket, which would send a
         // reset over the path.
-        Box::pin(offload(move || {
+        offload(move || {
             self.socket.shutdown(Shutdown::Write).context("closing the sending side")?;
             self.socket.wait_for_end()
-        }))
+        })
+        .await
     }
 }
 
@@ -302,78 +298,75 @@ struct Stream<S> {
 
 impl<S: ByteStream> Stream<S> {
     /// Runs blocking work on the stream outside the event loop.
-    fn run<T: Send + 'static>(&self, work: impl FnOnce(&mut S) -> Result<T> + Send + 'static) -> Pending<'static, T> {
+    async fn run<T: Send + 'static>(&self, work: impl FnOnce(&mut S) -> Result<T> + Send + 'static) -> Result<T> {
         let stream = self.stream.clone();
-        Box::pin(offload(move || work(&mut stream.lock().expect("no holder panics"))))
+        offload(move || work(&mut stream.lock().expect("no holder panics"))).await
     }
 
     /// Like [`Self::run`], for work that begins by waiting for the peer.
-    fn run_receiving<T: Send + 'static>(
+    async fn run_receiving<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut S) -> Result<T> + Send + 'static,
-    ) -> Pending<'static, T> {
-        let Some(turns) = &self.turns else { return self.run(work) };
-        let (stream, turn) = (self.stream.clone(), turns());
-        Box::pin(async {
-            let turn = turn.await;
-            offload(move || {
-                let result = work(&mut stream.lock().expect("no holder panics"));
-                drop(turn);
-                result
-            })
-            .await
+    ) -> Result<T> {
+        let Some(turns) = &self.turns else { return self.run(work).await };
+        let turn = turns().await;
+        self.run(move |stream| {
+            let result = work(stream);
+            drop(turn);
+            result
         })
+        .await
     }
 }
 
+#[async_trait]
 impl<S: ByteStream> super::Stream for Stream<S> {
     fn index(&self) -> u32 {
         self.index
     }
 
-    fn send<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
+    async fn send(&mut self, message: &[u8]) -> Result<()> {
         let message = message.to_vec();
-        self.run(move |stream| stream.send(&message))
+        self.run(move |stream| stream.send(&message)).await
     }
 
-    fn receive<'a>(&'a mut self, buffer: &'a mut [u8]) -> Pending<'a, ()> {
+    async fn receive(&mut self, buffer: &mut [u8]) -> Result<()> {
         let mut message = vec![0; buffer.len()];
-        Box::pin(async {
-            let message = self.run_receiving(move |stream| stream.receive(&mut message).map(|()| message)).await?;
-            buffer.copy_from_slice(&message);
-            Ok(())
-        })
+        let message = self.run_receiving(move |stream| stream.receive(&mut message).map(|()| message)).await?;
+        buffer.copy_from_slice(&message);
+        Ok(())
     }
 
-    fn send_content(&mut self, mut content: Reader) -> Pending<'_, Sent> {
+    async fn send_content(&mut self, mut content: Reader) -> Result<Sent> {
         self.run(move |stream| {
             let first_byte = Moment::now();
             stream.send_content(&mut content)?;
             Ok(Sent { first_byte, sha256: content.into_sha256() })
         })
+        .await
     }
 
-    fn receive_content(&mut self, sink: SharedSink) -> Pending<'_, ()> {
+    async fn receive_content(&mut self, sink: SharedSink) -> Result<()> {
         if sink.lock().expect("no holder panics").remaining_bytes() == 0 {
-            return Box::pin(async { Ok(()) });
+            return Ok(());
         }
-        self.run_receiving(move |stream| stream.receive_content(&mut sink.lock().expect("no holder panics")))
+        self.run_receiving(move |stream| stream.receive_content(&mut sink.lock().expect("no holder panics"))).await
     }
 
-    fn send_messages(&mut self, mut pacer: Pacer) -> Pending<'_, Pacer> {
-        self.run(move |stream| stream.send_messages(&mut pacer).map(|()| pacer))
+    async fn send_messages(&mut self, mut pacer: Pacer) -> Result<Pacer> {
+        self.run(move |stream| stream.send_messages(&mut pacer).map(|()| pacer)).await
     }
 
-    fn receive_messages(&mut self, mut sink: MessageSink, _drain: Duration) -> Pending<'_, MessageSink> {
-        self.run_receiving(move |stream| stream.receive_messages(&mut sink).map(|()| sink))
+    async fn receive_messages(&mut self, mut sink: MessageSink, _drain: Duration) -> Result<MessageSink> {
+        self.run_receiving(move |stream| stream.receive_messages(&mut sink).map(|()| sink)).await
     }
 
-    fn close_sending(&mut self) -> Pending<'_, ()> {
-        self.run(ByteStream::close_sending)
+    async fn close_sending(&mut self) -> Result<()> {
+        self.run(ByteStream::close_sending).await
     }
 
-    fn finish(&mut self) -> Pending<'_, bool> {
-        self.run(|stream| stream.finish().map(|()| false))
+    async fn finish(&mut self) -> Result<bool> {
+        self.run(|stream| stream.finish().map(|()| false)).await
     }
 }
 

@@ -25,6 +25,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use netwarp_core::clock::Moment;
 use netwarp_core::deadline::Deadline;
 use netwarp_core::flow::{Header, MessageSink, Pacer, Received};
@@ -40,6 +41,7 @@ pub use self::quic::http3::{Http3Opener, Http3Streams};
 pub use self::quic::qlog::VARIABLE as QLOG_VARIABLE;
 pub use self::sctp::info::SctpInfo;
 pub(crate) use self::stack::Stack;
+pub use self::stack::StateSource;
 pub use self::tcp::info::TcpInfo;
 
 /// The port on which every server listens.
@@ -54,17 +56,18 @@ pub struct Place {
     pub only_from: Option<IpAddr>,
 }
 
-/// The future of an operation that may wait.
-pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+/// A handshake that is under way, and the connection that it establishes.
+pub type Handshake = Pin<Box<dyn Future<Output = Result<Box<dyn Connection>>> + Send>>;
 
 /// The client's end of a transport: opens connections, all with the same options.
+#[async_trait]
 pub trait Dialer: Send + Sync {
     /// Connects to `server`. Ready when application data may be sent: with early data (`resume = 0rtt`) that is at
     /// once, before the peer has answered.
     ///
     /// # Arguments
     /// * `may_resume` - whether it may use the session tickets or cookies of earlier connections.
-    fn dial(&self, server: SocketAddr, may_resume: bool) -> Pending<'_, Box<dyn Connection>>;
+    async fn dial(&self, server: SocketAddr, may_resume: bool) -> Result<Box<dyn Connection>>;
 
     /// Notes that the host now has this address and prefers it: later connections use it, and open connections that
     /// migrate ([`Connection::migrates`]) move to it. Must be called inside the runtime.
@@ -83,16 +86,18 @@ pub trait Dialer: Send + Sync {
 }
 
 /// The server's end of a transport, bound and listening.
+#[async_trait]
 pub trait Listener: Send {
     /// Returns the DER of the certificate that it presents, if the transport has any.
     fn certificate(&self) -> Option<&[u8]>;
 
     /// Accepts the next connection. Its handshake is a future of its own, so that it does not delay others. Dropping
     /// this future loses no connection.
-    fn accept(&mut self) -> Pending<'_, Pending<'static, Box<dyn Connection>>>;
+    async fn accept(&mut self) -> Result<Handshake>;
 }
 
 /// An established connection.
+#[async_trait]
 pub trait Connection: Send + Sync {
     /// Returns when `connect` was called (client), or when the connection was accepted (server).
     fn start(&self) -> Moment;
@@ -101,11 +106,11 @@ pub trait Connection: Send + Sync {
     fn connected(&self) -> Moment;
 
     /// Opens a stream to the peer.
-    fn open_stream(&mut self) -> Pending<'_, Box<dyn Stream>>;
+    async fn open_stream(&mut self) -> Result<Box<dyn Stream>>;
 
     /// Accepts the next stream that the peer opens; none when it has closed the connection. Dropping this future loses
     /// no stream.
-    fn accept_stream(&mut self) -> Pending<'_, Option<Box<dyn Stream>>>;
+    async fn accept_stream(&mut self) -> Result<Option<Box<dyn Stream>>>;
 
     /// Returns what a protocol with framing or streams of its own runs over, instead of [`Self::open_stream`] and
     /// [`Self::accept_stream`]. May be called once. Must be called inside the runtime.
@@ -119,11 +124,11 @@ pub trait Connection: Send + Sync {
     /// Returns one stream of the connection that is used in both directions at the same time, instead of
     /// [`Self::open_stream`] and [`Self::accept_stream`]. The client opens it. With `udp`, each read or write is one
     /// datagram. May be called once.
-    fn duplex(&mut self, side: Side) -> Pending<'_, Box<dyn Duplex>>;
+    async fn duplex(&mut self, side: Side) -> Result<Box<dyn Duplex>>;
 
     /// Waits until the peer has closed the connection, discarding what it still sends. Dropping this future has no
     /// effect.
-    fn closed(&mut self) -> Pending<'_, ()>;
+    async fn closed(&mut self) -> Result<()>;
 
     /// Returns the settings and the counters so far. Must be called while the connection is open.
     ///
@@ -144,7 +149,7 @@ pub trait Connection: Send + Sync {
     }
 
     /// Ends the connection in the protocol's orderly way.
-    fn close(self: Box<Self>) -> Pending<'static, ()>;
+    async fn close(self: Box<Self>) -> Result<()>;
 }
 
 /// What application protocols such as HTTP run over.
@@ -161,29 +166,30 @@ pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
 /// A stream of bytes in both directions. With `udp` it carries messages that may be reordered or lost, and no content.
+#[async_trait]
 pub trait Stream: Send {
     /// Returns the number of the stream on its connection.
     fn index(&self) -> u32;
 
     /// Sends a small message.
-    fn send<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()>;
+    async fn send(&mut self, message: &[u8]) -> Result<()>;
 
     /// Receives a small message: fills the buffer.
-    fn receive<'a>(&'a mut self, buffer: &'a mut [u8]) -> Pending<'a, ()>;
+    async fn receive(&mut self, buffer: &mut [u8]) -> Result<()>;
 
     /// Sends all of the content, in the transport's fastest way.
-    fn send_content(&mut self, content: Reader) -> Pending<'_, Sent>;
+    async fn send_content(&mut self, content: Reader) -> Result<Sent>;
 
     /// Receives all that `sink` waits for, in the transport's fastest way; the sink may be locked meanwhile. If the
     /// connection is given up, the sink keeps what was received before.
-    fn receive_content(&mut self, sink: SharedSink) -> Pending<'_, ()>;
+    async fn receive_content(&mut self, sink: SharedSink) -> Result<()>;
 
     /// Sends a small message that the peer answers with a message or a content.
     ///
     /// # Arguments
     /// * `_later` - how much later than at once the answer may come, for transports that repeat the message.
-    fn request<'a>(&'a mut self, message: &'a [u8], _later: Duration) -> Pending<'a, ()> {
-        self.send(message)
+    async fn request(&mut self, message: &[u8], _later: Duration) -> Result<()> {
+        self.send(message).await
     }
 
     /// Returns the size of the headers around a message, in bytes, where each message is a packet that may be lost;
@@ -193,45 +199,41 @@ pub trait Stream: Send {
     }
 
     /// Sends the messages of a flow, each when it is due. Returns the pacer, which knows when each was sent.
-    fn send_messages(&mut self, mut pacer: Pacer) -> Pending<'_, Pacer> {
-        Box::pin(async {
-            let deadline = Deadline::new()?;
-            let mut batch = Vec::new();
-            while let Some(due_ns) = pacer.next_due_ns() {
-                if due_ns > Moment::now().since(0) {
-                    deadline.wait_until(Some(due_ns)).await?;
-                }
-                pacer.due_messages(Moment::now().since(0), MESSAGE_BATCH_BYTES, &mut batch);
-                self.send(&batch).await?;
+    async fn send_messages(&mut self, mut pacer: Pacer) -> Result<Pacer> {
+        let deadline = Deadline::new()?;
+        let mut batch = Vec::new();
+        while let Some(due_ns) = pacer.next_due_ns() {
+            if due_ns > Moment::now().since(0) {
+                deadline.wait_until(Some(due_ns)).await?;
             }
-            Ok(pacer)
-        })
+            pacer.due_messages(Moment::now().since(0), MESSAGE_BATCH_BYTES, &mut batch);
+            self.send(&batch).await?;
+        }
+        Ok(pacer)
     }
 
     /// Receives the messages of a flow until the sink has all of them or, where they may be lost, until `drain` after
     /// the last was due.
-    fn receive_messages(&mut self, mut sink: MessageSink, _drain: Duration) -> Pending<'_, MessageSink> {
-        Box::pin(async {
-            let mut message = vec![0; sink.message_bytes()];
-            while !sink.is_complete() {
-                self.receive(&mut message).await?;
-                sink.arrived(received_now(&message)?);
-            }
-            Ok(sink)
-        })
+    async fn receive_messages(&mut self, mut sink: MessageSink, _drain: Duration) -> Result<MessageSink> {
+        let mut message = vec![0; sink.message_bytes()];
+        while !sink.is_complete() {
+            self.receive(&mut message).await?;
+            sink.arrived(received_now(&message)?);
+        }
+        Ok(sink)
     }
 
     /// Says that this side sends nothing more on the stream, without waiting. What was sent before still arrives.
     ///
     /// # Errors
     /// The transport's streams end in both directions together.
-    fn close_sending(&mut self) -> Pending<'_, ()> {
-        Box::pin(async { bail!("a stream of this transport does not end in one direction alone") })
+    async fn close_sending(&mut self) -> Result<()> {
+        bail!("a stream of this transport does not end in one direction alone")
     }
 
     /// Ends the stream towards the peer. Ready when this process need not stay for the data: the peer has received all
     /// of it (true), or the kernel will deliver it while the connection is open (false).
-    fn finish(&mut self) -> Pending<'_, bool>;
+    async fn finish(&mut self) -> Result<bool>;
 }
 
 /// The most bytes of overdue messages that are sent on a stream together.

@@ -9,6 +9,17 @@ use netwarp_wire::problems::Problems;
 use super::error::{Context as _, Result};
 use super::{Dialer, Listener, Place};
 
+/// Where the state of connections is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StateSource {
+    /// The kernel's `sock_diag`, for TCP.
+    Tcp,
+    /// The kernel's `sock_diag`, for SCTP.
+    Sctp,
+    /// The memory that a QUIC stack shares ([`netwarp_core::gauges`]).
+    Gauges,
+}
+
 /// A transport's implementation. Each has a folder, and a line in [`super::stack_of`].
 pub trait Stack: Sync {
     /// Returns whether its connections are TCP connections or made of them: with TCP's options, header and segment
@@ -20,6 +31,16 @@ pub trait Stack: Sync {
     /// Returns whether a connection is made of subflows that the kernel's path manager opens and closes.
     fn has_subflows(&self) -> bool {
         false
+    }
+
+    /// Returns whether its packets are encrypted.
+    fn is_encrypted(&self) -> bool {
+        false
+    }
+
+    /// Returns where the state of its connections can be read, if it can.
+    fn state_source(&self) -> Option<StateSource> {
+        self.uses_tcp().then_some(StateSource::Tcp)
     }
 
     /// Returns whether it sends data with the SYN (RFC 7413) when asked to resume.

@@ -6,6 +6,8 @@
 
 pub mod content;
 mod facts;
+#[cfg(feature = "golden")]
+pub mod golden;
 pub mod job;
 pub mod problems;
 pub mod record;

@@ -12,14 +12,14 @@ mod stream;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use netwarp_core::arrival_log::SharedArrivalLog;
 use netwarp_core::orchestrator::{Begin, Orchestrator};
 use netwarp_core::sink::WatchedArrivals;
 use netwarp_transport::error::{Error, Result};
-use netwarp_transport::{Connection, Dialer, Pending, Report};
+use netwarp_transport::{Connection, Dialer, Report};
 use netwarp_wire::job::{self, Change, Direction, Event, Job};
 use netwarp_wire::problems::Problems;
 use netwarp_wire::record::{ConnectionRecord, Record, Side};
@@ -102,37 +102,45 @@ impl Run {
     }
 }
 
-/// The client's handovers so far, on which workloads can wait. Connections that they dial after a handover use the new
-/// address; they must give up connections that do not migrate.
+/// The client's handovers so far. Connections that workloads dial after a handover use the new address; they must give up
+/// connections that do not migrate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Handovers {
     /// How often the client has attached to another path.
     pub count: u32,
 }
 
+/// Where a client's workload learns of handovers, and waits for the next one.
+pub type Moves = watch::Receiver<Handovers>;
+
+/// Where a server's workload learns whether the client is done, and waits for it.
+pub type Finish = watch::Receiver<bool>;
+
 /// Waits until the orchestrator says that the client is done: it then has everything, even if its last packets were
 /// lost.
-pub async fn finished(finish: &mut watch::Receiver<bool>) {
+pub async fn finished(finish: &mut Finish) {
     if finish.wait_for(|finish| *finish).await.is_err() {
         // The sender is gone; this side ends when its own work does.
         std::future::pending::<()>().await;
     }
 }
 
+/// Waits for the work, or until the client is done.
+pub(crate) async fn unless_finished<T>(finish: &mut Finish, work: impl Future<Output = Result<T>>) -> Result<()> {
+    tokio::select! {
+        result = work => result.map(drop),
+        () = finished(finish) => Ok(()),
+    }
+}
+
 /// Returns the result of the work, or none if a handover occurs first.
-pub(crate) async fn unless_handed_over<T>(
-    handovers: &mut watch::Receiver<Handovers>,
-    work: impl Future<Output = T>,
-) -> Option<T> {
+pub(crate) async fn unless_handed_over<T>(handovers: &mut Moves, work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
         result = work => Some(result),
         Ok(()) = handovers.changed() => None,
     }
 }
-
-/// The future of a client's work, on one thread. Returns its records.
-pub(crate) type Driving<'a> = Pin<Box<dyn Future<Output = Result<Vec<Record>>> + 'a>>;
 
 /// The interface of a workload. Each has a module, and a line in [`of`].
 pub trait Workload: Send + Sync {
@@ -162,14 +170,20 @@ pub trait Workload: Send + Sync {
         Ok(())
     }
 
-    /// Returns whether a record describes delivered content, which [`Self::difference`] checks.
-    fn is_delivery(&self, record: &Record) -> bool;
+    /// Returns whether a record describes delivered content, which [`Self::difference`] checks. None does where content
+    /// may be lost, so that what arrived is the result and no failure, or where programs say by their exit status whether
+    /// it was delivered.
+    fn is_delivery(&self, _record: &Record) -> bool {
+        false
+    }
 
     /// Returns how what was delivered differs from what was to be sent; none if it does not.
     ///
     /// # Errors
     /// The content cannot be read again.
-    fn difference(&self, job: &Job, deliveries: &[Record]) -> anyhow::Result<Option<String>>;
+    fn difference(&self, _job: &Job, _deliveries: &[Record]) -> anyhow::Result<Option<String>> {
+        Ok(None)
+    }
 
     /// Returns about how many bytes of content are sent, for which a capture needs memory.
     fn content_bytes(&self) -> u64;
@@ -212,36 +226,30 @@ pub enum End<'a> {
     Program(&'a dyn ByProgram),
 }
 
-/// The future of a role that runs a program of the machine to its end.
-pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = anyhow::Result<()>> + 'a>>;
-
 /// A workload that a program of the machine carries out, at one end or at both.
+#[async_trait(?Send)]
 pub trait ByProgram {
     /// Carries out the server's part: runs the program until the client is done.
     ///
     /// # Errors
     /// The program does not start, does not get ready, or ends early.
-    fn serve<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a>;
+    async fn serve(&self, orchestrator: &mut Orchestrator, run: RunPlace<'_>) -> anyhow::Result<()>;
 
     /// Carries out the client's part: runs the program until its work is done.
     ///
     /// # Errors
     /// The program does not start, or fails.
-    fn drive<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a>;
+    async fn drive(&self, orchestrator: &mut Orchestrator, run: RunPlace<'_>) -> anyhow::Result<()>;
 }
 
 /// A workload that this program carries out over connections of any transport.
+#[async_trait]
 pub trait OverConnections: Send + Sync {
     /// Carries out the client's part, and returns its records.
     ///
     /// # Errors
     /// The workload was not carried out completely.
-    fn drive<'a>(
-        &'a self,
-        run: &'a Arc<Run>,
-        dialer: &'a Arc<dyn Dialer>,
-        handovers: watch::Receiver<Handovers>,
-    ) -> Driving<'a>;
+    async fn drive(&self, run: &Arc<Run>, dialer: &Arc<dyn Dialer>, handovers: Moves) -> Result<Vec<Record>>;
 
     /// Carries out the server's part on one connection. Returns its records when the client has closed the connection,
     /// or when `finish` says that no client needs anything any more.
@@ -249,12 +257,7 @@ pub trait OverConnections: Send + Sync {
     /// # Errors
     /// The workload was not carried out completely. It is no error if a client gives the connection up after a
     /// handover.
-    fn serve<'a>(
-        &'a self,
-        run: &'a Arc<Run>,
-        connection: Box<dyn Connection>,
-        finish: watch::Receiver<bool>,
-    ) -> Pending<'a, Vec<Record>>;
+    async fn serve(&self, run: &Arc<Run>, connection: Box<dyn Connection>, finish: Finish) -> Result<Vec<Record>>;
 }
 
 /// Returns the workload of a job.

@@ -179,6 +179,8 @@ fn points(path: u8, several: bool) -> [Point; 4] {
 
 #[cfg(test)]
 mod tests {
+    use netwarp_wire::golden;
+
     use super::*;
 
     #[test]
@@ -190,7 +192,7 @@ mod tests {
 
     #[test]
     fn more_than_memory_holds_is_refused() {
-        let job: Job = serde_json::from_str(include_str!("../../../../tests/golden/job-bulk-quic.json")).unwrap();
+        let job = golden::job("bulk-quic");
         let enough = memory_bytes(&job, 10_000_000).unwrap();
         assert!((24_000_000..64_000_000).contains(&enough), "{enough} for 10 MB");
         let refused = memory_bytes(&job, 1_000_000_000).unwrap_err().to_string();

@@ -1,6 +1,7 @@
 //! Sockets of a network namespace (`sock_diag(7)`): those that wait for clients, as `ss -lntu` shows them, and connections of TCP
 //! and SCTP, as `ss -tin` and `ss -Sin` do.
 
+use netwarp_core::connection_sample::{ConnectionSample, ConnectionState};
 use netwarp_transport::{SctpInfo, TcpInfo};
 
 use super::message::{Attributes, Request, attribute, u16_at};
@@ -71,26 +72,6 @@ pub fn waiting_sockets(socket: &mut Socket) -> Result<Vec<Waiting>, NetlinkError
     Ok(waiting)
 }
 
-/// One end of a connection of the kernel, as it is now.
-#[derive(Debug, Clone, Copy)]
-pub struct Seen<I> {
-    /// Its local port.
-    pub port: u16,
-    /// The port of the other end.
-    pub peer_port: u16,
-    /// What the kernel reports about it.
-    pub info: I,
-}
-
-/// An SCTP association, and its socket's memory.
-#[derive(Debug, Clone, Copy)]
-pub struct SeenAssociation {
-    /// What the kernel reports about it.
-    pub info: SctpInfo,
-    /// What its send buffer still has room for.
-    pub send_room_bytes: u32,
-}
-
 /// The TCP connections of the socket's network namespace over IPv4, MPTCP's subflows among them.
 ///
 /// # Arguments
@@ -98,9 +79,9 @@ pub struct SeenAssociation {
 ///
 /// # Errors
 /// A kernel that does not answer.
-pub fn tcp_connections(socket: &mut Socket) -> Result<Vec<Seen<TcpInfo>>, NetlinkError> {
-    let info = |message: &[u8]| TcpInfo::from_bytes(attribute(message, INET_DIAG_INFO)?);
-    connections(socket, libc::IPPROTO_TCP, &[INET_DIAG_INFO], info)
+pub fn tcp_connections(socket: &mut Socket) -> Result<Vec<ConnectionSample>, NetlinkError> {
+    let state = |message: &[u8]| Some(TcpInfo::from_bytes(attribute(message, INET_DIAG_INFO)?)?.state());
+    connections(socket, libc::IPPROTO_TCP, &[INET_DIAG_INFO], state)
 }
 
 /// The SCTP associations of the socket's network namespace over IPv4.
@@ -110,29 +91,27 @@ pub fn tcp_connections(socket: &mut Socket) -> Result<Vec<Seen<TcpInfo>>, Netlin
 ///
 /// # Errors
 /// A kernel that does not answer, or has no `CONFIG_INET_SCTP_DIAG`.
-pub fn sctp_associations(socket: &mut Socket) -> Result<Vec<Seen<SeenAssociation>>, NetlinkError> {
-    let info = |message: &[u8]| {
+pub fn sctp_associations(socket: &mut Socket) -> Result<Vec<ConnectionSample>, NetlinkError> {
+    let state = |message: &[u8]| {
         let memory = attribute(message, INET_DIAG_SKMEMINFO)?;
         let word = |place: usize| Some(u32::from_ne_bytes(*memory.get(4 * place..)?.first_chunk()?));
         let send_room_bytes = word(SK_MEMINFO_SNDBUF)?.saturating_sub(word(SK_MEMINFO_WMEM_ALLOC)?);
-        Some(SeenAssociation { info: SctpInfo::from_bytes(attribute(message, INET_DIAG_INFO)?)?, send_room_bytes })
+        Some(SctpInfo::from_bytes(attribute(message, INET_DIAG_INFO)?)?.state(send_room_bytes))
     };
-    connections(socket, libc::IPPROTO_SCTP, &[INET_DIAG_INFO, INET_DIAG_SKMEMINFO], info)
+    connections(socket, libc::IPPROTO_SCTP, &[INET_DIAG_INFO, INET_DIAG_SKMEMINFO], state)
 }
 
-/// Connections of a protocol, each with what is made of its attributes; those without are left out.
-fn connections<I>(
+/// Connections of a protocol, each with the state that its attributes tell; those that tell none are left out.
+fn connections(
     socket: &mut Socket,
     protocol: i32,
     extensions: &[u16],
-    info: impl Fn(&[u8]) -> Option<I>,
-) -> Result<Vec<Seen<I>>, NetlinkError> {
+    state: impl Fn(&[u8]) -> Option<ConnectionState>,
+) -> Result<Vec<ConnectionSample>, NetlinkError> {
     let seen = |message: &[u8]| {
-        Some(Seen {
-            port: u16_at(message, PORT_OFFSET).map(u16::from_be)?,
-            peer_port: u16_at(message, PEER_PORT_OFFSET).map(u16::from_be)?,
-            info: info(message.get(MESSAGE_BYTES..)?)?,
-        })
+        let port = u16_at(message, PORT_OFFSET).map(u16::from_be)?;
+        let peer_port = u16_at(message, PEER_PORT_OFFSET).map(u16::from_be)?;
+        Some(ConnectionSample { port, peer_port, number: 0, state: state(message.get(MESSAGE_BYTES..)?)? })
     };
     let messages = socket.dump(&request(libc::AF_INET, protocol, CONNECTED, extensions))?;
     Ok(messages.iter().filter_map(|message| seen(message)).collect())
@@ -199,7 +178,7 @@ mod tests {
         let ports = [client.local_addr(), client.peer_addr()].map(|address| address.unwrap().port());
         let seen = tcp_connections(&mut Socket::open(NETLINK_SOCK_DIAG).unwrap()).unwrap();
         let ours = seen.iter().find(|each| [each.port, each.peer_port] == ports).expect("the client's end");
-        assert!(ours.info.cwnd_bytes() > 0);
-        assert!(ours.info.acked_bytes() <= 1001);
+        assert!(ours.state.cwnd_bytes > 0);
+        assert!(ours.state.acked_bytes.is_some_and(|bytes| bytes <= 1001));
     }
 }

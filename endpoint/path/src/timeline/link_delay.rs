@@ -43,6 +43,7 @@ impl<'a> LinkDelay<'a> {
 
 #[cfg(test)]
 mod tests {
+    use netwarp_wire::golden;
     use netwarp_wire::job::{Event, Redraw, Timeline};
 
     use super::*;
@@ -50,8 +51,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn job(delays_ms: &[(u64, u64)], timeline: Timeline) -> Job {
-        let text = include_str!("../../../../tests/golden/job-stream-handovers.json");
-        let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");
+        let mut job = golden::job("stream-handovers");
         let path = job.paths[0].clone();
         job.paths = vec![path; delays_ms.len()];
         for (index, (path, (down_ms, up_ms))) in job.paths.iter_mut().zip(delays_ms).enumerate() {

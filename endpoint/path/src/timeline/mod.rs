@@ -146,17 +146,13 @@ mod tests {
     use netwarp_core::clock::Moment;
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-    use super::*;
+    use netwarp_wire::golden;
 
-    fn golden_path() -> Path {
-        let text = include_str!("../../../../tests/golden/job-bulk-quic.json");
-        let job: Job = serde_json::from_str(text).expect("the golden job is a job");
-        job.paths[0].clone()
-    }
+    use super::*;
 
     /// Returns the options that both netem qdiscs should be given after these changes.
     fn netems_after(changes: &[Change]) -> [Attributes; 2] {
-        let mut condition = Condition::new(golden_path());
+        let mut condition = Condition::new(golden::job("bulk-quic").paths.remove(0));
         for change in changes {
             condition.apply(change);
         }
@@ -167,7 +163,7 @@ mod tests {
     fn an_end_brings_back_what_the_path_is_like_by_then() {
         let (down_ns, up_ns) = (7_000_000, 9_000_000);
         let delay = Change::Delay { down_ns, up_ns };
-        let mut path = golden_path();
+        let mut path = golden::job("bulk-quic").paths.remove(0);
         (path.down.delay_ns, path.up.delay_ns) = (down_ns, up_ns);
         let restored = [&path.down, &path.up].map(netem::restore);
         let lost = [&path.down, &path.up].map(netem::outage);
@@ -188,8 +184,7 @@ mod tests {
 
     #[test]
     fn it_is_readable_when_an_event_is_due() {
-        let text = include_str!("../../../../tests/golden/job-bulk-sctp-multihomed.json");
-        let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");
+        let mut job = golden::job("bulk-sctp-multihomed");
         job.timeline.events[0].at_ns = 1_000_000_000_000;
         let now_ns = Moment::now().since(0);
         assert!(!is_due(&Timeline::start(&job, now_ns).unwrap(), PollTimeout::ZERO));

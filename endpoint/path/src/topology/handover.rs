@@ -97,18 +97,14 @@ fn endpoint(path: u8) -> Endpoint {
 
 #[cfg(test)]
 mod tests {
+    use netwarp_wire::golden;
     use netwarp_wire::job::TransportKind;
 
     use super::*;
     use crate::topology::server_device;
 
-    fn golden_job() -> Job {
-        let text = include_str!("../../../../tests/golden/job-stream-handovers.json");
-        serde_json::from_str(text).expect("the golden job is a job")
-    }
-
     fn steps() -> Vec<BuildStep> {
-        super::super::steps(&golden_job())
+        super::super::steps(&golden::job("stream-handovers"))
     }
 
     #[test]
@@ -149,7 +145,7 @@ mod tests {
 
     #[test]
     fn an_address_keeps_to_its_path_while_the_main_route_follows_the_move() {
-        let steps = attach(1, &golden_job());
+        let steps = attach(1, &golden::job("stream-handovers"));
         let routes: Vec<(u8, Ipv4Addr)> = steps
             .iter()
             .filter_map(|step| match step {
@@ -161,11 +157,14 @@ mod tests {
         assert_eq!(routes, [(101, gateway), (Route::MAIN, gateway)]);
         // The kernel forgot the neighbour when the device lost its last address.
         assert!(steps.iter().any(|step| matches!(step, BuildStep::Neighbour { address, .. } if *address == gateway)));
-        assert_eq!(detach(1, &golden_job()), [BuildStep::RemoveAddress(client_device(1), Ipv4Addr::new(10, 1, 1, 1))]);
+        assert_eq!(
+            detach(1, &golden::job("stream-handovers")),
+            [BuildStep::RemoveAddress(client_device(1), Ipv4Addr::new(10, 1, 1, 1))]
+        );
     }
     #[test]
     fn mptcp_is_told_of_each_address_when_it_is_there_and_when_it_is_not() {
-        let mut job = golden_job();
+        let mut job = golden::job("stream-handovers");
         job.transport.kind = TransportKind::Mptcp;
         let endpoint = Endpoint { id: 2, address: Ipv4Addr::new(10, 1, 1, 1) };
         assert_eq!(attach(1, &job).last(), Some(&BuildStep::AddEndpoint(Namespace::Client, endpoint)));

@@ -106,18 +106,14 @@ pub(super) fn sysctl(key: &'static str, value: &str) -> BuildStep {
 
 #[cfg(test)]
 mod tests {
+    use netwarp_wire::golden;
     use netwarp_wire::job::{TcpOptions, TransportKind};
 
     use super::*;
 
-    fn golden_job() -> Job {
-        serde_json::from_str(include_str!("../../../../tests/golden/job-bulk-quic.json"))
-            .expect("the golden job is a job")
-    }
-
     /// The keys that a job's TCP options write.
     fn switched_off(change: impl FnOnce(&mut Transport)) -> Vec<&'static str> {
-        let mut job = golden_job();
+        let mut job = golden::job("bulk-quic");
         change(&mut job.transport);
         let steps = tcp_sysctls(&job.transport).into_iter();
         steps
@@ -143,7 +139,7 @@ mod tests {
 
     #[test]
     fn addresses_are_reconfigured_where_sctp_migrates_and_nowhere_else() {
-        let mut transport = golden_job().transport;
+        let mut transport = golden::job("bulk-quic").transport;
         assert_eq!(address_reconfiguration(&transport), []);
         transport.kind = TransportKind::Sctp;
         assert_eq!(address_reconfiguration(&transport), []);
@@ -154,8 +150,7 @@ mod tests {
 
     #[test]
     fn a_subflow_that_joins_after_a_move_gets_the_whole_buffer() {
-        let text = include_str!("../../../../tests/golden/job-stream-handovers.json");
-        let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");
+        let mut job = golden::job("stream-handovers");
         assert_eq!(joining_subflows(&job), None);
         (job.transport.kind, job.transport.buffer_bytes) = (TransportKind::Mptcp, 4_000_000);
         assert_eq!(joining_subflows(&job), Some(sysctl("net/ipv4/tcp_rmem", "4096 4000000 4000000")));

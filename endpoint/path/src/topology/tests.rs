@@ -1,21 +1,18 @@
+use netwarp_wire::golden;
 use netwarp_wire::job::{Loss, Reorder, TransportKind};
 
 use super::*;
 use std::collections::BTreeSet;
 
-fn golden_job() -> Job {
-    serde_json::from_str(include_str!("../../../../tests/golden/job-bulk-quic.json")).expect("the golden job is a job")
-}
-
 #[test]
 fn steps_of_the_golden_job() {
-    let text: String = steps(&golden_job()).iter().map(|step| format!("{step:?}\n")).collect();
+    let text: String = steps(&golden::job("bulk-quic")).iter().map(|step| format!("{step:?}\n")).collect();
     assert_eq!(text, include_str!("../../../../tests/golden/topology-bulk-quic.txt"));
 }
 
 #[test]
 fn impairment_is_on_the_router_and_each_direction_where_it_leaves() {
-    let job = golden_job();
+    let job = golden::job("bulk-quic");
     let netems: Vec<(Device, Impairments)> = steps(&job)
         .into_iter()
         .filter_map(|step| match step {
@@ -32,7 +29,7 @@ fn impairment_is_on_the_router_and_each_direction_where_it_leaves() {
 
 #[test]
 fn only_a_netem_that_does_nothing_can_be_left_out() {
-    let mut job = golden_job();
+    let mut job = golden::job("bulk-quic");
     let whole = steps(&job);
     assert_eq!(without_idle_netem(whole.clone()), whole);
     let idle = Impairments {
@@ -56,7 +53,7 @@ fn only_a_netem_that_does_nothing_can_be_left_out() {
 
 #[test]
 fn cold_neighbours_are_asked_for_on_their_path_alone() {
-    let mut job = golden_job();
+    let mut job = golden::job("bulk-quic");
     job.paths.push(Path { neighbours: Neighbours::Cold, ..job.paths[0].clone() });
     let (mut known, mut asked) = (Vec::new(), Vec::new());
     for step in steps(&job) {
@@ -76,7 +73,7 @@ fn cold_neighbours_are_asked_for_on_their_path_alone() {
 
 #[test]
 fn several_paths_share_no_device_and_no_mac() {
-    let mut job = golden_job();
+    let mut job = golden::job("bulk-quic");
     job.paths.push(job.paths[0].clone());
     let devices: Vec<Device> = steps(&job)
         .into_iter()
@@ -92,7 +89,7 @@ fn several_paths_share_no_device_and_no_mac() {
 
 #[test]
 fn hosts_get_the_tcp_of_the_job_and_routers_do_not() {
-    let mut job = golden_job();
+    let mut job = golden::job("bulk-quic");
     job.transport.kind = TransportKind::Tcp;
     job.transport.tcp.timestamps = false;
     let mut created = None;
@@ -109,7 +106,7 @@ fn hosts_get_the_tcp_of_the_job_and_routers_do_not() {
 
 #[test]
 fn mptcp_has_room_for_a_subflow_a_path_and_the_server_announces() {
-    let mut job = golden_job();
+    let mut job = golden::job("bulk-quic");
     job.transport.kind = TransportKind::Mptcp;
     job.paths = vec![job.paths[0].clone(); 3];
     let subflows: Vec<BuildStep> =

@@ -152,18 +152,16 @@ fn idle_timeout(job: &Job) -> Result<IdleTimeout> {
 mod tests {
     use std::net::{Ipv4Addr, Ipv6Addr};
 
+    use netwarp_wire::golden;
+
     use super::*;
 
     const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
     const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
-    fn job() -> Job {
-        serde_json::from_str(include_str!("../../../../tests/golden/job-bulk-quic.json")).unwrap()
-    }
-
     #[test]
     fn datagrams_fill_the_mtu() {
-        let mut job = job();
+        let mut job = golden::job("bulk-quic");
         assert_eq!((datagram_bytes(&job, V4).unwrap(), datagram_bytes(&job, V6).unwrap()), (1472, 1452));
         assert_eq!(initial_window_bytes(&job, V4).unwrap(), 14_720);
         job.transport.mss_bytes = Some(1300);
@@ -174,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_server_of_the_machine_is_sent_what_it_takes() {
-        let job: Job = serde_json::from_str(include_str!("../../../../tests/golden/job-page-programs.json")).unwrap();
+        let job = golden::job("page-programs");
         let mut ours = job.clone();
         let Workload::Page(page) = &mut ours.workload else { panic!("the golden job is a page") };
         page.client = None;
@@ -184,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_path_too_narrow_for_quic_is_refused() {
-        let mut job = job();
+        let mut job = golden::job("bulk-quic");
         job.paths[0].mtu_bytes = 1227;
         let refused = format!("{:#}", transport(&job, V4, None, None).unwrap_err());
         assert!(refused.contains("1227") && refused.contains("1199"), "{refused}");
@@ -192,7 +190,7 @@ mod tests {
 
     #[test]
     fn unknown_congestion_control_is_refused() {
-        let mut job = job();
+        let mut job = golden::job("bulk-quic");
         for known in ["cubic", "reno", "bbr"] {
             job.transport.congestion = known.to_owned();
             transport(&job, V4, None, None).unwrap();

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use bytes::Bytes;
 use netwarp_core::clock::Moment;
 use netwarp_core::deadline::Deadline;
@@ -18,7 +19,7 @@ use netwarp_wire::record::Side;
 use super::receive::Receiver;
 use super::stream::Stream;
 use crate::error::{Context as _, Result, bail};
-use crate::{Pending, Sent, Stream as _, received_now};
+use crate::{Sent, Stream as _, received_now};
 
 /// Says that all messages have been sent (ASCII's EOT).
 const END: u8 = 0x04;
@@ -102,66 +103,63 @@ impl Beside {
     }
 }
 
+#[async_trait]
 impl crate::Stream for DatagramFlow {
     fn index(&self) -> u32 {
         0
     }
 
-    fn send<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
-        Box::pin(async { self.beside.stream().await?.send(message).await })
+    async fn send(&mut self, message: &[u8]) -> Result<()> {
+        self.beside.stream().await?.send(message).await
     }
 
-    fn receive<'a>(&'a mut self, buffer: &'a mut [u8]) -> Pending<'a, ()> {
-        Box::pin(async { self.beside.stream().await?.receive(buffer).await })
+    async fn receive(&mut self, buffer: &mut [u8]) -> Result<()> {
+        self.beside.stream().await?.receive(buffer).await
     }
 
-    fn send_content(&mut self, _: Reader) -> Pending<'_, Sent> {
-        Box::pin(async { bail!("datagrams may be lost: a content would never be whole") })
+    async fn send_content(&mut self, _: Reader) -> Result<Sent> {
+        bail!("datagrams may be lost: a content would never be whole")
     }
 
-    fn receive_content(&mut self, _: SharedSink) -> Pending<'_, ()> {
-        Box::pin(async { bail!("datagrams may be lost: a content would never be whole") })
+    async fn receive_content(&mut self, _: SharedSink) -> Result<()> {
+        bail!("datagrams may be lost: a content would never be whole")
     }
 
     /// Sends each message when it is due, and waits while the send buffer has no room, as a stream would: congestion
     /// control applies to datagrams too.
-    fn send_messages(&mut self, mut pacer: Pacer) -> Pending<'_, Pacer> {
-        Box::pin(async {
-            let deadline = Deadline::new()?;
-            while let Some(due_ns) = pacer.next_due_ns() {
-                if due_ns > Moment::now().since(0) {
-                    deadline.wait_until(Some(due_ns)).await?;
-                }
-                if let Some(message) = pacer.due_message(Moment::now().since(0)) {
-                    let datagram = Bytes::copy_from_slice(message);
-                    let _waiting = self.gauges.as_ref().map(ConnectionGauges::waiting);
-                    self.connection.send_datagram_wait(datagram).await.context("sending a datagram over quic")?;
-                }
+    async fn send_messages(&mut self, mut pacer: Pacer) -> Result<Pacer> {
+        let deadline = Deadline::new()?;
+        while let Some(due_ns) = pacer.next_due_ns() {
+            if due_ns > Moment::now().since(0) {
+                deadline.wait_until(Some(due_ns)).await?;
             }
-            self.send(&[END]).await?;
-            Ok(pacer)
-        })
+            if let Some(message) = pacer.due_message(Moment::now().since(0)) {
+                let datagram = Bytes::copy_from_slice(message);
+                let _waiting = self.gauges.as_ref().map(ConnectionGauges::waiting);
+                self.connection.send_datagram_wait(datagram).await.context("sending a datagram over quic")?;
+            }
+        }
+        self.send(&[END]).await?;
+        Ok(pacer)
     }
 
-    fn receive_messages(&mut self, mut sink: MessageSink, drain: Duration) -> Pending<'_, MessageSink> {
-        Box::pin(async move {
-            let connection = self.connection.clone();
-            {
-                let mut end = std::pin::pin!(self.beside.end());
-                loop {
-                    tokio::select! {
-                        biased;
-                        datagram = connection.read_datagram() => Self::take(&mut sink, &datagram.context("receiving datagrams")?)?,
-                        ended = &mut end => break ended?,
-                    }
+    async fn receive_messages(&mut self, mut sink: MessageSink, drain: Duration) -> Result<MessageSink> {
+        let connection = self.connection.clone();
+        {
+            let mut end = std::pin::pin!(self.beside.end());
+            loop {
+                tokio::select! {
+                    biased;
+                    datagram = connection.read_datagram() => Self::take(&mut sink, &datagram.context("receiving datagrams")?)?,
+                    ended = &mut end => break ended?,
                 }
             }
-            self.receive_last(&mut sink, drain).await?;
-            Ok(sink)
-        })
+        }
+        self.receive_last(&mut sink, drain).await?;
+        Ok(sink)
     }
 
-    fn finish(&mut self) -> Pending<'_, bool> {
-        Box::pin(async { self.beside.stream().await?.finish().await })
+    async fn finish(&mut self) -> Result<bool> {
+        self.beside.stream().await?.finish().await
     }
 }

@@ -5,6 +5,7 @@
 
 mod blocks;
 mod config;
+mod connection;
 mod datagram_flow;
 mod gauged;
 pub(crate) mod http3;
@@ -24,30 +25,27 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
 use anyhow::anyhow;
+use async_trait::async_trait;
 use netwarp_core::addresses::client_address;
 use netwarp_core::clock::{self, Moment};
 use netwarp_core::gauges::ConnectionGauges;
 use netwarp_core::heap;
-use netwarp_wire::job::{Job, Reconnect, Resume, Transport, TransportKind};
-use netwarp_wire::record::{Settings, Side, Stats};
+use netwarp_wire::job::{Job, Reconnect, Resume, Transport};
+use netwarp_wire::record::Side;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn::{AsyncUdpSocket, ClientConfig, ConnectionError, Endpoint, ServerConfig};
+use quinn::{AsyncUdpSocket, ClientConfig, Endpoint, ServerConfig};
 use socket2::{Domain, Type};
 
-use self::config::{GIVEN_UP, HTTP3_NO_ERROR, NO_ERROR};
-use self::datagram_flow::DatagramFlow;
-use self::http3::Http3Streams;
+use self::connection::Connection;
 use self::last_flight::LastFlight;
-use self::receive::Receiver;
 use self::ring::RingSocket;
 use self::runtime::EventLoop;
 use self::session::Watched;
-use self::stream::Stream;
 use self::udp::Datagrams;
 use self::without_ecn::WithoutEcn;
 use super::error::{Context as _, Result};
 use super::identity::{self, Identity, SERVER_NAME};
-use super::{Carrier, Duplex, Pending, Place, Report, peer_filter, socket};
+use super::{Handshake, Place, peer_filter, socket};
 
 /// The client's end: one UDP socket for all its connections, until the host moves to another address.
 pub(crate) struct Dialer {
@@ -100,25 +98,24 @@ impl Dialer {
     }
 }
 
+#[async_trait]
 impl super::Dialer for Dialer {
-    fn dial(&self, server: SocketAddr, _may_resume: bool) -> Pending<'_, Box<dyn super::Connection>> {
-        Box::pin(async move {
-            let attempt = || format!("connecting to {server} over quic");
-            let start = Moment::now();
-            let endpoint = self.endpoint.lock().expect("no holder panics").clone();
-            let gauges = gauged::gauges(&self.options.transport, endpoint.local_addr()?.port(), server.port());
-            let config = self.config(server.ip(), gauges.clone())?;
-            let connecting = endpoint.connect_with(config, server, SERVER_NAME);
-            let connection = match connecting.with_context(attempt)?.into_0rtt() {
-                // The ticket allows early data. If the server does not accept it, the streams report that.
-                Ok((connection, _)) => connection,
-                Err(connecting) => connecting.await.with_context(attempt)?,
-            };
-            let connected = Moment::now();
-            let options = self.options.clone();
-            let connection = Connection { connection, endpoint, options, gauges, streams: 0, start, connected };
-            Ok(Box::new(connection) as Box<dyn super::Connection>)
-        })
+    async fn dial(&self, server: SocketAddr, _may_resume: bool) -> Result<Box<dyn super::Connection>> {
+        let attempt = || format!("connecting to {server} over quic");
+        let start = Moment::now();
+        let endpoint = self.endpoint.lock().expect("no holder panics").clone();
+        let gauges = gauged::gauges(&self.options.transport, endpoint.local_addr()?.port(), server.port());
+        let config = self.config(server.ip(), gauges.clone())?;
+        let connecting = endpoint.connect_with(config, server, SERVER_NAME);
+        let connection = match connecting.with_context(attempt)?.into_0rtt() {
+            // The ticket allows early data. If the server does not accept it, the streams report that.
+            Ok((connection, _)) => connection,
+            Err(connecting) => connecting.await.with_context(attempt)?,
+        };
+        let connected = Moment::now();
+        let options = self.options.clone();
+        let connection = Connection { connection, endpoint, options, gauges, streams: 0, start, connected };
+        Ok(Box::new(connection))
     }
 
     /// Binds another socket to the new address, so that nothing unintended is sent over the old path. Connections that
@@ -162,38 +159,35 @@ impl Listener {
     }
 }
 
+#[async_trait]
 impl super::Listener for Listener {
     fn certificate(&self) -> Option<&[u8]> {
         Some(self.identity.certificate())
     }
 
-    fn accept(&mut self) -> Pending<'_, Pending<'static, Box<dyn super::Connection>>> {
-        Box::pin(async {
-            let incoming = self.endpoint.accept().await.context("the QUIC endpoint was closed")?;
-            let start = Moment::now();
-            let (endpoint, options) = (self.endpoint.clone(), self.options.clone());
-            let gauges =
-                gauged::gauges(&options.transport, self.place.address.port(), incoming.remote_address().port());
-            let is_watched = gauges.is_some() || options.transport.quic.qlog;
-            let own = is_watched.then(|| self.watched(gauges.clone())).transpose()?;
-            let handshake: Pending<'static, _> = Box::pin(async move {
-                let connecting = match own {
-                    Some(own) => incoming.accept_with(own),
-                    None => incoming.accept(),
-                }
-                .context("QUIC handshake")?;
-                let connection = match options.transport.resume {
-                    // Early data is read and answered before the handshake is complete. On a server this always
-                    // succeeds.
-                    Resume::ZeroRtt => connecting.into_0rtt().map_err(|_| anyhow!("quinn accepts no early data"))?.0,
-                    Resume::None | Resume::OneRtt => connecting.await.context("QUIC handshake")?,
-                };
-                let connected = Moment::now();
-                let connection = Connection { connection, endpoint, options, gauges, streams: 0, start, connected };
-                Ok(Box::new(connection) as Box<dyn super::Connection>)
-            });
-            Ok(handshake)
-        })
+    async fn accept(&mut self) -> Result<Handshake> {
+        let incoming = self.endpoint.accept().await.context("the QUIC endpoint was closed")?;
+        let start = Moment::now();
+        let (endpoint, options) = (self.endpoint.clone(), self.options.clone());
+        let gauges = gauged::gauges(&options.transport, self.place.address.port(), incoming.remote_address().port());
+        let is_watched = gauges.is_some() || options.transport.quic.qlog;
+        let own = is_watched.then(|| self.watched(gauges.clone())).transpose()?;
+        Ok(Box::pin(async move {
+            let connecting = match own {
+                Some(own) => incoming.accept_with(own),
+                None => incoming.accept(),
+            }
+            .context("QUIC handshake")?;
+            let connection = match options.transport.resume {
+                // Early data is read and answered before the handshake is complete. On a server this always
+                // succeeds.
+                Resume::ZeroRtt => connecting.into_0rtt().map_err(|_| anyhow!("quinn accepts no early data"))?.0,
+                Resume::None | Resume::OneRtt => connecting.await.context("QUIC handshake")?,
+            };
+            let connected = Moment::now();
+            let connection = Connection { connection, endpoint, options, gauges, streams: 0, start, connected };
+            Ok(Box::new(connection) as Box<dyn super::Connection>)
+        }))
     }
 }
 
@@ -259,145 +253,4 @@ fn unspecified(like: IpAddr) -> IpAddr {
         IpAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
         IpAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
     }
-}
-
-struct Connection {
-    connection: quinn::Connection,
-    endpoint: Endpoint,
-    options: Options,
-    /// The gauges, if this end is sampled.
-    gauges: Option<Arc<ConnectionGauges>>,
-    streams: u32,
-    start: Moment,
-    connected: Moment,
-}
-
-impl Connection {
-    fn stream(&mut self, (send, receive): (quinn::SendStream, quinn::RecvStream)) -> Box<dyn super::Stream> {
-        let index = self.streams;
-        self.streams += 1;
-        let receive = Receiver::new(receive, self.options.transport.buffer_bytes);
-        Box::new(Stream { send, receive, index, is_closed_for_sending: false, gauges: self.gauges.clone() })
-    }
-}
-
-impl Connection {
-    /// Returns the flow that takes the place of streams on a connection whose messages are datagrams; none for other
-    /// connections.
-    fn datagram_flow(&self, side: Side) -> Option<Box<dyn super::Stream>> {
-        let Options { transport, .. } = &self.options;
-        let flow = || DatagramFlow::new(self.connection.clone(), side, transport.buffer_bytes, self.gauges.clone());
-        transport.quic.datagrams.then(|| Box::new(flow()) as Box<dyn super::Stream>)
-    }
-}
-
-impl super::Connection for Connection {
-    fn start(&self) -> Moment {
-        self.start
-    }
-
-    fn connected(&self) -> Moment {
-        self.connected
-    }
-
-    fn open_stream(&mut self) -> Pending<'_, Box<dyn super::Stream>> {
-        Box::pin(async {
-            if let Some(flow) = self.datagram_flow(Side::Client) {
-                return Ok(flow);
-            }
-            let opened = self.connection.open_bi().await.context("opening a QUIC stream")?;
-            Ok(self.stream(opened))
-        })
-    }
-
-    fn accept_stream(&mut self) -> Pending<'_, Option<Box<dyn super::Stream>>> {
-        Box::pin(async {
-            if let Some(flow) = self.datagram_flow(Side::Server) {
-                return Ok(Some(flow));
-            }
-            match self.connection.accept_bi().await {
-                Ok(accepted) => Ok(Some(self.stream(accepted))),
-                Err(error) if closed_in_order(&error) => Ok(None),
-                Err(error) => Err(error).context("waiting for a QUIC stream"),
-            }
-        })
-    }
-
-    fn carrier(&mut self) -> Result<Carrier> {
-        let streams = Http3Streams::new(self.connection.clone(), self.options.transport.buffer_bytes);
-        Ok(Carrier::Quic(streams))
-    }
-
-    fn duplex(&mut self, side: Side) -> Pending<'_, Box<dyn Duplex>> {
-        Box::pin(async move {
-            let (send, receive) = match side {
-                Side::Client => self.connection.open_bi().await,
-                Side::Server => self.connection.accept_bi().await,
-            }
-            .context("opening a QUIC stream")?;
-            Ok(Box::new(tokio::io::join(receive, send)) as Box<dyn Duplex>)
-        })
-    }
-
-    fn closed(&mut self) -> Pending<'_, ()> {
-        Box::pin(async {
-            match self.connection.closed().await {
-                error if closed_at_the_end(&error) => Ok(()),
-                // HTTP/3 has closed the connection itself, after the peer.
-                ConnectionError::LocallyClosed => Ok(()),
-                error => Err(error).context("waiting for the peer to close"),
-            }
-        })
-    }
-
-    fn report(&self) -> Result<Report> {
-        let path = self.connection.stats().path;
-        let settings = Settings {
-            transport: TransportKind::Quic,
-            congestion: self.options.transport.congestion.clone(),
-            initial_window_bytes: self.options.initial_window_bytes,
-            mss_bytes: path.current_mtu.into(),
-            send_buffer_bytes: self.options.send_buffer_bytes,
-            receive_buffer_bytes: self.options.receive_buffer_bytes,
-            paced: true,
-        };
-        let stats = Stats {
-            retransmitted_packets: Some(path.lost_packets),
-            smoothed_rtt_ns: Some(path.rtt.as_nanos() as u64),
-            min_rtt_ns: Some(path.min_rtt.as_nanos() as u64),
-            congestion_window_bytes: Some(path.cwnd),
-            ..Stats::default()
-        };
-        let resumed = self.connection.handshake_data().and_then(|data| data.downcast::<Resume>().ok());
-        Ok(Report { settings, stats, resumed: *resumed.context("the QUIC handshake is not over")? })
-    }
-
-    fn migrates(&self) -> bool {
-        self.options.transport.reconnect == Reconnect::Migrate && self.connection.handshake_data().is_some()
-    }
-
-    fn abandon(&self) {
-        self.connection.close(GIVEN_UP, b"");
-    }
-
-    fn close(self: Box<Self>) -> Pending<'static, ()> {
-        Box::pin(async move {
-            self.connection.close(NO_ERROR, b"");
-            // A CONNECTION_CLOSE is not retransmitted, but it must be sent before the process ends.
-            self.endpoint.wait_idle().await;
-            Ok(())
-        })
-    }
-}
-
-fn closed_in_order(error: &ConnectionError) -> bool {
-    let ConnectionError::ApplicationClosed(close) = error else { return false };
-    [NO_ERROR, HTTP3_NO_ERROR].contains(&close.error_code)
-}
-
-/// Returns whether the error means that the peer had received everything and closed the connection. A lost
-/// CONNECTION_CLOSE is not retransmitted; an endpoint that has forgotten the connection by then answers with a
-/// stateless reset (RFC 9000, section 10.3).
-fn closed_at_the_end(error: &ConnectionError) -> bool {
-    closed_in_order(error) || matches!(error, ConnectionError::Reset)
 }

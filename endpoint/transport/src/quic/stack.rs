@@ -7,13 +7,21 @@ use netwarp_wire::job::{Job, Reconnect, Resume, Transport};
 use netwarp_wire::problems::Problems;
 
 use crate::error::Result;
-use crate::stack::trusted;
+use crate::stack::{StateSource, trusted};
 use crate::{Dialer, Listener, Place, Stack};
 
 /// `quic`: QUIC v1 (quinn) over the kernel's UDP.
 pub(crate) struct QuicStack;
 
 impl Stack for QuicStack {
+    fn is_encrypted(&self) -> bool {
+        true
+    }
+
+    fn state_source(&self) -> Option<StateSource> {
+        Some(StateSource::Gauges)
+    }
+
     fn most_streams(&self, _options: &Transport) -> u32 {
         u32::MAX
     }

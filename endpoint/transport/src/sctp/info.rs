@@ -1,6 +1,7 @@
 //! `struct sctp_info`: what the kernel's SCTP reports about an association to `sock_diag(7)`.
 
 use netwarp_core::clock;
+use netwarp_core::connection_sample::{Activity, ConnectionState, Limits};
 
 /// The part of `struct sctp_info` (`include/uapi/linux/sctp.h`) that is read. The names are the kernel's without
 /// `sctpi_`; fields with `p_` there concern the primary path.
@@ -68,39 +69,32 @@ impl SctpInfo {
         (info.cwnd > 0).then_some(info)
     }
 
-    /// Returns the congestion window.
-    pub fn cwnd_bytes(&self) -> u64 {
-        self.cwnd.into()
-    }
-
-    /// Returns the slow start threshold; before a loss it is the receive window that the peer announced first.
-    pub fn ssthresh_bytes(&self) -> u64 {
-        self.ssthresh.into()
-    }
-
-    /// Returns the smoothed round-trip time; 0 before the first measurement.
-    pub fn rtt_ns(&self) -> u64 {
-        u64::from(self.srtt) * clock::tick_ns()
-    }
-
-    /// Returns the number of bytes sent and not acknowledged.
-    pub fn unacked_bytes(&self) -> u64 {
-        self.flight_size.into()
-    }
-
-    /// Returns the number of retransmitted chunks.
-    pub fn retrans_packets(&self) -> u64 {
-        self.rtxchunks
-    }
-
-    /// Returns whether all data that the application has written has been sent.
-    pub fn has_sent_all(&self) -> bool {
-        self.outqueue == 0
-    }
-
-    /// Returns whether the peer's receive window has no room for another chunk.
-    pub fn is_peer_full(&self) -> bool {
-        self.peer_rwnd < self.maxseg
+    /// Returns the state of the association, as it is sampled.
+    ///
+    /// # Arguments
+    /// * `send_room_bytes` - how much its send buffer still has room for.
+    pub fn state(&self, send_room_bytes: u32) -> ConnectionState {
+        let (has_sent_all, unacked_bytes) = (self.outqueue == 0, u64::from(self.flight_size));
+        let activity = match (has_sent_all, unacked_bytes) {
+            (true, 0) => Activity::Idle,
+            // A message is accepted whole as long as there is any room.
+            (true, _) if send_room_bytes == 0 => Activity::BufferFull,
+            // There is no room for another chunk.
+            (false, _) if self.peer_rwnd < self.maxseg => Activity::PeerFull,
+            _ => Activity::Busy,
+        };
+        ConnectionState {
+            cwnd_bytes: self.cwnd.into(),
+            // Before a loss it is the receive window that the peer announced first.
+            ssthresh_bytes: self.ssthresh.into(),
+            rtt_ns: u64::from(self.srtt) * clock::tick_ns(),
+            unacked_bytes,
+            acked_bytes: None,
+            retrans_packets: self.rtxchunks,
+            pacing_rate_bit_s: 0,
+            limits: Limits::Now(activity),
+            has_sent_all: has_sent_all && activity != Activity::BufferFull && self.flight_size < self.cwnd,
+        }
     }
 }
 

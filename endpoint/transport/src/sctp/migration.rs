@@ -142,16 +142,13 @@ fn ipv4(address: IpAddr) -> Result<Ipv4Addr> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use netwarp_wire::golden;
 
-    fn moving_client_job() -> Job {
-        let text = include_str!("../../../../tests/golden/job-stream-handovers.json");
-        serde_json::from_str(text).expect("the golden job is a job")
-    }
+    use super::*;
 
     #[test]
     fn only_associations_that_migrate_are_carried_over() {
-        let mut job = moving_client_job();
+        let mut job = golden::job("stream-handovers");
         job.transport.reconnect = Reconnect::New;
         assert!(Migration::of(&job).is_none());
         job.transport.reconnect = Reconnect::Migrate;
@@ -162,7 +159,7 @@ mod tests {
 
     #[test]
     fn an_association_that_has_ended_stays_behind() {
-        let mut job = moving_client_job();
+        let mut job = golden::job("stream-handovers");
         job.transport.reconnect = Reconnect::Migrate;
         let migration = Migration::of(&job).expect("it migrates");
         // A TCP socket: neither option can be set on it, nor a status read.

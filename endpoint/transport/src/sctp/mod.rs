@@ -387,11 +387,13 @@ impl ByteStream for SctpStream {
 
 #[cfg(test)]
 mod tests {
+    use netwarp_wire::golden;
+
     use super::*;
 
     #[test]
     fn any_other_congestion_control_is_refused() {
-        let mut job: Job = serde_json::from_str(include_str!("../../../../tests/golden/job-bulk-quic.json")).unwrap();
+        let mut job = golden::job("bulk-quic");
         let refused = format!("{:#}", Sctp::new(&job).unwrap_err());
         assert!(refused.contains("cubic") && refused.contains(CONGESTION), "{refused}");
         job.transport.congestion = CONGESTION.to_owned();

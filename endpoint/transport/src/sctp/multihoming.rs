@@ -90,11 +90,12 @@ fn packed(address: SocketAddrV4) -> sockaddr_in {
 
 #[cfg(test)]
 mod tests {
+    use netwarp_wire::golden;
+
     use super::*;
 
     fn job(multihomed: bool) -> Job {
-        let text = include_str!("../../../../tests/golden/job-bulk-sctp-multihomed.json");
-        let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");
+        let mut job = golden::job("bulk-sctp-multihomed");
         job.paths = vec![job.paths[0].clone(); 2];
         job.transport.sctp.multihomed = multihomed;
         job

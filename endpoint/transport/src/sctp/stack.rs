@@ -8,6 +8,7 @@ use netwarp_wire::problems::Problems;
 
 use super::Sctp;
 use crate::error::Result;
+use crate::stack::StateSource;
 use crate::{Dialer, Listener, Place, Stack, kernel};
 
 /// The smallest `SCTP_MAXSEG`: what is left of 512 bytes (`SCTP_DEFAULT_MINSEGMENT`) after the headers of IPv4, SCTP
@@ -26,6 +27,10 @@ pub(crate) struct SctpStack;
 impl Stack for SctpStack {
     fn reconfigures_addresses(&self) -> bool {
         true
+    }
+
+    fn state_source(&self) -> Option<StateSource> {
+        Some(StateSource::Sctp)
     }
 
     fn memory_sysctl(&self) -> Option<&'static str> {

@@ -1,5 +1,6 @@
 //! `TCP_INFO`: what the kernel's TCP reports about a connection.
 
+use netwarp_core::connection_sample::{ConnectionState, Limits};
 use netwarp_wire::job::TcpOptions;
 use netwarp_wire::record::Stats;
 
@@ -79,51 +80,28 @@ impl TcpInfo {
         Some(unsafe { std::ptr::read_unaligned(front.as_ptr().cast()) })
     }
 
-    /// Returns the congestion window.
-    pub fn cwnd_bytes(&self) -> u64 {
+    /// Returns the state of the connection, as it is sampled.
+    pub fn state(&self) -> ConnectionState {
+        let mss_bytes = u64::from(self.snd_mss);
+        let is_infinite = self.snd_ssthresh >= TCP_INFINITE_SSTHRESH;
+        let limits_us = [self.busy_time_us, self.rwnd_limited_us, self.sndbuf_limited_us];
+        ConnectionState {
+            cwnd_bytes: self.cwnd_bytes(),
+            ssthresh_bytes: if is_infinite { 0 } else { u64::from(self.snd_ssthresh) * mss_bytes },
+            rtt_ns: u64::from(self.rtt_us) * NANOSECONDS_PER_MICROSECOND,
+            // In full-size segments.
+            unacked_bytes: u64::from(self.unacked) * mss_bytes,
+            acked_bytes: Some(self.bytes_acked),
+            retrans_packets: self.total_retrans.into(),
+            // Without pacing the rate is `~0`.
+            pacing_rate_bit_s: if self.pacing_rate == u64::MAX { 0 } else { self.pacing_rate.saturating_mul(8) },
+            limits: Limits::Counted(limits_us.map(|time_us| time_us * NANOSECONDS_PER_MICROSECOND)),
+            has_sent_all: self.notsent_bytes == 0 && self.unacked < self.snd_cwnd_segments,
+        }
+    }
+
+    fn cwnd_bytes(&self) -> u64 {
         u64::from(self.snd_cwnd_segments) * u64::from(self.snd_mss)
-    }
-
-    /// Returns the slow start threshold; 0 while it is infinite (`TCP_INFINITE_SSTHRESH`).
-    pub fn ssthresh_bytes(&self) -> u64 {
-        if self.snd_ssthresh >= 0x7fff_ffff { 0 } else { u64::from(self.snd_ssthresh) * u64::from(self.snd_mss) }
-    }
-
-    /// Returns the smoothed round-trip time; 0 before the first measurement.
-    pub fn rtt_ns(&self) -> u64 {
-        u64::from(self.rtt_us) * NANOSECONDS_PER_MICROSECOND
-    }
-
-    /// Returns the unacknowledged data, in bytes of full-size segments.
-    pub fn unacked_bytes(&self) -> u64 {
-        u64::from(self.unacked) * u64::from(self.snd_mss)
-    }
-
-    /// Returns the number of bytes acknowledged since the connection was set up.
-    pub fn acked_bytes(&self) -> u64 {
-        self.bytes_acked
-    }
-
-    /// Returns the number of retransmitted segments.
-    pub fn retrans_packets(&self) -> u64 {
-        self.total_retrans.into()
-    }
-
-    /// Returns the pacing rate; 0 without pacing (`~0`).
-    pub fn pacing_rate_bit_s(&self) -> u64 {
-        if self.pacing_rate == u64::MAX { 0 } else { self.pacing_rate.saturating_mul(8) }
-    }
-
-    /// Returns three times: with data to send; of that, limited by the peer's receive window; limited by the send
-    /// buffer.
-    pub fn limits_ns(&self) -> [u64; 3] {
-        [self.busy_time_us, self.rwnd_limited_us, self.sndbuf_limited_us]
-            .map(|time_us| time_us * NANOSECONDS_PER_MICROSECOND)
-    }
-
-    /// Returns whether all data has been sent and the congestion window has room for more.
-    pub fn has_sent_all(&self) -> bool {
-        self.notsent_bytes == 0 && self.unacked < self.snd_cwnd_segments
     }
 
     /// Returns whether the peer has answered the SYN. Before that, no options have been negotiated.
@@ -177,6 +155,8 @@ impl TcpInfo {
         }
     }
 }
+
+const TCP_INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 /// `TCP_SYN_SENT` of `include/net/tcp_states.h`.
 const SYN_SENT: u8 = 2;

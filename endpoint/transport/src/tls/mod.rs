@@ -117,6 +117,7 @@ impl Protocol for Server {
 mod tests {
     use std::net::{TcpListener, TcpStream};
 
+    use netwarp_wire::golden;
     use netwarp_wire::job::{Http, TransportKind, Workload};
 
     use super::stream::flush;
@@ -124,7 +125,7 @@ mod tests {
     use crate::byte_stream::ByteStream as _;
 
     fn job() -> Job {
-        let mut job: Job = serde_json::from_str(include_str!("../../../../tests/golden/job-bulk-quic.json")).unwrap();
+        let mut job = golden::job("bulk-quic");
         (job.transport.kind, job.transport.resume) = (TransportKind::Tls, Resume::ZeroRtt);
         job
     }
@@ -194,8 +195,7 @@ mod tests {
 
     #[test]
     fn ends_that_speak_different_versions_of_http_do_not_connect() {
-        let text = include_str!("../../../../tests/golden/job-page-tls.json");
-        let http2: Job = serde_json::from_str(text).unwrap();
+        let http2 = golden::job("page-tls");
         let mut http1 = http2.clone();
         let Workload::Page(page) = &mut http1.workload else { panic!("the golden job is a page") };
         page.http = Http::H1;

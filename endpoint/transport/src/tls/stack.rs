@@ -20,6 +20,10 @@ impl Stack for TlsStack {
         true
     }
 
+    fn is_encrypted(&self) -> bool {
+        true
+    }
+
     fn resumes(&self) -> &'static [Resume] {
         &[Resume::OneRtt, Resume::ZeroRtt]
     }

@@ -12,6 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use libc::c_int;
 use netwarp_core::clock::{self, Moment};
 use netwarp_core::flow::{MessageSink, Pacer, sleep_until};
@@ -29,7 +30,7 @@ use super::duplex::WatchedStream;
 use super::error::{Context as _, Error, Result, bail, ensure};
 use super::kernel::offload;
 use super::socket::{self, Socket, effective_receive_bytes, effective_send_bytes, retry};
-use super::{Duplex, Pending, Place, Report, Sent, peer_filter};
+use super::{Duplex, Handshake, Place, Report, Sent, peer_filter};
 
 /// The headers of IPv4 and UDP around a message, in bytes.
 const HEADER_BYTES: u64 = 20 + 8;
@@ -57,15 +58,14 @@ impl Dialer {
     }
 }
 
+#[async_trait]
 impl super::Dialer for Dialer {
-    fn dial(&self, server: SocketAddr, _may_resume: bool) -> Pending<'_, Box<dyn super::Connection>> {
-        Box::pin(async move {
-            let socket = open(server, self.buffer_bytes)?;
-            let lead_ns = clock::realtime_lead_ns();
-            let start = Moment::now();
-            socket.connect(&server.into()).with_context(|| format!("connecting a UDP socket to {server}"))?;
-            Ok(connection(socket.into(), start, lead_ns))
-        })
+    async fn dial(&self, server: SocketAddr, _may_resume: bool) -> Result<Box<dyn super::Connection>> {
+        let socket = open(server, self.buffer_bytes)?;
+        let lead_ns = clock::realtime_lead_ns();
+        let start = Moment::now();
+        socket.connect(&server.into()).with_context(|| format!("connecting a UDP socket to {server}"))?;
+        Ok(connection(socket.into(), start, lead_ns))
     }
 
     fn attached(&self, address: IpAddr) -> Result<()> {
@@ -96,25 +96,23 @@ impl Listener {
     }
 }
 
+#[async_trait]
 impl super::Listener for Listener {
     fn certificate(&self) -> Option<&[u8]> {
         None
     }
 
     /// Accepts the only client, when its first datagram has arrived. The datagram remains to be received.
-    fn accept(&mut self) -> Pending<'_, Pending<'static, Box<dyn super::Connection>>> {
-        Box::pin(async {
-            let Some(watched) = &self.socket else { return std::future::pending().await };
-            drop(watched.readable().await.context("waiting for a datagram")?);
-            let socket = self.socket.take().expect("it was there").into_inner();
-            let start = Moment::now();
-            let mut nothing = [];
-            let (_, peer) = retry(|| socket.peek_from(&mut nothing)).context("looking at the first datagram")?;
-            socket.connect(&peer).context("connecting a UDP socket to its client")?;
-            let lead_ns = self.lead_ns;
-            let established: Pending<'static, _> = Box::pin(async move { Ok(connection(socket, start, lead_ns)) });
-            Ok(established)
-        })
+    async fn accept(&mut self) -> Result<Handshake> {
+        let Some(watched) = &self.socket else { return std::future::pending().await };
+        drop(watched.readable().await.context("waiting for a datagram")?);
+        let socket = self.socket.take().expect("it was there").into_inner();
+        let start = Moment::now();
+        let mut nothing = [];
+        let (_, peer) = retry(|| socket.peek_from(&mut nothing)).context("looking at the first datagram")?;
+        socket.connect(&peer).context("connecting a UDP socket to its client")?;
+        let lead_ns = self.lead_ns;
+        Ok(Box::pin(async move { Ok(connection(socket, start, lead_ns)) }))
     }
 }
 
@@ -140,6 +138,7 @@ struct Connection {
     lead_ns: u64,
 }
 
+#[async_trait]
 impl super::Connection for Connection {
     fn start(&self) -> Moment {
         self.start
@@ -150,30 +149,26 @@ impl super::Connection for Connection {
         self.start
     }
 
-    fn open_stream(&mut self) -> Pending<'_, Box<dyn super::Stream>> {
-        Box::pin(async {
-            ensure!(!self.is_given, "there is one flow to a UDP socket");
-            self.is_given = true;
-            Ok(Box::new(Datagrams { socket: self.socket.clone(), lead_ns: self.lead_ns }) as Box<dyn super::Stream>)
-        })
+    async fn open_stream(&mut self) -> Result<Box<dyn super::Stream>> {
+        ensure!(!self.is_given, "there is one flow to a UDP socket");
+        self.is_given = true;
+        Ok(Box::new(Datagrams { socket: self.socket.clone(), lead_ns: self.lead_ns }) as Box<dyn super::Stream>)
     }
 
-    fn accept_stream(&mut self) -> Pending<'_, Option<Box<dyn super::Stream>>> {
-        Box::pin(async { if self.is_given { Ok(None) } else { self.open_stream().await.map(Some) } })
+    async fn accept_stream(&mut self) -> Result<Option<Box<dyn super::Stream>>> {
+        if self.is_given { Ok(None) } else { self.open_stream().await.map(Some) }
     }
 
-    fn duplex(&mut self, _side: Side) -> Pending<'_, Box<dyn Duplex>> {
-        Box::pin(async {
-            ensure!(!self.is_given, "there is one flow to a UDP socket");
-            self.is_given = true;
-            let stream = Arc::new(Mutex::new(ReadyDatagrams(self.socket.clone())));
-            Ok(Box::new(WatchedStream::new(stream, self.socket.clone())?) as Box<dyn Duplex>)
-        })
+    async fn duplex(&mut self, _side: Side) -> Result<Box<dyn Duplex>> {
+        ensure!(!self.is_given, "there is one flow to a UDP socket");
+        self.is_given = true;
+        let stream = Arc::new(Mutex::new(ReadyDatagrams(self.socket.clone())));
+        Ok(Box::new(WatchedStream::new(stream, self.socket.clone())?) as Box<dyn Duplex>)
     }
 
     /// Never ready: UDP does not tell.
-    fn closed(&mut self) -> Pending<'_, ()> {
-        Box::pin(std::future::pending())
+    async fn closed(&mut self) -> Result<()> {
+        std::future::pending().await
     }
 
     fn report(&self) -> Result<Report> {
@@ -198,8 +193,8 @@ impl super::Connection for Connection {
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
     }
 
-    fn close(self: Box<Self>) -> Pending<'static, ()> {
-        Box::pin(async { Ok(()) })
+    async fn close(self: Box<Self>) -> Result<()> {
+        Ok(())
     }
 }
 
@@ -229,33 +224,32 @@ struct Datagrams {
     lead_ns: u64,
 }
 
+#[async_trait]
 impl super::Stream for Datagrams {
     fn index(&self) -> u32 {
         0
     }
 
-    fn send<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
-        Box::pin(async { send(&self.socket, message) })
+    async fn send(&mut self, message: &[u8]) -> Result<()> {
+        send(&self.socket, message)
     }
 
-    fn receive<'a>(&'a mut self, buffer: &'a mut [u8]) -> Pending<'a, ()> {
+    async fn receive(&mut self, buffer: &mut [u8]) -> Result<()> {
         let (socket, mut message) = (self.socket.clone(), vec![0; buffer.len()]);
-        Box::pin(async move {
-            let receive = move || {
-                let length = socket.receive(&mut message, 0).context("receiving a datagram")?;
-                ensure!(length == message.len(), "a datagram of {length} bytes came, not of {}", message.len());
-                Ok(message)
-            };
-            buffer.copy_from_slice(&offload(receive).await?);
-            Ok(())
-        })
+        let receive = move || {
+            let length = socket.receive(&mut message, 0).context("receiving a datagram")?;
+            ensure!(length == message.len(), "a datagram of {length} bytes came, not of {}", message.len());
+            Ok(message)
+        };
+        buffer.copy_from_slice(&offload(receive).await?);
+        Ok(())
     }
 
     /// Repeats the request every second until something arrives, which remains to be received, and gives up after as
     /// long as TCP does, counted from when something can arrive.
-    fn request<'a>(&'a mut self, message: &'a [u8], later: Duration) -> Pending<'a, ()> {
+    async fn request(&mut self, message: &[u8], later: Duration) -> Result<()> {
         let (socket, message) = (self.socket.clone(), message.to_vec());
-        Box::pin(offload(move || {
+        offload(move || {
             let requests = u64::from(REQUESTS) + later.as_secs();
             for _ in 0..requests {
                 send(&socket, &message)?;
@@ -264,24 +258,25 @@ impl super::Stream for Datagrams {
                 }
             }
             Err(Error::TimedOut(anyhow::anyhow!("{requests} requests had no answer")))
-        }))
+        })
+        .await
     }
 
-    fn send_content(&mut self, _: Reader) -> Pending<'_, Sent> {
-        Box::pin(async { bail!("UDP repeats nothing that is lost: a content would never be whole") })
+    async fn send_content(&mut self, _: Reader) -> Result<Sent> {
+        bail!("UDP repeats nothing that is lost: a content would never be whole")
     }
 
-    fn receive_content(&mut self, _: SharedSink) -> Pending<'_, ()> {
-        Box::pin(async { bail!("UDP repeats nothing that is lost: a content would never be whole") })
+    async fn receive_content(&mut self, _: SharedSink) -> Result<()> {
+        bail!("UDP repeats nothing that is lost: a content would never be whole")
     }
 
     fn packet_header_bytes(&self) -> Option<u64> {
         Some(HEADER_BYTES)
     }
 
-    fn send_messages(&mut self, mut pacer: Pacer) -> Pending<'_, Pacer> {
+    async fn send_messages(&mut self, mut pacer: Pacer) -> Result<Pacer> {
         let socket = self.socket.clone();
-        Box::pin(offload(move || {
+        offload(move || {
             let is_virtual = clock::is_virtual();
             while let Some(due_ns) = pacer.next_due_ns() {
                 sleep_until(due_ns);
@@ -292,16 +287,17 @@ impl super::Stream for Datagrams {
                 }
             }
             Ok(pacer)
-        }))
+        })
+        .await
     }
 
-    fn receive_messages(&mut self, sink: MessageSink, drain: Duration) -> Pending<'_, MessageSink> {
+    async fn receive_messages(&mut self, sink: MessageSink, drain: Duration) -> Result<MessageSink> {
         let (socket, lead_ns) = (self.socket.clone(), self.lead_ns);
-        Box::pin(offload(move || Receiver::new(&socket, lead_ns).receive(sink, drain)))
+        offload(move || Receiver::new(&socket, lead_ns).receive(sink, drain)).await
     }
 
-    fn finish(&mut self) -> Pending<'_, bool> {
-        Box::pin(async { Ok(true) })
+    async fn finish(&mut self) -> Result<bool> {
+        Ok(true)
     }
 }
 

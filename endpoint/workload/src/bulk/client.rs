@@ -10,12 +10,11 @@ use netwarp_transport::error::{Context as _, Result};
 use netwarp_transport::{Connection, Dialer, Error, Stream};
 use netwarp_wire::job::{self, Dial, Direction, Done};
 use netwarp_wire::record::{ConnectionRecord, Record, Side};
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::request::PROTOCOL;
 use super::{Bulk, CONFIRMATION, join_all};
-use crate::{Handovers, Run, connection_record, unless_handed_over};
+use crate::{Moves, Run, connection_record, unless_handed_over};
 
 /// Carries out the client's part of the workload.
 ///
@@ -25,7 +24,7 @@ pub(super) async fn drive(
     run: &Arc<Run>,
     requested: &job::Bulk,
     dialer: &Arc<dyn Dialer>,
-    handovers: watch::Receiver<Handovers>,
+    handovers: Moves,
 ) -> Result<Vec<Record>> {
     let until_ns = requested.duration_ns.map(|duration_ns| Moment::now().since(0).saturating_add(duration_ns));
     let bulk = Bulk { until_ns, ..Bulk::of(run, requested, Side::Client) };
@@ -40,7 +39,7 @@ pub(super) async fn drive(
 struct Client {
     bulk: Bulk,
     dialer: Arc<dyn Dialer>,
-    handovers: watch::Receiver<Handovers>,
+    handovers: Moves,
     /// How often the client has given up connections with requests and dialled anew, in the run.
     attempt: u32,
 }
@@ -236,7 +235,7 @@ impl Bulk {
         mut connection: Box<dyn Connection>,
         share: Share,
         round: (u32, u32),
-        mut handovers: watch::Receiver<Handovers>,
+        mut handovers: Moves,
     ) -> Result<ConnectionOutcome> {
         let (mut carried, ending) = self.carry_all(&mut *connection, &share.slots, round, &mut handovers).await?;
         if ending == Ending::Whole && self.requested.done == Done::Transfer {
@@ -280,7 +279,7 @@ impl Bulk {
         connection: &mut dyn Connection,
         slots: &[StreamSlot],
         round: (u32, u32),
-        handovers: &mut watch::Receiver<Handovers>,
+        handovers: &mut Moves,
     ) -> Result<(Vec<Carried>, Ending)> {
         let mut carrying = JoinSet::new();
         let mut indices = Vec::new();
@@ -406,7 +405,7 @@ async fn time_over(at_ns: Option<u64>) -> Result<()> {
 }
 
 /// Waits until the client has to give the connection up.
-async fn given_up(handovers: &mut watch::Receiver<Handovers>, connection: &dyn Connection) {
+async fn given_up(handovers: &mut Moves, connection: &dyn Connection) {
     while handovers.changed().await.is_ok() {
         if !connection.migrates() {
             return;
@@ -416,7 +415,7 @@ async fn given_up(handovers: &mut watch::Receiver<Handovers>, connection: &dyn C
 }
 
 /// Closes a connection. Returns none if the client has to give it up meanwhile.
-async fn close(connection: Box<dyn Connection>, handovers: &mut watch::Receiver<Handovers>) -> Result<Option<()>> {
+async fn close(connection: Box<dyn Connection>, handovers: &mut Moves) -> Result<Option<()>> {
     if connection.migrates() {
         return connection.close().await.map(Some);
     }

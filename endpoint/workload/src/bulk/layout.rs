@@ -69,12 +69,13 @@ impl Layout {
 
 #[cfg(test)]
 mod tests {
-    use netwarp_wire::job::{Job, TransportKind, Workload};
+    use netwarp_wire::golden;
+    use netwarp_wire::job::{TransportKind, Workload};
 
     use super::*;
 
     fn layout(kind: TransportKind, sctp_streams: u16, chunks: u32) -> Layout {
-        let mut job: Job = serde_json::from_str(include_str!("../../../../tests/golden/job-bulk-quic.json")).unwrap();
+        let mut job = golden::job("bulk-quic");
         (job.transport.kind, job.transport.sctp.streams) = (kind, sctp_streams);
         let Workload::Bulk(bulk) = &mut job.workload else { panic!("the golden job is bulk") };
         bulk.content = netwarp_wire::job::Content::Seeded { seed: 1, size_bytes: 1000 };

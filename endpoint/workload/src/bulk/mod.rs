@@ -34,53 +34,45 @@ mod verify;
 use std::path::Path;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use netwarp_core::clock::Moment;
 use netwarp_core::orchestrator::Orchestrator;
 use netwarp_core::sink::{Received, SharedSink};
 use netwarp_transport::error::{Context as _, Result, bail, ensure};
-use netwarp_transport::{Connection, Dialer, Error, Pending, Sent, Stream};
+use netwarp_transport::{Connection, Dialer, Error, Sent, Stream};
 use netwarp_wire::content::{Part, Reader};
 use netwarp_wire::job::{self, Content, Done, Job};
 use netwarp_wire::record::{Record, Side, TransferRecord};
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use self::interop::Interop;
 use self::layout::Layout;
 use self::request::ChunkRequest;
 use self::verify::Expected;
-use super::{ByProgram, Driving, End, Handovers, OverConnections, Run, RunPlace, Running, Sandbox, Workload};
+use super::{ByProgram, End, Finish, Moves, OverConnections, Run, RunPlace, Sandbox, Workload};
 
 /// The confirmation of a content (ASCII's ACK).
 const CONFIRMATION: u8 = 0x06;
 
+#[async_trait]
 impl OverConnections for job::Bulk {
-    fn drive<'a>(
-        &'a self,
-        run: &'a Arc<Run>,
-        dialer: &'a Arc<dyn Dialer>,
-        handovers: watch::Receiver<Handovers>,
-    ) -> Driving<'a> {
-        Box::pin(client::drive(run, self, dialer, handovers))
+    async fn drive(&self, run: &Arc<Run>, dialer: &Arc<dyn Dialer>, handovers: Moves) -> Result<Vec<Record>> {
+        client::drive(run, self, dialer, handovers).await
     }
 
-    fn serve<'a>(
-        &'a self,
-        run: &'a Arc<Run>,
-        connection: Box<dyn Connection>,
-        finish: watch::Receiver<bool>,
-    ) -> Pending<'a, Vec<Record>> {
-        Box::pin(server::serve(run, self, connection, finish))
+    async fn serve(&self, run: &Arc<Run>, connection: Box<dyn Connection>, finish: Finish) -> Result<Vec<Record>> {
+        server::serve(run, self, connection, finish).await
     }
 }
 
+#[async_trait(?Send)]
 impl ByProgram for job::Bulk {
-    fn serve<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a> {
-        Box::pin(async move { Interop::required(run.job, self)?.serve(orchestrator, run).await })
+    async fn serve(&self, orchestrator: &mut Orchestrator, run: RunPlace<'_>) -> anyhow::Result<()> {
+        Interop::required(run.job, self)?.serve(orchestrator, run).await
     }
 
-    fn drive<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a> {
-        Box::pin(async move { Interop::required(run.job, self)?.drive(orchestrator, run).await })
+    async fn drive(&self, orchestrator: &mut Orchestrator, run: RunPlace<'_>) -> anyhow::Result<()> {
+        Interop::required(run.job, self)?.drive(orchestrator, run).await
     }
 }
 

@@ -8,12 +8,11 @@ use netwarp_transport::error::{Context as _, Error, Result, ensure};
 use netwarp_transport::{Connection, Sent, Stream};
 use netwarp_wire::job::{self, Direction, Done};
 use netwarp_wire::record::{ConnectionRecord, Record, Side};
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::request::{ChunkRequest, PROTOCOL, REQUEST_BYTES};
 use super::{Bulk, confirmation};
-use crate::{Run, connection_record, finished};
+use crate::{Finish, Run, connection_record, finished, unless_finished};
 
 /// Serves one connection.
 ///
@@ -23,7 +22,7 @@ pub(super) async fn serve(
     run: &Arc<Run>,
     requested: &job::Bulk,
     mut connection: Box<dyn Connection>,
-    mut finish: watch::Receiver<bool>,
+    mut finish: Finish,
 ) -> Result<Vec<Record>> {
     let bulk = Bulk::of(run, requested, Side::Server);
     let mut served = Served::default();
@@ -91,10 +90,7 @@ pub(super) async fn serve(
         served.end_streams(&bulk, &mut finish).await?;
     }
     if !served.is_lost {
-        let closed = tokio::select! {
-            closed = connection.closed() => closed,
-            () = finished(&mut finish) => Ok(()),
-        };
+        let closed = unless_finished(&mut finish, connection.closed()).await;
         closed.or_else(|error| run.ignore_if_abandoned(error, Some(first.attempt)))?;
     }
     records.extend(served.into_transfers());
@@ -173,7 +169,7 @@ impl Served {
     }
 
     /// Ends the streams that have not ended yet.
-    async fn end_streams(&mut self, bulk: &Bulk, finish: &mut watch::Receiver<bool>) -> Result<()> {
+    async fn end_streams(&mut self, bulk: &Bulk, finish: &mut Finish) -> Result<()> {
         let mut further = self.further.take();
         let mut open: Vec<&mut Box<dyn Stream>> = further.iter_mut().collect();
         for slot in self.slots.iter_mut().filter(|slot| !slot.is_ended) {
@@ -181,11 +177,7 @@ impl Served {
             open.push(&mut slot.stream);
         }
         for stream in open {
-            let ended = tokio::select! {
-                ended = stream.finish() => ended.map(drop),
-                () = finished(finish) => Ok(()),
-            };
-            if let Err(error) = ended {
+            if let Err(error) = unless_finished(finish, stream.finish()).await {
                 return self.lose(bulk, error);
             }
         }

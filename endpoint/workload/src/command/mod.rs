@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::ExitStatus;
 
 use anyhow::{Result, bail, ensure};
+use async_trait::async_trait;
 use netwarp_core::clock::Moment;
 use netwarp_core::deadline::Deadline;
 use netwarp_core::orchestrator::{Begin, Orchestrator};
@@ -22,7 +23,7 @@ use nix::sys::signal::Signal;
 use self::host::Event;
 pub use self::host::RunPlace;
 pub(super) use self::host::{Host, PATH};
-use super::{ByProgram, End, Running, Sandbox, Workload};
+use super::{ByProgram, End, Sandbox, Workload};
 
 /// The assumed size of what programs exchange in a captured run, which is not known in advance. If there are more
 /// packets than memory for this size holds, the run fails.
@@ -59,27 +60,20 @@ impl Workload for Command {
         Some(argv.join(" "))
     }
 
-    /// No record is a delivery: whether programs delivered their content, their exit status says.
-    fn is_delivery(&self, _: &Record) -> bool {
-        false
-    }
-
-    fn difference(&self, _: &Job, _: &[Record]) -> Result<Option<String>> {
-        Ok(None)
-    }
-
     fn content_bytes(&self) -> u64 {
         CAPTURED_CONTENT_BYTES
     }
 }
 
+#[async_trait(?Send)]
 impl ByProgram for Command {
-    fn serve<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a> {
-        Box::pin(serve(orchestrator, self, run, None))
+    async fn serve(&self, orchestrator: &mut Orchestrator, run: RunPlace<'_>) -> Result<()> {
+        serve(orchestrator, self, run, None).await
     }
 
-    fn drive<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a> {
-        Box::pin(drive(orchestrator, self, run))
+    async fn drive(&self, orchestrator: &mut Orchestrator, run: RunPlace<'_>) -> Result<()> {
+        let Begin { epoch_ns, .. } = orchestrator.begin().await?;
+        run_client(orchestrator, self, run, epoch_ns).await.map(drop)
     }
 }
 
@@ -140,19 +134,10 @@ async fn end(host: &mut Host) -> Result<()> {
     }
 }
 
-/// Runs the client's program to its end.
-///
-/// # Errors
-/// The program does not start, or fails; the message says how, with its last output.
-async fn drive(orchestrator: &mut Orchestrator, command: &Command, run: RunPlace<'_>) -> Result<()> {
-    let Begin { epoch_ns, .. } = orchestrator.begin().await?;
-    run_client(orchestrator, command, run, epoch_ns).await.map(drop)
-}
-
 /// Runs the client's program to its end. Writes its record, and returns it.
 ///
 /// # Errors
-/// As [`drive`].
+/// The program does not start, or fails; the message says how, with its last output.
 pub(super) async fn run_client(
     orchestrator: &mut Orchestrator,
     command: &Command,

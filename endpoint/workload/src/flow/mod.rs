@@ -11,18 +11,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use netwarp_core::clock::Moment;
 use netwarp_core::deadline::Deadline;
 use netwarp_core::flow::{MessageSink, Pacer, Schedule};
 use netwarp_transport::error::{Context as _, Result, ensure};
 use netwarp_transport::stack_of;
-use netwarp_transport::{Connection, Dialer, Error, Pending, Stream};
+use netwarp_transport::{Connection, Dialer, Error, Stream};
 use netwarp_wire::job::{Change, Direction, Flow, Impairments, Job};
 use netwarp_wire::record::{Record, Side};
 use netwarp_wire::request_prefix::RequestPrefix;
-use tokio::sync::watch;
 
-use super::{Driving, End, Handovers, OverConnections, Run, Workload, connection_record, finished};
+use super::{End, Finish, Moves, OverConnections, Run, Workload, connection_record, unless_finished};
 
 /// Requests the flow, or permission to send it (ASCII's ENQ).
 const REQUEST: u8 = 0x05;
@@ -44,15 +44,6 @@ impl Workload for Flow {
         End::Connections(self)
     }
 
-    /// No record is a delivery: messages may be lost, so what arrived is the result, and no failure.
-    fn is_delivery(&self, _: &Record) -> bool {
-        false
-    }
-
-    fn difference(&self, _: &Job, _: &[Record]) -> anyhow::Result<Option<String>> {
-        Ok(None)
-    }
-
     fn content_bytes(&self) -> u64 {
         let (messages, _) = Schedule::of(self).extent();
         messages.saturating_mul(self.message_bytes.into())
@@ -65,85 +56,67 @@ impl Workload for Flow {
     }
 }
 
+#[async_trait]
 impl OverConnections for Flow {
-    fn drive<'a>(
-        &'a self,
-        run: &'a Arc<Run>,
-        dialer: &'a Arc<dyn Dialer>,
-        _handovers: watch::Receiver<Handovers>,
-    ) -> Driving<'a> {
-        Box::pin(async {
-            let mut connection = dialer.dial(run.server, false).await?;
-            let mut stream = connection.open_stream().await?;
-            let mut records = match self.direction {
-                Direction::Up => {
-                    if run.token.is_some() {
-                        stream.request(&request(run.token), Duration::ZERO).await.context("asking to send the flow")?;
-                        stream.receive(&mut [0]).await.context("waiting for the server to agree")?;
-                    }
-                    send(self, run, Side::Client, &mut *stream).await?
+    async fn drive(&self, run: &Arc<Run>, dialer: &Arc<dyn Dialer>, _handovers: Moves) -> Result<Vec<Record>> {
+        let mut connection = dialer.dial(run.server, false).await?;
+        let mut stream = connection.open_stream().await?;
+        let mut records = match self.direction {
+            Direction::Up => {
+                if run.token.is_some() {
+                    stream.request(&request(run.token), Duration::ZERO).await.context("asking to send the flow")?;
+                    stream.receive(&mut [0]).await.context("waiting for the server to agree")?;
                 }
-                Direction::Down => {
-                    match stream
-                        .request(&request(run.token), later(self, &run.job))
-                        .await
-                        .context("asking for the flow")
-                    {
-                        // Nothing has arrived, and nothing will.
-                        Err(Error::TimedOut(_)) if stream.packet_header_bytes().is_some() && run.token.is_none() => {
-                            sink(self, run, &*stream).finish(&run.directory)?
-                        }
-                        asked => {
-                            asked?;
-                            receive(self, run, &mut *stream).await?
-                        }
-                    }
-                }
-            };
-            if self.direction == Direction::Up && stream.packet_header_bytes().is_some() {
-                let at_ns = Moment::now().since(0) + nanoseconds(drain(&run.job));
-                Deadline::new()?.wait_until(Some(at_ns)).await?;
+                send(self, run, Side::Client, &mut *stream).await?
             }
-            records.splice(0..0, connection_record(run, Side::Client, &*connection, false)?.map(Record::Connection));
-            stream.finish().await?;
-            connection.close().await?;
-            Ok(records)
-        })
+            Direction::Down => {
+                match stream.request(&request(run.token), later(self, &run.job)).await.context("asking for the flow") {
+                    // Nothing has arrived, and nothing will.
+                    Err(Error::TimedOut(_)) if stream.packet_header_bytes().is_some() && run.token.is_none() => {
+                        sink(self, run, &*stream).finish(&run.directory)?
+                    }
+                    asked => {
+                        asked?;
+                        receive(self, run, &mut *stream).await?
+                    }
+                }
+            }
+        };
+        if self.direction == Direction::Up && stream.packet_header_bytes().is_some() {
+            let at_ns = Moment::now().since(0) + nanoseconds(drain(&run.job));
+            Deadline::new()?.wait_until(Some(at_ns)).await?;
+        }
+        records.splice(0..0, connection_record(run, Side::Client, &*connection, false)?.map(Record::Connection));
+        stream.finish().await?;
+        connection.close().await?;
+        Ok(records)
     }
 
-    fn serve<'a>(
-        &'a self,
-        run: &'a Arc<Run>,
+    async fn serve(
+        &self,
+        run: &Arc<Run>,
         mut connection: Box<dyn Connection>,
-        mut finish: watch::Receiver<bool>,
-    ) -> Pending<'a, Vec<Record>> {
-        Box::pin(async move {
-            let mut stream = connection.accept_stream().await?.context("the client closed without opening a stream")?;
-            let mut records = match self.direction {
-                Direction::Up => {
-                    if run.token.is_some() {
-                        accept_request(run.token, &mut *stream).await?;
-                        agree(&mut *stream).await?;
-                    }
-                    receive(self, run, &mut *stream).await?
-                }
-                Direction::Down => {
+        mut finish: Finish,
+    ) -> Result<Vec<Record>> {
+        let mut stream = connection.accept_stream().await?.context("the client closed without opening a stream")?;
+        let mut records = match self.direction {
+            Direction::Up => {
+                if run.token.is_some() {
                     accept_request(run.token, &mut *stream).await?;
-                    send(self, run, Side::Server, &mut *stream).await?
+                    agree(&mut *stream).await?;
                 }
-            };
-            // The record is taken now: an SCTP association has no state left once its peer has shut it down.
-            records.splice(0..0, connection_record(run, Side::Server, &*connection, false)?.map(Record::Connection));
-            tokio::select! {
-                ended = stream.finish() => ended.map(drop)?,
-                () = finished(&mut finish) => {}
+                receive(self, run, &mut *stream).await?
             }
-            tokio::select! {
-                closed = connection.closed() => closed?,
-                () = finished(&mut finish) => {}
+            Direction::Down => {
+                accept_request(run.token, &mut *stream).await?;
+                send(self, run, Side::Server, &mut *stream).await?
             }
-            Ok(records)
-        })
+        };
+        // The record is taken now: an SCTP association has no state left once its peer has shut it down.
+        records.splice(0..0, connection_record(run, Side::Server, &*connection, false)?.map(Record::Connection));
+        unless_finished(&mut finish, stream.finish()).await?;
+        unless_finished(&mut finish, connection.closed()).await?;
+        Ok(records)
     }
 }
 

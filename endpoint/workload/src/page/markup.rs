@@ -210,14 +210,12 @@ fn adler32(bytes: &[u8]) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use netwarp_wire::job::{Job, Workload};
+    use netwarp_wire::golden;
 
     use super::*;
 
     fn page() -> Vec<PageResource> {
-        let job: Job = serde_json::from_str(include_str!("../../../../tests/golden/job-page-tls.json")).unwrap();
-        let Workload::Page(page) = job.workload else { panic!("the golden job is a page") };
-        let mut resources = page.resources;
+        let mut resources = golden::page("page-tls").resources;
         resources.iter_mut().for_each(|resource| resource.body_bytes = resource.body_bytes.max(2_000));
         resources
     }

@@ -23,15 +23,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use async_trait::async_trait;
 use netwarp_core::orchestrator::Orchestrator;
+use netwarp_transport::error::Result;
 use netwarp_transport::identity::{Identity, SERVER_NAME};
-use netwarp_transport::{Connection, Dialer, Pending};
+use netwarp_transport::{Connection, Dialer};
 use netwarp_wire::job::{self, Job};
 use netwarp_wire::problems::Problems;
 use netwarp_wire::record::{Record, Side};
-use tokio::sync::watch;
 
-use super::{ByProgram, Driving, End, Handovers, OverConnections, Run, RunPlace, Running, Sandbox, Workload, command};
+use super::{ByProgram, End, Finish, Moves, OverConnections, Run, RunPlace, Sandbox, Workload, command};
 
 /// The room for what browsers and servers write beside the page, in bytes.
 const WRITTEN_BYTES: u64 = 1 << 30;
@@ -39,41 +40,29 @@ const WRITTEN_BYTES: u64 = 1 << 30;
 /// The largest window of HTTP/2 (RFC 9113, section 6.9.1).
 const LARGEST_WINDOW_BYTES: u64 = (1 << 31) - 1;
 
+#[async_trait]
 impl OverConnections for job::Page {
-    fn drive<'a>(
-        &'a self,
-        run: &'a Arc<Run>,
-        dialer: &'a Arc<dyn Dialer>,
-        _handovers: watch::Receiver<Handovers>,
-    ) -> Driving<'a> {
-        Box::pin(client::load(run, self, dialer))
+    async fn drive(&self, run: &Arc<Run>, dialer: &Arc<dyn Dialer>, _handovers: Moves) -> Result<Vec<Record>> {
+        client::load(run, self, dialer).await
     }
 
-    fn serve<'a>(
-        &'a self,
-        run: &'a Arc<Run>,
-        connection: Box<dyn Connection>,
-        finish: watch::Receiver<bool>,
-    ) -> Pending<'a, Vec<Record>> {
-        Box::pin(server::serve(run, self, connection, finish))
+    async fn serve(&self, run: &Arc<Run>, connection: Box<dyn Connection>, finish: Finish) -> Result<Vec<Record>> {
+        server::serve(run, self, connection, finish).await
     }
 }
 
+#[async_trait(?Send)]
 impl ByProgram for job::Page {
-    fn serve<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a> {
-        Box::pin(async move {
-            let program = self.server.as_ref().context("the page is served by no program")?;
-            let identity = Identity::generate_for_programs()?;
-            let command = servers::prepare(program, self, &identity)?;
-            command::serve(orchestrator, &command, run, Some(hex::encode(identity.certificate()))).await
-        })
+    async fn serve(&self, orchestrator: &mut Orchestrator, run: RunPlace<'_>) -> anyhow::Result<()> {
+        let program = self.server.as_ref().context("the page is served by no program")?;
+        let identity = Identity::generate_for_programs()?;
+        let command = servers::prepare(program, self, &identity)?;
+        command::serve(orchestrator, &command, run, Some(hex::encode(identity.certificate()))).await
     }
 
-    fn drive<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a> {
-        Box::pin(async move {
-            let program = self.client.as_ref().context("the page is loaded by no program")?;
-            chromium::drive(orchestrator, self, program, run).await
-        })
+    async fn drive(&self, orchestrator: &mut Orchestrator, run: RunPlace<'_>) -> anyhow::Result<()> {
+        let program = self.client.as_ref().context("the page is loaded by no program")?;
+        chromium::drive(orchestrator, self, program, run).await
     }
 }
 
@@ -151,14 +140,14 @@ fn window(bytes: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use netwarp_wire::job::{Job, Page, Workload};
+    use netwarp_wire::golden;
+    use netwarp_wire::job::Page;
     use netwarp_wire::problems::Problems;
 
     use crate::Workload as _;
 
     #[test]
     fn resources_that_wait_for_each_other_are_refused() {
-        let job: Job = serde_json::from_str(include_str!("../../../../tests/golden/job-page-tls.json")).expect("a job");
         type Spoil = fn(&mut Page);
         let spoil: [(&str, Spoil); 4] = [
             ("has / wait for what", |page| page.resources[0].initiator = Some(0)),
@@ -167,9 +156,8 @@ mod tests {
             ("have more bytes than", |page| page.resources[3].body_bytes = u64::MAX),
         ];
         for (expected, spoil) in spoil {
-            let mut job = job.clone();
-            let Workload::Page(page) = &mut job.workload else { panic!("the golden job is a page") };
-            spoil(page);
+            let mut page = golden::page("page-tls");
+            spoil(&mut page);
             let mut problems = Problems::default();
             page.check(&mut problems);
             let found = problems.into_list();

@@ -5,13 +5,12 @@ use http::header::{
     ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, HOST, HeaderMap, HeaderName, HeaderValue, REFERER, USER_AGENT,
 };
 use http::{Request, Version};
+use netwarp_transport::identity::SERVER_NAME;
+use netwarp_transport::stack_of;
 use netwarp_wire::job::{Http, PageResource, ResourceType, TransportKind};
 use netwarp_wire::request_prefix::RequestPrefix;
 
 use super::priority::Priority;
-
-/// The name of the server in its certificate.
-const AUTHORITY: &str = "netwarp.test";
 
 /// The field with the client's number of the connection, by which the records of both ends are matched.
 const CONNECTION_NUMBER: HeaderName = HeaderName::from_static("netwarp-connection");
@@ -35,8 +34,8 @@ pub(super) fn request(
     connection: ConnectionNumber,
     token: Option<RequestPrefix>,
 ) -> Result<Request<()>> {
-    let scheme = if transport == TransportKind::Tcp || transport == TransportKind::Mptcp { "http" } else { "https" };
-    let origin = format!("{scheme}://{AUTHORITY}");
+    let scheme = if stack_of(transport).is_encrypted() { "https" } else { "http" };
+    let origin = format!("{scheme}://{SERVER_NAME}");
     let (version, uri) = match http {
         Http::H1 => (Version::HTTP_11, resource.path.clone()),
         Http::H2 => (Version::HTTP_2, format!("{origin}{}", resource.path)),
@@ -46,7 +45,7 @@ pub(super) fn request(
     let mut request = request.with_context(|| format!("asking for {uri}"))?;
     let fields = request.headers_mut();
     if http == Http::H1 {
-        fields.insert(HOST, HeaderValue::from_static(AUTHORITY));
+        fields.insert(HOST, HeaderValue::from_static(SERVER_NAME));
     }
     fields.insert(USER_AGENT, HeaderValue::from_static(AGENT));
     fields.insert(ACCEPT, HeaderValue::from_static(accepted(resource.resource_type)));

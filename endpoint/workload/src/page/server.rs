@@ -11,12 +11,11 @@ use netwarp_transport::error::{Context as _, Result, bail};
 use netwarp_transport::{Carrier, Connection, Duplex};
 use netwarp_wire::job::{Http, Page};
 use netwarp_wire::record::{ConnectionRecord, Record, Side};
-use tokio::sync::watch;
 
 use super::http3;
 use super::response::{Answers, BLOCK_BYTES, Content};
 use super::site::Site;
-use crate::{Run, connection_record, finished};
+use crate::{Finish, Run, connection_record, finished, unless_finished};
 
 /// Serves a connection until its client has closed it, or no client needs anything any more. Returns its record, unless
 /// there was no request.
@@ -27,7 +26,7 @@ pub(super) async fn serve(
     run: &Run,
     page: &Page,
     mut connection: Box<dyn Connection>,
-    mut finish: watch::Receiver<bool>,
+    mut finish: Finish,
 ) -> Result<Vec<Record>> {
     let carrier = connection.carrier()?;
     let http = match (&carrier, page.http) {
@@ -49,10 +48,7 @@ pub(super) async fn serve(
     let record = record.map(|record| {
         Record::Connection(ConnectionRecord { connection: number.connection, transfer: number.visit, ..record })
     });
-    tokio::select! {
-        closed = connection.closed() => closed?,
-        () = finished(&mut finish) => {}
-    }
+    unless_finished(&mut finish, connection.closed()).await?;
     Ok(record.into_iter().collect())
 }
 
@@ -91,7 +87,8 @@ fn answer(answers: &Answers, request: &Request<Incoming>) -> Result<Response<Con
 #[cfg(test)]
 mod tests {
     use netwarp_core::sink::Sink;
-    use netwarp_wire::job::{Job, TransportKind, Workload};
+    use netwarp_wire::golden;
+    use netwarp_wire::job::TransportKind;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
 
     use super::*;
@@ -100,13 +97,6 @@ mod tests {
 
     const NUMBER: ConnectionNumber = ConnectionNumber { visit: 1, connection: 7 };
     const WINDOW_BYTES: u64 = 1 << 20;
-
-    fn page() -> Page {
-        let text = include_str!("../../../../tests/golden/job-page-tls.json");
-        let job: Job = serde_json::from_str(text).expect("the golden job is a job");
-        let Workload::Page(page) = job.workload else { panic!("the golden job is a page") };
-        page
-    }
 
     fn exchange(page: &Page, http: Http, index: usize) -> Exchange {
         let resource = &page.resources[index];
@@ -140,7 +130,7 @@ mod tests {
     #[test]
     fn every_resource_arrives_as_the_page_has_it() {
         for http in [Http::H1, Http::H2] {
-            let page = page();
+            let page = golden::page("page-tls");
             with_server(http, &page, async |mut requester, answers| {
                 let site = Site::of(&page).unwrap();
                 for (index, resource) in page.resources.iter().enumerate() {
@@ -157,7 +147,7 @@ mod tests {
     #[test]
     fn what_the_page_does_not_have_is_not_found() {
         for http in [Http::H1, Http::H2] {
-            let page = page();
+            let page = golden::page("page-tls");
             with_server(http, &page, async |mut requester, _| {
                 let mut asked = page.clone();
                 (asked.resources[1].path, asked.resources[1].body_bytes) = ("/elsewhere".to_owned(), 0);
@@ -169,7 +159,7 @@ mod tests {
 
     #[test]
     fn the_more_urgent_overtakes_what_is_being_sent() {
-        let mut page = page();
+        let mut page = golden::page("page-tls");
         let (style, image) = (1, 4);
         page.resources[image].body_bytes = 6_000_000;
         page.resources[style].body_bytes = 100_000;
@@ -194,7 +184,7 @@ mod tests {
         let heads: [&[u8]; 3] =
             [b"", b"HTTP/1.1 200 OK\r\nConte", b"HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\nabc"];
         for head in heads {
-            let page = page();
+            let page = golden::page("page-tls");
             with_peer(async |mut requester, mut peer| {
                 let serving = async {
                     let mut request = [0; 1 << 10];
@@ -211,7 +201,7 @@ mod tests {
 
     #[test]
     fn more_or_less_than_was_to_come_is_an_error() {
-        let page = page();
+        let page = golden::page("page-tls");
         let bodies: [(usize, &str); 2] = [(1999, "1 bytes of the content have not come"), (2001, "more content than")];
         for (length, expected) in bodies {
             with_peer(async |mut requester, mut peer| {

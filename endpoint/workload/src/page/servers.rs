@@ -153,19 +153,15 @@ fn nginx(page: &Page) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use netwarp_wire::job::{Job, Workload};
+    use netwarp_wire::golden;
 
     use super::*;
 
-    fn page() -> Page {
-        let job: Job = serde_json::from_str(include_str!("../../../../tests/golden/job-page-nginx.json")).unwrap();
-        let Workload::Page(page) = job.workload else { panic!("the golden job is a page") };
-        page
-    }
-
     #[test]
     fn caddy_speaks_the_version_that_was_asked_for() {
-        let protocols = |http| caddy(&Page { http, ..page() })["apps"]["http"]["servers"]["page"]["protocols"].clone();
+        let protocols = |http| {
+            caddy(&Page { http, ..golden::page("page-nginx") })["apps"]["http"]["servers"]["page"]["protocols"].clone()
+        };
         assert_eq!(protocols(Http::H1), json!(["h1"]));
         assert_eq!(protocols(Http::H2), json!(["h1", "h2"]));
         assert_eq!(protocols(Http::H3), json!(["h1", "h2", "h3"]));
@@ -174,7 +170,7 @@ mod tests {
     #[test]
     fn connections_are_closed_early_between_visits_alone() {
         let idle_timeout = |visits| {
-            let page = Page { visits, ..page() };
+            let page = Page { visits, ..golden::page("page-nginx") };
             caddy(&page)["apps"]["http"]["servers"]["page"]["idle_timeout"].clone()
         };
         assert_eq!((idle_timeout(1), idle_timeout(2)), (json!("5m"), json!("30s")));
@@ -182,9 +178,11 @@ mod tests {
 
     #[test]
     fn every_path_has_its_file() {
-        let text = nginx(&page()).unwrap();
-        let mapped = caddy(&page())["apps"]["http"]["servers"]["page"]["routes"][0]["handle"][0]["mappings"].clone();
-        for (index, resource) in page().resources.iter().enumerate() {
+        let text = nginx(&golden::page("page-nginx")).unwrap();
+        let mapped =
+            caddy(&golden::page("page-nginx"))["apps"]["http"]["servers"]["page"]["routes"][0]["handle"][0]["mappings"]
+                .clone();
+        for (index, resource) in golden::page("page-nginx").resources.iter().enumerate() {
             let file = file_name(index, resource);
             assert!(text.contains(&format!("    \"{}\" /{file};\n", resource.path)), "{text}");
             assert_eq!((&mapped[index]["input"], &mapped[index]["outputs"][0]), (&json!(resource.path), &json!(file)));
@@ -193,7 +191,7 @@ mod tests {
 
     #[test]
     fn what_nginx_cannot_do_is_refused() {
-        let mut page = page();
+        let mut page = golden::page("page-nginx");
         page.resources[1].path = "/a\"b".to_owned();
         assert!(nginx(&page).unwrap_err().to_string().contains("cannot say the path"));
         assert!(nginx(&Page { http: Http::H3, ..page }).unwrap_err().to_string().contains("not HTTP/3"));

@@ -40,16 +40,9 @@ pub(super) fn difference(records: &[Record], page: &Page) -> Result<Option<Strin
 
 #[cfg(test)]
 mod tests {
-    use netwarp_wire::job::{Job, Workload};
+    use netwarp_wire::golden;
 
     use super::*;
-
-    fn page() -> Page {
-        let text = include_str!("../../../../tests/golden/job-page-tls.json");
-        let job: Job = serde_json::from_str(text).expect("the golden job is a job");
-        let Workload::Page(page) = job.workload else { panic!("the golden job is a page") };
-        page
-    }
 
     fn received(page: &Page) -> Vec<ResourceRecord> {
         let site = Site::of(page).unwrap();
@@ -71,14 +64,14 @@ mod tests {
 
     #[test]
     fn the_page_s_own_bytes_are_no_difference() {
-        let page = page();
+        let page = golden::page("page-tls");
         let records: Vec<Record> = received(&page).into_iter().map(Record::Resource).collect();
         assert_eq!(difference(&records, &page).unwrap(), None);
     }
 
     #[test]
     fn wrong_bytes_are_noticed() {
-        let page = page();
+        let page = golden::page("page-tls");
         type Spoil = fn(&mut Vec<ResourceRecord>);
         let spoil: [(&str, Spoil); 6] = [
             ("the page has none such", |records| records[1].resource = 99),

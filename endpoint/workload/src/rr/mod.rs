@@ -10,20 +10,20 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use netwarp_core::clock::Moment;
 use netwarp_core::deadline::Deadline;
 use netwarp_core::flow::{HEADER_BYTES, MessageSink, Pacer, SENT_PLACE, Schedule};
 use netwarp_transport::error::{Context as _, Result, ensure};
 use netwarp_transport::stack_of;
-use netwarp_transport::{Connection, Dialer, Duplex, Pending, received_now};
+use netwarp_transport::{Connection, Dialer, Duplex, received_now};
 use netwarp_wire::job::{Job, Rr};
 use netwarp_wire::record::{Record, Side};
 use netwarp_wire::request_prefix::RequestPrefix;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::sync::watch;
 
 use super::flow::drain;
-use super::{Driving, End, Handovers, OverConnections, Run, Workload, connection_record, finished};
+use super::{End, Finish, Moves, OverConnections, Run, Workload, connection_record, unless_finished};
 
 /// The most responses for each request, on average, where requests may be lost: a path may duplicate every request.
 const MOST_ANSWERS: u64 = 2;
@@ -33,60 +33,37 @@ impl Workload for Rr {
         End::Connections(self)
     }
 
-    /// No record is a delivery: responses may be lost, so what arrived is the result, and no failure.
-    fn is_delivery(&self, _: &Record) -> bool {
-        false
-    }
-
-    fn difference(&self, _: &Job, _: &[Record]) -> anyhow::Result<Option<String>> {
-        Ok(None)
-    }
-
     fn content_bytes(&self) -> u64 {
         let (requests, _) = Schedule::of(&self.requests()).extent();
         requests.saturating_mul(u64::from(self.request_bytes) + u64::from(self.response_bytes))
     }
 }
 
+#[async_trait]
 impl OverConnections for Rr {
-    fn drive<'a>(
-        &'a self,
-        run: &'a Arc<Run>,
-        dialer: &'a Arc<dyn Dialer>,
-        _handovers: watch::Receiver<Handovers>,
-    ) -> Driving<'a> {
-        Box::pin(async {
-            let mut connection = dialer.dial(run.server, false).await?;
-            let (pacer, responses) = ask(self, run, connection.duplex(Side::Client).await?).await?;
-            let about = connection_record(run, Side::Client, &*connection, false)?.map(Record::Connection);
-            let sent = Record::FlowSent(pacer.record(Side::Client));
-            connection.close().await?;
-            Ok(about.into_iter().chain([sent, responses.into_responses()]).collect())
-        })
+    async fn drive(&self, run: &Arc<Run>, dialer: &Arc<dyn Dialer>, _handovers: Moves) -> Result<Vec<Record>> {
+        let mut connection = dialer.dial(run.server, false).await?;
+        let (pacer, responses) = ask(self, run, connection.duplex(Side::Client).await?).await?;
+        let about = connection_record(run, Side::Client, &*connection, false)?.map(Record::Connection);
+        let sent = Record::FlowSent(pacer.record(Side::Client));
+        connection.close().await?;
+        Ok(about.into_iter().chain([sent, responses.into_responses()]).collect())
     }
 
-    fn serve<'a>(
-        &'a self,
-        run: &'a Arc<Run>,
+    async fn serve(
+        &self,
+        run: &Arc<Run>,
         mut connection: Box<dyn Connection>,
-        mut finish: watch::Receiver<bool>,
-    ) -> Pending<'a, Vec<Record>> {
-        Box::pin(async move {
-            let stream = connection.duplex(Side::Server).await?;
-            let (requests, _) = Schedule::of(&self.requests()).extent();
-            let answering = answer(self, requests, run.token, loses_messages(run), stream);
-            tokio::select! {
-                answered = answering => answered?,
-                () = finished(&mut finish) => {}
-            }
-            // The record is taken now: an SCTP association has no state left once its peer has shut it down.
-            let about = connection_record(run, Side::Server, &*connection, false)?.map(Record::Connection);
-            tokio::select! {
-                closed = connection.closed() => closed?,
-                () = finished(&mut finish) => {}
-            }
-            Ok(about.into_iter().collect())
-        })
+        mut finish: Finish,
+    ) -> Result<Vec<Record>> {
+        let stream = connection.duplex(Side::Server).await?;
+        let (requests, _) = Schedule::of(&self.requests()).extent();
+        let answering = answer(self, requests, run.token, loses_messages(run), stream);
+        unless_finished(&mut finish, answering).await?;
+        // The record is taken now: an SCTP association has no state left once its peer has shut it down.
+        let about = connection_record(run, Side::Server, &*connection, false)?.map(Record::Connection);
+        unless_finished(&mut finish, connection.closed()).await?;
+        Ok(about.into_iter().collect())
     }
 }
 

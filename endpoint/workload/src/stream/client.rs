@@ -18,7 +18,6 @@ use netwarp_transport::{Connection, Dialer, Error};
 use netwarp_wire::job;
 use netwarp_wire::record::{PlayerRecord, Record, SegmentRecord};
 use netwarp_wire::request_prefix::RequestPrefix;
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::client_connection::ClientConnection;
@@ -27,13 +26,13 @@ use super::player::{NextAction, Player, RequestId, WantedSegment};
 use super::request::{MediaRequest, MediaRequestKind, PROTOCOL};
 use super::rule::{Chooser, Fetched};
 use super::stream_slots::StreamSlot;
-use crate::{Handovers, Run, unless_handed_over};
+use crate::{Moves, Run, unless_handed_over};
 
 /// The client of a viewer.
 pub(super) struct Client<'a> {
     run: Arc<Run>,
     dialer: Arc<dyn Dialer>,
-    handovers: watch::Receiver<Handovers>,
+    handovers: Moves,
     verify: bool,
     media: Media,
     player: Player,
@@ -77,7 +76,7 @@ impl<'a> Client<'a> {
         run: &'a Arc<Run>,
         requested: &job::Stream,
         dialer: &Arc<dyn Dialer>,
-        handovers: watch::Receiver<Handovers>,
+        handovers: Moves,
     ) -> Result<Self> {
         let begin = Moment::now();
         Ok(Self {
@@ -142,7 +141,7 @@ impl<'a> Client<'a> {
                     self.records.extend(connection.record(&self.run, false)?);
                     unless_lost(&mut self.handovers, migrates, connection.close()).await.transpose()?;
                 }
-                None => self.give_up(&connection).await?,
+                None => self.give_up(&mut connection).await?,
             }
         }
         Ok(self.records)
@@ -209,8 +208,8 @@ impl<'a> Client<'a> {
     async fn on_handover(&mut self) -> Result<()> {
         match self.connection.take() {
             Some(connection) if connection.migrates() => self.connection = Some(connection),
-            Some(connection) => {
-                self.give_up(&connection).await?;
+            Some(mut connection) => {
+                self.give_up(&mut connection).await?;
                 self.dial();
             }
             None => {
@@ -222,7 +221,7 @@ impl<'a> Client<'a> {
     }
 
     /// Gives a connection up. A segment under way that the player wants remains wanted.
-    async fn give_up(&mut self, connection: &ClientConnection) -> Result<()> {
+    async fn give_up(&mut self, connection: &mut ClientConnection) -> Result<()> {
         connection.abandon();
         while let Some(fetched) = self.fetching.join_next().await {
             let (fetch, slot) = fetched.context("a task panicked")?;
@@ -310,11 +309,7 @@ async fn finish_fetching(
 }
 
 /// Returns the result of the work, or none if a handover occurs first and the connection does not migrate.
-async fn unless_lost<T>(
-    handovers: &mut watch::Receiver<Handovers>,
-    migrates: bool,
-    work: impl Future<Output = T>,
-) -> Option<T> {
+async fn unless_lost<T>(handovers: &mut Moves, migrates: bool, work: impl Future<Output = T>) -> Option<T> {
     match migrates {
         true => Some(work.await),
         false => unless_handed_over(handovers, work).await,

@@ -57,15 +57,13 @@ impl Media {
 
 #[cfg(test)]
 mod tests {
-    use netwarp_wire::job::{Job, Workload};
+    use netwarp_wire::golden;
 
     use super::*;
 
     #[test]
     fn segments_tile_the_medium_and_differ() {
-        let text = include_str!("../../../../tests/golden/job-stream-handovers.json");
-        let job: Job = serde_json::from_str(text).expect("the golden job is a job");
-        let Workload::Stream(mut requested) = job.workload else { panic!("the golden job is a stream") };
+        let mut requested = golden::stream("stream-handovers");
         requested.segments = 2;
         for (quality, bytes) in requested.qualities.iter_mut().zip([10, 11, 13]) {
             quality.segment_bytes = bytes;

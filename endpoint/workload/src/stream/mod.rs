@@ -15,42 +15,52 @@ mod verify;
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use netwarp_transport::error::{Result, bail};
 use netwarp_transport::stack_of;
-use netwarp_transport::{Connection, Dialer, Pending};
+use netwarp_transport::{Connection, Dialer};
 use netwarp_wire::job::{self, Job};
 use netwarp_wire::record::{ConnectionRecord, Record, Side};
-use tokio::sync::watch;
 
 use self::client::Client;
 use self::media::Media;
 use self::server::MediaServer;
-use super::{Driving, End, Handovers, OverConnections, Run, Workload, connection_record, finished};
+use super::{End, Finish, Moves, OverConnections, Run, Workload, connection_record, unless_finished};
 
 /// The answer to a farewell (ASCII's ACK).
 const FAREWELL: u8 = 0x06;
 
+#[async_trait]
 impl OverConnections for job::Stream {
-    fn drive<'a>(
-        &'a self,
-        run: &'a Arc<Run>,
-        dialer: &'a Arc<dyn Dialer>,
-        handovers: watch::Receiver<Handovers>,
-    ) -> Driving<'a> {
-        Box::pin(async {
-            let mut client = Client::new(run, self, dialer, handovers)?;
-            client.watch().await?;
-            client.close().await
-        })
+    async fn drive(&self, run: &Arc<Run>, dialer: &Arc<dyn Dialer>, handovers: Moves) -> Result<Vec<Record>> {
+        let mut client = Client::new(run, self, dialer, handovers)?;
+        client.watch().await?;
+        client.close().await
     }
 
-    fn serve<'a>(
-        &'a self,
-        run: &'a Arc<Run>,
-        connection: Box<dyn Connection>,
-        finish: watch::Receiver<bool>,
-    ) -> Pending<'a, Vec<Record>> {
-        Box::pin(serve(run, self, connection, finish))
+    async fn serve(
+        &self,
+        run: &Arc<Run>,
+        mut connection: Box<dyn Connection>,
+        mut finish: Finish,
+    ) -> Result<Vec<Record>> {
+        let mut storage = MediaServer::new(&Arc::new(Media::of(self)), fixed_streams(&run.job.transport));
+        let is_ended = storage.serve(run, &mut *connection, &mut finish).await?;
+        let has_handovers = run.job.timeline.has_handovers();
+        let index = match storage.number() {
+            // Streams that the client has given up may never end. They are still at work, so there is nothing to report.
+            Some(index) if is_ended => index,
+            _ if has_handovers => return Ok(Vec::new()),
+            _ => bail!("the client left the connection without a farewell"),
+        };
+        let is_lost = storage.is_lost();
+        let record = connection_record(run, Side::Server, &*connection, is_lost)?;
+        let record = record.map(|record| Record::Connection(ConnectionRecord { connection: index, ..record }));
+        if !is_lost {
+            let ended = end(&mut storage, &mut *connection, &mut finish).await;
+            ended.or_else(|error| run.ignore_if_abandoned(error, Some(index)))?;
+        }
+        Ok(record.into_iter().collect())
     }
 }
 
@@ -79,46 +89,11 @@ impl Workload for job::Stream {
     }
 }
 
-async fn serve(
-    run: &Arc<Run>,
-    requested: &job::Stream,
-    mut connection: Box<dyn Connection>,
-    mut finish: watch::Receiver<bool>,
-) -> Result<Vec<Record>> {
-    let mut storage = MediaServer::new(&Arc::new(Media::of(requested)), fixed_streams(&run.job.transport));
-    let is_ended = storage.serve(run, &mut *connection, &mut finish).await?;
-    let has_handovers = run.job.timeline.has_handovers();
-    let index = match storage.number() {
-        // Streams that the client has given up may never end. They are still at work, so there is nothing to report.
-        Some(index) if is_ended => index,
-        _ if has_handovers => return Ok(Vec::new()),
-        _ => bail!("the client left the connection without a farewell"),
-    };
-    let is_lost = storage.is_lost();
-    let record = connection_record(run, Side::Server, &*connection, is_lost)?;
-    let record = record.map(|record| Record::Connection(ConnectionRecord { connection: index, ..record }));
-    if !is_lost {
-        let ended = end(&mut storage, &mut *connection, &mut finish).await;
-        ended.or_else(|error| run.ignore_if_abandoned(error, Some(index)))?;
-    }
-    Ok(record.into_iter().collect())
-}
-
 /// Confirms the farewells, and waits until the client closes the connection.
-async fn end(
-    storage: &mut MediaServer,
-    connection: &mut dyn Connection,
-    finish: &mut watch::Receiver<bool>,
-) -> Result<()> {
+async fn end(storage: &mut MediaServer, connection: &mut dyn Connection, finish: &mut Finish) -> Result<()> {
     storage.confirm();
-    tokio::select! {
-        confirmed = storage.confirmed() => confirmed?,
-        () = finished(finish) => {}
-    }
-    tokio::select! {
-        closed = connection.closed() => closed,
-        () = finished(finish) => Ok(()),
-    }
+    unless_finished(finish, storage.confirmed()).await?;
+    unless_finished(finish, connection.closed()).await
 }
 
 /// Returns how many streams a connection has from its start; none if any number can be opened.

@@ -139,6 +139,7 @@ fn bounds_reached(bounds_ns: &[u64], delay_ns: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use netwarp_wire::golden;
     use netwarp_wire::job::Quality;
 
     use super::*;
@@ -147,8 +148,7 @@ mod tests {
 
     /// Returns a job whose link has this round-trip delay, and another from a second on.
     fn job(delay_ms: u64, later_ms: u64) -> &'static Job {
-        let text = include_str!("../../../../tests/golden/job-stream-handovers.json");
-        let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");
+        let mut job = golden::job("stream-handovers");
         (job.paths[0].down.delay_ns, job.paths[0].up.delay_ns) = (delay_ms * MS, 0);
         let change = job::Change::Delay { down_ns: 0, up_ns: later_ms * MS };
         let events = vec![job::Event { at_ns: 1000 * MS, path: 0, change }];

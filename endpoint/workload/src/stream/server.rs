@@ -4,13 +4,12 @@ use std::sync::{Arc, OnceLock};
 
 use netwarp_transport::error::{Context as _, Error, Result, ensure};
 use netwarp_transport::{Connection, Stream};
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::FAREWELL;
 use super::media::Media;
 use super::request::{MediaRequest, MediaRequestKind, PROTOCOL, REQUEST_BYTES};
-use crate::{Run, finished};
+use crate::{Finish, Run, finished};
 
 /// The streams of a connection that is being served.
 pub(super) struct MediaServer {
@@ -50,7 +49,7 @@ impl MediaServer {
         &mut self,
         run: &Arc<Run>,
         connection: &mut dyn Connection,
-        finish: &mut watch::Receiver<bool>,
+        finish: &mut Finish,
     ) -> Result<bool> {
         while !self.is_over() {
             let takes_more = !self.is_lost && self.fixed.is_none_or(|streams| self.accepted < streams);

@@ -49,14 +49,12 @@ pub(super) fn difference(records: &[Record], requested: &Stream) -> Result<Optio
 
 #[cfg(test)]
 mod tests {
-    use netwarp_wire::job::{Job, Workload};
+    use netwarp_wire::golden;
 
     use super::*;
 
     fn requested(verify: bool) -> Stream {
-        let text = include_str!("../../../../tests/golden/job-stream-handovers.json");
-        let job: Job = serde_json::from_str(text).expect("the golden job is a job");
-        let Workload::Stream(mut requested) = job.workload else { panic!("the golden job is a stream") };
+        let mut requested = golden::stream("stream-handovers");
         requested.qualities.iter_mut().for_each(|quality| quality.segment_bytes /= 1000);
         Stream { watch_ns: 2 * requested.segment_ns, verify, ..requested }
     }

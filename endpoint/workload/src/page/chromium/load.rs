@@ -257,7 +257,7 @@ fn id(told: &Value) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use netwarp_wire::job::{Job, Workload};
+    use netwarp_wire::golden;
     use serde_json::json;
 
     use super::*;
@@ -265,9 +265,7 @@ mod tests {
     const EPOCH_NS: u64 = 1_000_000_000;
 
     fn page() -> Page {
-        let job: Job =
-            serde_json::from_str(include_str!("../../../../../tests/golden/job-page-programs.json")).unwrap();
-        let Workload::Page(mut page) = job.workload else { panic!("the golden job is a page") };
+        let mut page = golden::page("page-programs");
         page.resources.truncate(1);
         page.discovers_http3 = false;
         page

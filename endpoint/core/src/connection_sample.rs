@@ -1,0 +1,61 @@
+//! The state of one end of a connection at one moment, whichever stack it is of.
+
+/// One end of a connection, as it is sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionSample {
+    /// The port of this end.
+    pub port: u16,
+    /// The port of the other end.
+    pub peer_port: u16,
+    /// Tells apart connections between the same two ports, which QUIC can have.
+    pub number: u64,
+    /// The state of the connection.
+    pub state: ConnectionState,
+}
+
+/// The state of a connection at its sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionState {
+    /// Congestion window.
+    pub cwnd_bytes: u64,
+    /// Slow start threshold; 0 while it is infinite or not set.
+    pub ssthresh_bytes: u64,
+    /// Smoothed round-trip time; 0 before the first measurement.
+    pub rtt_ns: u64,
+    /// Bytes sent and neither acknowledged nor declared lost.
+    pub unacked_bytes: u64,
+    /// Bytes acknowledged since the connection was set up; none where the stack does not count them.
+    pub acked_bytes: Option<u64>,
+    /// Packets retransmitted or declared lost since the connection was set up.
+    pub retrans_packets: u64,
+    /// Pacing rate; 0 where the stack does not pace.
+    pub pacing_rate_bit_s: u64,
+    /// What has kept the connection from sending more.
+    pub limits: Limits,
+    /// Whether all data that the application has written has been sent, and more could be.
+    pub has_sent_all: bool,
+}
+
+/// What has kept a connection from sending more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limits {
+    /// Times in nanoseconds since the connection was set up: with data to send; of that, limited by the peer's receive
+    /// window, and by the send buffer.
+    Counted([u64; 3]),
+    /// The state at the time of the sample.
+    Now(Activity),
+}
+
+/// What a connection is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activity {
+    /// It has no data to send, and no unacknowledged data.
+    Idle,
+    /// It sends, limited by congestion control and pacing alone.
+    Busy,
+    /// It has more data to send than the peer's receive window allows.
+    PeerFull,
+    /// The application has more data to send than the send buffer has room for, and everything in the buffer has been
+    /// sent.
+    BufferFull,
+}

@@ -1,0 +1,25 @@
+//! The jobs of `tests/golden`, for the tests of every crate.
+
+use std::fs;
+use std::path::Path;
+
+use crate::job::{Job, Page, Stream, Workload};
+
+/// Returns the job in the golden file `job-NAME.json`.
+pub fn job(name: &str) -> Job {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/golden/job-{name}.json"));
+    let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+/// Returns the page of a golden job.
+pub fn page(name: &str) -> Page {
+    let Workload::Page(page) = job(name).workload else { panic!("{name} is no page") };
+    page
+}
+
+/// Returns the stream of a golden job.
+pub fn stream(name: &str) -> Stream {
+    let Workload::Stream(stream) = job(name).workload else { panic!("{name} is no stream") };
+    stream
+}
