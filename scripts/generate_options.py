@@ -11,7 +11,7 @@ from pathlib import Path
 
 from netwarp import options
 from netwarp.options import Takes
-from netwarp.options.path import PATH
+from netwarp.options.study import PATH
 
 FILE = Path(__file__).resolve().parents[1] / "src/netwarp/options/keywords.py"
 INTRO = '''\

@@ -17,7 +17,7 @@ from netwarp.cli.commands import COMMANDS, load_command
 from netwarp.errors import StudyError
 from netwarp.library.calls import divided
 from netwarp.options import COMPARE, EXEC, RUN, Takes, keywords
-from netwarp.options.path import PATH
+from netwarp.options.study import PATH
 from netwarp.path_properties import PATH_PROPERTIES
 from netwarp.study.exec import study_from_exec
 

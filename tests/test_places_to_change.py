@@ -130,7 +130,7 @@ toy = replace(
     key="twice", help="Made up.", option_help="Made up for the option.",
 )
 path_properties.PATH_PROPERTIES = (*path_properties.PATH_PROPERTIES, toy)
-from netwarp.options.path import PATH
+from netwarp.options.study import PATH
 from netwarp.plan import plan_study
 from netwarp.study import study_from_mapping
 tables = {"title": "t", "path": {"rtt": "10ms", "twice": "3%"}, "workload": {"size": "1kB"}}

@@ -12,8 +12,7 @@ from netwarp.errors import InputError, RecordError, ResultError, RunDirectoryErr
 from netwarp.estimate.criteria import LOOK_SHARES, Criteria
 from netwarp.estimate.staging import Staging
 from netwarp.execution.outcome import Outcome, read_outcome
-from netwarp.measure.early import early_s
-from netwarp.measure.two_clocks import MOST_UNCERTAIN
+from netwarp.measure.two_hosts import MOST_UNCERTAIN, early_s
 from netwarp.plan.randomness import REAL_TIME, randomness
 from netwarp.results import Question, Results, RunResult, from_plan
 from netwarp.results.comparisons import Comparisons, compare_contenders, main_metrics

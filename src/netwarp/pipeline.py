@@ -144,8 +144,7 @@ def write_outputs(data: RunData, *, anew: bool = False) -> None:
     # Only here: what draws and writes files takes as long to import as a table to print.
     from netwarp.output.summary import summary
     from netwarp.report import write_report
-    from netwarp.results.packets import write_packets
-    from netwarp.results.parquet import write_results
+    from netwarp.results.parquet import write_packets, write_results
 
     if not data.results.runs:
         raise RunDirectoryError(

@@ -20,7 +20,7 @@ from netwarp.figures.over_time.run_timeline import RunTimeline
 from netwarp.figures.style import SCREEN, TRANSPORT_STYLES
 from netwarp.pipeline import write_outputs
 from netwarp.plan import plan_study
-from netwarp.report.run_picture import draw_run
+from netwarp.report.pictures import draw_run
 from netwarp.results import Results, RunResult
 from netwarp.run_directory import RunDirectory
 from netwarp.study import study_from_mapping

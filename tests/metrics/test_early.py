@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from netwarp.measure.early import early_s
+from netwarp.measure.two_hosts import early_s
 from netwarp.plan import plan_study
 from netwarp.study import study_from_mapping
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from netwarp.measure.disturbance import disturbance
 from netwarp.measure.run_records import RunRecords
+from netwarp.measure.two_hosts import disturbance
 from netwarp.metrics.registry import METRICS
 from netwarp.wire import PathMeasurement, job_from_json, read_records
 from netwarp.workloads import workload_of

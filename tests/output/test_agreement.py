@@ -17,7 +17,7 @@ from netwarp.errors import InputError, StudyError
 from netwarp.evaluation import RunData, load
 from netwarp.output.agreement import Agreement, Answer, agreement
 from netwarp.plan import plan_study
-from netwarp.plan.without_path import without_path
+from netwarp.plan.without import without_path
 from netwarp.results import Results, RunResult
 from netwarp.study import Study, study_from_mapping
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from netwarp.plan import filter_cells
-from netwarp.plan.without_ns3 import kernel_filters, needs_ns3
+from netwarp.plan.without import kernel_filters, needs_ns3
 from netwarp.study import Study, study_from_mapping
 
 FLOW = {"kind": "flow", "direction": "up", "interval": "1ms", "count": 10}

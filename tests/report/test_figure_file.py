@@ -9,7 +9,7 @@ import pytest
 
 import support
 from netwarp.errors import InputError, RunDirectoryError
-from netwarp.report.figure_file import draw_figure, figures_of
+from netwarp.report.pictures import draw_figure, figures_of
 
 
 @pytest.fixture(scope="module")

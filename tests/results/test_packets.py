@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from netwarp.results import Results
-from netwarp.results.packets import write_packets
+from netwarp.results.parquet import write_packets
 from netwarp.run_directory import RunDirectory
 from support import results
 

@@ -14,8 +14,7 @@ import pytest
 
 import support
 from netwarp.results import Results, parquet
-from netwarp.results.parquet import to_frame, write_results
-from netwarp.results.table_file import write_table
+from netwarp.results.parquet import to_frame, write_results, write_table
 
 SCHEMA = {"run": pl.String, "value": pl.Float64}
 PARTS = 60

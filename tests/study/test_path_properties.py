@@ -8,7 +8,7 @@ import pytest
 
 from netwarp import wire
 from netwarp.fields import KeyValueError
-from netwarp.options.path import PATH
+from netwarp.options.study import PATH
 from netwarp.path_properties import OF_EACH_DIRECTION, PATH_PROPERTIES, PathProperty
 from netwarp.plan import plan_study
 from netwarp.study.compare import study_from_compare

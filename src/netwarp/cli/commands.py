@@ -41,9 +41,11 @@ COMMANDS = {
     "timeline": (
         "inspect", "Draw what happened in one run over time: delay, goodput, what the player did.",
     ),
-    "figure": ("figure", "Draw a figure of the report into a file, or list the figures there are."),
+    "figure": (
+        "inspect", "Draw a figure of the report into a file, or list the figures there are.",
+    ),
     "diff": (
-        "diff",
+        "inspect",
         "Say which cells changed between two run directories, by tests, and what else differs.",
     ),
     "verify": (

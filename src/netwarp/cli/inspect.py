@@ -1,4 +1,4 @@
-"""Commands that look at a run directory: show, report, timeline, export."""
+"""Commands that look at run directories: show, report, timeline, export, figure, diff."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from netwarp.cli.command import Argument, command
+from netwarp.cli.command import Argument, Whole, command
 from netwarp.cli.interruption import interruption
 from netwarp.errors import RunDirectoryError
 from netwarp.options import Option, Takes
@@ -64,7 +64,7 @@ def report(directory: Path, as_json: bool = False) -> None:
 )  # fmt: skip
 def timeline(directory: Path, run: str, out: Path | None = None) -> None:
     """Draw what happened in one run over time: delay, goodput, what the player did."""
-    from netwarp.report.run_picture import draw_run
+    from netwarp.report.pictures import draw_run
     from netwarp.run_directory import RunDirectory
 
     click.echo(draw_run(RunDirectory(_run_directory(directory)), run, out))
@@ -87,6 +87,77 @@ def export(directory: Path, format_: str = "csv", run: str | None = None) -> Non
     opened = open_run(_run_directory(directory))
     print_damage(opened)
     sys.stdout.writelines(export_results(opened.data, format_, run))
+
+
+@command(
+    _directory(),
+    Argument(
+        "number", "[N]", "Which, as the report counts them. Default: list them.", type=Whole(),
+        required=False,
+    ),
+    Option(
+        name="out", flags=("--out", "-o"), metavar="FILE", takes=Takes.PATH,
+        help="Where to: .svg, .png, .pdf, or .json for Vega-Lite with its data."
+        " Default: figures/NAME.svg in the directory.",
+    ),
+    Option(
+        name="theme", metavar="screen|paper",
+        help="screen, or paper: one column of a paper, without title. Default: screen.",
+    ),
+    Option(
+        name="config", metavar="FILE.json", takes=Takes.PATH,
+        help="Vega-Lite configuration laid over the theme's, as JSON.",
+    ),
+)  # fmt: skip
+def figure(
+    directory: Path,
+    number: int | None = None,
+    out: Path | None = None,
+    theme: str = "screen",
+    config: Path | None = None,
+) -> None:
+    """Draw a figure of the report into a file, or list the figures there are."""
+    from netwarp.cli.terminal import escaped
+    from netwarp.report.pictures import draw_figure, figures_of
+
+    if number is not None:
+        click.echo(draw_figure(directory, number, out, theme=theme, config=config))
+        return
+    for place, chart in enumerate(figures_of(directory), start=1):
+        click.echo(f"{place:2}  {escaped(chart.title)}  ({chart.name})")
+
+
+@command(
+    Argument("before", "BEFORE", "The earlier run directory.", type=Path),
+    Argument("after", "AFTER", "The one held against it.", type=Path),
+    METRIC,
+    Option(
+        name="against",
+        help="How the ratio of each cell to the one of this level changed, instead of its value:"
+        " transport=tcp.",
+        metavar="FACTOR=LEVEL",
+    ),
+    JSON,
+)
+def diff(
+    before: Path,
+    after: Path,
+    metric: Sequence[str] = (),
+    against: str | None = None,
+    as_json: bool = False,
+) -> None:
+    """Say which cells changed between two run directories, by tests, and what else differs."""
+    from netwarp.cli.printing import print_differences
+    from netwarp.cli.terminal import answer_console, print_json
+    from netwarp.evaluation import load
+    from netwarp.output.diff import differences, differences_json
+    from netwarp.study.overrides import against_level
+
+    found = differences(load(before), load(after), list(metric), against_level(against))
+    if as_json:
+        print_json(differences_json(found))
+    else:
+        print_differences(found, answer_console())
 
 
 def _run_directory(path: Path) -> Path:

@@ -115,7 +115,7 @@ def reproduce(
     from netwarp.cli.terminal import answer_console, console, print_json
     from netwarp.execution.opening import LOCAL, open_executor
     from netwarp.library import backend_for, run, time_limit
-    from netwarp.plan.without_ns3 import kernel_filters, needs_ns3
+    from netwarp.plan.without import kernel_filters, needs_ns3
     from netwarp.sources import load_sources
     from netwarp.sources.preparation import expected, prepare
     from netwarp.sources.reproduce import SCORECARD_HTML, reproduce_document, to_json, write_all
@@ -236,7 +236,7 @@ def _why_ns3_is_missing(prepared: Sequence[Prepared]) -> BackendError | None:
     """Install ns-3 if studies need it; give the reason where that fails, as the rest can run."""
     from netwarp.cli.machine import install_ns3
     from netwarp.cli.terminal import console, escaped
-    from netwarp.plan.without_ns3 import needs_ns3
+    from netwarp.plan.without import needs_ns3
 
     if any(
         needs_ns3(study) for of in prepared for each in of.studies for study, _ in each.executions()

@@ -76,9 +76,18 @@ def write_chart(chart: Chart, path: Path) -> None:
     Raises:
         InputError: there is no such format.
     """
+    require_ending(path)
+    WRITERS[path.suffix](path, chart)
+
+
+def require_ending(path: Path) -> None:
+    """Check that there is a format for the file's extension.
+
+    Raises:
+        InputError: there is none.
+    """
     if path.suffix not in WRITERS:
         raise InputError(f"-o {path}: unknown ending; choose one of {', '.join(WRITERS)}")
-    WRITERS[path.suffix](path, chart)
 
 
 WRITERS: Mapping[str, Callable[[Path, Chart], None]] = {

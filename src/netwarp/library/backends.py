@@ -8,7 +8,7 @@ from netwarp.backends.base import Backend
 from netwarp.backends.registry import open_backend
 from netwarp.backends.watch import Bounds
 from netwarp.errors import InputError
-from netwarp.plan.without_ns3 import needs_ns3
+from netwarp.plan.without import needs_ns3
 from netwarp.study import Study
 
 

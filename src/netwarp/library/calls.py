@@ -21,7 +21,7 @@ from netwarp.library.staging import staging_of
 from netwarp.options import COMPARE, EXEC, RUN, Option
 from netwarp.options.keywords import CompareOptions, ExecOptions, RunOptions
 from netwarp.plan import plan_study
-from netwarp.plan.without_path import without_path
+from netwarp.plan.without import without_path
 from netwarp.study import Study, load_study, study_from_mapping
 from netwarp.study.compare import given_of, study_from_compare
 from netwarp.study.exec import study_from_exec

@@ -2,5 +2,5 @@
 
 `metric.py` says what a metric is, `run_records.py` and `select.py` give it a run's records,
 `compact_values.py` keeps its values small. `queueing.py` has delays of sampled queues, `sharing.py`
-shares and harm, `two_clocks.py` times between two hosts, `printed.py` what programs print.
+shares and harm, `two_hosts.py` what differs between two hosts, `printed.py` what programs print.
 """

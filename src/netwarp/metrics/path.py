@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from netwarp.measure.disturbance import disturbance
 from netwarp.measure.metric import SHORTER, Metric
 from netwarp.measure.run_records import RunRecords, total
-from netwarp.measure.two_clocks import clock_uncertainty_ns
+from netwarp.measure.two_hosts import clock_uncertainty_ns, disturbance
 from netwarp.units import NS_PER_S, seconds
 from netwarp.wire import Direction, PathMeasurement, Side
 

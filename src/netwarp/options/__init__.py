@@ -10,9 +10,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from netwarp.options.path import PATH
-from netwarp.options.programs import PROGRAMS, REPEATED
-from netwarp.options.racing import RACING
 from netwarp.options.row import Option, Panel, Takes
 from netwarp.options.running import (
     AGAINST,
@@ -33,6 +30,7 @@ from netwarp.options.running import (
     SERVER,
     SET,
 )
+from netwarp.options.study import PATH, PROGRAMS, RACING, REPEATED
 
 _HOW = (OUT, JOBS, EXECUTOR)
 _QUESTIONS = (METRIC, AGAINST, RELEVANT)

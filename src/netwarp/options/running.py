@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from netwarp.backend_table import BACKENDS
 from netwarp.options.row import Option, Panel, Takes
 
@@ -103,21 +105,11 @@ MAX_TIME = Option(
     metavar="TIME", panel=Panel.RUNNING,
 )  # fmt: skip
 REPRODUCED = (
-    Option(
-        name="quick",
-        help="Smaller versions of the studies, in a few minutes.",
-        takes=Takes.FLAG,
+    replace(QUICK, help="Smaller versions of the studies, in a few minutes."),
+    replace(
+        OUT, help="Where to; for several sources, a folder each. Default: netwarp-out/reproduce.",
     ),
-    Option(
-        name="out",
-        help="Where to; for several sources, a folder each. Default: netwarp-out/reproduce.",
-        metavar="DIR", takes=Takes.PATH, panel=Panel.RUNNING,
-    ),
-    Option(
-        name="seed",
-        help="Seed of all studies. Default: this release's own.",
-        metavar="N", takes=Takes.WHOLE, least=0, panel=Panel.RUNNING,
-    ),
+    replace(SEED, help="Seed of all studies. Default: this release's own.", least=0, key=""),
     Option(
         name="seeds",
         help="With how many other seeds all is run, to tell how stable verdicts are. Default: 0.",

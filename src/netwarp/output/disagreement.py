@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from netwarp.machine.load import DISTURBING
-from netwarp.measure.disturbance import LOST_SHARE, RTT_LEAST_NS
+from netwarp.measure.two_hosts import LOST_SHARE, RTT_LEAST_NS
 from netwarp.units import NS_PER_S
 from netwarp.wording import percent, quantity, value_text
 

@@ -53,7 +53,7 @@ def export_results(data: RunData, format_: str, run: str | None = None) -> Itera
 
 def to_csv(data: RunData) -> Iterator[str]:
     """Write one line per run: factors, the conditions that all runs share, outcome, metrics."""
-    fixed = _fixed(data)
+    fixed = data.fixed
     metrics = sorted({name for run in data.results.runs for name in run.metrics})
     heads = ["run", "cell", "replicate", "seed", *data.results.factors, *fixed]
     yield _csv_line([*heads, "outcome", "reason", *metrics])
@@ -73,7 +73,7 @@ def _csv_line(cells: Sequence[object]) -> str:
 
 def to_json(data: RunData) -> Iterator[str]:
     """Write one object per run, with factors, conditions and metrics as objects of their own."""
-    fixed = _fixed(data)
+    fixed = data.fixed
     return _json_array(
         {
             "run": run.run,
@@ -160,20 +160,9 @@ def to_qlog(data: RunData) -> Iterator[str]:
     yield from (f"{path}\n" for path in paths)
 
 
-def _fixed(data: RunData) -> dict[str, str]:
-    return data.fixed
-
-
 def values_in_base_units(run: RunResult) -> dict[str, float | int | None]:
     """Give a run's metrics in base units; counts are integers."""
-    return {
-        name: int(value) if value is not None and _is_whole(name) else value
-        for name, value in run.metrics.items()
-    }
-
-
-def _is_whole(name: str) -> bool:
-    return metric_named(name).is_whole
+    return {name: metric_named(name).stored(value) for name, value in run.metrics.items()}
 
 
 EXPORTS: Mapping[str, Callable[[RunData], Iterator[str]]] = {

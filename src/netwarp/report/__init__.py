@@ -1,7 +1,7 @@
 """Writes the report: figures, tables and claims in one self-contained HTML file.
 
 `page.py` is made of `answer.py`, `numbers.py`, `trust.py`, `calibration.py` and `median_runs.py` by
-`templates.py`; `run_picture.py` draws one run, `figure_file.py` one figure.
+`templates.py`; `pictures.py` draws one figure, or one run.
 
 Invariant: the file needs nothing beside it, and asks no other host for anything.
 """

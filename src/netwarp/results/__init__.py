@@ -1,8 +1,7 @@
 """Results of a study: runs grouped into cells, comparisons, and tables as files.
 
 `results.py` groups runs, `comparisons.py` says who was ahead, `harm.py` what workloads do to each
-other, `fixed_conditions.py` what was the same in all. `parquet.py` and `packets.py` are the files,
-written part by part by `table_file.py`.
+other, `fixed_conditions.py` what was the same in all. `parquet.py` writes the tables as files.
 """
 
 from netwarp.results.results import (

@@ -9,19 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from netwarp.errors import InputError
+from netwarp.errors import InputError, StudyError
 from netwarp.fields import DIRECTIONS, KeyValueError
-from netwarp.regular_files import UnreadableFileError, located
+from netwarp.regular_files import UnreadableFileError, located, read_regular_file
 from netwarp.stacks import interop_stack, stack_table
+from netwarp.study.sections.mahimahi import TraceError, parse_trace
 from netwarp.study.sections.timeline import DEFAULT_STEP_NS
 from netwarp.study.tables import Table, Written, plain
-from netwarp.study.traces import read_trace, step_ns
 from netwarp.transports import TRANSPORTS
+from netwarp.units import UnitError, parse_duration_ns
 from netwarp.workloads import FileReader, section_of
 
 INTEROP_KEYS = frozenset({"interop", "name", "version"})
 Reader = Callable[[Written], object]
 """Gives what is known of a file or stack in place of its name, and other values as they are."""
+MOST_TRACE_BYTES = 64 << 20
+"""Largest trace file that is read, in bytes: ten million opportunities, an hour at 30 Mbit/s."""
 
 
 def with_contents(study: Table, folder: Path | None) -> Table:
@@ -118,8 +121,8 @@ def _file_reader(read: FileReader | None, folder: Path | None) -> Reader:
 
 
 def _of_path(path: Table, folder: Path | None) -> Mapping[str, Reader]:
-    first_ns = step_ns(path.find("trace", "step"), DEFAULT_STEP_NS)
-    second_ns = step_ns(path.find("second", "trace", "step"), first_ns)
+    first_ns = _step_ns(path.find("trace", "step"), DEFAULT_STEP_NS)
+    second_ns = _step_ns(path.find("second", "trace", "step"), first_ns)
     return {
         f"{prefix}trace.{direction}": _trace_reader(each_ns, folder)
         for prefix, each_ns in (("", first_ns), ("second.", second_ns))
@@ -127,8 +130,41 @@ def _of_path(path: Table, folder: Path | None) -> Mapping[str, Reader]:
     }
 
 
-def _trace_reader(each_ns: int, folder: Path | None) -> Reader:
-    return lambda written: read_trace(written, each_ns, folder)
+def _trace_reader(step_ns: int, folder: Path | None) -> Reader:
+    """Make what gives the rates of a trace in place of its file's name.
+
+    Args:
+        step_ns: longest time in ns for which a rate holds.
+        folder: folder that relative names start from; None leaves them relative.
+    """
+
+    def of_name(written: Written) -> object:
+        name = written.value
+        if not isinstance(name, str):
+            return name
+        try:
+            path = located(name, folder)
+            content = read_regular_file(Path(path), MOST_TRACE_BYTES)
+        except UnreadableFileError as error:
+            raise KeyValueError(written.place, name, error.reason, "name a trace file") from None
+        try:
+            trace = parse_trace(content.decode("utf-8", errors="replace"), step_ns, path)
+        except TraceError as refused:
+            raise StudyError(
+                refused.reason, file=path, line=refused.line, remedy=refused.remedy
+            ) from None
+        rates_bit_s = list(trace.rates_bit_s)
+        return {"label": name, "file": path, "step_ns": trace.step_ns, "rates_bit_s": rates_bit_s}
+
+    return of_name
+
+
+def _step_ns(written: Written, default_ns: int) -> int:
+    """Give a trace's step in ns; a value that is not a duration is refused later, with its key."""
+    try:
+        return parse_duration_ns(written.value) or default_ns
+    except UnitError:
+        return default_ns
 
 
 def _of_stacks(folder: Path | None) -> Mapping[str, Reader]:

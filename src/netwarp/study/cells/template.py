@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from netwarp import wire
 from netwarp.fields import DIRECTIONS, KeyValueError
 from netwarp.shared_values import SharedValues
@@ -166,9 +168,14 @@ def _transport(
     return resolved
 
 
+@cache
+def _nothing_happens() -> wire.Timeline:
+    return wire.Timeline(events=(), redraws=(), traces=())
+
+
 def _timeline(spec: CellSpec) -> wire.Timeline:
     if not spec.events and all(path.redraw is None and path.trace is None for path in spec.paths):
-        return wire.Timeline(events=(), redraws=(), traces=())
+        return _nothing_happens()
     return wire.Timeline(
         events=spec.events,
         redraws=tuple(

@@ -6,8 +6,8 @@ What is taken over keeps the place where it was written.
 from __future__ import annotations
 
 from netwarp.fields import DIRECTIONS
+from netwarp.path_profiles import PROFILES
 from netwarp.path_properties import BY_KEY, OF_EACH_DIRECTION
-from netwarp.study.sections.profiles import with_profile
 from netwarp.study.sections.timeline import halves_ns
 from netwarp.study.tables import Table, Written
 from netwarp.units import UnitError, parse_duration_ns
@@ -22,11 +22,11 @@ def completed(path: Table) -> Table:
     Raises:
         KeyValueError: something that is to be a table is none.
     """
-    both = with_profile(path)
+    both = _with_profile(path)
     if "second" not in path:
         return both
     second = inherited(path.without(_OF_ALL_PATHS), path.table("second"))
-    return both.replaced({"second": Written(with_profile(second), second.place)})
+    return both.replaced({"second": Written(_with_profile(second), second.place)})
 
 
 def inherited(first: Table, second: Table) -> Table:
@@ -91,3 +91,22 @@ def _split_rtt(first: Table, second: Table) -> Table:
         return below
     halves = {"delay_up": rtt.made(f"{up_ns}ns"), "delay_down": rtt.made(f"{down_ns}ns")}
     return below.replaced(halves)
+
+
+def _with_profile(path: Table) -> Table:
+    """Add the values of a path's profile to its table, for keys that the table does not have.
+
+    An unknown profile is left for the check of the key `profile` to refuse.
+    """
+    named = path.find("profile")
+    profile = next((each for name, each in PROFILES.items() if name == named.value), None)
+    if profile is None:
+        return path
+    found: dict[str, str] = {}
+    if path.find("redraw", "mean").value is None and not path.has("rtt", *_DELAYS):
+        found["rtt"] = profile.rtt
+    for direction, rate in (("down", profile.rate_down), ("up", profile.rate_up)):
+        is_traced = path.find("trace", direction).value is not None
+        if not is_traced and not path.has("rate", f"rate_{direction}"):
+            found[f"rate_{direction}"] = rate
+    return path.replaced({key: named.made(value) for key, value in found.items()})

@@ -24,7 +24,7 @@ LATEST_NS = 2**63 - 1
 """Latest time that a study can give, in ns."""
 DEFAULT_STEP_NS = 100_000_000
 TRACE_KEYS = frozenset({"label", "file", "step_ns", "rates_bit_s"})
-"""Keys of the table with which :func:`netwarp.study.traces.with_traces` replaces a file name."""
+"""Keys of the table with which :func:`netwarp.study.outside.with_contents` replaces a file name."""
 Change = Literal["outage", "restore", "delay", "rate", "handover"]
 Lateness = Callable[[Literal["handover", "outage"], int, int], int]
 """Gives how much later than at its period an event occurs, in ns. Its arguments: the kind of event,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netwarp.measure.select import connections, leaves_file, of_kind, receiver, start_ns
-from netwarp.measure.two_clocks import upload_refusal
+from netwarp.measure.two_hosts import upload_refusal
 from netwarp.wire import Bulk, Download, Job, Merged, Record, Transfer
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from netwarp.measure.metric import SHORTER, Metric
 from netwarp.measure.run_records import RunRecords
-from netwarp.measure.two_clocks import is_known
+from netwarp.measure.two_hosts import is_known
 from netwarp.units import NS_PER_S, seconds
 from netwarp.wire import FlowSent, FlowStats
 from netwarp.wire.flow import FlowUnit

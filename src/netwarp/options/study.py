@@ -1,8 +1,13 @@
-"""The options that say who races, and what travels."""
+"""The options that say what a study is: who races, what travels, over which path."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 from netwarp.options.row import Option, Panel, Takes
+from netwarp.options.running import REPLICATES
+from netwarp.path_properties import PATH_PROPERTIES, PathProperty
 from netwarp.transports import ON_ONE_PATH, TRANSPORTS, congestion_controls_in_words
 
 
@@ -112,3 +117,71 @@ RACING: tuple[Option, ...] = (
         key="workload.verify", default=True, is_common=False,
     ),
 )  # fmt: skip
+
+
+def _options_of(row: PathProperty) -> Iterator[Option]:
+    """Make the options of a property: of one that each direction has, three."""
+    helps = [row.option_help]
+    if row.directions == "down":
+        helps += ["The same, said explicitly.", "… client to server."]
+    elif row.directions == "both":
+        helps += ["… server to client only.", "… client to server only."]
+    for key, text in zip(row.keys, helps, strict=True):
+        yield Option(
+            name=key, help=text, metavar="LIST", takes=Takes.LEVELS, panel=Panel.PATH,
+            key=f"path.{key}", type=row.type, is_common=row.is_common and key == row.key,
+        )  # fmt: skip
+
+
+PATH: tuple[Option, ...] = tuple(option for row in PATH_PROPERTIES for option in _options_of(row))
+
+
+PROGRAMS: tuple[Option, ...] = (
+    Option(
+        name="server", help="The server, as a line for the shell.", metavar="CMD",
+        panel=Panel.STUDY, key="workload.server",
+    ),
+    Option(
+        name="ready",
+        help="When the server is ready: listening (at any port), port:8080, line:REGEX that it"
+        " prints, or file:/PATH. Default: listening.",
+        metavar="WHEN", panel=Panel.STUDY, key="workload.ready",
+    ),
+    Option(
+        name="env",
+        help="A variable for both programs, who have none of yours. Repeatable.",
+        metavar="NAME=VALUE", takes=Takes.TEXTS, panel=Panel.STUDY, key="workload.environment",
+    ),
+    Option(
+        name="memory",
+        help="Memory of the programs and of the files they write. Default: 1GiB.",
+        metavar="SIZE", panel=Panel.STUDY, key="workload.memory",
+    ),
+    Option(
+        name="start_date",
+        help="The date, in UTC, at which programs start in virtual time. Default: 2027-01-01.",
+        metavar="DATE", panel=Panel.STUDY, key="workload.start_date",
+    ),
+    Option(
+        name="shared",
+        help="Let both hosts see the files that either writes, and its Unix sockets. Default: each"
+        " has its own, and only the path connects them.",
+        takes=Takes.FLAG, panel=Panel.STUDY, key="workload.shared",
+    ),
+    Option(
+        name="keep",
+        help="Keep what the programs write, in written/ of each run's directory.",
+        takes=Takes.FLAG, panel=Panel.STUDY, key="workload.keep",
+    ),
+    Option(
+        name="congestion",
+        help="Congestion control of the hosts' TCP. Default: cubic.",
+        metavar="NAME", panel=Panel.STUDY, key="transport.congestion",
+    ),
+)  # fmt: skip
+REPEATED = replace(
+    REPLICATES,
+    least=2,
+    help="Run so often, each time with another seed; in virtual time the first seed twice: programs"
+    " that then differ are called not repeatable.",
+)

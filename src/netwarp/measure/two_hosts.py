@@ -1,0 +1,82 @@
+"""What differs between two hosts: two clocks, a path that may change, packets that come early."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netwarp.measure.select import of_kind
+from netwarp.wire import Job, PathMeasurement, Record
+
+MOST_UNCERTAIN = 0.1
+"""A time is not given if its uncertainty (±) is more than this share of it."""
+
+
+def clock_uncertainty_ns(records: Sequence[Record]) -> int | None:
+    """Give the uncertainty (±) of the server's times in ns; None where there is one clock."""
+    bounds = [each.clock_uncertainty_ns for each in of_kind(records, PathMeasurement)]
+    known = [each for each in bounds if each is not None]
+    return max(known) if known else None
+
+
+def is_known(span_ns: float, records: Sequence[Record]) -> bool:
+    """Say whether a time from one host's clock to the other's is certain enough to be given."""
+    uncertainty_ns = clock_uncertainty_ns(records)
+    return uncertainty_ns is None or uncertainty_ns <= MOST_UNCERTAIN * span_ns
+
+
+def upload_refusal(span_ns: int, records: Sequence[Record]) -> str | None:
+    """Give the reason why the time of an upload, which ends on the server's clock, cannot be given.
+
+    Args:
+        span_ns: time from the client's start to the server's last byte.
+        records: the run's records.
+
+    Returns:
+        None where it can be given, as in all runs with one clock.
+    """
+    if is_known(span_ns, records):
+        return None
+    uncertainty_ns = clock_uncertainty_ns(records) or 0
+    return (
+        f"the upload ended {span_ns / 1e6:.2f} ms after its start by the server's clock, which is"
+        f" known to ±{uncertainty_ns / 1e6:.2f} ms, and more than {MOST_UNCERTAIN:.0%} is too"
+        " uncertain: send more, or the other way"
+    )
+
+
+RTT_SHARE = 0.25
+"""Relative change of the median round-trip time above which the path has changed."""
+RTT_LEAST_NS = 500_000
+"""Least change of the round-trip time, in ns, that counts: hosts themselves vary by less."""
+LOST_SHARE = 0.05
+"""Difference between the two measurements' loss ratios above which the path has changed."""
+
+
+def disturbance(before: PathMeasurement, after: PathMeasurement) -> str | None:
+    """Describe what changed between two measurements of a path; None if nothing did."""
+    lost = [1 - each.received / each.sent if each.sent else 1.0 for each in (before, after)]
+    if abs(lost[0] - lost[1]) > LOST_SHARE:
+        return f"{lost[0]:.0%} of its datagrams were lost before the run, {lost[1]:.0%} after it"
+    if before.median_rtt_ns is None or after.median_rtt_ns is None:
+        return "no datagram came back"
+    change_ns = abs(after.median_rtt_ns - before.median_rtt_ns)
+    if change_ns > max(RTT_LEAST_NS, RTT_SHARE * before.median_rtt_ns):
+        shown = [f"{each / 1e6:.2f} ms" for each in (before.median_rtt_ns, after.median_rtt_ns)]
+        return f"its round-trip time was {shown[0]} before the run, {shown[1]} after it"
+    return None
+
+
+ETHERNET_HEADER_BYTES = 14
+
+
+def early_s(job: Job) -> float:
+    """Give the time in s that a full-size packet takes on the link and nothing takes between hosts.
+
+    Where packets may overtake others, a shaper keeps the rate and starts each when the link is
+    free. Over a path of netwarp's a second stage then takes the packet's time; what a host imposes
+    on packets that come in has none (decision 46). 0 where netem keeps the rate.
+    """
+    path = job.paths[0]
+    rates = (each.rate_bit_s for each in (path.down, path.up) if each.reorder.ratio > 0)
+    frame_bits = (path.mtu_bytes + ETHERNET_HEADER_BYTES) * 8
+    return max((frame_bits / rate for rate in rates if rate is not None), default=0.0)

@@ -1,0 +1,140 @@
+"""Draws a figure of a run directory, or one of its runs over time, to a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from netwarp.errors import InputError, ResultError, RunDirectoryError
+from netwarp.evaluation import KeptRuns, load
+from netwarp.figures import draw_all, write_chart
+from netwarp.figures.chart import Chart
+from netwarp.figures.figures import require_ending
+from netwarp.figures.over_time.figure import run_chart
+from netwarp.figures.style import PAPER, SCREEN, THEMES, Theme
+from netwarp.regular_files import UnreadableFileError, read_regular_file
+from netwarp.results import RunResult
+from netwarp.run_directory import RunDirectory
+from netwarp.run_files import make_folder
+from netwarp.suggestions import did_you_mean
+
+MOST_CONFIG_BYTES = 1 << 20
+
+
+def figures_of(directory: Path, theme: Theme = SCREEN) -> list[Chart]:
+    """Give the figures of a run directory, in the order of its report.
+
+    Raises:
+        RunDirectoryError: it is no run directory, or has no results.
+        ResultError: something there cannot be read.
+    """
+    data = load(directory)
+    return draw_all(data.study.figures, data.results, data, theme)
+
+
+def draw_figure(
+    directory: Path,
+    number: int,
+    out: Path | None = None,
+    *,
+    theme: str = SCREEN.name,
+    config: Path | None = None,
+) -> Path:
+    """Draw one figure into a file.
+
+    Args:
+        directory: the run directory.
+        number: number of the figure, from 1.
+        out: where to; its ending says in which format. Default: `figures/NAME.svg`.
+        theme: name of one of `THEMES`.
+        config: a JSON file with a Vega-Lite configuration, laid over the theme's.
+
+    Returns:
+        Path of the picture.
+
+    Raises:
+        RunDirectoryError: it is no run directory, or has no results.
+        InputError: there is no such figure, theme, format or configuration.
+        ResultError: the picture cannot be written.
+    """
+    if theme not in THEMES:
+        raise InputError(f"--theme {theme}: unknown; choose one of {', '.join(THEMES)}")
+    if out is not None:
+        require_ending(out)
+    laid_over = _config(config) if config else {}
+    charts = figures_of(directory, THEMES[theme])
+    if not 1 <= number <= len(charts):
+        known = f"it has figures 1 to {len(charts)}" if charts else "it has none"
+        raise InputError(f"{directory} has no figure {number}: {known}")
+    chart = charts[number - 1].restyled(laid_over)
+    if theme == PAPER.name:
+        chart = chart.of_width(PAPER.width)
+    path = out or RunDirectory(directory).figures / f"{chart.name}.svg"
+    return _written(chart, path, makes_folder=out is None)
+
+
+def _config(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(read_regular_file(path, MOST_CONFIG_BYTES))
+    except (UnreadableFileError, ValueError, RecursionError) as error:
+        raise InputError(f"--config {path}: no JSON ({error})") from None
+    if not isinstance(content, dict):
+        raise InputError(f'--config {path}: not an object such as {{"font": "Times"}}')
+    return content
+
+
+def draw_run(directory: RunDirectory, run: str, out: Path | None = None) -> Path:
+    """Draw a run over time; a failed run up to its last record.
+
+    Args:
+        directory: the run directory.
+        run: its name, such as `c003-r01`.
+        out: where to; its ending says in which format. Default: `figures/RUN.svg` in the directory.
+
+    Returns:
+        Where the picture is.
+
+    Raises:
+        RunDirectoryError: it is no run directory.
+        InputError: there is no such run or format, or it recorded nothing over time.
+        ResultError: the picture cannot be written.
+    """
+    path = out or directory.figures / f"{run}.svg"
+    require_ending(path)
+    chart = run_chart(_planned(directory, run), KeptRuns(directory.runs))
+    if chart is None:
+        raise InputError(
+            f"{run} recorded nothing over time: runs in ns-3 do not, nor those with sampling ="
+            ' "off" on a path that stays as it is (nor any once its directory is gone)'
+        )
+    return _written(chart, path, makes_folder=True)
+
+
+def _written(chart: Chart, path: Path, *, makes_folder: bool) -> Path:
+    try:
+        if makes_folder:
+            make_folder(path.parent)
+        write_chart(chart, path)
+    except OSError as error:
+        raise ResultError(f"cannot write {path}: {error.strerror}") from None
+    return path
+
+
+def _planned(directory: RunDirectory, run: str) -> RunResult:
+    lines = {line["run"]: line for line in directory.plan_lines()}
+    if not lines:
+        raise RunDirectoryError(
+            f"{directory.path} is not a run directory (no {directory.plan_file.name} with runs in"
+            " it): name one that `netwarp run` made"
+        )
+    status = directory.status(run)
+    if run not in lines or status is None:
+        ended = [name for name in lines if directory.status(name) is not None]
+        raise InputError(f"{directory.path} has no run {run}: {did_you_mean(run, ended[:12])}")
+    line = lines[run]
+    factors = {factor: str(level) for factor, level in line["factors"].items()}
+    return RunResult(
+        run, line["cell"], line["replicate"], line["seed"], factors, status.outcome, status.reason,
+        metrics={},
+    )  # fmt: skip
