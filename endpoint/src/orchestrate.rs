@@ -94,7 +94,6 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
     };
     relay.run()?;
     let Relay { mut pairs, sampler, capacities, timeline, host, records, .. } = relay;
-    // The roles of a workload that was given up end here: there is nothing that they could still do.
     pairs.retain(|pair| !pair.gave_up);
     let mut excess = None;
     if let Some(network) = host.network() {
@@ -227,6 +226,9 @@ impl Relay<'_> {
             for (place, side) in
                 self.wait(Duration::from_nanos(until_ns.saturating_sub(elapsed_ns))).stage("teardown")?
             {
+                if self.pairs[place].gave_up {
+                    continue;
+                }
                 for event in self.pairs[place].role_mut(side).receive().stage(side.name())? {
                     self.handle(place, side, event)?;
                 }
@@ -264,7 +266,7 @@ impl Relay<'_> {
     /// given by the index of its pair and its side. The server of a pair comes first: when both fail at once, it is the
     /// more likely cause.
     fn wait(&self, at_most: Duration) -> Result<Vec<(usize, Side)>> {
-        let pairs = self.pairs.iter().enumerate().filter(|(_, pair)| !pair.gave_up);
+        let pairs = self.pairs.iter().enumerate();
         let roles =
             pairs.flat_map(|(place, pair)| [Side::Server, Side::Client].map(|side| ((place, side), pair.role(side))));
         let running: Vec<_> = roles.filter(|(_, role)| role.is_running()).collect();
@@ -293,7 +295,9 @@ impl Relay<'_> {
             }
             Event::Said(Message::Write { line }) => {
                 let pair = &mut self.pairs[place];
-                pair.gave_up = matches!(*line, Record::GaveUp(_));
+                if matches!(*line, Record::GaveUp(_)) {
+                    pair.give_up();
+                }
                 if pair.workload.is_delivery(&line) {
                     pair.delivered.push((*line).clone());
                 }

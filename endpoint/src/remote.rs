@@ -177,6 +177,11 @@ impl Role for ServerRole {
         let how = (!self.messages.is_complete()).then(|| "stopped in the middle of a message".to_owned());
         Ok(vec![Event::Gone(how)])
     }
+
+    /// Listens to it no longer; its host ends it when the run's connection is closed.
+    fn stop(&mut self) {
+        self.is_running = false;
+    }
 }
 
 impl AsFd for ServerRole {

@@ -142,6 +142,14 @@ impl Role for RoleProcess {
             None => Ok(vec![Event::Gone(self.reap()?)]),
         }
     }
+
+    fn stop(&mut self) {
+        if let Some(process) = self.process.take() {
+            // Both fail only if the process has ended already.
+            let _ = kill(process, Signal::SIGKILL);
+            let _ = waitpid(process, None);
+        }
+    }
 }
 
 /// Returns the environment variable that names the directory of the qlog files.
@@ -169,11 +177,7 @@ impl AsFd for RoleProcess {
 
 impl Drop for RoleProcess {
     fn drop(&mut self) {
-        if let Some(process) = self.process {
-            // Both fail only if the process has ended already.
-            let _ = kill(process, Signal::SIGKILL);
-            let _ = waitpid(process, None);
-        }
+        self.stop();
     }
 }
 

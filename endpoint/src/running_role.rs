@@ -21,6 +21,9 @@ pub(crate) trait Role: AsFd {
     /// # Errors
     /// The role cannot be read from, or sends something that is not a message.
     fn receive(&mut self) -> Result<Vec<Event>>;
+
+    /// Ends the role at once. It says nothing more.
+    fn stop(&mut self);
 }
 
 /// What was received from a role: a message, or the end of the role.

@@ -120,3 +120,15 @@ def test_who_has_no_time_to_connect_gets_nothing(tmp_path: Path) -> None:
     assert late.metrics["late.goodput_bit_s"] == 0
     assert "late.connect_time_s" not in late.metrics
     assert late.metrics["short.goodput_bit_s"] > 0
+
+
+def test_what_others_did_stands_where_one_gives_up(tmp_path: Path) -> None:
+    gone = PATH | {"timeline": [{"at": "2s", "change": "outage"}]}
+    early = {"name": "early", "kind": "bulk", "transport": "quic", "size": "100kB"}
+    late = {"name": "late", "kind": "bulk", "transport": "tcp", "size": "100MB"}
+    metrics = ok(tmp_path, early, late, path=gone).metrics
+    assert 0.1 < metrics["early.completion_time_s"] < 2
+    assert metrics["late.gave_up_s"] > 900
+    assert {name for name in metrics if name.startswith("late.")} == {"late.gave_up_s"}
+    assert metrics["wire_packets_down"] > 100, "what the path did is known"
+    assert "jain_index" not in metrics

@@ -54,19 +54,44 @@ def test_a_peer_that_never_answers_is_a_result(kind: str, tmp_path: Path) -> Non
     assert gave_up[0].cause.startswith("connecting to 10.0.2.1:4433")
 
 
-@pytest.mark.parametrize("kind", ["tcp", "sctp"])
-def test_a_peer_that_stops_answering_is_a_result(kind: str, tmp_path: Path) -> None:
-    """The path is gone for good half a second after it was built, in mid-transfer.
+GONE: dict[str, object] = {"timeline": [{"at": "500ms", "change": "outage"}]}
+"""The path is gone for good half a second after it was built, in mid-transfer."""
 
-    QUIC is not here: quinn has no idle time-out in netwarp, and tries until the run's time limit.
-    """
-    gone: dict[str, object] = {"timeline": [{"at": "500ms", "change": "outage"}]}
+
+@pytest.mark.parametrize("kind", ["tcp", "sctp", "quic"])
+def test_a_peer_that_stops_answering_is_a_result(kind: str, tmp_path: Path) -> None:
     outcome, metrics, gave_up = run(
-        tmp_path / "run", {"kind": "bulk", "size": "10MB"}, {"kind": kind}, gone
+        tmp_path / "run", {"kind": "bulk", "size": "10MB"}, {"kind": kind}, GONE
     )
     assert not outcome.failed, outcome.status.reason
     assert len(gave_up) == 1
-    assert metrics["gave_up_s"] > 0.5
+    assert 0.5 < metrics["gave_up_s"] < 3600
+
+
+def test_quic_that_hears_next_to_nothing_gives_up(tmp_path: Path) -> None:
+    """At 99 % loss in each direction one of 10 000 packets is answered."""
+    outcome, metrics, gave_up = run(
+        tmp_path / "run", {"kind": "bulk", "size": "1MB"}, {"kind": "quic"}, {"loss": "99%"}
+    )
+    assert not outcome.failed, outcome.status.reason
+    assert len(gave_up) == 1
+    assert metrics["gave_up_s"] > 900
+
+
+def test_quic_that_has_nothing_to_say_for_an_hour_does_not_give_up(tmp_path: Path) -> None:
+    flow: dict[str, object] = {"kind": "flow", "arrivals": "trace", "times": ["1s", "3600s"]}
+    outcome, metrics, _ = run(tmp_path / "run", flow | {"direction": "down"}, {"kind": "quic"}, {})
+    assert not outcome.failed, outcome.status.reason
+    assert metrics["message_loss_ratio"] == 0
+
+
+@pytest.mark.parametrize(("http", "kind"), [("1.1", "tls"), ("2", "tcp"), ("3", "quic")])
+def test_a_page_whose_path_goes_away_is_a_result(http: str, kind: str, tmp_path: Path) -> None:
+    page: dict[str, object] = {"kind": "page", "page": "web-80", "http": http}
+    outcome, metrics, gave_up = run(tmp_path / "run", page, {"kind": kind}, GONE)
+    assert not outcome.failed, outcome.status.reason
+    assert len(gave_up) == 1
+    assert 0.5 < metrics["gave_up_s"] < 3600
 
 
 @pytest.mark.parametrize("lost", ["loss", "loss_down"])

@@ -8,7 +8,7 @@ from netwarp.measure.sharing import Arrived, convergence_ns, harm, jain_index, s
 from netwarp.metrics import failure_from_records, metric_named, metrics_from_records
 from netwarp.results import Results, RunResult
 from netwarp.results.harm import with_harm
-from netwarp.wire import Bulk, Goodput, OfWorkload, Transfer, job_from_json, read_records
+from netwarp.wire import Bulk, GaveUp, Goodput, OfWorkload, Transfer, job_from_json, read_records
 from support import GOLDEN
 
 SECOND = 1_000_000_000
@@ -93,6 +93,30 @@ def test_a_workload_that_did_less_than_it_was_asked_fails_the_run_by_its_name() 
     failure = failure_from_records(job, without)
     assert failure is not None
     assert failure.message.startswith("two: the client recorded 0 of 1 chunks")
+
+
+def test_what_others_did_stands_where_one_gave_up() -> None:
+    job = job_from_json((GOLDEN / "job-competing.json").read_text())
+    records = read_records(GOLDEN / "records-competing.jsonl")
+    whole = metrics_from_records(job, records)
+    gave_up = GaveUp(record="gave_up", side="server", at_ns=8 * SECOND, cause="sending: timed out")
+    others = [
+        each for each in records if not (isinstance(each, OfWorkload) and each.workload == "two")
+    ]
+    told = OfWorkload(record="of_workload", workload="two", line=gave_up)
+    without = [*others[:-1], told, others[-1]]
+    assert failure_from_records(job, without) is None
+    found = metrics_from_records(job, without)
+    of_one = {name: value for name, value in found.items() if name.startswith("one.")}
+    assert of_one == {name: whole[name] for name in of_one}
+    assert of_one["one.goodput_bit_s"] > 0
+    assert {name for name in found if name.startswith("two.")} == {"two.gave_up_s"}
+    assert found["two.gave_up_s"] == 8
+    assert found["wire_packets_down"] == whole["wire_packets_down"]
+    run = RunResult("c000-r00", 0, 0, 1, {}, "ok", None, found)
+    assert run.gave_up_s == {"two": 8}
+    (cell,) = Results((run,)).cells
+    assert cell.gave_up == (run,)
 
 
 def result(workloads: str, replicate: int, **metrics: float) -> RunResult:

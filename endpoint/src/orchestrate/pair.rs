@@ -26,7 +26,7 @@ pub(super) struct Pair<'a> {
     attached_to: Option<u32>,
     /// The roles that have done all their work.
     finished: Vec<Side>,
-    /// Whether the transport of one of the roles has given up, after which the roles say nothing that counts.
+    /// Whether the transport of one of the roles has given up, after which both have ended.
     pub gave_up: bool,
     /// The records of what was delivered, to be verified at the end.
     pub delivered: Vec<Record>,
@@ -61,7 +61,15 @@ impl<'a> Pair<'a> {
 
     /// Returns whether a role of the pair is still running.
     pub(super) fn is_running(&self) -> bool {
-        !self.gave_up && (self.server.is_running() || self.client.is_running())
+        self.server.is_running() || self.client.is_running()
+    }
+
+    /// Ends both roles, since the transport of one has given up: there is nothing that they could still do, and what
+    /// they would send is on the path of others.
+    pub(super) fn give_up(&mut self) {
+        self.gave_up = true;
+        self.server.stop();
+        self.client.stop();
     }
 
     /// Returns, for a message, the program of the machine that is waited for; none if netwarp does the work itself.

@@ -89,6 +89,10 @@ impl Role for ScriptedRole {
     fn receive(&mut self) -> Result<Vec<Event>> {
         Ok(self.script.pop_front().into_iter().collect())
     }
+
+    fn stop(&mut self) {
+        self.script.clear();
+    }
 }
 
 /// Returns the orders that roles on such a host receive, and how a run of the golden job fails after `change`.

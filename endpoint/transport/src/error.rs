@@ -212,6 +212,41 @@ fn lost(how: &ConnectionError, cause: anyhow::Error) -> Error {
     }
 }
 
+/// hyper says how a connection was lost by what caused its own error.
+impl From<hyper::Error> for Error {
+    fn from(error: hyper::Error) -> Self {
+        unless_timed_out(has_timed_out(&error), error.into())
+    }
+}
+
+impl From<h3::error::ConnectionError> for Error {
+    fn from(error: h3::error::ConnectionError) -> Self {
+        unless_timed_out(matches!(error, h3::error::ConnectionError::Timeout { .. }), error.into())
+    }
+}
+
+impl From<h3::error::StreamError> for Error {
+    fn from(error: h3::error::StreamError) -> Self {
+        use h3::error::{ConnectionError::Timeout, StreamError::ConnectionError};
+        unless_timed_out(matches!(error, ConnectionError { 0: Timeout { .. }, .. }), error.into())
+    }
+}
+
+fn unless_timed_out(has_timed_out: bool, cause: anyhow::Error) -> Error {
+    if has_timed_out { Error::TimedOut(cause) } else { Error::Other(cause) }
+}
+
+/// Returns whether a time-out of the connection caused an error, which may be hidden below others; HTTP/2's names no
+/// cause, but has it.
+fn has_timed_out(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |cause| cause.source());
+    causes.any(|cause| {
+        let of_http2 = || cause.downcast_ref::<h2::Error>().and_then(h2::Error::get_io);
+        let of_kernel = cause.downcast_ref::<io::Error>().or_else(of_http2);
+        of_kernel.is_some_and(|of_kernel| of_kernel.kind() == ErrorKind::TimedOut)
+    })
+}
+
 /// Converts errors that do not concern a connection.
 macro_rules! others {
     ($($error:ty),+ $(,)?) => {
@@ -225,11 +260,8 @@ macro_rules! others {
 
 others!(
     anyhow::Error,
-    h3::error::ConnectionError,
-    h3::error::StreamError,
     http::header::InvalidHeaderValue,
     http::status::InvalidStatusCode,
-    hyper::Error,
     nix::errno::Errno,
     quinn::ClosedStream,
     quinn::ConnectError,

@@ -1,10 +1,15 @@
 //! What is asked of jobs and records beyond their fields.
 
+use std::time::Duration;
+
 use crate::job::{
     Change, Competing, Content, Contract, Direction, Flow, Http, Impairments, Job, Loss, Page, Reconnect, Rr, Timeline,
     Workload,
 };
 use crate::record::Side;
+
+/// The largest deviation of a delay from its mean, in jitters: netem's tables end there.
+const DEVIATIONS: u32 = 8;
 
 impl Side {
     /// The name of the side's role, which is also its subcommand and the stage of its failures.
@@ -41,6 +46,32 @@ impl Job {
     /// Whether content may go on over another connection where one was given up.
     pub fn resumes(&self) -> bool {
         self.timeline.has_handovers() && self.transport.reconnect == Reconnect::New
+    }
+
+    /// The longest time that a packet may be on its way: the paths' longest delay, and the time to empty a full queue at
+    /// their lowest rate.
+    pub fn longest_way(&self) -> Duration {
+        let events = self.timeline.events.iter();
+        let of_events = events.clone().filter_map(|event| match event.change {
+            Change::Delay { down_ns, up_ns } => Some(down_ns.max(up_ns)),
+            _ => None,
+        });
+        let redraws = self.timeline.redraws.iter();
+        let of_redraws = redraws.map(|redraw| redraw.mean_ns + u64::from(DEVIATIONS) * redraw.deviation_ns);
+        let directions =
+            || self.paths.iter().flat_map(|path| [(path.mtu_bytes, &path.down), (path.mtu_bytes, &path.up)]);
+        let of_paths = directions().map(|(_, each)| each.delay_ns + u64::from(DEVIATIONS) * each.jitter_ns);
+        let delay_ns = of_events.chain(of_redraws).chain(of_paths).max().unwrap_or(0);
+        let changed_bit_s = events.filter_map(|event| match event.change {
+            Change::Rate { rate_bit_s, .. } => Some(rate_bit_s),
+            _ => None,
+        });
+        let traced_bit_s = self.timeline.traces.iter().flat_map(|trace| trace.rates_bit_s.iter().copied());
+        let rates_bit_s = changed_bit_s.chain(traced_bit_s).chain(directions().filter_map(|(_, each)| each.rate_bit_s));
+        let slowest_bit_s = rates_bit_s.filter(|rate_bit_s| *rate_bit_s > 0).min();
+        let queue_bytes = directions().map(|(mtu_bytes, each)| each.queue_bytes(mtu_bytes)).max().unwrap_or(0);
+        let queued_s = slowest_bit_s.map_or(0.0, |rate_bit_s| 8.0 * queue_bytes as f64 / rate_bit_s as f64);
+        Duration::from_nanos(delay_ns) + Duration::from_secs_f64(queued_s)
     }
 }
 
@@ -93,6 +124,16 @@ impl Impairments {
             || reorder.ratio > 0.0
             || *duplicate_ratio > 0.0
             || *corrupt_ratio > 0.0
+    }
+
+    /// The most bytes that the queue of a direction with a rate holds.
+    fn queue_bytes(&self, mtu_bytes: u32) -> u64 {
+        let held_bytes = u64::from(self.limit_packets) * u64::from(mtu_bytes);
+        match (self.shaper_queue_bytes, self.rate_bit_s) {
+            (Some(shaper_bytes), _) => shaper_bytes.into(),
+            (None, Some(_)) => held_bytes,
+            (None, None) => 0,
+        }
     }
 }
 

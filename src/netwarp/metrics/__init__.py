@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 
 from netwarp.measure.metric import Metric, Unit
 from netwarp.measure.run_records import RunRecords
-from netwarp.measure.select import of_kind
 from netwarp.metrics.competing import competing_metrics, metrics_of_workloads
 from netwarp.metrics.registry import MAIN_METRICS, METRICS, metric_named
 from netwarp.metrics.times import GAVE_UP
 from netwarp.metrics.verdict import failure_from_records
-from netwarp.wire import GaveUp, OfWorkload
+from netwarp.wire import GaveUp
 from netwarp.workloads import WORKLOADS, workload_of
 
 if TYPE_CHECKING:
@@ -57,15 +56,13 @@ def metrics_from_records(job: Job, records: Sequence[Record]) -> dict[str, float
     failure = failure_from_records(job, records)
     if failure is not None:
         raise ValueError(f"{job.run} failed: {failure.stage}: {failure.message}")
-    lines = [each.line if isinstance(each, OfWorkload) else each for each in records]
-    if of_kind(lines, GaveUp):
-        # What else is on record is of work that was not carried out.
-        incomplete = RunRecords(job, lines, workload_of(job))
-        return _with_values({GAVE_UP.name: GAVE_UP.measure(incomplete)})
     if job.name is not None:
         return _with_values(competing_metrics(job, records))
     workload = workload_of(job)
     run = RunRecords(job, records, workload)
+    if run.of_kind(GaveUp):
+        # What else is on record is of work that was not carried out.
+        return _with_values({GAVE_UP.name: GAVE_UP.measure(run)})
     others = {each for other in WORKLOADS.values() for each in other.metrics} - {*workload.metrics}
     told = {each.record for each in records}
     return _with_values(

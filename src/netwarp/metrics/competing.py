@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from netwarp.measure.metric import SHORTER, Metric
 from netwarp.measure.run_records import ContentReader, RunRecords
-from netwarp.measure.select import sender
+from netwarp.measure.select import of_kind, sender
 from netwarp.measure.sharing import Arrived, convergence_ns, jain_index, shares
 from netwarp.metrics.limits import LIMIT_METRICS
 from netwarp.metrics.path import PATH_METRICS
 from netwarp.metrics.queueing import QUEUEING_METRICS
 from netwarp.metrics.stacks import CPU_METRICS, STACK_METRICS
-from netwarp.metrics.times import TIME_METRICS
+from netwarp.metrics.times import GAVE_UP, TIME_METRICS
 from netwarp.units import NS_PER_S
-from netwarp.wire import ConnectionSamples, Goodput, OfWorkload
+from netwarp.wire import ConnectionSamples, GaveUp, Goodput, OfWorkload
 from netwarp.workloads import WORKLOADS, workload_of
 
 if TYPE_CHECKING:
@@ -105,8 +105,17 @@ class WorkloadView:
         return RunRecords(self.job, self.records, workload_of(self.job))
 
     @property
+    def gave_up_ns(self) -> int | None:
+        """When its transport gave up, in ns of the run's clock; None where it did not."""
+        return next((each.at_ns for each in of_kind(self.records, GaveUp)), None)
+
+    @property
     def span_ns(self) -> tuple[int, int]:
-        """Start and end of the workload, in ns of the run's clock: first connect and completion."""
+        """Start and end of the workload, in ns of the run's clock: first connect and completion, or
+        when it was told to begin and when it gave up.
+        """
+        if self.gave_up_ns is not None:
+            return self.job.start_ns, self.gave_up_ns
         return self.run.whole_span_ns
 
 
@@ -157,8 +166,12 @@ def competing_metrics(job: Job, records: Sequence[Record]) -> dict[str, float | 
         Values by name; None where the records cannot say.
     """
     views = workload_views(job, records)
-    measured: dict[str, float | None] = dict(_sharing(job, views))
-    for view in views:
+    gave_up = [view for view in views if view.gave_up_ns is not None]
+    # Nobody knows what share of the path was one's that was not carried out.
+    measured: dict[str, float | None] = {} if gave_up else dict(_sharing(job, views))
+    for view in gave_up:
+        measured[f"{view.name}.{GAVE_UP.name}"] = GAVE_UP.measure(view.run)
+    for view in (each for each in views if each not in gave_up):
         kinds = {each.record for each in view.records}
         run = view.run
         for metric in (*_OWN, *workload_of(view.job).metrics):

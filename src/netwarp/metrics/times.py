@@ -71,7 +71,7 @@ def _longest_gap_s(run: RunRecords) -> float | None:
 GAVE_UP = Metric(
     "gave_up_s", "s", "higher", "Time to giving up",
     "From the run's begin until a transport gave up, since the peer did not answer any more; such a"
-    " run has no other metric.",
+    " run, or that of several workloads, has no other metric of its own.",
     "gave_up", lambda run: run.of_kind(GaveUp)[0].at_ns / NS_PER_S,
 )  # fmt: skip
 

@@ -252,10 +252,12 @@ def notes(results: Results, answers: Sequence[Comparisons], clock: Clock = "virt
     gave_up = [run for cell in results.cells for run in cell.gave_up]
     if gave_up:
         first = gave_up[0]
+        workload, after_s = next(iter(first.gave_up_s.items()))
+        which = f"{workload} of {first.run}" if workload else first.run
         lines.append(
             f"gave up: in {len(gave_up)} of {len(results.runs)} runs a transport had no answer any"
-            f" more ({first.run} after {number(first.value('gave_up_s') or 0.0)} s); they have no"
-            " other value, and means are of the runs that have one"
+            f" more ({which} after {number(after_s)} s); {'such workloads' if workload else 'they'}"
+            " have no other value, and means are of the runs that have one"
         )
     lines += [f"failed: {run.run} ({run.reason})" for run in results.failed[:5]]
     if len(results.failed) > 5:

@@ -12,6 +12,7 @@ from netwarp.estimate.comparison import Sample, Samples
 from netwarp.estimate.criteria import Criteria
 from netwarp.estimate.stats import Estimate, estimate
 from netwarp.metrics.registry import METRICS, metric_named
+from netwarp.metrics.times import GAVE_UP
 from netwarp.study.contenders import contender_factor
 from netwarp.suggestions import did_you_mean
 
@@ -42,6 +43,13 @@ class RunResult:
         """Whether the real path between two hosts changed during the run."""
         return bool(self.value("disturbed_ratio"))
 
+    @property
+    def gave_up_s(self) -> dict[str, float]:
+        """When transports gave up, in s, by the name of their workload; "" where there is one."""
+        names = (name for name in self.metrics if name.rpartition(".")[2] == GAVE_UP.name)
+        times = ((name.rpartition(".")[0], self.value(name)) for name in names)
+        return {name: time_s for name, time_s in times if time_s is not None}
+
     def value(self, metric: str) -> float | None:
         """Give the value of a metric; None when the run failed or does not have it."""
         return self.metrics.get(metric) if self.outcome == "ok" else None
@@ -63,7 +71,7 @@ class CellResult:
     @property
     def gave_up(self) -> tuple[RunResult, ...]:
         """The runs in which a transport gave up, since the peer did not answer any more."""
-        return tuple(run for run in self.runs if run.value("gave_up_s") is not None)
+        return tuple(run for run in self.runs if run.gave_up_s)
 
     @property
     def is_random(self) -> bool:

@@ -25,6 +25,13 @@ pub(crate) const GIVEN_UP: VarInt = VarInt::from_u32(1);
 /// The smallest datagram that a QUIC path must carry, in bytes of UDP payload (RFC 9000, section 14).
 const SMALLEST_DATAGRAM_BYTES: u32 = 1200;
 
+/// For how long Linux's TCP sends again what nobody acknowledges (`tcp_retries2`, 15, and a time-out of 200 ms that
+/// doubles up to two minutes; Documentation/networking/ip-sysctl.rst).
+const PATIENCE: Duration = Duration::from_millis(924_600);
+
+/// How many times a silent peer is asked before it is given up.
+const PINGS: u32 = 3;
+
 const UDP_HEADER_BYTES: u32 = 8;
 const IPV4_HEADER_BYTES: u32 = 20;
 const IPV6_HEADER_BYTES: u32 = 40;
@@ -55,6 +62,7 @@ pub(super) fn transport(
     if let Some(gauges) = gauges {
         congestion = Arc::new(WithGauges { inner: congestion, gauges });
     }
+    let idle = idle_timeout(job);
     let mut config = TransportConfig::default();
     config
         .congestion_controller_factory(congestion)
@@ -65,8 +73,8 @@ pub(super) fn transport(
         // Otherwise quinn would take a burst of losses for a decrease of the path's MTU.
         .min_mtu(datagram_bytes)
         .mtu_discovery_config(None)
-        .max_idle_timeout(Some(idle_timeout(job)?))
-        .keep_alive_interval(None);
+        .max_idle_timeout(Some(IdleTimeout::try_from(idle).with_context(|| format!("an idle timeout of {idle:?}"))?))
+        .keep_alive_interval(keep_alive_interval(job));
     if options.quic.datagrams {
         let buffer_bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         config
@@ -142,10 +150,21 @@ fn congestion(name: &str, initial_window_bytes: u64) -> Result<Arc<dyn Controlle
     })
 }
 
-/// Returns the idle time-out: as long as the run may last, so that heavy loss does not look like a dead peer.
-fn idle_timeout(job: &Job) -> Result<IdleTimeout> {
-    let limit = Duration::from_nanos(job.limits.virtual_ns);
-    IdleTimeout::try_from(limit).with_context(|| format!("an idle timeout of {limit:?}"))
+/// Returns the idle time-out, after which a connection is given up: that of TCP, and the longest time that a packet may be
+/// on its way, so that neither loss nor a slow path looks like a dead peer; but at most as long as the run may last.
+fn idle_timeout(job: &Job) -> Duration {
+    (PATIENCE + job.longest_way()).min(longest_run(job))
+}
+
+/// Returns after how much silence a PING is sent, so that a connection is not given up because nobody has anything to
+/// say; none where the run ends before.
+fn keep_alive_interval(job: &Job) -> Option<Duration> {
+    let idle = idle_timeout(job);
+    (idle < longest_run(job)).then(|| idle / PINGS)
+}
+
+fn longest_run(job: &Job) -> Duration {
+    Duration::from_nanos(job.limits.virtual_ns)
 }
 
 #[cfg(test)]
@@ -186,6 +205,19 @@ mod tests {
         job.paths[0].mtu_bytes = 1227;
         let refused = format!("{:#}", transport(&job, V4, None, None).unwrap_err());
         assert!(refused.contains("1227") && refused.contains("1199"), "{refused}");
+    }
+
+    #[test]
+    fn a_silent_peer_is_given_up_as_late_as_by_tcp_but_not_after_the_run() {
+        let mut job = golden::job("bulk-quic");
+        let way = job.longest_way();
+        assert_eq!(idle_timeout(&job), PATIENCE + way);
+        assert_eq!(keep_alive_interval(&job), Some((PATIENCE + way) / 3), "silence alone is no reason");
+        job.paths[0].down.rate_bit_s = Some(8);
+        assert!(idle_timeout(&job) > PATIENCE + Duration::from_secs(1500), "a packet may take a while");
+        job.limits.virtual_ns = 60_000_000_000;
+        assert_eq!((idle_timeout(&job), keep_alive_interval(&job)), (Duration::from_secs(60), None));
+        transport(&job, V4, None, None).unwrap();
     }
 
     #[test]

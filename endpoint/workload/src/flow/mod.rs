@@ -18,7 +18,7 @@ use netwarp_core::flow::{MessageSink, Pacer, Schedule};
 use netwarp_transport::error::{Context as _, Result, ensure};
 use netwarp_transport::stack_of;
 use netwarp_transport::{Connection, Dialer, Error, Stream};
-use netwarp_wire::job::{Change, Direction, Flow, Impairments, Job};
+use netwarp_wire::job::{Direction, Flow, Job};
 use netwarp_wire::record::{Record, Side};
 use netwarp_wire::request_prefix::RequestPrefix;
 
@@ -35,9 +35,6 @@ const AGREEMENTS: usize = 3;
 
 /// How much longer the receiver waits than the path is known to take.
 const DRAIN_MARGIN: Duration = Duration::from_secs(1);
-
-/// The largest deviation of a delay from its mean, in jitters: netem's tables end there.
-const DEVIATIONS: u32 = 8;
 
 impl Workload for Flow {
     fn end(&self, _job: &Job, _side: Side) -> End<'_> {
@@ -177,39 +174,9 @@ fn later(flow: &Flow, job: &Job) -> Duration {
     Duration::from_nanos(first_ns.saturating_add(changed_ns)) + drain(job)
 }
 
-/// Returns how long a message may be on its way, from the job's paths: their longest delays, and the time to empty full
-/// queues at their lowest rates. A message that takes longer counts as lost.
+/// Returns how long a message is waited for after it was due. One that takes longer counts as lost.
 pub(super) fn drain(job: &Job) -> Duration {
-    let events = job.timeline.events.iter();
-    let of_events = events.clone().filter_map(|event| match event.change {
-        Change::Delay { down_ns, up_ns } => Some(down_ns.max(up_ns)),
-        _ => None,
-    });
-    let redraws = job.timeline.redraws.iter();
-    let of_redraws = redraws.map(|redraw| redraw.mean_ns + u64::from(DEVIATIONS) * redraw.deviation_ns);
-    let directions = || job.paths.iter().flat_map(|path| [(path.mtu_bytes, &path.down), (path.mtu_bytes, &path.up)]);
-    let of_paths = directions().map(|(_, each)| each.delay_ns + u64::from(DEVIATIONS) * each.jitter_ns);
-    let delay_ns = of_events.chain(of_redraws).chain(of_paths).max().unwrap_or(0);
-    let changed_bit_s = events.filter_map(|event| match event.change {
-        Change::Rate { rate_bit_s, .. } => Some(rate_bit_s),
-        _ => None,
-    });
-    let traced_bit_s = job.timeline.traces.iter().flat_map(|trace| trace.rates_bit_s.iter().copied());
-    let rates_bit_s = changed_bit_s.chain(traced_bit_s).chain(directions().filter_map(|(_, each)| each.rate_bit_s));
-    let slowest_bit_s = rates_bit_s.filter(|rate_bit_s| *rate_bit_s > 0).min();
-    let queue_bytes = directions().map(|(mtu_bytes, each)| queue_bytes(mtu_bytes, each)).max().unwrap_or(0);
-    let queued_s = slowest_bit_s.map_or(0.0, |rate_bit_s| 8.0 * queue_bytes as f64 / rate_bit_s as f64);
-    Duration::from_nanos(delay_ns) + Duration::from_secs_f64(queued_s) + DRAIN_MARGIN
-}
-
-/// Returns the most bytes that the queue of a direction with a rate holds.
-fn queue_bytes(mtu_bytes: u32, impairments: &Impairments) -> u64 {
-    let held_bytes = u64::from(impairments.limit_packets) * u64::from(mtu_bytes);
-    match (impairments.shaper_queue_bytes, impairments.rate_bit_s) {
-        (Some(shaper_bytes), _) => shaper_bytes.into(),
-        (None, Some(_)) => held_bytes,
-        (None, None) => 0,
-    }
+    job.longest_way() + DRAIN_MARGIN
 }
 
 fn nanoseconds(time: Duration) -> u64 {

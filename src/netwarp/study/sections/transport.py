@@ -79,7 +79,7 @@ class CommonOptions(Section):
     transfer resumes what earlier transfers left, never a connection of its own; a reconnection
     after a handover resumes what the connections before it left. Where packets are lost, quinn 0.11
     now and then waits for ever when early data fills its first window (about 10 kB); such a run
-    fails at its limit of virtual time, with that as the reason."""
+    gives up, or fails at its limit of virtual time, with that as the reason."""
     reconnect: Reconnect | None = None
     """What becomes of connections when the client moves to another path (`[path.handovers]`).
     `new`: they are given up, and every unfinished content goes on at the byte reached over new
