@@ -12,11 +12,13 @@ import pytest
 
 import netwarp
 import support
+from netwarp.backends.replay import ReplayBackend
 from netwarp.errors import InputError, StudyError
 from netwarp.execution import Interrupted
 from netwarp.fields import KeyValueError
 from netwarp.regular_files import UnreadableFileError
 from netwarp.units import UnitError
+from netwarp.verification import verify
 
 
 def test_everything_public_exists_and_is_named_once() -> None:
@@ -42,6 +44,31 @@ def test_nothing_is_imported_before_it_is_needed(code: str, absent: list[str]) -
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert not set(absent) & set(done.stdout.split())
+
+
+def test_results_are_read_wherever_the_program_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relative directory is of when it was named."""
+    recorded = support.write_run_directory(tmp_path / "recorded")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(tmp_path)
+    study = netwarp.study_from_mapping(support.STUDY)
+    made = netwarp.run(study, f"replay:{recorded}", out="out", jobs=1)
+    opened = netwarp.open("recorded")
+    monkeypatch.chdir(elsewhere)
+    first = made.data.results.runs[0].run
+    for run in (made, opened):
+        assert run.data.job(first) is not None
+        assert run.data.records(first)
+        assert run.data.records_sha256 is not None
+        assert run.report().is_file()
+        assert run.data.asked(["goodput_bit_s"], {}).job(first) is not None
+    assert made.directory == tmp_path / "out"
+    assert opened.study.title == study.title
+    assert verify(opened.data, ReplayBackend(recorded), runs=1).is_identical
+    assert not list(elsewhere.iterdir())
 
 
 def test_a_notebook_replays_a_study_and_looks_at_it(tmp_path: Path) -> None:

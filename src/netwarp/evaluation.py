@@ -68,12 +68,20 @@ class RunData:
     """A run directory in memory; values derived from it are computed once."""
 
     directory: Path
+    """The run directory, as the user names it."""
     results: Results
     provenance: dict[str, Any]
     damage: Mapping[Path, str] = field(default_factory=dict)
     """Files that could not be read and were left out, with the reasons."""
     given_study: Study | None = None
     """The study, if it is already loaded; otherwise it is read when needed."""
+    place: Path | None = None
+    """The absolute path of the directory, whatever the working directory is by now."""
+
+    @property
+    def kept(self) -> RunDirectory:
+        """The run directory, from which what is not in memory is read."""
+        return RunDirectory(self.place or self.directory)
 
     @property
     def clock(self) -> Clock:
@@ -155,14 +163,14 @@ class RunData:
             ResultError: it is damaged.
             StudyError: it is not one of this version.
         """
-        return self.given_study or read_study(RunDirectory(self.directory))
+        return self.given_study or read_study(self.kept)
 
     @property
     def raw(self) -> Mapping[str, Any]:
         """The study's tables; empty where there is none."""
         if self.given_study is not None:
             return self.given_study.raw
-        return RunDirectory(self.directory).study() or {}
+        return self.kept.study() or {}
 
     @cached_property
     def fixed(self) -> dict[str, str]:
@@ -228,7 +236,7 @@ class RunData:
         succeeded = [run.run for run in self.results.runs if run.outcome == "ok"]
         if self.clock == "real" or not succeeded:
             return None
-        return RunDirectory(self.directory).records_sha256(succeeded)
+        return self.kept.records_sha256(succeeded)
 
     def job(self, run: str) -> Job | None:
         """Read a run's job; None when its directory was not kept."""
@@ -247,7 +255,7 @@ class RunData:
 
     @property
     def _kept(self) -> KeptRuns:
-        return KeptRuns(RunDirectory(self.directory).runs)
+        return KeptRuns(self.kept.runs)
 
 
 def load(
@@ -281,7 +289,9 @@ def load(
         random_by_cell(paths, lines),
         question_of(paths),
     )
-    data = RunData(directory, with_harm(results), paths.provenance(), paths.damage, study)
+    data = RunData(
+        directory, with_harm(results), paths.provenance(), paths.damage, study, directory.absolute()
+    )
     if any(not outcome.failed and not outcome.status.records_sha256 for outcome in known.values()):
         _note_changed_records(data, paths)
     return data

@@ -138,7 +138,7 @@ def write_outputs(data: RunData, *, anew: bool = False) -> None:
         ResultError: a file cannot be written.
         StudyError: the study kept there is not one of this version.
     """
-    directory = RunDirectory(data.directory)
+    directory = data.kept
     if directory.is_drawn_by(__version__) and not anew:
         return
     # Only here: what draws and writes files takes as long to import as a table to print.

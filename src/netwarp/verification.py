@@ -129,7 +129,7 @@ def verify(
             f"{data.directory} was measured in real time, which never repeats to the digit:"
             " `netwarp diff` compares two such directories by tests"
         )
-    kept = RunDirectory(data.directory)
+    kept = data.kept
     succeeded = list(_succeeded(kept))
     if not succeeded:
         raise RunDirectoryError(f"{data.directory} has no run that succeeded: nothing to verify")
@@ -222,7 +222,7 @@ def _planned_again(data: RunData, names: Sequence[str]) -> list[PlannedRun]:
     Raises:
         RunDirectoryError: this version of netwarp would give one of them another job.
     """
-    lines = {line["run"]: line for line in RunDirectory(data.directory).plan_lines()}
+    lines = {line["run"]: line for line in data.kept.plan_lines()}
     replicates = 1 + max(lines[name]["replicate"] for name in names)
     wanted = set(names)
     study = replace(data.study, replicates=replicates)

@@ -172,7 +172,7 @@ CUBIC = {"kind": "tcp", "congestion": "cubic"}
         (
             [ONE | {"transport": CUBIC | {"mss": 9999}}],
             {},
-            "workload.0.transport",
+            "workload.0.transport.mss",
             "do not fit an MTU",
         ),
         (

@@ -189,7 +189,7 @@ def test_paths_that_cannot_be_are_refused(path: dict[str, Any], start: str) -> N
         ({"factors": {"transport": [{"kind": "tcp"}]}}, 'needs a label; add label = "…"'),
         (
             {"factors": {"transport": [{"kind": "tcp", "label": "a", "sck": True}]}},
-            "factors.transport = true: unknown key",
+            "factors.transport.sck = true: unknown key",
         ),
         ({"factors": {"transport": ["tcp"], "path.los": ["1%"]}}, 'did you mean "path.loss"?'),
         (

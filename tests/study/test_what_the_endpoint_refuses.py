@@ -21,7 +21,8 @@ def test_messages_fit_the_send_buffer() -> None:
     """`net/sctp/socket.c` takes a message whole or not at all."""
     sctp = {"kind": "sctp", "label": "sctp"}
     told = refusal(sctp | {"max_message": "32MB", "buffer": "16MB"})
-    assert told.startswith('s.toml: factors.transport = "32MB": a send buffer of 16000000 bytes')
+    key = "factors.transport.max_message"
+    assert told.startswith(f's.toml: {key} = "32MB": a send buffer of 16000000 bytes')
     assert "of 8" in refusal(sctp | {"max_message": "8B"})
     assert job_of(sctp | {"max_message": "9B"}).transport.sctp.max_message_bytes == 9
     fits = job_of(sctp | {"max_message": "16MB", "buffer": "16MB"})

@@ -42,7 +42,8 @@ def tell(finished: Run, as_json: bool, *, anew: bool = False) -> None:
         raise
     write_outputs(finished.data, anew=anew)
     if not as_json:
-        answer_console().print(f"report: {finished.report_file}", soft_wrap=True)
+        report = finished.data.directory / finished.report_file.name
+        answer_console().print(f"report: {report}", soft_wrap=True)
     if finished.failed:
         raise click.exceptions.Exit(1)
 

@@ -14,7 +14,6 @@ from netwarp.execution.local import LocalExecutor
 from netwarp.library.backends import backend_for
 from netwarp.results import CellResult, RunResult
 from netwarp.results.comparisons import Comparisons
-from netwarp.run_directory import RunDirectory
 from netwarp.study import Study
 from netwarp.verification import DEFAULT_RUNS, Verification, verify
 
@@ -37,8 +36,8 @@ class Run:
 
     @property
     def directory(self) -> Path:
-        """The run directory."""
-        return self.data.directory
+        """The run directory, as an absolute path."""
+        return self.data.kept.path
 
     @property
     def study(self) -> Study:
@@ -146,7 +145,7 @@ class Run:
     @property
     def report_file(self) -> Path:
         """Path of the report, once it is written."""
-        return RunDirectory(self.directory).report_file
+        return self.data.kept.report_file
 
     def report(self) -> Path:
         """Write results, summary and report into the directory, unless they are there already.

@@ -16,7 +16,6 @@ from netwarp.errors import InputError
 from netwarp.metrics import metric_named
 from netwarp.metrics.competing import workload_views
 from netwarp.output.iperf3 import iperf3_document
-from netwarp.run_directory import RunDirectory
 from netwarp.suggestions import did_you_mean
 from netwarp.version import __version__
 from netwarp.wording import cell_text
@@ -150,7 +149,7 @@ def to_qlog(data: RunData) -> Iterator[str]:
     Raises:
         InputError: no run wrote any.
     """
-    directory = RunDirectory(data.directory)
+    directory = data.kept
     paths = [path for run in data.results.runs for path in directory.qlog_of(run.run)]
     if not paths:
         raise InputError(

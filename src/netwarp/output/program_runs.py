@@ -35,7 +35,7 @@ def program_runs(data: RunData) -> dict[str, Any]:
     runs = data.results.runs
     shown = next((run for run in runs if run.reason is not None), runs[0])
     records = data.records(shown.run)
-    directory = RunDirectory(data.directory)
+    directory = data.kept
     client = _program(records, "client")
     return {
         "exit_status": _exit_status(shown, client),

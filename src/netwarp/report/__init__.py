@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from netwarp.figures import draw_all, write_chart
 from netwarp.report.page import render
-from netwarp.run_directory import RunDirectory
 from netwarp.run_files import make_folder, write_text
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ def write_figures(data: RunData, ending: str = ".svg") -> list[Path]:
         ResultError: something there cannot be read.
         OSError: something there cannot be written.
     """
-    folder = RunDirectory(data.directory).figures
+    folder = data.kept.figures
     make_folder(folder)
     paths = []
     for chart in draw_all(data.study.figures, data.results, data):
@@ -46,6 +45,6 @@ def write_report(data: RunData) -> Path:
         ResultError: something there cannot be read.
         OSError: something there cannot be written.
     """
-    path = RunDirectory(data.directory).report_file
+    path = data.kept.report_file
     write_text(path, render(data, draw_all(data.study.figures, data.results, data)))
     return path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -59,9 +59,9 @@ class Level:
     @property
     def as_transport(self) -> Table:
         """The level as a table of transport options; a text is the transport's kind."""
-        options = self.value if isinstance(self.value, dict) else {"kind": self.value}
-        located = Table.of(options, self.place)
-        return Table({key: replace(each, place=self.place) for key, each in located.items()})
+        if isinstance(self.value, dict):
+            return Table.of(self.value, self.place)
+        return Table({"kind": self.written}, self.place)
 
 
 @dataclass(frozen=True)
