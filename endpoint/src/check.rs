@@ -86,7 +86,7 @@ pub(crate) fn problems(job: &Job) -> Vec<String> {
     }
     for each in job.workloads() {
         check_transport(&each, &mut problems);
-        netwarp_workload::of(&each.workload).check(&mut problems);
+        netwarp_workload::of(&each.workload).check(&each, &mut problems);
     }
     check_competing(job, &mut problems);
     problems.into_list()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import pytest
 
+from netwarp.backends import virtual
 from netwarp.backends.spinning import STACK_TOP, command_line
 
 
@@ -37,3 +39,15 @@ def test_a_stack_without_arguments_gives_none() -> None:
     assert command_line(bytes(4096), STACK_TOP) is None
     assert command_line(b"", STACK_TOP) is None
     assert command_line(b"\x01" * 4096, STACK_TOP) is None
+
+
+def test_netwarps_own_endpoint_is_not_told_to_wait_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(*command: str) -> str:
+        monkeypatch.setattr(virtual, "spinning_command", lambda _: command)
+        return virtual.spinner_text(tmp_path, 1)
+
+    assert "never waits" in told("/usr/bin/mariadbd")
+    for own in ("/proc/self/cwd/endpoint", "netwarp-endpoint"):
+        assert told(own, "server").startswith(": netwarp's own endpoint computes")

@@ -14,6 +14,8 @@ from netwarp.backends.guest_files import find_endpoint
 from netwarp.errors import StudyError
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.study import study_from_mapping
+from netwarp.workloads.bulk.section import MOST_PARTS
+from netwarp.workloads.stream.section import MOST_STREAMS
 
 pytestmark = pytest.mark.native
 EXAMPLES = 1000
@@ -35,6 +37,19 @@ def test_a_job_that_no_planner_made_is_refused_with_its_line() -> None:
     unsound = job.replace('"buffer_bytes":', '"buffer_bytes":99999')
     (refusal,) = _check([job, unsound])
     assert "the job in line 2 cannot be run: transport.buffer_bytes: is 99999" in refusal
+
+
+def test_the_endpoint_has_the_planners_bounds_of_streams_and_chunks() -> None:
+    """Each stream has a thread: beyond these a run would compute for minutes, or wait for ever."""
+    sctp = {"kind": "sctp", "streams": MOST_STREAMS}
+    player = random_studies.PLAIN | {"workload": {"kind": "stream"}, "transport": sctp}
+    parts = {"kind": "bulk", "size": "1MB", "chunks": MOST_PARTS}
+    bulk = random_studies.PLAIN | {"workload": parts, "transport": {"kind": "quic"}}
+    for tables, key, most in ((player, "streams", MOST_STREAMS), (bulk, "chunks", MOST_PARTS)):
+        (job, *_) = (run.job_json for run in plan_study(study_from_mapping(tables)))
+        assert _check([job]) == []
+        (refusal,) = _check([job.replace(f'"{key}":{most}', f'"{key}":{most + 1}')])
+        assert f"{key}: is {most + 1}" in refusal
 
 
 def _each_study(use: Callable[[random_studies.Table], None]) -> None:

@@ -205,7 +205,7 @@ pub trait Workload: Send + Sync {
     }
 
     /// Notes problems of a job that the planner would not make.
-    fn check(&self, _problems: &mut Problems) {}
+    fn check(&self, _job: &Job, _problems: &mut Problems) {}
 
     /// Returns whether it is broken off after a time, so that what has arrived by then is the result.
     fn breaks_off(&self) -> bool {

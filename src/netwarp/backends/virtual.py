@@ -49,6 +49,8 @@ from netwarp.workloads import workload_of
 from netwarp.workloads.base import GUEST_MEMORY_BYTES
 
 ENDPOINT_LINK = "endpoint"
+OWN_NAMES = (ENDPOINT_LINK, "netwarp-endpoint")
+"""What netwarp's own processes in a guest are called."""
 
 
 def _check_architecture(_: Machine) -> None:
@@ -186,7 +188,7 @@ class VirtualBackend:
                     directory,
                     guest_environment(self.kernel.shim, Path(memory), job.seed),
                     on_progress,
-                    partial(_spinner_text, directory),
+                    partial(spinner_text, directory),
                 )
         finally:
             make_harmless(directory)
@@ -245,11 +247,13 @@ def runs_code_of_others(job: Job) -> bool:
     )
 
 
-def _spinner_text(directory: Path, pid: int) -> str:
+def spinner_text(directory: Path, pid: int) -> str:
     """Say which of a guest's programs spins, what it printed last, and what to try."""
     command = spinning_command(pid)
-    if command is None or Path(command[0]).name == ENDPOINT_LINK:
+    if command is None:
         return ""
+    if Path(command[0]).name in OWN_NAMES:
+        return ": netwarp's own endpoint computes; give it less to do, or raise that"
     said = last_line(directory)
     return (
         f": {shlex.join(command)} computes, or asks over and over, and never waits"

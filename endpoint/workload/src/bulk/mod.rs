@@ -31,6 +31,7 @@ mod request;
 mod server;
 mod verify;
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -42,6 +43,7 @@ use netwarp_transport::error::{Context as _, Result, bail, ensure};
 use netwarp_transport::{Connection, Dialer, Error, Sent, Stream};
 use netwarp_wire::content::{Part, Reader};
 use netwarp_wire::job::{self, Content, Done, Job};
+use netwarp_wire::problems::Problems;
 use netwarp_wire::record::{Record, Side, TransferRecord};
 use tokio::task::JoinSet;
 
@@ -53,6 +55,9 @@ use super::{ByProgram, End, Finish, Moves, OverConnections, Run, RunPlace, Sandb
 
 /// The confirmation of a content (ASCII's ACK).
 const CONFIRMATION: u8 = 0x06;
+
+/// How many chunks a content may be cut into: as many as the streams that QUIC stacks allow a peer.
+const CHUNKS: RangeInclusive<u32> = 1..=100;
 
 #[async_trait]
 impl OverConnections for job::Bulk {
@@ -87,6 +92,12 @@ impl Workload for job::Bulk {
 
     fn fill_sandbox(&self, job: &Job) -> anyhow::Result<()> {
         Interop::of(job, self).map_or(Ok(()), |interop| interop.fill_sandbox())
+    }
+
+    fn check(&self, _job: &Job, problems: &mut Problems) {
+        problems.require(CHUNKS.contains(&self.chunks), "workload.chunks", || {
+            format!("is {}, must lie between {} and {}", self.chunks, CHUNKS.start(), CHUNKS.end())
+        });
     }
 
     fn breaks_off(&self) -> bool {

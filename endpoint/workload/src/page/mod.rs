@@ -109,7 +109,7 @@ impl Workload for job::Page {
     }
 
     /// Requires that a resource comes after those it waits for, so that none waits for itself.
-    fn check(&self, problems: &mut Problems) {
+    fn check(&self, _job: &Job, problems: &mut Problems) {
         for (index, resource) in self.resources.iter().enumerate() {
             let mut before = resource.initiator.iter().chain(&resource.blocked_by);
             problems.require(before.all(|before| (*before as usize) < index), "workload.resources", || {
@@ -159,7 +159,7 @@ mod tests {
             let mut page = golden::page("page-tls");
             spoil(&mut page);
             let mut problems = Problems::default();
-            page.check(&mut problems);
+            page.check(&golden::job("page-tls"), &mut problems);
             let found = problems.into_list();
             assert!(found.len() == 1 && found[0].contains(expected), "{expected}: {found:?}");
         }

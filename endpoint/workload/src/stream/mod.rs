@@ -20,6 +20,7 @@ use netwarp_transport::error::{Result, bail};
 use netwarp_transport::stack_of;
 use netwarp_transport::{Connection, Dialer};
 use netwarp_wire::job::{self, Job};
+use netwarp_wire::problems::Problems;
 use netwarp_wire::record::{ConnectionRecord, Record, Side};
 
 use self::client::Client;
@@ -29,6 +30,9 @@ use super::{End, Finish, Moves, OverConnections, Run, Workload, connection_recor
 
 /// The answer to a farewell (ASCII's ACK).
 const FAREWELL: u8 = 0x06;
+
+/// The most streams of a connection that has them from its start: a thread at each end waits on each.
+const MOST_STREAMS: u32 = 2000;
 
 #[async_trait]
 impl OverConnections for job::Stream {
@@ -71,6 +75,13 @@ impl Workload for job::Stream {
 
     fn is_delivery(&self, record: &Record) -> bool {
         matches!(record, Record::Segment(_))
+    }
+
+    fn check(&self, job: &Job, problems: &mut Problems) {
+        let streams = fixed_streams(&job.transport).unwrap_or(1);
+        problems.require(streams <= MOST_STREAMS, "transport.sctp.streams", || {
+            format!("is {streams}, and a player opens all of them at once, at most {MOST_STREAMS}")
+        });
     }
 
     fn difference(&self, _job: &Job, deliveries: &[Record]) -> anyhow::Result<Option<String>> {
