@@ -27,7 +27,7 @@ from netwarp.run_directory import (
     clock_of,
 )
 from netwarp.run_files import read_tail, read_text, require_regular
-from netwarp.study import Study
+from netwarp.study import Study, study_from_mapping
 from netwarp.suggestions import did_you_mean
 from netwarp.units import parse_ratio, span_text
 from netwarp.wire import Job, Record, job_from_json, read_records
@@ -368,8 +368,6 @@ def question_of(directory: RunDirectory) -> Question:
 
 def read_study(directory: RunDirectory) -> Study:
     """Read the study of a run directory; see :attr:`RunData.study`."""
-    from netwarp.study import study_from_mapping
-
     raw = directory.study()
     file = directory.study_json
     if raw is None and file in directory.damage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import count, pairwise
 from pathlib import Path
@@ -164,25 +164,17 @@ def write_outputs(data: RunData, *, anew: bool = False) -> None:
         ) from None
 
 
+@dataclass
 class _Executed:
     """What of a study is executed so far, stage by stage where replicates are added."""
 
-    def __init__(
-        self,
-        study: Study,
-        backend: Backend,
-        directory: RunDirectory,
-        executor: Executor,
-        filters: Sequence[str],
-        observer: Observer,
-    ) -> None:
-        self.study = study
-        self.backend = backend
-        self.directory = directory
-        self.executor = executor
-        self.filters = filters
-        self.observer = observer
-        self.outcomes: dict[str, Outcome] = {}
+    study: Study
+    backend: Backend
+    directory: RunDirectory
+    executor: Executor
+    filters: Sequence[str]
+    observer: Observer
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
 
     def execute(self, plan: Sequence[PlannedRun], kept: Mapping[str, Outcome]) -> None:
         """Carry out the runs of a plan that are not kept."""

@@ -7,11 +7,15 @@ ratios from 0 to 1. Arithmetic is exact (``decimal``): ``0.1ms`` is 100 000 ns a
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, TypeVar
 
+from netwarp.errors import InputError
 from netwarp.suggestions import did_you_mean
+
+T = TypeVar("T")
 
 NS_PER_S = 1_000_000_000
 UNLIMITED = "unlimited"
@@ -146,6 +150,18 @@ def parse_queue(text: object) -> QueueLength:
         case lowered if lowered in _SIZE_BYTES:
             return QueueLength(Decimal(parse_size_bytes(text)), "bytes")
     raise UnitError(_unknown_unit(unit, ["bdp", "p", "B", "kB", "MB", "KiB", "MiB"]), remedy)
+
+
+def option_value(option: str, text: str, parse: Callable[[str], T]) -> T:
+    """Read the value of an option that is a quantity.
+
+    Raises:
+        InputError: it is none; the message names the option.
+    """
+    try:
+        return parse(text)
+    except UnitError as error:
+        raise InputError(f"{option} {text}: {error}") from None
 
 
 def seconds(time_ns: float | None) -> float | None:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from netwarp.estimate.comparison import ALPHA, Comparison, compare
 from netwarp.estimate.needed import Undecided, to_decide
@@ -26,13 +26,8 @@ from netwarp.wording import (
 )
 
 Answer = Literal["holds", "smaller", "direction", "reversed", "equivalent", "depends", "partly"]
-Says = Literal[
-    "holds", "smaller", "direction", "reversed", "equivalent", "depends", "partly", "undecided",
-    "failed", "untested",
-]  # fmt: skip
-ORDER: tuple[Answer, ...] = (
-    "holds", "smaller", "direction", "reversed", "equivalent", "depends", "partly",
-)  # fmt: skip
+Says = Answer | Literal["undecided", "failed", "untested"]
+ORDER: tuple[Answer, ...] = get_args(Answer)
 """Answers in order of preference: the first that the samples show is given."""
 SIZE_MARGIN = 0.05
 """Share of a ratio by which a lead may miss the size of `up_to`: sources give round numbers."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from netwarp.cli.command import Group, command
+from netwarp.cli.interruption import interruption
 from netwarp.options import Option, Takes
 from netwarp.options.running import JSON
 
@@ -75,7 +76,6 @@ def kernel_build(source: Path | None = None) -> None:
     """Build the guest kernel from the distribution's source; nothing to do when it is built."""
     from netwarp.backends.building import run_builder
     from netwarp.backends.guest_files import build_script
-    from netwarp.cli.interruption import interruption
 
     interruption.kept_text = lambda: "nothing of this build is kept; the next one starts anew"
     script = build_script()

@@ -7,7 +7,10 @@ import sys
 import click
 
 from netwarp.cli.command import Argument, command
+from netwarp.cli.interruption import interruption
+from netwarp.errors import InputError
 from netwarp.options import Option, Takes
+from netwarp.units import NS_PER_S, option_value, parse_duration_ns, parse_size_bytes
 
 DEFAULT_LISTEN = "0.0.0.0:4434"
 DEFAULT_DATA_PORT = 4433
@@ -66,10 +69,12 @@ def serve(
     from netwarp.backends.remote.memory_group import memory_text
     from netwarp.backends.remote.server import Server
     from netwarp.backends.remote.session import Pairing, server_facts, shown_address
-    from netwarp.cli.interruption import interruption
     from netwarp.cli.terminal import answer_console
 
-    limits = Limits(content_bytes=_size(max_size), run_s=_duration_s(max_time))
+    limits = Limits(
+        content_bytes=option_value("--max-size", max_size, parse_size_bytes),
+        run_s=option_value("--max-time", max_time, parse_duration_ns) / NS_PER_S,
+    )
     identity, pairing = open_identity(), Pairing(new_token())
     console = answer_console(highlight=False, soft_wrap=True, markup=False)
     beside = identity.directory if allow_exec else None
@@ -130,31 +135,9 @@ def pair(server: str, token: str | None = None) -> None:
 
 def _typed_token() -> str:
     """Read the token from standard input, unseen where that is a terminal."""
-    from netwarp.errors import InputError
-
     if sys.stdin.isatty():
         return str(click.prompt("token", hide_input=True, err=True))
     token = sys.stdin.readline(MOST_TOKEN_CHARACTERS).strip()
     if not token:
         raise InputError("TOKEN: not given, nor in NETWARP_TOKEN, nor a line of standard input")
     return token
-
-
-def _duration_s(text: str) -> float:
-    from netwarp.errors import InputError
-    from netwarp.units import NS_PER_S, UnitError, parse_duration_ns
-
-    try:
-        return parse_duration_ns(text) / NS_PER_S
-    except UnitError as error:
-        raise InputError(f"--max-time {text}: {error}") from None
-
-
-def _size(text: str) -> int:
-    from netwarp.errors import InputError
-    from netwarp.units import UnitError, parse_size_bytes
-
-    try:
-        return parse_size_bytes(text)
-    except UnitError as error:
-        raise InputError(f"--max-size {text}: {error}") from None

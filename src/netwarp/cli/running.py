@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,7 +47,6 @@ def demo(
     **how: Any,
 ) -> None:
     """Send a real file over TCP, TLS, SCTP and QUIC; show table, chart and report."""
-    import json
     from importlib.resources import as_file, files
 
     from netwarp.backends.guest_files import find_kernel

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from netwarp.cli.command import Argument, Group, command
+from netwarp.errors import InputError
 from netwarp.options.running import JSON
 
 stack = Group(
@@ -23,7 +24,6 @@ def stack_list(as_json: bool = False) -> None:
     """List the stacks that netwarp ships and those that are built here."""
     from netwarp.backends.stack_building import shipped
     from netwarp.cli.terminal import answer_console, console, escaped, print_json
-    from netwarp.errors import InputError
     from netwarp.stacks import find_stack, installed, missing_program
 
     found = []
@@ -71,7 +71,6 @@ def stack_check(program: str, as_json: bool = False) -> None:
     from netwarp.backends.registry import open_backend
     from netwarp.backends.watch import Bounds
     from netwarp.cli.terminal import answer_console, escaped, print_json
-    from netwarp.errors import InputError
     from netwarp.machine.conformance import STALL_CPU_S, check_stack, own_stack
     from netwarp.regular_files import is_folder
     from netwarp.stacks import find_stack, missing_program, stack_in

@@ -14,6 +14,7 @@ from netwarp.cli.interruption import interruption
 from netwarp.errors import InputError
 from netwarp.options import Option, Takes
 from netwarp.options.running import FILTER, JOBS, JSON, OUT, RELEVANT, REPLICATES, SERVER
+from netwarp.units import option_value, parse_ratio
 
 if TYPE_CHECKING:
     from netwarp.library import Run
@@ -53,12 +54,12 @@ def verify(
     the study of DIR, in virtual time, is held against the same one in real time: where the cells
     agree, where not, and why. The exit status is 1 where a cell differs or could not be compared.
     """
-    from netwarp.library import open_run, share
+    from netwarp.library import open_run
 
     if against is not None:
         if runs is not None or jobs is not None:
             raise InputError("--runs and --jobs: with --against all cells are run, one at a time")
-        least = None if relevant is None else share(relevant, "--relevant")
+        least = None if relevant is None else option_value("--relevant", relevant, parse_ratio)
         kept = open_run(directory)
         other = _in_real_time(kept, against, server, out, replicates, filter)
         _hold(kept, other, filter, least, as_json=as_json)

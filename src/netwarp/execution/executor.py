@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -32,16 +33,14 @@ class Interrupted(KeyboardInterrupt):
         return f"{self.finished} of {self.planned} runs are finished"
 
 
+@dataclass
 class Keeper:
     """Keeps each run of a plan as it ends. Its methods are called from several threads."""
 
-    def __init__(
-        self, directory: RunDirectory, observer: Observer, goes_on: GoesOn = lambda: True
-    ) -> None:
-        self.directory = directory
-        self.observer = observer
-        self.goes_on = goes_on
-        self.outcomes: dict[str, Outcome] = {}
+    directory: RunDirectory
+    observer: Observer
+    goes_on: GoesOn = lambda: True
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
 
     def begin(self, run: PlannedRun) -> Path:
         """Make the directory that a run's files go to while it is not finished."""

@@ -131,6 +131,12 @@ def run_tips(plan: Layout) -> list[Spec]:
     return [*condition_tips(plan), value, field("run", "nominal", title="run")]
 
 
+def mean_tips(plan: Layout) -> list[Spec]:
+    """Give what is shown of a mean that the pointer is on."""
+    text = field("text", "nominal", title="mean, 95 % CI")
+    return [*condition_tips(plan), text, field("runs", "nominal", title="runs")]
+
+
 def names_at_ends(plan: Layout) -> bool:
     """Whether lines are named at their ends, in place of a legend."""
     return plan.series == "transport" and len(plan.series_labels) <= MOST_LABELLED

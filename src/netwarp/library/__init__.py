@@ -15,7 +15,7 @@ from __future__ import annotations
 from netwarp.library.backends import backend_at, backend_for
 from netwarp.library.calls import compare, divided, exec, load, open_run, run, run_in_real_time  # noqa: A004
 from netwarp.library.results import ProgramsRun, Run
-from netwarp.library.staging import share, staging_of, time_limit
+from netwarp.library.staging import staging_of, time_limit
 
 __all__ = [
     "ProgramsRun",
@@ -29,7 +29,6 @@ __all__ = [
     "open_run",
     "run",
     "run_in_real_time",
-    "share",
     "staging_of",
     "time_limit",
 ]

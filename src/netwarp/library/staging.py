@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from netwarp.errors import InputError
 from netwarp.estimate.staging import Staging, TimeLimit
-from netwarp.units import NS_PER_S, UnitError, parse_duration_ns, parse_ratio
+from netwarp.execution import time_limits
+from netwarp.units import NS_PER_S, option_value, parse_duration_ns, parse_ratio
 
 
 def staging_of(precision: str | None, decide: bool, max_time: str | None) -> Staging | None:
@@ -14,8 +15,6 @@ def staging_of(precision: str | None, decide: bool, max_time: str | None) -> Sta
         InputError: both are given, the precision is no share above 0, or a time limit limits
             nothing.
     """
-    from netwarp.estimate.staging import Staging
-
     if max_time is not None and precision is None and not decide:
         raise InputError(
             f"--max-time {max_time}: no replicates are added without --decide or --precision;"
@@ -26,22 +25,10 @@ def staging_of(precision: str | None, decide: bool, max_time: str | None) -> Sta
         return Staging(limit=limit) if decide else None
     if decide:
         raise InputError("--precision and --decide: replicates are added for one of them; drop one")
-    wanted = share(precision, "--precision")
+    wanted = option_value("--precision", precision, parse_ratio)
     if wanted <= 0:
         raise InputError(f"--precision {precision}: no number of replicates reaches it; give 5%")
     return Staging(wanted, limit)
-
-
-def share(text: str, option: str) -> float:
-    """Read an option that is a share, such as 5%.
-
-    Raises:
-        InputError: it is none.
-    """
-    try:
-        return parse_ratio(text)
-    except UnitError as error:
-        raise InputError(f"{option} {text}: {error}") from None
 
 
 def time_limit(max_time: str | None, times: int = 1) -> TimeLimit | None:
@@ -50,11 +37,7 @@ def time_limit(max_time: str | None, times: int = 1) -> TimeLimit | None:
     Raises:
         InputError: not a duration.
     """
-    from netwarp.execution import time_limits
-
     if max_time is None:
         return None
-    try:
-        return time_limits.time_limit(times * parse_duration_ns(max_time) / NS_PER_S)
-    except UnitError as error:
-        raise InputError(f"--max-time {max_time}: {error}") from None
+    length_ns = option_value("--max-time", max_time, parse_duration_ns)
+    return time_limits.time_limit(times * length_ns / NS_PER_S)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from netwarp.figures.encodings import (
     colour,
-    condition_tips,
     faded,
     field,
     highlight,
@@ -15,7 +14,7 @@ from netwarp.figures.encodings import (
 )
 from netwarp.figures.kinds.base import MetricKind
 from netwarp.figures.layout import Layout
-from netwarp.figures.marks import run_tips, shown_samples
+from netwarp.figures.marks import mean_tips, run_tips, shown_samples
 from netwarp.figures.rows import mean_rows
 from netwarp.figures.style import GREY, Spec
 from netwarp.study.questions import Figure
@@ -33,14 +32,9 @@ class Bar(MetricKind):
         rows, samples = mean_rows(plan), shown_samples(plan)
         place = {"x": name_axis(plan)} | offset(plan)
         y = field("mean", title=plan.shown.axis_title, axis={"format": ".6~g", "tickCount": 6})
-        tips = [
-            *condition_tips(plan),
-            field("text", "nominal", title="mean, 95 % CI"),
-            field("runs", "nominal", title="runs"),
-        ]
         bars = {
             "mark": {"type": "bar", "cornerRadiusEnd": 1.5},
-            "encoding": place | {"y": y, "tooltip": tips} | colour(plan, legend=True)
+            "encoding": place | {"y": y, "tooltip": mean_tips(plan)} | colour(plan, legend=True)
             | faded(plan),
         } | highlight(plan, legend=True)  # fmt: skip
         whiskers = {

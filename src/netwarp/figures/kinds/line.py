@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from netwarp.figures.encodings import condition_tips, field, is_log, name_labels, panels, value_axis
+from netwarp.figures.encodings import is_log, name_labels, panels, value_axis
 from netwarp.figures.kinds.base import MetricKind
 from netwarp.figures.layout import Layout, layout
 from netwarp.figures.marks import (
     dots,
     label_share,
     line_and_points,
+    mean_tips,
     names_at_ends,
     names_lines,
     shown_samples,
@@ -34,15 +35,10 @@ class Line(MetricKind):
         values += [row["value"] for row in samples]
         y = value_axis(values, plan.shown.axis_title, plan.y_log, name="mean")
         legend = not names_at_ends(plan)
-        tips = [
-            *condition_tips(plan),
-            field("text", "nominal", title="mean, 95 % CI"),
-            field("runs", "nominal", title="runs"),
-        ]
         layers = [spread(plan, y, legend=legend)]
         if samples:
             layers.append(dots(plan, y | {"field": "value"}, legend=legend))
-        layers += line_and_points(plan, y, tips, legend=legend)
+        layers += line_and_points(plan, y, mean_tips(plan), legend=legend)
         labels: list[Row] = []
         if names_lines(plan, legend=legend):
             log = is_log(values, plan.y_log)

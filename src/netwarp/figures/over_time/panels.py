@@ -17,6 +17,7 @@ from netwarp.figures.over_time.plots import (
     Row,
     ShownRun,
     area_over_time,
+    bands_over_time,
     layer_over_time,
     readout,
     symbol,
@@ -285,26 +286,16 @@ def _activity_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
 def _activity_layers(
     frame: Frame, run: ShownRun, colours: dict[str, str], *, legend: bool
 ) -> list[Spec]:
-    size = frame.theme.font_size
-    shown = {
-        "title": run.timeline.activity, "titleOrient": "left", "titleFontSize": size,
-        "titleFontWeight": 600, "symbolType": "square", "symbolSize": 7.5 * size,
-        "labelFontSize": 0.92 * size, "offset": 4,
-    }  # fmt: skip
     rows = [{"t": b.start_s, "end": b.end_s, "what": b.label} for b in run.timeline.playback]
-    bands = layer_over_time(
-        frame, rows, {"type": "rect", "clip": True},
-        x2={"field": "end"}, y={"value": 0}, y2={"value": frame.height(18)},
-        color={
-            "field": "what", "type": "nominal", "legend": shown if legend else None,
-            "scale": {"domain": list(colours), "range": list(colours.values())},
-        },
-        tooltip=[
-            {"field": "what", "title": "player"},
-            tip("t", "from (s)", ".2f"),
-            tip("end", "to (s)", ".2f"),
-        ],
-    )  # fmt: skip
+    tooltip = [
+        {"field": "what", "title": "player"},
+        tip("t", "from (s)", ".2f"),
+        tip("end", "to (s)", ".2f"),
+    ]
+    place = {"y": {"value": 0}, "y2": {"value": frame.height(18)}}
+    bands = bands_over_time(
+        frame, rows, place, run.timeline.activity, colours, tooltip, legend=legend
+    )
     if not run.timeline.seeks:
         return [bands]
     marks = [{"t": mark.at_s, "seek": mark.label} for mark in run.timeline.seeks]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -114,3 +115,42 @@ def symbol(shape: str, colour: str) -> Spec:
     """Make a small filled mark with a white edge."""
     return {"type": "point", "shape": shape, "filled": True, "size": 45, "color": colour,
             "opacity": 1, "stroke": "white", "strokeWidth": 0.7}  # fmt: skip
+
+
+def bands_over_time(
+    frame: Frame,
+    rows: list[dict[str, Any]],
+    place: Spec,
+    title: str,
+    colours: Mapping[str, str],
+    tooltip: list[Spec],
+    *,
+    legend: bool,
+    offset: float = 4,
+) -> Spec:
+    """Draw spans of time as rectangles, coloured by what was done in them.
+
+    Args:
+        frame: the chart's settings.
+        rows: each from `t` to `end`, with its label in `what`.
+        place: encoding of `y` and `y2`.
+        title: title of the legend.
+        colours: colours by label.
+        tooltip: what is shown of the span that the pointer is on.
+        legend: whether the legend is here, and not at another row of the panel.
+        offset: distance of the legend, in pixels.
+    """
+    size = frame.theme.font_size
+    shown = {
+        "title": title, "titleOrient": "left", "titleFontSize": size, "titleFontWeight": 600,
+        "symbolType": "square", "symbolSize": 7.5 * size, "labelFontSize": 0.92 * size,
+        "offset": offset,
+    }  # fmt: skip
+    colour = {
+        "field": "what", "type": "nominal", "legend": shown if legend else None,
+        "scale": {"domain": list(colours), "range": list(colours.values())},
+    }  # fmt: skip
+    return layer_over_time(
+        frame, rows, {"type": "rect", "clip": True},
+        x2={"field": "end"}, **place, color=colour, tooltip=tooltip,
+    )  # fmt: skip

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from netwarp.figures.over_time.plots import Frame, Row, ShownRun, layer_over_time, tip
+from netwarp.figures.over_time.plots import (
+    Frame,
+    Row,
+    ShownRun,
+    bands_over_time,
+    layer_over_time,
+    tip,
+)
 from netwarp.figures.style import FAINT, INK, RECEIVING, START_UP, WAIT, Spec
 from netwarp.workloads import Tone
 
@@ -45,12 +52,6 @@ def _layers(frame: Frame, run: ShownRun, *, legend: bool) -> list[Spec]:
 
 
 def _bars(frame: Frame, run: ShownRun, y: Spec, *, legend: bool) -> Spec:
-    size = frame.theme.font_size
-    shown = {
-        "title": run.timeline.activity, "titleOrient": "left", "titleFontSize": size,
-        "titleFontWeight": 600, "symbolType": "square", "symbolSize": 7.5 * size,
-        "labelFontSize": 0.92 * size, "offset": 4 + (1.5 * size if run.timeline.milestones else 0),
-    }  # fmt: skip
     colours = {label: COLOURS[tone] for label, tone in run.timeline.tones.items()}
     rows = [
         {"t": band.start_s, "end": band.end_s, "what": band.label, "name": item.name,
@@ -58,18 +59,15 @@ def _bars(frame: Frame, run: ShownRun, y: Spec, *, legend: bool) -> Spec:
         for index, item in enumerate(run.timeline.items)
         for band in item.bands
     ]  # fmt: skip
-    return layer_over_time(
-        frame, rows, {"type": "rect", "clip": True},
-        x2={"field": "end"}, y=y, y2={"field": "bottom"},
-        color={
-            "field": "what", "type": "nominal", "legend": shown if legend else None,
-            "scale": {"domain": list(colours), "range": list(colours.values())},
-        },
-        tooltip=[
-            {"field": "name", "title": "resource"}, {"field": "what", "title": "timing"},
-            tip("t", "from (s)", ".3f"), tip("end", "to (s)", ".3f"),
-        ],
-    )  # fmt: skip
+    tooltip = [
+        {"field": "name", "title": "resource"}, {"field": "what", "title": "timing"},
+        tip("t", "from (s)", ".3f"), tip("end", "to (s)", ".3f"),
+    ]  # fmt: skip
+    offset = 4 + (1.5 * frame.theme.font_size if run.timeline.milestones else 0)
+    place = {"y": y, "y2": {"field": "bottom"}}
+    return bands_over_time(
+        frame, rows, place, run.timeline.activity, colours, tooltip, legend=legend, offset=offset
+    )
 
 
 def _names(frame: Frame, run: ShownRun, y: Spec) -> list[Spec]:
