@@ -20,8 +20,6 @@ INTRO = '''\
 `backend` and `executor` are not here: calls take opened ones as well as names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from os import PathLike
 from typing import TypedDict

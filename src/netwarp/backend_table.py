@@ -1,7 +1,5 @@
 """The backends by name: a row is a value of `--backend`, its part of the help, and its class."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The cache directory, with what is built once for all checkouts."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pauses Python's cyclic garbage collector while many objects are made that are all kept."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager

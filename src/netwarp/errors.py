@@ -11,8 +11,6 @@
 The command line prints the message of any of them as one line and exits with its status.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -4,8 +4,6 @@ They are published or measured examples, and other networks of the kind differ. 
 take precedence over a profile's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

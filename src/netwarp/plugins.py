@@ -5,8 +5,6 @@ when a name is asked for that netwarp does not have itself, or when all names ar
 stands for is imported when it is used. `docs/extending.md` has an example of each.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property

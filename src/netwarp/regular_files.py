@@ -3,8 +3,6 @@
 Reading a device may never end (``/dev/zero``), and a FIFO may block; so may a link to either.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

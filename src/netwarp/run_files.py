@@ -4,8 +4,6 @@ What a guest or another host left there is read only where it is a regular file 
 no link is followed. What is written takes the place of what was there as a whole.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import json

@@ -1,7 +1,5 @@
 """A cache of values that many cells share, by the object that they are made from and a key."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 

@@ -1,7 +1,5 @@
 """Suggests the key, level, metric, unit, option or command that a user probably meant."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher

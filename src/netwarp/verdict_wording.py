@@ -3,8 +3,6 @@
 Ratios near 1 are written as changes in per cent, others as factors of at least 1.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Tests claims that bound a lead: that it is no larger, or that it stays the same."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

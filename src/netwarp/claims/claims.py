@@ -5,8 +5,6 @@ Each condition is tested in `netwarp.claims.evidence` and `netwarp.claims.trends
 `netwarp.claims.joining` combines conditions into a verdict, and claims into a family.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -4,8 +4,6 @@ It is the logarithm of the ratio that the claim compares, or the gap in the metr
 weighted sum over the cells of one condition.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Literal

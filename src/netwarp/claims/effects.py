@@ -6,8 +6,6 @@ and compared pair by pair where both had the same seed, so that both sides have 
 All such comparisons of a study are one family.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ condition, so those verdicts are Holm-adjusted for the number of conditions; and
 study are Holm-adjusted as one family (Holm 1979, Scandinavian Journal of Statistics 6:65).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Tests in one condition how a metric, or a lead, changes with a factor's level."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal

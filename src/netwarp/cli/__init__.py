@@ -10,8 +10,6 @@ of the table of options, and `help.py` lays out what they say. `refusals.py` wor
 `printing.py` and `progress.py` print.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 from typing import NoReturn

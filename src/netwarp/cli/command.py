@@ -6,8 +6,6 @@ which takes longer than all else that a mistyped quantity needs; what is refused
 there too, with the same words.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 `netwarp --help` lists them without importing any, and a command imports nothing of the others.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 from importlib import import_module
 from typing import Any

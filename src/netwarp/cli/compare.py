@@ -1,7 +1,5 @@
 """The command that races transports over paths given right on the command line."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

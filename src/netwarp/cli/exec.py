@@ -1,7 +1,5 @@
 """The command that runs any program over a path, in virtual time or between real hosts."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Lays out help: usage, what a command does, and its options in boxes, as wide as the terminal."""
 
-from __future__ import annotations
-
 import inspect
 import shutil
 import sys

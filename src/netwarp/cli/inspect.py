@@ -1,7 +1,5 @@
 """Commands that look at run directories: show, report, timeline, export, figure, diff."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

@@ -15,8 +15,6 @@ die with it, as they asked the kernel to (PR_SET_PDEATHSIG); a run under way has
 and every file is replaced as a whole.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

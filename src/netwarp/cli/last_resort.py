@@ -1,7 +1,5 @@
 """What nobody foresaw: a report file for whoever mends it, and one line for the user."""
 
-from __future__ import annotations
-
 import platform
 import shlex
 import tempfile

@@ -1,7 +1,5 @@
 """Commands about this machine: doctor, kernel, ns3."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The program: its commands, and the one place that prints errors."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

@@ -1,7 +1,5 @@
 """What is said of an error: a line for people, and the parts of `{"error": …}` for scripts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Commands about runs between two hosts: serve, pair."""
 
-from __future__ import annotations
-
 import sys
 
 import click

@@ -1,7 +1,5 @@
 """The command about stacks: other people's implementations of a transport."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

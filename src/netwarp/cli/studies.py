@@ -1,7 +1,5 @@
 """The command that lists the studies that come with netwarp."""
 
-from __future__ import annotations
-
 import click
 
 from netwarp.cli.command import command

@@ -3,8 +3,6 @@
 Such an error is nobody's defect. It is told with what the system said, of what, and what may help.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import sys

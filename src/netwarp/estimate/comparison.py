@@ -8,8 +8,6 @@ however exactly it was measured: the three answers are less, more and equivalent
 testing: Goeman, Solari and Stijnen 2010, Statistics in Medicine 29:2117).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

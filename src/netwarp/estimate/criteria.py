@@ -1,7 +1,5 @@
 """The criteria of verdicts: the smallest relevant difference, and the allowed error probability."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from netwarp.estimate.comparison import ALPHA, RELEVANT

@@ -3,8 +3,6 @@
 Their texts for people are made in `netwarp.wording`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

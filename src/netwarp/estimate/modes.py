@@ -6,8 +6,6 @@ nearly half of a sample's range, the mode that speaks against a verdict is there
 more.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import pairwise

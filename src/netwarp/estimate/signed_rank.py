@@ -1,7 +1,5 @@
 """Wilcoxon's signed-rank test (1945, Biometrics Bulletin 1:80); ties share their mean rank."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import groupby

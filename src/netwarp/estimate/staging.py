@@ -8,8 +8,6 @@ more than Pocock's or O'Brien and Fleming's bounds (Biometrika 1977, 64:191; Bio
 however the looks depend on each other.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from netwarp.estimate.stats import mean_interval

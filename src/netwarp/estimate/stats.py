@@ -6,8 +6,6 @@ A table of results needs only this module, so numpy and scipy, whose import take
 printing a table, are imported only in functions without a short closed form.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

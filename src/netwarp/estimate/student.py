@@ -4,8 +4,6 @@ scipy has both, but importing it takes half a second, more than everything else 
 results needs. Tests compare these functions with scipy's.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

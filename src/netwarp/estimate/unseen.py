@@ -15,8 +15,6 @@ the probability that either errs is at most their sum (Boole's inequality). What
 As it is part of the p-value, it is adjusted with it for all claims of a family and all looks.
 """
 
-from __future__ import annotations
-
 import math
 
 LEAST = 5

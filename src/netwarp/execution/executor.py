@@ -1,7 +1,5 @@
 """Jobs × backend × executor → run directory. Resumes: what has finished is not done again."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

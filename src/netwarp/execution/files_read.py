@@ -1,7 +1,5 @@
 """What the programs of a study read of this machine's files, hashed: part of what its runs are."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Opens an executor by the name that the command line has for it."""
 
-from __future__ import annotations
-
 import re
 from contextlib import AbstractContextManager, nullcontext
 

@@ -1,7 +1,5 @@
 """One job: carried out, and what came of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What programs of a run print, passed on while the run goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the numbers of a run directory depend on: programs, machine, options, equal treatment."""
 
-from __future__ import annotations
-
 import datetime
 import os
 import platform

@@ -1,7 +1,5 @@
 """Time limits, by the monotonic clock: how long replicates may be added."""
 
-from __future__ import annotations
-
 import time
 
 from netwarp.estimate.staging import TimeLimit

@@ -1,7 +1,5 @@
 """The layout of a chart: the factors of x axis, series and panels, and the cells' x positions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Lines, bands and marks over time, and the reduction of long lines to a chart's resolution."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What several kinds of charts are made of: lines, dots, intervals, distributions, fields."""
 
-from __future__ import annotations
-
 from netwarp.figures.encodings import (
     MOST_LABELLED,
     colour,

@@ -1,7 +1,5 @@
 """Makes the data rows of charts from cells: one per cell, run or step."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -6,8 +6,6 @@ Design"), those of other series Paul Tol's "muted" scheme (2021): readers with a
 tell them apart. Shape and dash say the same once more, for print without colour.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

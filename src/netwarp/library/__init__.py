@@ -10,8 +10,6 @@ The command line is built on it; in a notebook it is used like this::
     run.figure(0)
 """
 
-from __future__ import annotations
-
 from netwarp.library.backends import backend_at, backend_for
 from netwarp.library.calls import compare, divided, exec, load, open_run, run, run_in_real_time  # noqa: A004
 from netwarp.library.results import ProgramsRun, Run

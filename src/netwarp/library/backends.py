@@ -1,7 +1,5 @@
 """Opens the backend that a call or command names."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from netwarp.backends.base import Backend

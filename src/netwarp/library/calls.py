@@ -1,7 +1,5 @@
 """What is called: run, compare, exec; each takes the options of the command of its name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from os import PathLike, fspath

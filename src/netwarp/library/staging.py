@@ -1,7 +1,5 @@
 """Reads the options that say how replicates are added, and until when."""
 
-from __future__ import annotations
-
 from netwarp.errors import InputError
 from netwarp.estimate.staging import Staging, TimeLimit
 from netwarp.execution import time_limits

@@ -1,7 +1,5 @@
 """Checks what netwarp needs on this machine, and gives the exact command for what is missing."""
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

@@ -4,8 +4,6 @@ They are found in the bytes of the file, not by reading it as code: each pattern
 put behind the instruction, so that bytes which only look like it are rare.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

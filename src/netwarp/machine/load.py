@@ -1,7 +1,5 @@
 """The share of this machine's CPU time that other work took, which affects results in real time."""
 
-from __future__ import annotations
-
 from netwarp.backends.cpus import CpuTimes
 
 DISTURBING = 0.05

@@ -1,7 +1,5 @@
 """Compact storage of a run's metrics: a study may have a hundred thousand runs in memory."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterator, Mapping
 from functools import lru_cache

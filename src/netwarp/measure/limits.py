@@ -8,8 +8,6 @@ bottleneck; else pacing, if the connection paces and its congestion window has r
 else the congestion window.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Defines a metric: one entry has its name, its texts, and its computation from a run's records."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """Describes metrics that a study defines: printed numbers, with the unit in the name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 

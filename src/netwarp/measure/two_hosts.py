@@ -1,7 +1,5 @@
 """What differs between two hosts: two clocks, a path that may change, packets that come early."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from netwarp.measure.select import of_kind

@@ -1,7 +1,5 @@
 """Metrics of the client's handovers between access points."""
 
-from __future__ import annotations
-
 from netwarp.measure.metric import SHORTER, Metric
 from netwarp.measure.run_records import RunRecords
 from netwarp.units import NS_PER_S, seconds

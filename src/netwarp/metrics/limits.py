@@ -1,7 +1,5 @@
 """Metrics of what limited the sender: the share of its connections' time for each limit."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Metrics of what the paths carried and lost, over the whole run and all paths together."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from netwarp.measure.metric import SHORTER, Metric

@@ -1,7 +1,5 @@
 """Metrics of queues: queueing delay, round-trip time under load, drops and ECN marks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """All metrics by name; each stands beside what computes it."""
 
-from __future__ import annotations
-
 from netwarp.measure.metric import Metric
 from netwarp.measure.printed import printed_metric
 from netwarp.metrics.competing import SHARING_METRICS, of_workload

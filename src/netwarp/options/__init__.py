@@ -6,8 +6,6 @@ names on the command line and in the library; `keywords.py` has them as types, g
 `make docs`. Nothing heavy is imported: `--help` is made of this table.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from netwarp.options.row import Option, Panel, Takes

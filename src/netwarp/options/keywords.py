@@ -3,8 +3,6 @@
 `backend` and `executor` are not here: calls take opened ones as well as names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from os import PathLike
 from typing import TypedDict

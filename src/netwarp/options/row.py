@@ -1,7 +1,5 @@
 """What a row of the table of options says."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any

@@ -1,7 +1,5 @@
 """The options that say how a study is run, and what is made of its results."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from netwarp.backend_table import BACKENDS

@@ -1,7 +1,5 @@
 """The options that say what a study is: who races, what travels, over which path."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Prints an agreement of virtual and real time: the path, the cells, and why some differ."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from statistics import median
 

@@ -1,7 +1,5 @@
 """The order of runs in real time: cells in random order, runs that are compared back to back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from hashlib import sha256
 

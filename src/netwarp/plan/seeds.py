@@ -6,8 +6,6 @@ the cell nor on the transport: in one replicate all cells draw the same numbers,
 between them are paired samples.
 """
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 from netwarp.wire import Direction

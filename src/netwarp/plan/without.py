@@ -1,7 +1,5 @@
 """Leaves out of a study what a place cannot do: its path, between real hosts, or ns-3. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from netwarp.fields import KeyValueError

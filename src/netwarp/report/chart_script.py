@@ -4,8 +4,6 @@ Bundling takes longer than the rest of a report, and its result depends only on 
 vl-convert. The bundle is therefore kept in the user's cache, beside the guest kernel.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Mapping

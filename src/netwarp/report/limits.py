@@ -1,7 +1,5 @@
 """What limited the sender in each cell: a bar of shares of time, and the same as numbers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The table of all cells, which can be sorted and filtered in the page, and its CSV file."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Mapping, Sequence

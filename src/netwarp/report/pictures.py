@@ -1,7 +1,5 @@
 """Draws a figure of a run directory, or one of its runs over time, to a file."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Renders the pages' templates, and gives them the values of figures."""
 
-from __future__ import annotations
-
 import base64
 import json
 from importlib.resources import files

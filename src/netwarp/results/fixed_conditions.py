@@ -1,7 +1,5 @@
 """The conditions that all cells of a study share, by study key."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 

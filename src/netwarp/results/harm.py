@@ -1,7 +1,5 @@
 """The harm that workloads do to each other: a run with others compared with the run alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache

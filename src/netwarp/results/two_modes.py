@@ -3,8 +3,6 @@
 The mean of such a cell is a value that no run has.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

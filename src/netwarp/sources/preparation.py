@@ -1,7 +1,5 @@
 """Prepares the reproduction of source documents: studies, controls, directories, expected time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reproduces source documents: runs their studies and controls, and writes their scorecards."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

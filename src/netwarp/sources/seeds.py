@@ -4,8 +4,6 @@ Each release has its own, so that no study was made to suit it: whoever chooses 
 levels cannot have seen what they give with the seed of the release to come.
 """
 
-from __future__ import annotations
-
 from hashlib import sha256
 
 from netwarp.version import __version__

@@ -1,7 +1,5 @@
 """The studies that come with netwarp, by name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Finds and loads source documents: folders of studies that reproduce a publication."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

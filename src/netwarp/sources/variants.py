@@ -1,7 +1,5 @@
 """Makes the studies of controls and sensitivities: a study's cells with something changed."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
 from dataclasses import replace

@@ -5,8 +5,6 @@ tables recurse once for each. Every number in a study fits 64 bits; Python refus
 of thousands of digits.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Builds a study from the options of ``netwarp compare``; options with a list become factors."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from os import fspath

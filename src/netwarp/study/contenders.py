@@ -1,7 +1,5 @@
 """Which factor's levels are compared with each other, and which are conditions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 

@@ -1,7 +1,5 @@
 """Builds a study from the options of ``netwarp exec``: one server, one client, one path."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Unpack

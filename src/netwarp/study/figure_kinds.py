@@ -3,8 +3,6 @@
 A kind is imported when it is asked for: it draws, and most studies are read for something else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from pkgutil import iter_modules, resolve_name

@@ -1,7 +1,5 @@
 """Loads a study file, and applies what the command line changes."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

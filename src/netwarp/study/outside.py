@@ -4,8 +4,6 @@ From here on a study needs none of them: its tables alone make the same study. W
 such as in the tables that a run directory keeps, stays as it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 

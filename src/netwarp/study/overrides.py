@@ -1,7 +1,5 @@
 """Applies the changes of the command line to a study: ``--set``, ``--replicates``, ``--seed``."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ Functions that read a study raise `KeyValueError`, which has the full, dotted ke
 `Refusals` turns it into a `StudyError` with file, line, and the key as the user wrote it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ The file is known to be valid TOML, so it is enough to split it into statements:
 keys whose values may have strings and brackets over several lines.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 

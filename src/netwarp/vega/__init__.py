@@ -6,8 +6,6 @@ waited for with `select`, which any signal interrupts. The process is started wh
 needed, serves all charts of this one, and dies with it.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import json

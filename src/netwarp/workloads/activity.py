@@ -1,7 +1,5 @@
 """What a workload did over time, for charts: phases, concurrent activities, milestones."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal

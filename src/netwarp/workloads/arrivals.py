@@ -1,7 +1,5 @@
 """Arrival processes: the study keys of workloads that send messages by a schedule."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path

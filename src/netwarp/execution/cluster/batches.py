@@ -5,8 +5,6 @@ short runs share a task; it stays about a second long, as that is what a worker 
 how far apart a worker's answers are.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Sequence
 

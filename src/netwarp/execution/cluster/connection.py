@@ -1,7 +1,5 @@
 """Connects to a Dask cluster, or starts one of a few processes on this machine."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Iterator

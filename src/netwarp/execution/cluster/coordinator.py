@@ -1,7 +1,5 @@
 """Carries runs out on the workers of a Dask cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from distributed import Client

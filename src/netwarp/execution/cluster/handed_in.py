@@ -1,7 +1,5 @@
 """The batches of runs that a cluster has: handed in, and answered or lost."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import queue

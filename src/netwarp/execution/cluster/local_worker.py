@@ -1,7 +1,5 @@
 """What Dask loads into each worker of a cluster on this machine, before it takes tasks."""
 
-from __future__ import annotations
-
 import signal
 
 

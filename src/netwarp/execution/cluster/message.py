@@ -4,8 +4,6 @@ Nothing here is unpickled, and a file of a message has a name inside the run's d
 message is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath

@@ -4,8 +4,6 @@ The functions here are what a task of the cluster calls; their arguments and res
 bytes.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 import threading

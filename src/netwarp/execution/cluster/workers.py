@@ -1,7 +1,5 @@
 """The workers of a cluster: how many guests each has room for, and which cannot carry runs out."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

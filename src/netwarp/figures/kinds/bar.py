@@ -1,7 +1,5 @@
 """Means over a factor as bars."""
 
-from __future__ import annotations
-
 from netwarp.figures.encodings import (
     colour,
     faded,

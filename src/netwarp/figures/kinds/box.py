@@ -1,7 +1,5 @@
 """Quartiles of runs over a factor."""
 
-from __future__ import annotations
-
 from netwarp.figures.encodings import colour, name_axis, offset, panels, value_axis
 from netwarp.figures.kinds.base import MetricKind
 from netwarp.figures.layout import Layout

@@ -1,7 +1,5 @@
 """The distribution of runs."""
 
-from __future__ import annotations
-
 from netwarp.figures.kinds.base import MetricKind
 from netwarp.figures.layout import Layout
 from netwarp.figures.marks import distribution

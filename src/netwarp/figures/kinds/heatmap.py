@@ -1,7 +1,5 @@
 """Means over two factors as colours."""
 
-from __future__ import annotations
-
 from netwarp.figures.encodings import condition_tips, field
 from netwarp.figures.kinds.base import MetricKind
 from netwarp.figures.layout import Layout, wants_log

@@ -1,7 +1,5 @@
 """Means over a factor as lines."""
 
-from __future__ import annotations
-
 from netwarp.figures.encodings import is_log, name_labels, panels, value_axis
 from netwarp.figures.kinds.base import MetricKind
 from netwarp.figures.layout import Layout, layout

@@ -1,7 +1,5 @@
 """Ratios to the first contender over a factor."""
 
-from __future__ import annotations
-
 import math
 
 from netwarp.figures.encodings import condition_tips, field, level_axis, name_labels, panels

@@ -1,7 +1,5 @@
 """Ratios to the first contender over two factors as colours."""
 
-from __future__ import annotations
-
 import math
 
 from netwarp.figures.encodings import condition_tips, field

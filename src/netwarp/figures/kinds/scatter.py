@@ -1,7 +1,5 @@
 """One metric against another."""
 
-from __future__ import annotations
-
 from netwarp.figures.encodings import (
     colour,
     faded,

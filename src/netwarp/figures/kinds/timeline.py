@@ -1,7 +1,5 @@
 """Single runs over time."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from netwarp.fields import KeyValueError

@@ -3,8 +3,6 @@
 Pure: a job and its timeline events in, lines and bands out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby

@@ -1,7 +1,5 @@
 """The waterfall panel: a bar for each resource of a page, with its phases."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ once the peer has acknowledged it. From an address that it does not know, a Linu
 nothing (decision 10).
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import ceil
 

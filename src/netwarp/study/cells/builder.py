@@ -1,7 +1,5 @@
 """Builds the sections of cells from tables and levels, each distinct section once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Builds all cells of a study, each with the job that its runs share."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence

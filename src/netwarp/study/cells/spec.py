@@ -1,7 +1,5 @@
 """The sections of one cell (path, transport, workload, limits), checked against each other."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

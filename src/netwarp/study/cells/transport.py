@@ -1,7 +1,5 @@
 """A transport with its options: refuses those its stack lacks, and resolves those not given."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Self

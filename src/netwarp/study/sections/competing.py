@@ -1,7 +1,5 @@
 """The ``[[workload]]`` section: one of several workloads that share the path."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Validates tables by their models; errors have key, value, reason and remedy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin

@@ -3,8 +3,6 @@
 What is taken over keeps the place where it was written.
 """
 
-from __future__ import annotations
-
 from netwarp.fields import DIRECTIONS
 from netwarp.path_profiles import PROFILES
 from netwarp.path_properties import BY_KEY, OF_EACH_DIRECTION

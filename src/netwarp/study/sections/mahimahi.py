@@ -7,8 +7,6 @@ repeats after its last line (``use_a_delivery_opportunity`` in link_queue.cc).
 Pure.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction

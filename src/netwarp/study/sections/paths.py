@@ -1,7 +1,5 @@
 """The ``[path]`` section: the first path, an optional second one, and their events."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Self
 

@@ -1,7 +1,5 @@
 """The rows of `PATH_PROPERTIES` as fields of a model, with types and defaults."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import BeforeValidator, Field

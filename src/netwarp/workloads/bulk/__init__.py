@@ -1,7 +1,5 @@
 """The workload `bulk`: transfer of one file at full rate, once or several times."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from netwarp import wire

@@ -1,7 +1,5 @@
 """Metrics of transfers by programs that implement the interface of the QUIC interop runner."""
 
-from __future__ import annotations
-
 from netwarp.measure.metric import FASTER, Metric
 from netwarp.measure.run_records import RunRecords
 from netwarp.units import NS_PER_S

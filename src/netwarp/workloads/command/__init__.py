@@ -1,7 +1,5 @@
 """The workload `command`: unmodified programs of the host, a server and a client."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from netwarp import wire

@@ -1,7 +1,5 @@
 """The date at which programs start in virtual time: a value of the study, never today's."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Annotated
 

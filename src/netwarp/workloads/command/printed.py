@@ -1,7 +1,5 @@
 """Reads metrics that a study defines from the output of its programs."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -7,8 +7,6 @@ So the search has a process of its own with a bound of CPU time, which a busy ma
 shorten. That process runs this file as a script, which therefore imports only the standard library.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import resource

@@ -1,7 +1,5 @@
 """Placeholders in commands: ``{server}``, ``{port}``, and those that a study defines."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

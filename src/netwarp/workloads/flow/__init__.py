@@ -1,7 +1,5 @@
 """The workload `flow`: messages of one size, each sent at its scheduled time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from netwarp import wire

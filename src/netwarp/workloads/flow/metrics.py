@@ -1,7 +1,5 @@
 """Metrics of the packets and messages of a flow: delay, jitter, loss, throughput."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

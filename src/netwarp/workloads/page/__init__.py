@@ -4,8 +4,6 @@
 `programs.py` which browsers and servers can be at its ends.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from netwarp import wire

@@ -6,8 +6,6 @@ images 1 054 kB, scripts 613 kB, fonts 131 kB, stylesheets 78 kB, HTML 18 kB): `
 `web-30` about a third, `web-150` about twice to three times as much.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence

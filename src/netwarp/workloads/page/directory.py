@@ -3,8 +3,6 @@
 Resources that scripts would request are not known, and are not part of the page.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser

@@ -5,8 +5,6 @@ other servers, too. Left out are requests other than GET over HTTP, those withou
 repeated ones.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The browser and the web servers that can replace netwarp's own client and server."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal
 

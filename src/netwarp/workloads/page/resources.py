@@ -6,8 +6,6 @@ the document has arrived (browsers' preload scanners look beyond scripts that bl
 what a script or a stylesheet refers to, as soon as that has been processed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Checks that a client received its whole page."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

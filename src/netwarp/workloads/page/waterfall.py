@@ -1,7 +1,5 @@
 """The waterfall of a page load: when each resource was blocked, waited, and was received."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from netwarp.measure.select import of_kind

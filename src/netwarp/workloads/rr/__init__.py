@@ -1,7 +1,5 @@
 """The workload `rr`: requests at a given rate, each answered by a response."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from netwarp import wire

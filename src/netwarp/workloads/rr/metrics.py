@@ -1,7 +1,5 @@
 """Metrics of requests and responses: latency and loss."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from netwarp.measure.metric import SHORTER, Metric

@@ -1,7 +1,5 @@
 """The workload `stream`: adaptive streaming of a medium in segments, by a player with a buffer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from netwarp import wire

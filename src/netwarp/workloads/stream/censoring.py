@@ -1,7 +1,5 @@
 """The mean of waiting times of which some are only known to be longer than observed. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby
 

@@ -5,8 +5,6 @@ seeks (the viewer moves, until it plays again), and an end. A seek ends a stall:
 for the seek from then on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """Checks that a player received valid segments, and that its session ran to its end."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from netwarp.measure.select import of_kind
