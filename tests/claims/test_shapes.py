@@ -1,9 +1,12 @@
 """Claims about how something changes over a factor: leads that grow or shrink, flat, linear."""
 
+from dataclasses import replace
+
 import pytest
 
 from claimed import LESS, grid, judge, lead
 from netwarp.claims import ClaimVerdict
+from netwarp.results import Results
 
 
 @pytest.mark.parametrize(
@@ -51,6 +54,26 @@ def test_a_gap_may_grow_where_the_ratio_does_not() -> None:
     few = {"less": {"transport": "quic"}, "than": {"transport": "tcp"}, "grows_with": "streams"}
     assert judge(grid(means), **few, lead="gap").verdict is ClaimVerdict.REPRODUCED
     assert judge(grid(means), **few, lead="ratio").verdict is ClaimVerdict.REVERSED
+
+
+def test_a_gap_is_held_against_what_matters_at_its_own_level() -> None:
+    """QUIC is 5 % behind where all is quick; 1 % of the time where all is slow is ten times that."""
+    means = {("quic", "1"): 10.5, ("tcp", "1"): 10.0, ("quic", "2"): 300.0, ("tcp", "2"): 500.0}
+    judged = judge(grid(means), **LESS, grows_with="streams", lead="gap")
+    assert judged.verdict is ClaimVerdict.DEPENDS
+
+
+def test_a_condition_that_says_more_than_partly_is_heard() -> None:
+    """What grows from end to end in both conditions is behind at first in one of them."""
+    steps = {"50ms": (1.0, 1.0, 1.5), "200ms": (0.8, 1.2, 1.9)}
+    runs = [
+        replace(run, cell=run.cell + 6 * i, factors={**run.factors, "path.rtt": rtt})
+        for i, (rtt, ratios) in enumerate(steps.items())
+        for run in lead(*ratios).runs
+    ]
+    judged = judge(Results(tuple(runs)), **LESS, grows_with="streams")
+    assert judged.verdict is ClaimVerdict.DEPENDS
+    assert "holds from end to end, not at every step at RTT 50 ms" in judged.found
 
 
 @pytest.mark.parametrize(

@@ -60,8 +60,9 @@ _UNANIMOUS: tuple[tuple[ClaimVerdict, tuple[Answer, ...]], ...] = (
     (ClaimVerdict.REVERSED, ("reversed",)),
     (ClaimVerdict.EQUIVALENT, ("equivalent",)),
     (ClaimVerdict.DEPENDS, ("depends",)),
-    (ClaimVerdict.PARTLY, ("partly",)),
 )
+"""Verdicts that all conditions have to show alike. `partly` is none of them: a condition of which a
+part holds may show more than that, or that another part is reversed."""
 
 
 def smallest_chance(found: Sequence[Evidence]) -> float:

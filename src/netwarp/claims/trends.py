@@ -38,7 +38,10 @@ def lead_grows(
     leads = _leads(cells, others, metric, factor, labels, scale)
     if isinstance(leads, Evidence):
         return leads
-    limit = math.log1p(relevant) if scale == "ratio" else relevant * _mean_at(others, metric)
+    limits = [
+        math.log1p(relevant) if scale == "ratio" else relevant * mean
+        for mean in _means_at(others, metric, factor, labels)
+    ]
     random, is_log = _is_random(*cells, *others), scale == "ratio"
 
     def at_rows(values: list[float]) -> Location:
@@ -47,7 +50,7 @@ def lead_grows(
     by_level = [at_rows([row[i] for row in leads]) for i in range(len(labels))]
     steps = [at_rows([row[i + 1] - row[i] for row in leads]) for i in range(len(labels) - 1)]
     whole = at_rows([row[-1] - row[0] for row in leads])
-    chances = _growth_chances(by_level, steps, whole, limit)
+    chances = _growth_chances(by_level, steps, whole, limits)
     values = {
         "leads": {label: _shown_lead(at, scale) for label, at in zip(labels, by_level, strict=True)}
     }
@@ -63,7 +66,7 @@ def lead_grows(
         words = "ratio" if scale == "ratio" else "gap"
         return f"the {words} is {', '.join(parts)}", values
 
-    undecided = _undecided_step(by_level[-1], steps, whole, limit, len(leads))
+    undecided = _undecided_step(by_level[-1], steps, whole, limits[-1], len(leads))
     return Evidence(again(ALPHA)[0], chances, values, undecided=undecided, again=again)
 
 
@@ -126,12 +129,15 @@ def _bounds(lead: Location, error: float) -> tuple[float, float] | None:
 
 
 def _growth_chances(
-    by_level: Sequence[Location], steps: Sequence[Location], whole: Location, limit: float
-) -> dict[Answer, float]:
-    last = by_level[-1]
+    by_level: Sequence[Location], steps: Sequence[Location], whole: Location,
+    limits: Sequence[float],
+) -> dict[Answer, float]:  # fmt: skip
+    """Give the chances of the answers; `limits` are the smallest relevant leads at the levels."""
+    last, limit = by_level[-1], limits[-1]
     leads = last.p_above(limit, 2)
     grows = whole.p_above(limit, 2)
-    behind = min(1.0, len(by_level) * min(each.p_below(-limit, 2) for each in by_level))
+    lags = [each.p_below(-least, 2) for each, least in zip(by_level, limits, strict=True)]
+    behind = min(1.0, len(lags) * min(lags))
     chances: dict[Answer, float] = {
         "reversed": min(1.0, 2 * min(whole.p_below(-limit, 2), last.p_below(-limit, 2))),
         "equivalent": whole.p_within(-limit, limit),
@@ -261,8 +267,12 @@ def _table(
     return rows
 
 
-def _mean_at(cells: Sequence[CellResult], metric: str) -> float:
-    return max(abs(mean_of(values)) for cell in cells if (values := cell.values(metric)))
+def _means_at(
+    cells: Sequence[CellResult], metric: str, factor: str, labels: Sequence[str]
+) -> list[float]:
+    """Give the size of the mean at each level."""
+    by_level = {cell.factors[factor]: cell.values(metric) for cell in cells}
+    return [abs(mean_of(by_level[label])) for label in labels]
 
 
 def _shown_lead(lead: Location, scale: LeadScale) -> float:
