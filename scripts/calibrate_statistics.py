@@ -155,8 +155,8 @@ def staged_rates(trials: int, seed: int) -> list[Rate]:
         for _ in range(trials):
             verdict = "undecided"
             whole = draw(rng, (ratio,), 0.1, Staging().sizes(5)[-1], LOOKS)
-            for look, size in enumerate(Staging().sizes(5)):
-                criteria = Criteria(looks=LOOKS, look=look)
+            for size, share in zip(Staging().sizes(5), Staging().shares(5), strict=True):
+                criteria = Criteria(looks=LOOKS, share=share)
                 runs = tuple(run for run in whole.runs if run.replicate < size)
                 verdict = evaluate_claims([lead()], Results(runs, criteria))[0].verdict.value
                 if verdict != "undecided":

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netwarp.errors import InputError, RecordError, ResultError, RunDirectoryError
-from netwarp.estimate.criteria import LOOK_SHARES, Criteria
+from netwarp.estimate.criteria import Criteria
 from netwarp.estimate.staging import Staging
 from netwarp.execution.outcome import Outcome, read_outcome
 from netwarp.measure.two_hosts import MOST_UNCERTAIN, early_s
@@ -351,13 +351,13 @@ def criteria_of(directory: RunDirectory, lines: Sequence[Mapping[str, Any]]) -> 
     usual = Criteria()
     relevant = (directory.study() or {}).get("relevant")
     looks = directory.provenance().get("looks", usual.looks)
-    look = None
-    if directory.provenance().get("look_shares") == list(LOOK_SHARES):
+    share = None
+    if shares := directory.provenance().get("look_shares"):
         replicates = max((line["replicate"] + 1 for line in lines), default=1)
         first = (directory.study() or {}).get("replicates", 10)
         sizes = Staging().sizes(first)
-        look = sum(size < replicates for size in sizes[:-1])
-    return Criteria(usual.relevant if relevant is None else parse_ratio(relevant), looks, look)
+        share = shares[sum(size < replicates for size in sizes[:-1])]
+    return Criteria(usual.relevant if relevant is None else parse_ratio(relevant), looks, share)
 
 
 def question_of(directory: RunDirectory) -> Question:

@@ -14,7 +14,6 @@ from typing import Any
 from netwarp.backends.base import Backend
 from netwarp.backends.cpus import CpuTimes, cpu_times
 from netwarp.errors import ResultError, RunDirectoryError
-from netwarp.estimate.criteria import LOOK_SHARES
 from netwarp.estimate.staging import LOOKS, Staging, TimeLimit
 from netwarp.evaluation import RunData, load
 from netwarp.execution import (
@@ -105,7 +104,7 @@ def run(
             now = provenance(study, backend, executor, command_line)
             if staging is not None:
                 now["looks"] = LOOKS
-                now["look_shares"] = list(LOOK_SHARES)
+                now["look_shares"] = list(staging.shares(study.replicates))
             describe(study, plan, now, backend, directory, is_measuring=is_measuring)
             if files is not None and files.unknown is None:
                 write_json(directory.files_file, dict(files.digests))

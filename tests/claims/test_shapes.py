@@ -57,7 +57,7 @@ def test_a_gap_may_grow_where_the_ratio_does_not() -> None:
 
 
 def test_a_gap_is_held_against_what_matters_at_its_own_level() -> None:
-    """QUIC is 5 % behind where all is quick; 1 % of the time where all is slow is ten times that."""
+    """QUIC is 5 % behind where all is quick; where all is slow, 1 % is ten times as much."""
     means = {("quic", "1"): 10.5, ("tcp", "1"): 10.0, ("quic", "2"): 300.0, ("tcp", "2"): 500.0}
     judged = judge(grid(means), **LESS, grows_with="streams", lead="gap")
     assert judged.verdict is ClaimVerdict.DEPENDS

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from netwarp.estimate import unseen
 from netwarp.estimate.comparison import ALPHA
-from netwarp.estimate.criteria import LOOK_SHARES
 from netwarp.estimate.staging import Staging
 from netwarp.plan.plan import filter_cells, randomness_of
 from netwarp.study.contenders import contender_factor
@@ -188,7 +187,7 @@ def too_few_in(study: Study, results: Results) -> TooFew | None:
 
 def _last_look(first: int) -> tuple[int, float]:
     """Give the replicates of the last look, and its share of the error."""
-    return Staging().sizes(first)[-1], ALPHA * LOOK_SHARES[-1]
+    return Staging().sizes(first)[-1], ALPHA * Staging().shares(first)[-1]
 
 
 def _needed_by_claims(

@@ -1,12 +1,10 @@
 """The criteria of verdicts: the smallest relevant difference, and the allowed error probability."""
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 from netwarp.estimate.comparison import ALPHA, RELEVANT
-
-LOOK_SHARES = (0.1, 0.15, 0.25, 0.5)
-"""Shares of the error probability of the looks. The last has the most, as there the replicates are
-as many as there will be."""
 
 
 @dataclass(frozen=True)
@@ -17,8 +15,8 @@ class Criteria:
     """The smallest relevant difference, as a ratio."""
     looks: int = 1
     """Number of times that the samples may be judged while replicates are added."""
-    look: int | None = None
-    """Which of them this is, from 0; None where the error probability is divided evenly."""
+    share: float | None = None
+    """Share of the error probability that this look has; None where it is divided evenly."""
 
     @property
     def alpha(self) -> float:
@@ -27,6 +25,9 @@ class Criteria:
         By Bonferroni's inequality the probability of a wrong verdict at any of the looks is at most
         5 %, however they depend on each other and wherever one stops.
         """
-        if self.look is None or self.looks != len(LOOK_SHARES):
-            return ALPHA / self.looks
-        return ALPHA * LOOK_SHARES[self.look]
+        return ALPHA * (1 / self.looks if self.share is None else self.share)
+
+    def divided(self, families: int) -> Criteria:
+        """Give the criteria of one of several families that share the error probability."""
+        share = None if self.share is None else self.share / families
+        return replace(self, looks=self.looks * families, share=share)

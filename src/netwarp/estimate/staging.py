@@ -1,8 +1,8 @@
 """Adds replicates in stages until the results are decided, at a controlled error probability.
 
 A group-sequential rule: the samples may be looked at `LOOKS` times, after n, 2n, 4n and 8n
-replicates, and every look has a share of the error probability, the last one half of it
-(Bonferroni's inequality with unequal shares, see `Criteria.alpha`). That costs a few replicates
+replicates, and every look has a share of the error probability (Bonferroni's inequality with
+unequal shares, see `Staging.shares`). That costs a few replicates
 more than Pocock's or O'Brien and Fleming's bounds (Biometrika 1977, 64:191; Biometrics 1979,
 35:549), which hold only for sums of normal samples; this one holds for every test used here,
 however the looks depend on each other.
@@ -15,6 +15,11 @@ from netwarp.estimate.stats import mean_interval
 LOOKS = 4
 """Largest number of stages, each with twice the replicates of the one before."""
 MOST_REPLICATES = 10_000
+ENOUGH = 10
+"""The first look at so many replicates or more has half of the error: as what few of them may have
+missed is part of each p-value, fewer decide little, and as many decide little at a tenth of it."""
+BEFORE = 0.05
+"""Share of the error of all looks before that one."""
 FUTILE = 4
 """No further stage is run for a verdict that needs this many times the last stage's replicates."""
 
@@ -46,6 +51,17 @@ class Staging:
         """Give the number of replicates of a cell after each stage."""
         doubled = (first * 2**stage for stage in range(LOOKS))
         return tuple(dict.fromkeys(min(size, MOST_REPLICATES) for size in doubled))
+
+    def shares(self, first: int) -> tuple[float, ...]:
+        """Give each look's share of the error; of those after the main one later ones have more."""
+        sizes = self.sizes(first)
+        main = next((i for i, size in enumerate(sizes) if size >= ENOUGH), len(sizes) - 1)
+        early = [BEFORE / main for _ in range(main)]
+        ranks = range(1, len(sizes) - main)
+        rest = 1 - sum(early)
+        if not ranks:
+            return (*early, rest)
+        return (*early, 0.5, *((rest - 0.5) * rank / sum(ranks) for rank in ranks))
 
     def worth_while(self, needed: int | None, first: int) -> bool:
         """Say whether a verdict that needs so many replicates is worth another stage."""

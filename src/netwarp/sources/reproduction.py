@@ -101,8 +101,7 @@ class SensitivityOutcome:
         judged = self.executed.claims
         if (data := self.executed.finished) is not None:
             # An equal share of the error, as one that contradicts is enough.
-            looks = data.results.criteria.looks * self.families
-            criteria = replace(data.results.criteria, looks=looks)
+            criteria = data.results.criteria.divided(self.families)
             is_reading = self.sensitivity.lead is not None
             claims = (
                 other_reading(data.study, self.sensitivity) if is_reading else data.study.claims
