@@ -130,3 +130,17 @@ def test_the_word_of_a_claim_alone_has_no_why() -> None:
     assert result.verdict is ClaimVerdict.REPRODUCED
     told = result.to_json()
     assert (told["why"], told["proposed_why"]) == (None, "because")
+
+
+def test_a_gap_that_a_control_alters_reads_as_the_claims_row_does() -> None:
+    """QUIC's lead of 2 s at one stream grows to 12 s at two; with the change it stays."""
+    noise = (0.999, 1.0, 1.001, 1.0005, 0.9995) * 4
+    times = {("quic", "1"): 8.0, ("tcp", "1"): 10.0, ("quic", "2"): 8.0, ("tcp", "2"): 20.0}
+    main = grid(times, noise=noise)
+    control = grid(times | {("tcp", "2"): 10.0}, noise=noise[:10])
+    found = effect(main, control, **LESS, grows_with="streams", lead="gap")
+    text = found.found
+    assert found.is_shown
+    assert text.startswith("growth of the gap, 10.0 s becomes 0")
+    assert ", a difference of 10.0 s [9.9" in text or ", a difference of 10.0 s [10" in text
+    assert text.endswith("(the first 10 of 20 replicates)")

@@ -354,6 +354,12 @@ def test_a_reason_is_printed_only_where_its_control_shows_it(tmp_path: Path) -> 
     assert "ratio 0.500 becomes 0.909" in (shown.control_text or "")
 
 
+def test_what_is_undecided_has_no_reason(tmp_path: Path) -> None:
+    row = controlled(tmp_path, {"wide": 11.0}).rows[0]
+    undecided = replace(row, result=replace(row.result, verdict=ClaimVerdict.UNDECIDED))
+    assert (row.why, undecided.why) == ("windows", None)
+
+
 def test_a_reason_whose_control_changes_nothing_is_kept_as_proposed(tmp_path: Path) -> None:
     done = controlled(tmp_path, {})
     row = done.rows[0]

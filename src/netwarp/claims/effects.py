@@ -44,6 +44,8 @@ class ConditionEffect:
     """The smallest relevant difference, on the scale of `change`."""
     n: int
     """Number of replicates on each side."""
+    of: int
+    """Number of replicates that the study has in the end."""
 
     def chance(self, under_control: str | None) -> float:
         """Give the two-sided p-value of such a change if it were not as the claim's reason says."""
@@ -182,7 +184,8 @@ def _compared(
     else:
         values = [v for cell, _ in (*ours, *theirs) for v in cell.values(metric)]
         limit, shown = smallest * max(map(abs, values)), means
-    return ConditionEffect(condition, scale, shown[0], shown[1], change, limit, len(shared))
+    of = len(main)
+    return ConditionEffect(condition, scale, shown[0], shown[1], change, limit, len(shared), of)
 
 
 def _change(
@@ -204,11 +207,11 @@ def _text(claim: Claim, found: Sequence[ConditionEffect], error: float) -> str:
     for each in found:
         condition = {f: v for f, v in each.condition.items() if f not in claim.where}
         at = f"at {condition_text(condition)} " if len(found) > 1 and condition else ""
-        parts.append(at + _one_text(claim.metric or "", each, error))
+        parts.append(at + _one_text(claim, each, error))
     return "; ".join(parts)
 
 
-def _one_text(metric: str, each: ConditionEffect, error: float) -> str:
+def _one_text(claim: Claim, each: ConditionEffect, error: float) -> str:
     low, high = each.interval(error) or (0.0, 0.0)
     if each.scale == "ratio":
         digits = digits_to_tell(each.main, each.control)
@@ -218,13 +221,20 @@ def _one_text(metric: str, each: ConditionEffect, error: float) -> str:
         )
         bounds = f" [{number(low)}, {number(high)}]"
     else:
+        metric = claim.metric or ""
         shown = quantity(metric, max(abs(each.main), abs(each.control)))
+        # A claim's row has the gap as the lead of `less`, which is negative in its contrast.
+        is_growth = claim.trend is not None
+        scale = -shown.scale if is_growth else shown.scale
         main, control, altered = (
-            f"{number(v * shown.scale)} {shown.unit}".rstrip()
+            f"{number(v * scale)} {shown.unit}".rstrip()
             for v in (each.main, each.control, each.altered)
         )
-        text = f"{main} becomes {control}, a difference of {altered}"
-        bounds = f" [{number(low * shown.scale)}, {number(high * shown.scale)}]"
+        text = "growth of the gap, " * is_growth + f"{main} becomes {control}"
+        text += f", a difference of {altered}"
+        ends = sorted((low * scale, high * scale))
+        bounds = f" [{number(ends[0])}, {number(ends[1])}]"
     if low == high:
         return text
-    return f"{text}{bounds} (n = {each.n})"
+    n = f"n = {each.n}" if each.n == each.of else f"the first {each.n} of {each.of} replicates"
+    return f"{text}{bounds} ({n})"

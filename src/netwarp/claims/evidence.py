@@ -264,7 +264,8 @@ def _two_means(cell: CellResult, other: CellResult, metric: str, found: Comparis
         spread = ", identical" if effect == found.neutral else ""
     unit = f" {shown.unit}" if shown.unit else ""
     against = f"{texts[0]} against {texts[1]}{unit}"
-    return f"{against}, {found.scale} {number(effect * scale, digits)}{spread}"
+    of_effect = unit if found.scale == "difference" else ""
+    return f"{against}, {found.scale} {number(effect * scale, digits)}{of_effect}{spread}"
 
 
 def _means(cell: CellResult, other: CellResult, metric: str, found: Comparison) -> list[float]:

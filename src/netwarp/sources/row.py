@@ -125,8 +125,10 @@ class ScoreRow:
 
     @property
     def why(self) -> str | None:
-        """The reason, if the control shows it."""
-        return self.result.claim.why if self.effect is not None and self.effect.is_shown else None
+        """The reason, if the control shows it and there is something that it explains."""
+        is_shown = self.effect is not None and self.effect.is_shown
+        explains = self.result.verdict is not ClaimVerdict.UNDECIDED
+        return self.result.claim.why if is_shown and explains else None
 
     @property
     def control_text(self) -> str | None:
