@@ -152,8 +152,8 @@ def _host(node: int, arguments: Sequence[str], life: Mapping[str, str]) -> dict[
 
 def size_of(job: wire.Job) -> int:
     """Give how many bytes the job's one transfer has."""
-    assert isinstance(job.workload, wire.Bulk)
-    return job.workload.content.size_bytes
+    assert isinstance(job.only.workload, wire.Bulk)
+    return job.only.workload.content.size_bytes
 
 
 def download_s(printed: str, size_bytes: int) -> float | None:

@@ -71,7 +71,7 @@ def lossless_rows(place: Path) -> tuple[list[Row], list[Row]]:
         }
         size = f"{condition['size_bytes']}B"
         for job, records in ran(place / str(number), path, TRANSPORTS, size=size):
-            kind = job.transport.kind
+            kind = job.only.transport.kind
             metrics = metrics_from_records(job, records)
             what = f"{transport_text(kind)}, {path['rtt']}, {path['rate']}"
             whole = CONNECT_RTTS[kind] * condition["rtt_s"]
@@ -109,8 +109,9 @@ def netem_rows(place: Path) -> list[Row]:
     for down, up in NETEM_LOSSES:
         path = {"rtt": "20ms", "loss_down": f"{down * 100:g}%", "loss_up": f"{up * 100:g}%"}
         for job, records in ran(place / f"netem-{down}", path, TRANSPORTS, size="5MB"):
+            name = transport_text(job.only.transport.kind)
             rows += [
-                Row(f"{transport_text(job.transport.kind)}, {found.direction}, {ratio * 100:g} %",
+                Row(f"{name}, {found.direction}, {ratio * 100:g} %",
                     recomputed, found.lost_packets or 0)
                 for found, ratio, recomputed in recomputed_drops(job, records)
             ]  # fmt: skip

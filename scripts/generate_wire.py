@@ -21,7 +21,7 @@ from annotated_types import Lt
 from descriptions import describe_fields
 from netwarp import wire
 from netwarp.wire import role_protocol, schema
-from netwarp.wire.base import FORMAT, Wire
+from netwarp.wire.base import JOB_FORMAT, RECORD_FORMAT, Wire
 from netwarp.wire.schema import Choice, NamedType, Tagged
 
 describe_fields(Wire)
@@ -116,8 +116,9 @@ def _file(place: Place) -> Iterator[str]:
     if imports := sorted(_imports(place, kinds), key=lambda line: ("use crate" in line, line)):
         yield from (*imports, "")
     if place.module == "base":
-        yield "/// Version of the wire format. A reader refuses any other."
-        yield from (f"pub const FORMAT: u32 = {FORMAT};", "")
+        for name, version in (("JOB", JOB_FORMAT), ("RECORD", RECORD_FORMAT)):
+            yield f"/// Version of the format of {name.lower()}s. A reader refuses any other."
+            yield from (f"pub const {name}_FORMAT: u32 = {version};", "")
     blocks = [[*_definition(kind)] for kind in kinds if kind not in variants or _is_own(kind)]
     if any("is_left_out" in line for block in blocks for line in block):
         blocks.append(LEFT_OUT)

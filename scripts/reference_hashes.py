@@ -22,7 +22,7 @@ from netwarp.plan import PlannedRun, plan_study
 from netwarp.run_directory import RECORDS_FILE
 from netwarp.sources.shipped import shipped_studies
 from netwarp.study import load_study
-from netwarp.workloads import workload_of
+from netwarp.workloads import runs_programs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +57,7 @@ def sample(study: Path) -> list[PlannedRun]:
     cells: dict[str, list[PlannedRun]] = {}
     for run in plan_study(replace(loaded, replicates=1)):
         job = run.job
-        if job.transport.stack is not None or workload_of(job).runs_programs(job):
+        if any(each.transport.stack for each in job.workloads) or runs_programs(job):
             continue
         cells.setdefault(next(iter(run.cell.levels.values())), []).append(run)
     first = list(cells.values())[:MOST_RUNS]

@@ -8,6 +8,9 @@ set -uo pipefail
 # shellcheck source=scripts/toolchain.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/toolchain.sh"
 cd -- "$REPO" || exit 1
+# As `built_stacks` in that file has it.
+STACKS="$CACHE/stacks-$(sed -n 's/^ROLE_PROTOCOL = //p' src/netwarp/stacks.py)"
+readonly STACKS
 
 # A process for each CPU, whose guests stay on it (tests/conftest.py); the tests of a file share what it sets up. What
 # measures real time, the native lane, runs alone, and so does the browser.
@@ -84,7 +87,7 @@ stack_cargo_lint_lanes() {
     for manifest in stacks/*/Cargo.toml; do
         cargo_lint_lane "$(dirname "$manifest")" fmt --check
     done
-    cargo_lint_lane stacks/role clippy --release --locked --all-targets --target-dir "$CACHE/stacks/role/target" -- -D warnings
+    cargo_lint_lane stacks/role clippy --release --locked --all-targets --target-dir "$STACKS/role/target" -- -D warnings
 }
 
 # count STATUS LANE PASSED FAILED SKIPPED
@@ -123,7 +126,7 @@ stack_cargo_test_lanes() {
     local manifest name built
     for manifest in stacks/*/Cargo.toml; do
         name=$(basename "$(dirname "$manifest")")
-        built="$CACHE/stacks/$name"
+        built="$STACKS/$name"
         if [[ $name != role && ! -f $built/stack.toml ]]; then
             printf '\n== cargo test, %s: skipped, it is not built: netwarp stack build %s\n' "$name" "$name"
             SKIPPED=$((SKIPPED + 1))

@@ -44,13 +44,13 @@ class FakeBackend:
         pass
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        return "it is sctp" if job.transport.kind == "sctp" else None
+        return "it is sctp" if job.only.transport.kind == "sctp" else None
 
     def run(
         self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]
     ) -> Status:
         self.ran.append(job.run)
-        levels = {"transport": job.transport.kind, "path.loss": "0%", "path.rtt": "50ms"}
+        levels = {"transport": job.only.transport.kind, "path.loss": "0%", "path.rtt": "50ms"}
         records = records_of(job, levels, 0, failed=False)
         text = "".join(record_to_json(record) + "\n" for record in records)
         (directory / RECORDS_FILE).write_text(self.records.get(job.run, text))

@@ -29,8 +29,8 @@ class Kept:
 
     def job(self, run: str) -> Job:
         kind = TRANSPORTS[int(run[1:4]) // 2]
-        transport = STREAM_JOB.transport.model_copy(update={"kind": kind})
-        return STREAM_JOB.model_copy(update={"transport": transport, "run": run})
+        transport = STREAM_JOB.only.transport.model_copy(update={"kind": kind})
+        return STREAM_JOB.with_only(transport=transport).model_copy(update={"run": run})
 
     def records(self, run: str) -> list[Record]:
         return golden_records()

@@ -207,8 +207,8 @@ def _changed(golden: Record, job: Job, values: dict[str, float | None]) -> Recor
 def _connection(golden: Connection, job: Job, values: dict[str, float | None]) -> dict[str, Any]:
     kernel = values["busy_s"] is not None
     settings = {
-        "transport": job.transport.kind,
-        "congestion": job.transport.congestion,
+        "transport": job.only.transport.kind,
+        "congestion": job.only.transport.congestion,
         "paced": not kernel,
     }
     stats = {
@@ -268,9 +268,9 @@ def _provenance() -> dict[str, Any]:
 
 def bulk(job: Job) -> Bulk:
     """Give a job's workload, which must be of one file."""
-    if not isinstance(job.workload, Bulk):
+    if not isinstance(job.only.workload, Bulk):
         raise TypeError(f"{job.run} is not bulk")
-    return job.workload
+    return job.only.workload
 
 
 def tables(transport: Any, /, **sections: Any) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def test_ns3_is_asked_for_the_same_job_the_other_way_round(line: Transfer) -> No
         back.loss,
     )
     asked = question(theirs)
-    assert asked["size_bytes"] == ours.workload.content.size_bytes  # type: ignore[union-attr]
+    assert asked["size_bytes"] == ours.only.workload.content.size_bytes  # type: ignore[union-attr]
     # One bandwidth-delay product, in frames of 1514 bytes, and behind the delay line in both.
     assert asked["queue_packets_up"] == pytest.approx(12.5e6 * 0.1 / 1514, abs=1)
 
@@ -56,7 +56,7 @@ def test_shadow_is_given_the_path_one_key_a_line() -> None:
 @pytest.mark.parametrize("line", JOBS, ids=lambda line: line.name)
 def test_shadow_is_asked_for_the_same_bytes_within_the_same_time(line: Transfer) -> None:
     job = plan(line).job
-    size = job.workload.content.size_bytes  # type: ignore[union-attr]
+    size = job.only.workload.content.size_bytes  # type: ignore[union-attr]
     asked = shadow.configuration(job, seed=7)
     limit_s = job.limits.virtual_ns // 10**9
     assert asked["general"]["seed"] == 7

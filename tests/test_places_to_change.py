@@ -108,7 +108,7 @@ def test_traits_of_a_transport_are_one_row(tmp_path: Path, monkeypatch: pytest.M
     entries: dict[str, Any] = TRANSPORTS  # type: ignore[assignment]
     monkeypatch.setitem(entries, "tcp", row)
     job = plan_study(study_from_mapping(study))[0].job
-    assert job.transport.congestion == "toy"
+    assert job.only.transport.congestion == "toy"
     place = write_run_directory(tmp_path / "run")
     assert "ToyTP" in call(["show", str(place)], tmp_path).stdout
     call(["report", str(place)], tmp_path)
@@ -167,7 +167,7 @@ def study(*levels):
     return study_from_mapping({**tables, "factors": {"transport": quic}})
 
 with_it, without = plan_study(study({"spin": True}, {}))
-print(with_it.job.transport.quic.spin, '"spin":true' in with_it.job_json)
+print(with_it.job.only.transport.quic.spin, '"spin":true' in with_it.job_json)
 print("spin" in without.job_json, job_to_json(without.job) == without.job_json)
 print([row["value"] for row in equal_treatment(study({"spin": True}, {}))
        if row["setting"] == "spin bit"])

@@ -163,7 +163,7 @@ def test_words_stand_in_commands_and_a_factor_varies_one() -> None:
         ready="port:8080",
         environment={"VERSION": "{version}"},
     )
-    first, second = (cell.template.workload for cell in study.cells)
+    first, second = (cell.template.only.workload for cell in study.cells)
     assert isinstance(first, Command)
     assert isinstance(second, Command)
     assert first.server[-1] == "serve-1.2 --port 8080 '{ print }' ${HOME}"

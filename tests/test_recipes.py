@@ -36,7 +36,7 @@ load_command("compare").main(["--help-all"], standalone_mode=False)
 """
 USES = {
     "a transport": (
-        PLANNED + "print(job(transport={'kind': 'dccp'}).transport.congestion)\n" + HELP,
+        PLANNED + "print(job(transport={'kind': 'dccp'}).only.transport.congestion)\n" + HELP,
         ["tfrc", "Who races: of dccp, tcp"],
     ),
     "a metric": (

@@ -32,7 +32,7 @@ from netwarp.wording import transport_text
 
 WRONG = Path(__file__).parent / "guest" / "wrong_stack"
 TABLE = {
-    "name": "other", "version": "1.2", "role_protocol": 1, "kind": "quic", "program": "/opt/role",
+    "name": "other", "version": "1.2", "role_protocol": 2, "kind": "quic", "program": "/opt/role",
     "congestion": ["reno", "bbr"], "workloads": ["bulk"], "initial_window": 32,
     "treatment": {"initial window": "it is 32"},
 }  # fmt: skip
@@ -48,7 +48,7 @@ def study_of(stack: dict[str, Any] | str = TABLE, /, **tables: Any) -> Study:
 
 
 def test_a_job_names_the_program_and_the_stacks_own_defaults() -> None:
-    usual, other = (planned.job.transport for planned in plan_study(study_of()))
+    usual, other = (planned.job.only.transport for planned in plan_study(study_of()))
     assert usual.stack is None
     assert other.stack is not None
     assert (other.stack.program, other.stack.version) == ("/opt/role", "1.2")
@@ -122,7 +122,7 @@ def test_stacks_are_found_where_they_are_named() -> None:
         ("", "name"),
         ("name = ", "not a manifest"),
         (WRONG.joinpath(MANIFEST).read_text() + 'colour = "red"', "colour"),
-        (WRONG.joinpath(MANIFEST).read_text().replace("protocol = 1", "protocol = 9"), "version 9"),
+        (WRONG.joinpath(MANIFEST).read_text().replace("protocol = 2", "protocol = 9"), "version 9"),
     ],
 )
 def test_a_manifest_that_is_none_is_refused(tmp_path: Path, text: str, words: str) -> None:
@@ -191,7 +191,7 @@ def test_an_implementations_name_is_its_own() -> None:
 
 def test_a_shipped_stack_is_planned_before_it_is_built_and_refused_before_it_runs() -> None:
     stack = find_stack("quic-go", {"HOME": "/nonexistent"})
-    assert stack.program == "/nonexistent/.cache/netwarp/stacks/quic-go/role"
+    assert stack.program == "/nonexistent/.cache/netwarp/stacks-2/quic-go/role"
     missing = missing_program(stack.name, stack.program)
     assert missing is not None
     assert "netwarp stack build quic-go" in missing
@@ -231,7 +231,7 @@ INTEROP = {"interop": str(Path(__file__).parent / "guest" / "interop" / "right.s
 def test_a_program_by_the_interop_runners_contract_is_told_nothing_of_the_transport() -> None:
     study = study_of(dict(INTEROP))
     _, planned = plan_study(study)
-    stack = planned.job.transport.stack
+    stack = planned.job.only.transport.stack
     assert stack is not None
     assert (stack.name, stack.contract, stack.program) == (
         "right.sh",

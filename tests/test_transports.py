@@ -63,14 +63,14 @@ def test_what_the_table_says_is_what_a_study_gets(kind: str) -> None:
         return str(told.value)
 
     for congestion in traits.congestion_controls:
-        assert job(congestion=congestion).transport.congestion == congestion
-    assert job().transport.congestion == traits.congestion_controls[0]
+        assert job(congestion=congestion).only.transport.congestion == congestion
+    assert job().only.transport.congestion == traits.congestion_controls[0]
     assert kind in refusal(congestion="tahoe")
     fits = min(most, largest_bytes)
     if traits.mss_bytes is None:
         assert traits.mss_reason in refusal(mss=fits)
     else:
-        assert job(mss=fits).transport.mss_bytes == fits
+        assert job(mss=fits).only.transport.mss_bytes == fits
     if most < 65_495:
         assert traits.mss_reason in refusal(mss=most + 1)
     if least > 88:

@@ -12,8 +12,9 @@ import support
 from netwarp.backends.replay import ReplayBackend
 from netwarp.errors import InputError, RunDirectoryError
 from netwarp.evaluation import load
-from netwarp.run_directory import RECORDS_FILE
+from netwarp.run_directory import JOB_FILE, RECORDS_FILE
 from netwarp.verification import NOTHING, first_difference, spread, verify
+from older import rewrite_in_format_1
 
 RUNS = [f"r{number}" for number in range(10)]
 
@@ -96,6 +97,12 @@ def test_the_hash_of_all_records_changes_with_any_of_them(directories: tuple[Pat
     assert load(one).records_sha256 != load(two).records_sha256
 
 
+def test_a_directory_of_an_older_version_is_verified(directories: tuple[Path, Path]) -> None:
+    kept, recorded = directories
+    rewrite_in_format_1(kept)
+    assert verify(load(kept), ReplayBackend(recorded), runs=2).is_identical
+
+
 def test_real_time_cannot_be_verified(directories: tuple[Path, Path]) -> None:
     kept, recorded = directories
     file = kept / "provenance.json"
@@ -110,5 +117,7 @@ def test_a_study_that_is_another_today_is_refused(directories: tuple[Path, Path]
     kept, recorded = directories
     file = kept / "plan.jsonl"
     file.write_text(file.read_text().replace('"job_sha256": "', '"job_sha256": "0', 1))
+    file = kept / "runs" / "c000-r00" / JOB_FILE
+    file.write_text(file.read_text().replace('"seed":', '"seed":1', 1))
     with pytest.raises(RunDirectoryError, match=r"c000-r00 .* another job today"):
         verify(load(kept), ReplayBackend(recorded), runs=1)

@@ -42,7 +42,7 @@ def test_a_job_has_the_workload_of_its_section(keys: dict[str, str]) -> None:
     job = job_of("tcp", workload=keys)
     workload = workload_of(job)
     assert workload.name == keys.get("kind", "bulk")
-    assert workload.of(job) is job.workload
+    assert workload.of(job) is job.only.workload
     for other in set(WORKLOADS.values()) - {workload}:
         with pytest.raises(TypeError, match=f"{job.run} is not of the workload {other.name}"):
             other.of(job)
@@ -87,8 +87,8 @@ def test_nobody_lists_metrics_that_have_something_in_common() -> None:
 def test_a_ladder_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "ladder.py"
     path.write_text(
-        'if isinstance(job.workload, Bulk | str): pass\nif section.kind == "stream": pass\n'
-        'match workload:\n    case Stream(): pass\nif job.transport.kind == "tcp": pass\n'
+        'if isinstance(job.only.workload, Bulk | str): pass\nif section.kind == "stream": pass\n'
+        'match workload:\n    case Stream(): pass\nif job.only.transport.kind == "tcp": pass\n'
         'if table["kind"] == "page": pass\nif kind != "flow": pass\n'
         'if kind in ("rr", "bulk"): pass\nif table.get("kind") == "bulk": pass\n'
         'if key in ("kind", "http"): pass\n'
@@ -136,7 +136,7 @@ def _names(node: ast.AST) -> set[str]:
 
 def test_a_stream_goes_to_its_player() -> None:
     job = job_of("tcp", workload={"kind": "stream"})
-    assert isinstance(job.workload, wire.Stream)
+    assert isinstance(job.only.workload, wire.Stream)
     assert job.direction == "down"
 
 

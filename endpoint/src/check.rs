@@ -10,7 +10,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use netwarp_transport::stack_of;
-use netwarp_wire::job::{Contract, FORMAT, Impairments, Job, Model, Resume, Workload};
+use netwarp_wire::job::{Contract, Exchange, Impairments, JOB_FORMAT, Job, Model, Resume, Workload};
 use netwarp_wire::problems::Problems;
 use serde_json::json;
 
@@ -74,7 +74,9 @@ pub(crate) fn understand(text: &str, name: &str) -> Result<Job> {
 /// Returns everything that is wrong with a job, each as `key: what is wrong`.
 pub(crate) fn problems(job: &Job) -> Vec<String> {
     let mut problems = Problems::default();
-    problems.require(job.format == FORMAT, "format", || format!("is {}, this endpoint reads {FORMAT}", job.format));
+    let is_ours = job.format == JOB_FORMAT;
+    problems.require(is_ours, "format", || format!("is {}, this endpoint reads {JOB_FORMAT}", job.format));
+    problems.require(!job.workloads.is_empty(), "workloads", || "is empty".to_owned());
     check_references(job, &mut problems);
     for (index, path) in job.paths.iter().enumerate() {
         let at = format!("paths[{index}]");
@@ -84,28 +86,28 @@ pub(crate) fn problems(job: &Job) -> Vec<String> {
         check_impairments(&format!("{at}.down"), &path.down, &mut problems);
         check_impairments(&format!("{at}.up"), &path.up, &mut problems);
     }
-    for each in job.workloads() {
-        check_transport(&each, &mut problems);
-        netwarp_workload::of(&each.workload).check(&each, &mut problems);
+    for each in job.each_alone() {
+        check_transport(each.only(), job.timeline.has_handovers(), &mut problems);
+        netwarp_workload::of(&each.only().workload).check(&each, &mut problems);
     }
-    check_competing(job, &mut problems);
+    if job.workloads.len() > 1 {
+        check_several(job, &mut problems);
+    }
     problems.into_list()
 }
 
-/// Checks that several workloads can be told apart by name and by port.
-fn check_competing(job: &Job, problems: &mut Problems) {
-    if job.competing.is_empty() {
-        return;
-    }
-    let workloads = job.workloads();
-    for (place, each) in workloads.iter().enumerate() {
+/// Checks that several workloads can be told apart by name and by port, and that none needs the run for itself.
+fn check_several(job: &Job, problems: &mut Problems) {
+    let is_shared = !job.has_programs() && !job.timeline.has_handovers();
+    problems.require(is_shared, "workloads", || "are several, with programs or a client that moves".to_owned());
+    for (place, each) in job.workloads.iter().enumerate() {
         // A name becomes the name of a directory.
         let is_plain = |name: &str| !name.is_empty() && !name.contains(['/', '.', '\0']);
         problems.require(each.name.as_deref().is_some_and(is_plain), "name", || {
             format!("is {}, where a run has several workloads", json!(each.name))
         });
-        let before = &workloads[..place];
-        problems.require(before.iter().all(|other| other.name != each.name), "competing", || {
+        let before = &job.workloads[..place];
+        problems.require(before.iter().all(|other| other.name != each.name), "workloads", || {
             format!("has {} twice", json!(each.name))
         });
         let is_free = before.iter().all(|other| other.port != each.port);
@@ -154,10 +156,10 @@ fn check_impairments(at: &str, impairments: &Impairments, problems: &mut Problem
     });
 }
 
-fn check_transport(job: &Job, problems: &mut Problems) {
-    let transport = &job.transport;
+fn check_transport(one: &Exchange, has_handovers: bool, problems: &mut Problems) {
+    let transport = &one.transport;
     let contract = transport.stack.as_ref().map(|stack| stack.contract);
-    let is_kept = contract != Some(Contract::Interop) || matches!(job.workload, Workload::Bulk(_));
+    let is_kept = contract != Some(Contract::Interop) || matches!(one.workload, Workload::Bulk(_));
     problems.require(is_kept, "transport.stack.contract", || {
         "is interop, by which programs move a file, and nothing else".to_owned()
     });
@@ -180,7 +182,7 @@ fn check_transport(job: &Job, problems: &mut Problems) {
     problems.require(resumes, "transport.resume", || {
         format!("is {}, which {} cannot do", json!(transport.resume), json!(transport.kind))
     });
-    let reconnects = !job.timeline.has_handovers() || stack.reconnects().contains(&transport.reconnect);
+    let reconnects = !has_handovers || stack.reconnects().contains(&transport.reconnect);
     problems.require(reconnects, "transport.reconnect", || {
         format!("is {}, which {} cannot do", json!(transport.reconnect), json!(transport.kind))
     });
@@ -189,9 +191,7 @@ fn check_transport(job: &Job, problems: &mut Problems) {
 #[cfg(test)]
 mod tests {
     use netwarp_wire::golden;
-    use netwarp_wire::job::{
-        Change, Competing, Event, Reconnect, Recovery, SctpOptions, TcpOptions, Transport, TransportKind,
-    };
+    use netwarp_wire::job::{Change, Event, Reconnect, Recovery, SctpOptions, TcpOptions, Transport, TransportKind};
 
     use super::*;
 
@@ -243,11 +243,11 @@ mod tests {
         ];
         for (kind, expected, spoil) in spoil {
             let mut job = golden::job("bulk-tcp-impaired");
-            job.transport.kind = kind;
-            job.transport.sctp = usual_sctp();
-            job.transport.tcp = TcpOptions { sack: false, recovery: Recovery::Classic, ..todays_tcp() };
+            job.only_mut().transport.kind = kind;
+            job.only_mut().transport.sctp = usual_sctp();
+            job.only_mut().transport.tcp = TcpOptions { sack: false, recovery: Recovery::Classic, ..todays_tcp() };
             assert_eq!(problems(&job), Vec::<String>::new());
-            spoil(&mut job.transport);
+            spoil(&mut job.only_mut().transport);
             let found = problems(&job);
             assert!(found.len() == 1 && found[0].starts_with(expected), "{expected}: {found:?}");
         }
@@ -258,8 +258,9 @@ mod tests {
         use TransportKind::{Mptcp, Quic, Sctp, Tcp, Tls};
         let cannot = |kind, resume, reconnect, handovers: bool| {
             let mut job = golden::job("bulk-tcp-impaired");
-            job.transport =
-                Transport { kind, resume, reconnect, sctp: usual_sctp(), tcp: todays_tcp(), ..job.transport };
+            let usual = job.only().transport.clone();
+            job.only_mut().transport =
+                Transport { kind, resume, reconnect, sctp: usual_sctp(), tcp: todays_tcp(), ..usual };
             if handovers {
                 job.timeline.events = vec![Event { at_ns: 1, path: 0, change: Change::Attach {} }];
             }
@@ -288,30 +289,31 @@ mod tests {
     fn several_workloads_have_names_and_ports_of_their_own() {
         let several = |change: fn(&mut Job)| {
             let mut job = golden::job("bulk-tcp-impaired");
-            (job.name, job.port) = (Some("a".to_owned()), Some(4433));
-            job.competing = vec![Competing {
-                name: "b".to_owned(),
-                port: 4434,
-                transport: job.transport.clone(),
-                workload: job.workload.clone(),
-                start_ns: 5,
-            }];
+            let named = |(name, port): (&str, u16)| Exchange {
+                name: Some(name.to_owned()),
+                port: Some(port),
+                ..job.only().clone()
+            };
+            job.workloads = [("a", 4433), ("b", 4434)].map(named).to_vec();
             change(&mut job);
             problems(&job)
         };
         assert_eq!(several(|_| {}), Vec::<String>::new());
-        assert_eq!(several(|job| job.name = None), ["name: is null, where a run has several workloads"]);
-        assert_eq!(several(|job| job.competing[0].name = "a".to_owned()), ["competing: has \"a\" twice"]);
-        assert_eq!(several(|job| job.competing[0].port = 4433), ["port: is 4433, which is no port of its own"]);
-        assert_eq!(several(|job| job.name = Some("../a".to_owned())).len(), 1);
+        assert_eq!(several(|job| job.workloads[0].name = None), ["name: is null, where a run has several workloads"]);
+        assert_eq!(several(|job| job.workloads[1].name = Some("a".to_owned())), ["workloads: has \"a\" twice"]);
+        assert_eq!(several(|job| job.workloads[1].port = Some(4433)), ["port: is 4433, which is no port of its own"]);
+        assert_eq!(several(|job| job.workloads[0].name = Some("../a".to_owned())).len(), 1);
+        let moving = several(|job| job.timeline.events = vec![Event { at_ns: 1, path: 0, change: Change::Detach {} }]);
+        assert!(moving.iter().any(|problem| problem.starts_with("workloads: are several")), "{moving:?}");
     }
 
     #[test]
     fn every_problem_names_its_key() {
         type Spoil = fn(&mut Job);
-        let spoil: [(&str, Spoil); 12] = [
-            ("transport.model", |job| job.transport.model = Model::Ns3),
-            ("format", |job| job.format = 2),
+        let spoil: [(&str, Spoil); 13] = [
+            ("transport.model", |job| job.only_mut().transport.model = Model::Ns3),
+            ("format", |job| job.format = 1),
+            ("workloads", |job| job.workloads.clear()),
             ("paths", |job| job.paths.clear()),
             ("timeline.events", |job| {
                 job.timeline.events = vec![Event { at_ns: 1, path: 1, change: Change::Outage {} }];
@@ -321,9 +323,12 @@ mod tests {
             ("paths[0].up.delay_ns", |job| job.paths[0].up.delay_ns = u64::MAX),
             ("paths[0].up.rate_bit_s", |job| job.paths[0].up.rate_bit_s = Some(0)),
             ("paths[0].down.reorder", |job| job.paths[0].down.delay_ns = 0),
-            ("transport.buffer_bytes", |job| job.transport.buffer_bytes = u64::MAX),
-            ("transport.send_buffer_bytes", |job| job.transport.send_buffer_bytes = job.transport.buffer_bytes + 1),
-            ("transport.initial_window_packets", |job| job.transport.initial_window_packets = 0),
+            ("transport.buffer_bytes", |job| job.only_mut().transport.buffer_bytes = u64::MAX),
+            ("transport.send_buffer_bytes", |job| {
+                let transport = &mut job.only_mut().transport;
+                transport.send_buffer_bytes = transport.buffer_bytes + 1;
+            }),
+            ("transport.initial_window_packets", |job| job.only_mut().transport.initial_window_packets = 0),
         ];
         for (key, spoil) in spoil {
             let mut job = golden::job("bulk-tcp-impaired");

@@ -20,6 +20,7 @@ use netwarp_programs::process::{Hold, Program, Start, how_it_ended};
 use netwarp_programs::reaper::Reaper;
 use netwarp_programs::root::{self, HOME};
 use netwarp_transport::Place;
+use netwarp_workload::sandbox;
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, setrlimit};
 
@@ -60,9 +61,7 @@ pub(crate) struct Hidden {
 pub(crate) fn serve(job_file: &Path, place: Place, hidden: &Hidden) -> ExitCode {
     ended(|| {
         let job = check::load(job_file)?;
-        let Some(sandbox) = netwarp_workload::of(&job.workload).sandbox(&job) else {
-            bail!("the job runs no programs")
-        };
+        let Some(sandbox) = sandbox::of_run(&job) else { bail!("the job runs no programs") };
         let client = place.only_from.context("programs are run for one client only: name it with --only-from")?;
         // A server that listens on IPv6 sees an IPv4 client under an IPv6 address.
         let names = [("server", place.address.ip().to_canonical()), ("client", client.to_canonical())];

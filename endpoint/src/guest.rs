@@ -13,6 +13,7 @@ use netwarp_programs::written;
 use netwarp_transport::stack_of;
 use netwarp_wire::job::Job;
 use netwarp_wire::record::{ClockKind, Failure};
+use netwarp_workload::sandbox;
 use nix::mount::{MsFlags, mount};
 use nix::sys::prctl::set_timerslack;
 use nix::sys::reboot::{RebootMode, reboot};
@@ -58,8 +59,8 @@ fn live(run_directory: &Path) -> Result<()> {
 fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
     raise_limits(job)?;
     reveal_content(job)?;
-    let workload = netwarp_workload::of(&job.workload);
-    let Some(sandbox) = workload.sandbox(job) else { return Ok(()) };
+    let Some(sandbox) = sandbox::of_run(job) else { return Ok(()) };
+    let workload = netwarp_workload::of(&job.only().workload);
     stay_up()?;
     if let Some(start_date_s) = workload.start_date_s() {
         set_date(start_date_s)?;
@@ -72,7 +73,7 @@ fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
 }
 
 fn finish(job: &Job) -> Result<()> {
-    match netwarp_workload::of(&job.workload).sandbox(job) {
+    match sandbox::of_run(job) {
         Some(sandbox) if sandbox.keep => {
             written::keep(sandbox.is_shared, &Path::new(RUN_DIRECTORY).join(written::KEPT))
         }
@@ -136,8 +137,7 @@ fn raise_limits(job: &Job) -> Result<()> {
         write_sysctl(key, value).with_context(|| format!("write {value:?} to the sysctl {key}"))
     };
     // The limits of SO_RCVBUF and SO_SNDBUF.
-    let workloads = job.workloads();
-    let buffer_bytes = workloads.iter().map(|each| each.transport.buffer_bytes).max().unwrap_or(0).to_string();
+    let buffer_bytes = job.workloads.iter().map(|each| each.transport.buffer_bytes).max().unwrap_or(0).to_string();
     write("net/core/rmem_max", &buffer_bytes)?;
     write("net/core/wmem_max", &buffer_bytes)?;
     // The pages that all sockets together may use before the kernel shrinks windows. They are set to half the memory,
@@ -147,14 +147,13 @@ fn raise_limits(job: &Job) -> Result<()> {
     let triple = format!("{pages} {pages} {pages}");
     write("net/ipv4/tcp_mem", &triple)?;
     write("net/ipv4/udp_mem", &triple)?;
-    let sysctls = workloads.iter().filter_map(|each| stack_of(each.transport.kind).memory_sysctl());
+    let sysctls = job.workloads.iter().filter_map(|each| stack_of(each.transport.kind).memory_sysctl());
     sysctls.into_iter().try_for_each(|key| write(key, &triple))
 }
 
 /// Makes the host's files that are sent visible again where the guest's own `/tmp` hides the host's.
 fn reveal_content(job: &Job) -> Result<()> {
-    let workloads = job.workloads();
-    let files: Vec<_> = workloads.iter().flat_map(|each| netwarp_workload::of(&each.workload).files()).collect();
+    let files: Vec<_> = job.workloads.iter().flat_map(|each| netwarp_workload::of(&each.workload).files()).collect();
     let hidden: Vec<_> = files.iter().filter_map(|file| Some((*file, file.strip_prefix(TMP).ok()?))).collect();
     if hidden.is_empty() {
         return Ok(());

@@ -103,15 +103,21 @@ impl Host for Namespaces {
     }
 
     fn spawn(&mut self, side: Side, job: &Job, job_file: &Path, shared: Shared<'_>) -> Result<Box<dyn Role>> {
-        let role = job.transport.stack.as_ref().filter(|stack| stack.contract == Contract::Roles);
+        let role = job.only().transport.stack.as_ref().filter(|stack| stack.contract == Contract::Roles);
         let program = role.map(|stack| stack.program.as_str());
         let namespace = match side {
             Side::Client => Namespace::Client,
             Side::Server => Namespace::Server,
         };
         let is_virtual = self.clock == ClockKind::Virtual;
-        let start =
-            RoleStart { side, program, job: job_file, address: server_address(0).into(), port: job.port, shared };
+        let start = RoleStart {
+            side,
+            program,
+            job: job_file,
+            address: server_address(0).into(),
+            port: job.only().port,
+            shared,
+        };
         let network = self.network.as_ref().context("the path is not built yet")?;
         let role = network.within(namespace, || RoleProcess::spawn(&start, is_virtual))?;
         Ok(Box::new(role))

@@ -156,9 +156,9 @@ fn check_jobs(jobs: &[PathBuf]) -> ExitCode {
 fn print_version(json: bool) -> ExitCode {
     let endpoint = env!("CARGO_PKG_VERSION");
     if json {
-        println!("{}", serde_json::json!({"endpoint": endpoint, "format": netwarp_wire::job::FORMAT}));
+        println!("{}", serde_json::json!({"endpoint": endpoint, "format": netwarp_wire::job::JOB_FORMAT}));
     } else {
-        println!("netwarp-endpoint {endpoint}, wire format {}", netwarp_wire::job::FORMAT);
+        println!("netwarp-endpoint {endpoint}, job format {}", netwarp_wire::job::JOB_FORMAT);
     }
     ExitCode::SUCCESS
 }

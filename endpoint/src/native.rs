@@ -44,7 +44,7 @@ fn run_here(run_directory: &Path) -> ExitCode {
 }
 
 fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
-    match netwarp_workload::of(&job.workload).sandbox(job) {
+    match sandbox::of_run(job) {
         Some(sandbox) => sandbox::build_files(job, &absolute(run_directory)?, &sandbox, &sandbox.hosts()),
         None => userns::enter_private_netns().map(drop),
     }

@@ -14,7 +14,7 @@ use netwarp_path::calibration::{self, Capacities};
 use netwarp_path::capture::{Capture, KeyLog, Watcher};
 use netwarp_path::probe;
 use netwarp_path::timeline::Timeline;
-use netwarp_wire::job::{Change, Event as TimelineEvent, FORMAT, Job};
+use netwarp_wire::job::{Change, Event as TimelineEvent, Job, RECORD_FORMAT};
 use netwarp_wire::record::{ClockKind, EventRecord, Failure, Record, Side, StartRecord};
 use netwarp_wire::role_protocol::{Message, Order};
 use nix::errno::Errno;
@@ -61,7 +61,7 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
     host.build(job).stage("setup")?;
     require_network(job, host).stage("setup")?;
     let keys = job.capture.then(KeyLog::new).transpose().stage("setup")?;
-    let jobs = job.workloads();
+    let jobs = job.each_alone();
     let files = JobFiles::write(&jobs, job_file).stage("setup")?;
     let sampler = Sampler::new(job).stage("setup")?;
     let qlog = job_file.with_file_name(QLOG_DIRECTORY);
@@ -70,7 +70,7 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
         let shared = |side| Shared {
             keys: keys.as_ref(),
             gauges: sampler.as_ref().and_then(|each| each.gauges(side)),
-            qlog: one.transport.quic.qlog.then_some(&*qlog),
+            qlog: one.only().transport.quic.qlog.then_some(&*qlog),
         };
         pairs.push(Pair::spawn(host, one, files.file(place, job_file), shared).stage("setup")?);
     }
@@ -144,7 +144,7 @@ fn require_network(job: &Job, host: &mut dyn Host) -> Result<()> {
 fn start_record(job: &Job, clock: ClockKind) -> Result<Record> {
     let kernel = nix::sys::utsname::uname().context("ask for the kernel's version (uname)")?;
     Ok(Record::Start(StartRecord {
-        format: FORMAT,
+        format: RECORD_FORMAT,
         run: job.run.clone(),
         endpoint: env!("CARGO_PKG_VERSION").to_owned(),
         kernel: format!("{} {}", kernel.sysname().to_string_lossy(), kernel.release().to_string_lossy()),
@@ -155,16 +155,16 @@ fn start_record(job: &Job, clock: ClockKind) -> Result<Record> {
 fn start_capture(host: &mut dyn Host, job: &Job, keys: Option<KeyLog>, job_file: &Path) -> Result<Option<Capture>> {
     let (Some(network), Some(keys)) = (host.network(), keys) else { return Ok(None) };
     let directory = job_file.parent().context("the job file lies in no directory")?;
-    let content_bytes = job.workloads().iter().map(|each| netwarp_workload::of(&each.workload).content_bytes()).sum();
+    let content_bytes = job.workloads.iter().map(|each| netwarp_workload::of(&each.workload).content_bytes()).sum();
     Capture::start(network, job, content_bytes, keys, directory).map(Some).context("capture packets")
 }
 
 /// Starts following packets, if the job's workload asks for it. With several workloads nobody does, because their packets
 /// cannot be told apart.
 fn start_watcher(host: &mut dyn Host, job: &Job) -> Result<Option<Watcher>> {
-    let workload = netwarp_workload::of(&job.workload);
-    let watched = workload.watched_direction(job).filter(|_| job.name.is_none());
-    let (Some(network), Some(direction)) = (host.network(), watched) else { return Ok(None) };
+    let Some(one) = job.alone().filter(|one| one.name.is_none()) else { return Ok(None) };
+    let workload = netwarp_workload::of(&one.workload);
+    let (Some(network), Some(direction)) = (host.network(), workload.watched_direction(job)) else { return Ok(None) };
     let watcher = Watcher::start(network, job, direction, workload.content_bytes());
     watcher.map(Some).context("follow packets through the router")
 }

@@ -116,7 +116,7 @@ impl Host for Remote {
     }
 
     fn prepare(&mut self, job: &Job) -> Result<()> {
-        match netwarp_workload::of(&job.workload).sandbox(job) {
+        match sandbox::of_run(job) {
             Some(sandbox) => sandbox::build_files(job, &self.run_directory, &sandbox, &self.names()?),
             None => Ok(()),
         }

@@ -19,7 +19,7 @@ use netwarp_wire::job::Job;
 use netwarp_wire::record::{Failure, GaveUpRecord, Record, Side};
 use netwarp_wire::role_protocol::{Message, Order};
 use netwarp_workload::command::RunPlace;
-use netwarp_workload::{End, Handovers, OverConnections, Run};
+use netwarp_workload::{End, Handovers, OverConnections, Run, sandbox};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use tokio::sync::watch;
@@ -30,8 +30,8 @@ use crate::check;
 /// Serves the clients of a job file until the order to finish.
 pub(crate) fn server(job: &Path, place: Place) -> ExitCode {
     run(Side::Server, async |orchestrator: &mut Orchestrator| {
-        let loaded = check::load(job)?;
-        if let End::Program(program) = netwarp_workload::of(&loaded.workload).end(&loaded, Side::Server) {
+        let loaded = load(job)?;
+        if let End::Program(program) = netwarp_workload::of(&loaded.only().workload).end(&loaded, Side::Server) {
             ensure!(place.only_from.is_none(), "programs run by another host's word only where they are contained");
             return program.serve(orchestrator, run_of(&loaded, job)?).await;
         }
@@ -42,7 +42,7 @@ pub(crate) fn server(job: &Path, place: Place) -> ExitCode {
 /// Runs the server's program of a job that came from another host, in a process that [`crate::containment`] has contained.
 pub(crate) fn contained_server(job: &Job) -> ExitCode {
     run(Side::Server, async |orchestrator: &mut Orchestrator| {
-        match netwarp_workload::of(&job.workload).end(job, Side::Server) {
+        match netwarp_workload::of(&job.only().workload).end(job, Side::Server) {
             End::Program(program) => program.serve(orchestrator, RunPlace::new(job, None, true)).await,
             End::Connections(_) => bail!("the server's work is not done by a program"),
         }
@@ -52,17 +52,24 @@ pub(crate) fn contained_server(job: &Job) -> ExitCode {
 /// Carries out a job file's workload against the server at this address.
 pub(crate) fn client(job: &Path, server: SocketAddr) -> ExitCode {
     run(Side::Client, async |orchestrator: &mut Orchestrator| {
-        let loaded = check::load(job)?;
-        if let End::Program(program) = netwarp_workload::of(&loaded.workload).end(&loaded, Side::Client) {
+        let loaded = load(job)?;
+        if let End::Program(program) = netwarp_workload::of(&loaded.only().workload).end(&loaded, Side::Client) {
             return program.drive(orchestrator, run_of(&loaded, job)?).await;
         }
         drive(orchestrator, loaded, directory_of(job)?, server).await
     })
 }
 
+/// Reads the job of a role, which has one workload.
+fn load(file: &Path) -> Result<Job> {
+    let job = check::load(file)?;
+    ensure!(job.alone().is_some(), "a role carries out one workload, and {} has several", file.display());
+    Ok(job)
+}
+
 /// Returns the job's workload, if this program carries it out itself over connections on this side.
 fn over_connections(job: &Job, side: Side) -> Result<&dyn OverConnections> {
-    match netwarp_workload::of(&job.workload).end(job, side) {
+    match netwarp_workload::of(&job.only().workload).end(job, side) {
         End::Connections(workload) => Ok(workload),
         End::Program(_) => {
             bail!("the {}'s work is done by a program with sockets of its own", side.name())
@@ -71,7 +78,7 @@ fn over_connections(job: &Job, side: Side) -> Result<&dyn OverConnections> {
 }
 
 fn run_of<'a>(job: &'a Job, file: &'a Path) -> Result<RunPlace<'a>> {
-    let is_shared = netwarp_workload::of(&job.workload).sandbox(job).is_none_or(|sandbox| sandbox.is_shared);
+    let is_shared = sandbox::of_run(job).is_none_or(|sandbox| sandbox.is_shared);
     Ok(RunPlace::new(job, Some(directory_of(file)?), is_shared))
 }
 
@@ -81,9 +88,9 @@ fn directory_of(job_file: &Path) -> Result<&Path> {
 
 async fn serve(orchestrator: &mut Orchestrator, job: Job, directory: &Path, place: Place) -> Result<()> {
     let begin = orchestrator.begin().await?;
-    let mut listener = stack_of(job.transport.kind).listen(&job, place)?;
-    let first = netwarp_workload::of(&job.workload).first_reached_by(&job);
-    let mut other = first.map(|first| stack_of(first.transport.kind).listen(&first, place)).transpose()?;
+    let mut listener = stack_of(job.only().transport.kind).listen(&job, place)?;
+    let first = netwarp_workload::of(&job.only().workload).first_reached_by(&job);
+    let mut other = first.map(|first| stack_of(first.only().transport.kind).listen(&first, place)).transpose()?;
     orchestrator.send(&Message::Ready { certificate: listener.certificate().map(hex::encode) })?;
     let run = Arc::new(Run::new(job, &begin, place.address, directory.to_owned()));
     let (finish, finished) = watch::channel(false);
@@ -159,14 +166,14 @@ async fn serve_one(run: Arc<Run>, handshake: Handshake, mut finished: watch::Rec
 /// Returns whether the client is a program of the machine. It may open connections that it does not use, and reports
 /// itself how it ended.
 fn foreign_client(job: &Job) -> bool {
-    matches!(netwarp_workload::of(&job.workload).end(job, Side::Client), End::Program(_))
+    matches!(netwarp_workload::of(&job.only().workload).end(job, Side::Client), End::Program(_))
 }
 
 async fn drive(orchestrator: &mut Orchestrator, job: Job, directory: &Path, server: SocketAddr) -> Result<()> {
     let begin = orchestrator.begin().await?;
     let certificate =
         begin.certificate.as_ref().map(hex::decode).transpose().context("reading the server's certificate")?;
-    let dialer = stack_of(job.transport.kind).dialer(&job, server.ip(), certificate.as_deref())?;
+    let dialer = stack_of(job.only().transport.kind).dialer(&job, server.ip(), certificate.as_deref())?;
     let run = Arc::new(Run { certificate, ..Run::new(job, &begin, server, directory.to_owned()) });
     let (handovers, seen_handovers) = watch::channel(Handovers::default());
     let mut driven = over_connections(&run.job, Side::Client)?.drive(&run, &dialer, seen_handovers);

@@ -80,14 +80,15 @@ fn chunks_merge_into_the_original() {
     for transport in ["tcp", "tls", "quic"] {
         for direction in ["down", "up"] {
             let mut job = chunked(transport, direction, 5, "parallel", 1);
-            job["workload"]["content"] = json!({"kind": "file", "path": path, "size_bytes": bytes.len()});
+            job["workloads"][0]["workload"]["content"] =
+                json!({"kind": "file", "path": path, "size_bytes": bytes.len()});
             let (client, server) = run(&job);
             for records in [transfers(&client), transfers(&server)] {
                 let of_end: Vec<_> = records.iter().map(|record| record["sha256"].clone()).collect();
                 assert_eq!((&of_end[..4], &of_end[4]), (&hashes[..4], &json!(last)), "{transport} {direction}");
             }
             // Without hashes, TCP sends the file's part straight from the kernel.
-            job["workload"]["verify"] = json!(false);
+            job["workloads"][0]["workload"]["verify"] = json!(false);
             let (client, server) = run(&job);
             assert_eq!((transfers(&client).len(), transfers(&server).len()), (5, 5));
         }
@@ -99,8 +100,8 @@ fn a_transfer_is_done_by_the_ends_of_its_streams_and_one_more() {
     for transport in ["tcp", "tls", "quic"] {
         for resume in ["none", "0rtt"] {
             let mut job = chunked(transport, "down", 5, "sequential", 3);
-            job["workload"]["done"] = json!("transfer");
-            job["transport"]["resume"] = json!(if transport == "tcp" { "none" } else { resume });
+            job["workloads"][0]["workload"]["done"] = json!("transfer");
+            job["workloads"][0]["transport"]["resume"] = json!(if transport == "tcp" { "none" } else { resume });
             let (client, server) = run(&job);
             for (records, side) in [(&client, "client"), (&server, "server")] {
                 let found = transfers(records);
@@ -119,7 +120,7 @@ fn a_transfer_is_done_by_the_ends_of_its_streams_and_one_more() {
             // Later transfers resume what the earlier ones were given.
             let connections = client.iter().filter(|r| r["record"] == "connection" && r["transfer"] != 0);
             let resumed: Vec<_> = connections.map(|r| r["resumed"].clone()).collect();
-            let expected = job["transport"]["resume"].clone();
+            let expected = job["workloads"][0]["transport"]["resume"].clone();
             assert!(resumed.iter().all(|each| *each == expected), "{transport} {expected}: {resumed:?}");
         }
     }
@@ -137,9 +138,9 @@ fn a_server_that_cuts_otherwise_refuses_the_client() {
 
 fn chunked(transport: &str, direction: &str, chunks: u64, dial: &str, transfers: u64) -> Value {
     let mut job = job(transport, direction, seeded(SIZE_BYTES), true);
-    job["workload"]["chunks"] = json!(chunks);
-    job["workload"]["dial"] = json!(dial);
-    job["workload"]["transfers"] = json!(transfers);
+    job["workloads"][0]["workload"]["chunks"] = json!(chunks);
+    job["workloads"][0]["workload"]["dial"] = json!(dial);
+    job["workloads"][0]["workload"]["transfers"] = json!(transfers);
     job
 }
 

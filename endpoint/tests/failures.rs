@@ -80,7 +80,7 @@ fn nobody_listening_fails_the_client() {
 fn unknown_congestion_control_is_refused_with_those_available() {
     for transport in ["tcp", "tls", "quic"] {
         let mut job = job(transport, "down", seeded(1000), true);
-        job["transport"]["congestion"] = json!("nosuch");
+        job["workloads"][0]["transport"]["congestion"] = json!("nosuch");
         let mut server = Role::start("server", &job, fresh_address());
         server.begin(&Value::Null);
         let message = failure(server, "server");

@@ -52,7 +52,7 @@ fn check(transport: &str, resume: &str, expected: &[&str]) {
     for direction in ["down", "up"] {
         for chunks in [1, 12] {
             let mut job = resuming(transport, direction, resume, expected.len());
-            job["workload"]["chunks"] = json!(chunks);
+            job["workloads"][0]["workload"]["chunks"] = json!(chunks);
             let (client, server) = run(&job);
             let connections = if transport == "quic" { 1 } else { chunks };
             let expected: Vec<&str> = expected.iter().flat_map(|&one| std::iter::repeat_n(one, connections)).collect();
@@ -64,8 +64,8 @@ fn check(transport: &str, resume: &str, expected: &[&str]) {
 
 fn resuming(transport: &str, direction: &str, resume: &str, transfers: usize) -> Value {
     let mut job = job(transport, direction, seeded(100_000), true);
-    job["transport"]["resume"] = json!(resume);
-    job["workload"]["transfers"] = json!(transfers);
+    job["workloads"][0]["transport"]["resume"] = json!(resume);
+    job["workloads"][0]["workload"]["transfers"] = json!(transfers);
     job
 }
 

@@ -44,7 +44,7 @@ fn a_server_without_the_segment_says_so() {
 /// Loopback is fast enough for every quality.
 fn stream(transport: &str, segments: u64) -> Value {
     let mut job = job(transport, "down", seeded(1), true);
-    job["workload"] = json!({"kind": "stream", "seed": 7, "segments": segments, "segment_ns": SEGMENT_NS,
+    job["workloads"][0]["workload"] = json!({"kind": "stream", "seed": 7, "segments": segments, "segment_ns": SEGMENT_NS,
         "qualities": [{"name": "low", "segment_bytes": 20_001}, {"name": "high", "segment_bytes": 50_003}],
         "rule": {"kind": "delay", "bounds_ns": [1_000_000_000]}, "viewer_clock": "play", "watch_ns": WATCHED * SEGMENT_NS,
         "start_buffer_ns": SEGMENT_NS, "buffer_ns": 3 * SEGMENT_NS, "seek_ratio": 0.0, "verify": true});

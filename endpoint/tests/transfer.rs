@@ -28,7 +28,7 @@ fn quic_moves_contents() {
 fn quic_moves_contents_with_every_congestion_control() {
     for congestion in ["reno", "bbr"] {
         let mut job = job("quic", "down", seeded(100_000), true);
-        job["transport"]["congestion"] = json!(congestion);
+        job["workloads"][0]["transport"]["congestion"] = json!(congestion);
         let (client, _) = run(&job);
         assert_eq!(client[0]["settings"]["congestion"], congestion);
     }
@@ -58,16 +58,16 @@ fn check_file(transport: &str, direction: &str) {
 
 fn check(job: &Value, sha256: Option<&str>) {
     let (client, server) = run(job);
-    let verify = job["workload"]["verify"] == true;
+    let verify = job["workloads"][0]["workload"]["verify"] == true;
     for (side, records) in [("client", &client), ("server", &server)] {
         let [connection, transfer, usage] = &records[..] else { panic!("{side} of {job} gave {records:?}") };
         assert_eq!((&connection["record"], &connection["side"]), (&json!("connection"), &json!(side)));
-        assert_eq!(connection["settings"]["transport"], job["transport"]["kind"]);
-        assert_eq!(connection["settings"]["congestion"], job["transport"]["congestion"]);
+        assert_eq!(connection["settings"]["transport"], job["workloads"][0]["transport"]["kind"]);
+        assert_eq!(connection["settings"]["congestion"], job["workloads"][0]["transport"]["congestion"]);
         assert_eq!((&transfer["record"], &transfer["side"]), (&json!("transfer"), &json!(side)));
         assert_eq!((&usage["record"], &usage["side"]), (&json!("usage"), &json!(side)));
-        assert_eq!(transfer["direction"], job["workload"]["direction"]);
-        assert_eq!(transfer["bytes"], job["workload"]["content"]["size_bytes"]);
+        assert_eq!(transfer["direction"], job["workloads"][0]["workload"]["direction"]);
+        assert_eq!(transfer["bytes"], job["workloads"][0]["workload"]["content"]["size_bytes"]);
         assert_eq!(transfer["sha256"].is_string(), verify, "{transfer} of {job}");
         if let Some(sha256) = sha256 {
             assert_eq!(transfer["sha256"], sha256, "{side} of {job}");

@@ -328,7 +328,7 @@ def random_by_cell(
             jobs = [job, *filter(None, (kept.job(run) for run in _second_of(lines, line)))]
             found[cell] = randomness(
                 job,
-                start=len({each.start_ns for each in jobs}) > 1,
+                start=len({tuple(one.start_ns for one in each.workloads) for each in jobs}) > 1,
                 events=len({each.timeline.model_dump_json() for each in jobs}) > 1,
             )
     return found

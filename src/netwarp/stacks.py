@@ -30,7 +30,7 @@ from netwarp.wire import Resume
 PLACES = (Path(__file__).parent / "stack_sources", Path(__file__).resolve().parents[2] / "stacks")
 SOURCES = next((place for place in PLACES if place.is_dir()), PLACES[-1])
 """Folder with the sources of the stacks that netwarp ships."""
-ROLE_PROTOCOL = 1
+ROLE_PROTOCOL = 2
 """Version of the protocol between a role and its orchestrator."""
 MANIFEST = "stack.toml"
 MOST_MANIFEST_BYTES = 1 << 16
@@ -209,8 +209,11 @@ def places(environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
 
 
 def built_stacks(environ: Mapping[str, str] = os.environ) -> Path:
-    """Give the directory of the stacks that `netwarp stack build` has built."""
-    return cache_directory(environ) / "stacks"
+    """Give the directory of the stacks that `netwarp stack build` has built.
+
+    Each version of the role protocol has its own, for netwarp's of several versions on one machine.
+    """
+    return cache_directory(environ) / f"stacks-{ROLE_PROTOCOL}"
 
 
 def _manifests(place: Path) -> Iterator[Path]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netwarp.backends.base import Backend
+from netwarp.backends.replay import kept_job_sha256
 from netwarp.errors import InputError, RunDirectoryError
 from netwarp.execution import Executor, LocalExecutor, Observer, Unobserved, execute
 from netwarp.plan import PlannedRun, plan_study
@@ -227,7 +228,12 @@ def _planned_again(data: RunData, names: Sequence[str]) -> list[PlannedRun]:
     wanted = set(names)
     study = replace(data.study, replicates=replicates)
     plan = [run for run in plan_study(study) if run.run in wanted]
-    same = {run.run for run in plan if run.job_sha256 == lines[run.run]["job_sha256"]}
+    same = {
+        run.run
+        for run in plan
+        if run.job_sha256 == lines[run.run]["job_sha256"]
+        or run.job_sha256 == kept_job_sha256(data.kept, run.run)
+    }
     if same != wanted:
         raise RunDirectoryError(
             f"{min(wanted - same)} of {data.directory} would be another job today (another version"

@@ -8,20 +8,27 @@ import (
 
 // job is what this role reads of job.json (docs/run-format.md).
 type job struct {
-	Run       string `json:"run"`
-	Seed      uint64 `json:"seed"`
+	Run   string `json:"run"`
+	Seed  uint64 `json:"seed"`
+	Paths []struct {
+		MTUBytes int `json:"mtu_bytes"`
+	} `json:"paths"`
+	Workloads []exchange `json:"workloads"`
+	Limits    struct {
+		VirtualNS int64 `json:"virtual_ns"`
+	} `json:"limits"`
+	// The one workload that a role carries out.
+	exchange `json:"-"`
+}
+
+// exchange is a workload over a transport.
+type exchange struct {
 	Transport struct {
 		Congestion  string `json:"congestion"`
 		BufferBytes uint64 `json:"buffer_bytes"`
 		Resume      string `json:"resume"`
 	} `json:"transport"`
-	Paths []struct {
-		MTUBytes int `json:"mtu_bytes"`
-	} `json:"paths"`
 	Workload bulk `json:"workload"`
-	Limits   struct {
-		VirtualNS int64 `json:"virtual_ns"`
-	} `json:"limits"`
 }
 
 // bulk is one content, moved whole or in chunks, once or several times.
@@ -53,6 +60,10 @@ func readJob(file string) (*job, error) {
 	if err := json.Unmarshal(text, &read); err != nil {
 		return nil, fmt.Errorf("understand the job %s: %w", file, err)
 	}
+	if len(read.Workloads) != 1 {
+		return nil, fmt.Errorf("a role carries out one workload, and the job has %d", len(read.Workloads))
+	}
+	read.exchange = read.Workloads[0]
 	if read.Workload.Kind != "bulk" {
 		return nil, fmt.Errorf("this role has the workload bulk, not %q", read.Workload.Kind)
 	}

@@ -69,11 +69,7 @@ def refusals(job: Job, place: Path) -> dict[str, str | None]:
         "native": lack(ABLE, job),
         "remote": hosts,
         "replay": recorded.refuse(job, job_sha256(job)),
-        "ns3": ns3_refusal(
-            job.model_copy(
-                update={"transport": SIMULATED.transport, "workload": SIMULATED.workload}
-            )
-        ),
+        "ns3": ns3_refusal(job.model_copy(update={"workloads": SIMULATED.workloads})),
     }
 
 

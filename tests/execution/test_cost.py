@@ -63,10 +63,10 @@ def test_requests_cost_as_messages_do() -> None:
 
 
 def test_a_player_costs_the_medium_at_its_best() -> None:
-    stream = sessions.STREAM_JOB.workload
+    stream = sessions.STREAM_JOB.only.workload
     assert stream.kind == "stream"
     megabytes = stream.qualities[-1].segment_bytes * stream.watch_ns / stream.segment_ns / 1e6
-    kind = sessions.STREAM_JOB.transport.kind
+    kind = sessions.STREAM_JOB.only.transport.kind
     assert expected_cpu_s([sessions.STREAM_JOB]) == pytest.approx(
         START_CPU_S + megabytes * TRANSPORTS[kind].cpu_s_per_mb, rel=1e-3
     )

@@ -21,6 +21,7 @@ from netwarp.plan import PlannedRun, plan_study
 from netwarp.run_directory import RECORDS_FILE, RunDirectory, Status
 from netwarp.study import study_from_mapping
 from netwarp.wire import Job
+from older import rewrite_in_format_1
 
 
 class Silent(Unobserved):
@@ -164,6 +165,23 @@ def test_a_recorded_study_is_replayed(tmp_path: Path) -> None:
         for name in (RECORDS_FILE, "job.json"):
             first, second = (tmp_path / d / "runs" / run.run / name for d in ("recorded", "again"))
             assert first.read_bytes() == second.read_bytes()
+
+
+def test_runs_of_an_older_version_are_taken_over_and_replayed(tmp_path: Path) -> None:
+    older, again = tmp_path / "older", tmp_path / "again"
+    run_study(older, FakeBackend(), planned())
+    rewrite_in_format_1(older)
+    replay = ReplayBackend(older)
+    statuses, _ = run_study(again, replay, planned())
+    assert replace(statuses["c001-r01"], records_sha256=None) == OK
+    with pytest.raises(RunDirectoryError, match="another study"):
+        refuse_another_study(planned(("tls", "quic")), RunDirectory(older))
+    refuse_another_study(planned(replicates=3), RunDirectory(older))
+    backend = FakeBackend()
+    statuses, observer = run_study(older, backend, planned(replicates=3))
+    assert observer.resumed == [run.run for run in planned()]
+    assert sorted(backend.ran) == ["c000-r02", "c001-r02"]
+    assert {each.outcome for each in statuses.values()} == {"ok"}
 
 
 def test_what_was_not_recorded_is_refused(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ class Wavering(FakeBackend):
         replicate = int(job.run.rpartition("r")[2])
         even = "tcp" if replicate % 2 else "quic"
         levels = {"transport": "tcp", "path.loss": "0%", "path.rtt": "50ms"}
-        if job.transport.kind == even:
+        if job.only.transport.kind == even:
             levels["path.rtt"] = "200ms"
         records = records_of(job, levels, 0, failed=False)
         text = "".join(record_to_json(record) + "\n" for record in records)

@@ -180,7 +180,7 @@ class KeptOfAStack:
 
 def test_a_run_over_a_stack_of_others_says_why_it_has_no_window() -> None:
     kept = KeptOfAStack()
-    stack = kept.job("c000-r00").transport.stack
+    stack = kept.job("c000-r00").only.transport.stack
     assert stack is not None
     run = RunResult("c000-r00", 0, 0, 1, {"transport": stack.name}, "ok", None, {})
     chart = run_chart(run, kept)

@@ -53,8 +53,8 @@ S = 1_000_000_000
 
 
 def stream_of(job: Job) -> Stream:
-    assert isinstance(job.workload, Stream)
-    return job.workload
+    assert isinstance(job.only.workload, Stream)
+    return job.only.workload
 
 
 def happened(at_ms: float, path: int, change: Change) -> TimelineEvent:

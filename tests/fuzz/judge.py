@@ -77,18 +77,18 @@ def _time_faults(run: Measured) -> Iterator[str]:
     job, metrics = run.planned.job, run.metrics
     steady = not (job.timeline.events or job.timeline.redraws)
     if steady and "connect_time_s" in metrics:
-        is_at_once = job.transport.resume == "0rtt" or job.transport.kind == "udp"
+        is_at_once = job.only.transport.resume == "0rtt" or job.only.transport.kind == "udp"
         least_s = 0.0 if is_at_once else _least_rtt_s(job)
         if metrics["connect_time_s"] < least_s:
             yield f"connected after {metrics['connect_time_s']} s, a round trip is {least_s} s"
-    if isinstance(job.workload, Bulk) and "completion_time_s" in metrics:
+    if isinstance(job.only.workload, Bulk) and "completion_time_s" in metrics:
         took_s, goodput_bit_s = metrics["completion_time_s"], metrics["goodput_bit_s"]
         rate_bit_s = _most_rate_bit_s(job)
         # Two frames may go beyond the rate: a bucket begins full (docs/decisions/0011).
         frames_bits = 2 * 8 * max(path.mtu_bytes + 14 for path in job.paths)
         if rate_bit_s and (goodput_bit_s - rate_bit_s) * took_s > frames_bits:
             yield f"a goodput of {goodput_bit_s:.0f} bit/s over a rate of {rate_bit_s}"
-        most_s = _most_s(job, job.workload, round(goodput_bit_s * took_s / 8))
+        most_s = _most_s(job, job.only.workload, round(goodput_bit_s * took_s / 8))
         if most_s and took_s > most_s:
             yield f"took {took_s} s on a path without trouble, {most_s} s would be much"
 
@@ -127,7 +127,7 @@ def _most_s(job: Job, workload: Bulk, size_bytes: int) -> float | None:
         return None
     rtt_s = (path.down.delay_ns + path.up.delay_ns) / NS_PER_S
     # Slow start from one packet, an eightfold load of headers and repairs, one dial at a time.
-    rounds = (CONNECT_RTTS.get(job.transport.kind, 2) + 2) * workload.chunks
+    rounds = (CONNECT_RTTS.get(job.only.transport.kind, 2) + 2) * workload.chunks
     packets = ceil(size_bytes / 500)
     sending_s = 8 * size_bytes * 8 / min(rates_bit_s)
     return SLACK_S + sending_s + rtt_s * (rounds + 4 * packets.bit_length() + 30)

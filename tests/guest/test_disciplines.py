@@ -110,7 +110,7 @@ def test_the_smallest_buffer_is_one_that_the_kernel_takes(transport: str, tmp_pa
         transports=[{"kind": transport, "buffer": "4608B", "label": "small"}],
         size="20kB",
     )
-    assert run.planned.job.transport.buffer_bytes == 4608
+    assert run.planned.job.only.transport.buffer_bytes == 4608
 
 
 def test_fq_drops_when_it_is_full(tmp_path: Path) -> None:

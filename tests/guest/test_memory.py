@@ -98,4 +98,4 @@ def test_a_guest_of_an_ordinary_transfer_has_at_most_64_mib(tmp_path: Path) -> N
     }
     for run in run_study(plan_study(study_from_mapping(study)), tmp_path):
         assert run.status.outcome == "ok", run.status.reason
-        assert 16 << 20 < run.status.peak_rss_bytes <= 64 << 20, run.planned.job.transport.kind
+        assert 16 << 20 < run.status.peak_rss_bytes <= 64 << 20, run.planned.job.only.transport.kind

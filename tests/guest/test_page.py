@@ -49,7 +49,7 @@ def resources(run: Measured) -> list[Resource]:
 
 
 def page_of(run: Measured) -> Page:
-    page = run.planned.job.workload
+    page = run.planned.job.only.workload
     assert isinstance(page, Page)
     return page
 

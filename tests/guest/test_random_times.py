@@ -23,9 +23,9 @@ def test_a_client_begins_and_moves_at_the_times_drawn(tmp_path: Path) -> None:
     )
     for run in runs:
         job = run.planned.job
-        late_ns = select.start_ns(run.records) - job.start_ns
+        late_ns = select.start_ns(run.records) - job.only.start_ns
         assert 0 <= late_ns < SOON_NS
         happened = [each for each in run.records if isinstance(each, TimelineEvent)]
         assert [each.event for each in happened] == list(job.timeline.events)
         assert all(0 <= each.at_ns - each.event.at_ns < SOON_NS for each in happened)
-    assert len({run.planned.job.start_ns for run in runs}) == 2
+    assert len({run.planned.job.only.start_ns for run in runs}) == 2

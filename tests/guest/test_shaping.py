@@ -47,7 +47,7 @@ def arrivals(run: Measured) -> list[tuple[int, int]]:
 
 
 def frame_ns(run: Measured, rate_bit_s: float) -> float:
-    workload = run.planned.job.workload
+    workload = run.planned.job.only.workload
     assert isinstance(workload, Flow)
     return (workload.message_bytes + HEADER_BYTES) * 8e9 / rate_bit_s
 

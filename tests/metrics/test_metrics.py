@@ -27,7 +27,7 @@ MS = 1_000_000
 def job(**workload: Any) -> Job:
     """Give the golden job another workload."""
     golden = job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
-    return golden.model_copy(update={"workload": golden.workload.model_copy(update=workload)})
+    return golden.with_only(workload=golden.only.workload.model_copy(update=workload))
 
 
 def records(transfers: int, chunks: int) -> list[Record]:

@@ -158,6 +158,7 @@ def test_the_goodput_of_what_was_broken_off_is_over_its_whole_time() -> None:
         else each
         for each in records
     ]
-    assert isinstance(job.workload, Bulk)
-    assert job.workload.duration_ns == 30 * SECOND
+    workload = job.workloads[0].workload
+    assert isinstance(workload, Bulk)
+    assert workload.duration_ns == 30 * SECOND
     assert metrics_from_records(job, changed)["one.goodput_bit_s"] == pytest.approx(24e6 / 30)

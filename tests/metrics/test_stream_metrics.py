@@ -92,8 +92,8 @@ def test_cut_segments_count_and_enter_the_loading_delay_as_longer_than_their_cut
 
 
 def test_a_session_in_which_nothing_arrived_has_no_loading_delay_but_a_bound() -> None:
-    workload = STREAM_JOB.workload.model_copy(update={"viewer_clock": "wall"})
-    job = STREAM_JOB.model_copy(update={"workload": workload})
+    workload = STREAM_JOB.only.workload.model_copy(update={"viewer_clock": "wall"})
+    job = STREAM_JOB.with_only(workload=workload)
     nothing = session(cut(0, 0, 0, 1000), cut(1, 9, 1000, 3000), player(3000, END))
     assert failure_from_records(job, nothing) is None
     found = metrics_from_records(job, nothing)
@@ -180,28 +180,23 @@ def test_every_session_that_is_not_what_was_asked_fails() -> None:
 
 def test_a_medium_of_one_quality_is_all_in_the_lowest_and_in_the_highest() -> None:
     one = Quality(name="hd", segment_bytes=SIZES_BYTES[0])
-    assert isinstance(STREAM_JOB.workload, Stream)
-    workload = STREAM_JOB.workload.model_copy(update={"qualities": (one,)})
+    assert isinstance(STREAM_JOB.only.workload, Stream)
+    workload = STREAM_JOB.only.workload.model_copy(update={"qualities": (one,)})
     middle: list[Record] = [
         segment(0, 0, 0, 0, 100),
         player(100, play(0)),
         player(1100, END),
     ]
-    found = metrics_from_records(
-        STREAM_JOB.model_copy(update={"workload": workload}), session(*middle)
-    )
+    found = metrics_from_records(STREAM_JOB.with_only(workload=workload), session(*middle))
     assert (found["quality_share_lowest"], found["quality_share_highest"]) == (1, 1)
 
 
 def moving_job(*, reconnect: str = "new") -> Job:
     golden = job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
     attach = Event(at_ns=MS, path=1, change=Attach(kind="attach"))
-    return golden.model_copy(
-        update={
-            "timeline": golden.timeline.model_copy(update={"events": (attach,)}),
-            "transport": golden.transport.model_copy(update={"reconnect": reconnect}),
-        }
-    )
+    timeline = golden.timeline.model_copy(update={"events": (attach,)})
+    transport = golden.only.transport.model_copy(update={"reconnect": reconnect})
+    return golden.with_only(transport=transport).model_copy(update={"timeline": timeline})
 
 
 def reconnected(pieces: int = 3) -> list[Record]:

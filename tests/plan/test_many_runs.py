@@ -48,7 +48,7 @@ def test_no_text_of_a_job_is_taken_for_a_slot() -> None:
     workload = {"kind": "stream", "qualities": named}
     (run,) = plan_study(study_from_mapping(tables("tcp", workload=workload)))
     assert job_to_json(run.job) == run.job_json
-    assert {quality.name for quality in run.job.workload.qualities} == set(named)  # type: ignore[union-attr]
+    assert {quality.name for quality in run.job.only.workload.qualities} == set(named)  # type: ignore[union-attr]
 
 
 def _work(monkeypatch: pytest.MonkeyPatch, study: dict[str, Any]) -> Counter[str]:

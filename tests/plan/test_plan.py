@@ -122,7 +122,7 @@ def test_an_unlimited_rate_has_a_limit_that_is_never_reached() -> None:
     ],
 )
 def test_buffers_are_never_what_limits(path: dict[str, Any], buffer_bytes: int) -> None:
-    assert job_of(path=path).transport.buffer_bytes == buffer_bytes
+    assert job_of(path=path).only.transport.buffer_bytes == buffer_bytes
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_buffers_are_never_what_limits(path: dict[str, Any], buffer_bytes: int) 
 def test_senders_hold_no_more_than_is_needed_or_asked_for(
     path: dict[str, Any], asked: dict[str, Any], send_buffer_bytes: int
 ) -> None:
-    transport = job_of(path=path, transport=asked).transport
+    transport = job_of(path=path, transport=asked).only.transport
     assert transport.send_buffer_bytes == send_buffer_bytes <= transport.buffer_bytes
 
 

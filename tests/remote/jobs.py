@@ -23,4 +23,4 @@ def job(transport: Any = "tcp", size: str = "1MB", **workload: Any) -> Job:
 
 def changed(sound: Job, **workload: Any) -> Job:
     """Give a job whose workload no planner would make."""
-    return sound.model_copy(update={"workload": sound.workload.model_copy(update=workload)})
+    return sound.with_only(workload=sound.only.workload.model_copy(update=workload))

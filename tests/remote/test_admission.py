@@ -46,13 +46,13 @@ def test_what_is_not_a_servers_to_do_is_refused(name: str, why: str) -> None:
 def test_a_command_is_taken_where_the_owner_allows_it() -> None:
     command = golden("command-line")
     assert refusal(command, Limits(), command_ports_from=1024) is None
-    sound = command.workload
+    sound = command.only.workload
     assert isinstance(sound, wire.Command)
     for asked, why in (
         ({"ready": wire.Listening(kind="listening", port=80)}, "ip_unprivileged_port_start=80"),
         ({"memory_bytes": 5 << 30}, "bytes of memory"),
     ):
-        changed = command.model_copy(update={"workload": sound.model_copy(update=asked)})
+        changed = command.with_only(workload=sound.model_copy(update=asked))
         reason = refusal(changed, Limits(), command_ports_from=1024)
         assert reason is not None
         assert why in reason
@@ -84,11 +84,9 @@ def test_a_new_workload_is_refused_until_somebody_has_looked_at_it() -> None:
 
 def test_workloads_beside_the_first_are_refused_whatever_they_are() -> None:
     sound, harmful = job(), golden("command-line")
-    beside = wire.Competing(
-        name="beside", port=4400, transport=harmful.transport, workload=harmful.workload, start_ns=0
-    )
-    for asked in ({"competing": (beside,)}, {"port": 22}):
-        reason = refusal(sound.model_copy(update=asked), Limits())
+    beside = sound.model_copy(update={"workloads": (sound.only, harmful.only)})
+    for asked in (beside, sound.with_only(port=22)):
+        reason = refusal(asked, Limits())
         assert reason is not None
         assert "several workloads" in reason
 
@@ -97,30 +95,40 @@ def test_whatever_a_job_can_ask_for_has_been_looked_at() -> None:
     """A new field of a job is not taken from other hosts before admission knows it."""
     harmless = {"format", "run", "name", "seed", "sampling", "limits"}
     judged = {
-        "paths", "transport", "workload", "start_ns", "port", "competing", "timeline", "capture",
-    }  # fmt: skip
-    assert set(Job.model_fields) == harmless | judged
+        "paths",
+        "workloads",
+        "transport",
+        "workload",
+        "start_ns",
+        "port",
+        "timeline",
+        "capture",
+    }
+    asked = {*Job.model_fields, *wire.Exchange.model_fields}
+    assert asked == harmless | judged
 
 
 def test_no_file_is_read() -> None:
     content = wire.FileContent(kind="file", path="/etc/shadow", size_bytes=10)
     sound = job()
-    assert isinstance(sound.workload, wire.Bulk)
+    assert isinstance(sound.only.workload, wire.Bulk)
     for direction in ("down", "up"):
-        workload = sound.workload.model_copy(update={"content": content, "direction": direction})
-        reason = refusal(sound.model_copy(update={"workload": workload}), Limits())
+        workload = sound.only.workload.model_copy(
+            update={"content": content, "direction": direction}
+        )
+        reason = refusal(sound.with_only(workload=workload), Limits())
         assert reason is not None
         assert "reads none" in reason
 
 
 def test_no_file_of_a_page_is_read() -> None:
     page = golden("page-tls")
-    assert isinstance(page.workload, wire.Page)
-    bare = [each.model_copy(update={"file": None}) for each in page.workload.resources]
+    assert isinstance(page.only.workload, wire.Page)
+    bare = [each.model_copy(update={"file": None}) for each in page.only.workload.resources]
     for file in (None, "/etc/shadow"):
         resources = (*bare[:-1], bare[-1].model_copy(update={"file": file}))
-        workload = page.workload.model_copy(update={"resources": resources})
-        asked = page.model_copy(update={"workload": workload, "capture": False})
+        workload = page.only.workload.model_copy(update={"resources": resources})
+        asked = page.with_only(workload=workload).model_copy(update={"capture": False})
         reason = refusal(asked, Limits(buffer_bytes=1 << 31))
         assert (reason is None) if file is None else (reason is not None and "reads none" in reason)
 
@@ -132,7 +140,7 @@ def test_no_file_of_a_page_is_read() -> None:
         (job(), Limits(buffer_bytes=100_000), "its buffers are"),
         (changed(job(), chunks=101), Limits(), "101 chunks"),
         (changed(job(), transfers=101), Limits(), "101 transfers"),
-        (job().model_copy(update={"start_ns": 10**12}), Limits(), "begins after 1000 s"),
+        (job().with_only(start_ns=10**12), Limits(), "begins after 1000 s"),
         (job().model_copy(update={"capture": True}), Limits(), "capture"),
     ],
 )
@@ -144,8 +152,8 @@ def test_what_is_too_large_is_refused(asked: Job, limits: Limits, why: str) -> N
 
 def test_a_senders_buffer_has_the_same_bound() -> None:
     sound = job("quic")
-    transport = sound.transport.model_copy(update={"send_buffer_bytes": 1 << 40})
-    reason = refusal(sound.model_copy(update={"transport": transport}), Limits())
+    transport = sound.only.transport.model_copy(update={"send_buffer_bytes": 1 << 40})
+    reason = refusal(sound.with_only(transport=transport), Limits())
     assert reason is not None
     assert "its buffers are" in reason
 
@@ -154,7 +162,7 @@ def test_content_is_counted_at_its_largest() -> None:
     transfers = job(size="3MB", transfers=2)
     assert workload_of(transfers).most_content_bytes(transfers) == 6_000_000
     session = golden("stream-tcp-bola")
-    stream = session.workload
+    stream = session.only.workload
     assert isinstance(stream, wire.Stream)
     most_bytes = workload_of(session).most_content_bytes(session)
     assert most_bytes >= max(each.segment_bytes for each in stream.qualities)
@@ -162,10 +170,12 @@ def test_content_is_counted_at_its_largest() -> None:
 
 def flow(**changed: object) -> Job:
     sound = golden("flow-poisson")
-    assert isinstance(sound.workload, wire.Flow)
-    workload = sound.workload.model_copy(update=changed)
+    assert isinstance(sound.only.workload, wire.Flow)
+    workload = sound.only.workload.model_copy(update=changed)
     warm = sound.paths[0].model_copy(update={"neighbours": "warm"})
-    return sound.model_copy(update={"workload": workload, "capture": False, "paths": (warm,)})
+    return sound.with_only(workload=workload).model_copy(
+        update={"capture": False, "paths": (warm,)}
+    )
 
 
 def test_a_flow_is_taken_but_for_a_table_that_nobody_would_fetch() -> None:
@@ -178,10 +188,9 @@ def test_a_flow_is_taken_but_for_a_table_that_nobody_would_fetch() -> None:
 
 def rr(**changed: object) -> Job:
     sound = golden("rr")
-    assert isinstance(sound.workload, wire.RequestResponse)
-    return sound.model_copy(
-        update={"workload": sound.workload.model_copy(update=changed), "capture": False}
-    )
+    assert isinstance(sound.only.workload, wire.RequestResponse)
+    workload = sound.only.workload.model_copy(update=changed)
+    return sound.with_only(workload=workload).model_copy(update={"capture": False})
 
 
 def test_requests_are_taken_and_counted_with_their_responses() -> None:

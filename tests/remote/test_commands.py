@@ -131,6 +131,6 @@ def test_a_terminal_obeys_no_command_that_is_shown() -> None:
 def test_two_hosts_are_asked_to_share_no_files() -> None:
     asked = json.loads(COMMAND)
     assert refusal(job_from_json(json.dumps(asked)), Limits(), command_ports_from=1) is None
-    asked["workload"]["shared"] = True
+    asked["workloads"][0]["workload"]["shared"] = True
     refused = refusal(job_from_json(json.dumps(asked)), Limits(), command_ports_from=1)
     assert refused == "two hosts share no files: drop shared"

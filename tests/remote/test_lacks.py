@@ -92,7 +92,7 @@ def test_programs_have_the_congestion_control_of_their_host() -> None:
 )
 def test_what_nobody_sets_of_programs_tcp_is_refused(key: str, asked: dict[str, object]) -> None:
     command = job_from_json((GOLDEN / "job-command-line.json").read_text())
-    changed = command.model_copy(update={"transport": command.transport.model_copy(update=asked)})
+    changed = command.with_only(transport=command.only.transport.model_copy(update=asked))
     reason = lack(changed, THERE)
     assert reason is not None
     assert reason.startswith(f"transport.{key} is for hosts that are made for a run")

@@ -46,7 +46,7 @@ def test_each_workload_has_a_transport_a_port_and_a_time_of_its_own() -> None:
     assert not one.workload.verify, "what is broken off has no hash"
     assert isinstance(ping.workload, wire.RequestResponse)
     assert ping.workload.duration_ns == 8 * 10**9
-    assert not any(each.competing for each in job.workloads)
+    assert [each.workloads for each in job.each_alone] == [(one,), (two,), (ping,)]
 
 
 def test_what_they_draw_is_each_ones_own_and_the_same_beside_others_and_alone() -> None:
@@ -65,10 +65,10 @@ def test_what_they_draw_is_each_ones_own_and_the_same_beside_others_and_alone() 
         assert isinstance(one.workload.content, wire.Seeded)
         assert isinstance(ping.workload, wire.RequestResponse)
         seeds += [one.workload.content.seed, ping.workload.seed]
-        assert (single.job.name, single.job.workload) == ("ping", ping.workload)
-        assert single.job.start_ns == ping.start_ns != 0
+        assert (single.job.only.name, single.job.only.workload) == ("ping", ping.workload)
+        assert single.job.only.start_ns == ping.start_ns != 0
     assert len({*seeds}) == 4
-    assert beside[0].job.competing[0].start_ns != beside[1].job.competing[0].start_ns
+    assert beside[0].job.workloads[1].start_ns != beside[1].job.workloads[1].start_ns
 
 
 def test_a_job_is_the_same_however_it_is_written() -> None:

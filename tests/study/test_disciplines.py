@@ -31,7 +31,7 @@ def test_a_queue_is_first_in_first_out_unless_asked() -> None:
         job = job_of(path)
         assert job.paths[0].down.discipline is None
         assert job.paths[0].down.shaper_queue_bytes is None
-        assert job.transport.ecn is None
+        assert job.only.transport.ecn is None
 
 
 @pytest.mark.parametrize("kind", ["codel", "fq_codel", "fq", "cake", "pie", "red", "dualpi2"])
@@ -41,7 +41,7 @@ def test_a_discipline_has_the_room_of_the_queue_behind_a_delay_line_without_loss
         assert asked.discipline is not None
         assert (asked.discipline.kind, asked.discipline.limit_packets) == (kind, 100)
         assert asked.limit_packets == 1_000_000
-    assert job.transport.ecn is False
+    assert job.only.transport.ecn is False
 
 
 def test_a_direction_has_its_own_discipline() -> None:
@@ -52,7 +52,7 @@ def test_a_direction_has_its_own_discipline() -> None:
 
 def test_ecn_is_offered_by_the_hosts_and_marked_by_the_queue() -> None:
     job = job_of(PATH | {"discipline": "fq_codel"}, {"kind": "tcp", "ecn": True})
-    assert job.transport.ecn is True
+    assert job.only.transport.ecn is True
     assert job.paths[0].down.discipline is not None
     assert job.paths[0].down.discipline.ecn is True
 

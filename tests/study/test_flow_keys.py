@@ -19,7 +19,7 @@ FLOW: dict[str, Any] = {"kind": "flow", "interval": "20ms", "count": 50}
 def flow(**keys: Any) -> wire.Flow:
     """Plan a flow with these keys; None drops one."""
     workload = {key: value for key, value in (FLOW | keys).items() if value is not None}
-    planned = job_of("udp", workload=workload).workload
+    planned = job_of("udp", workload=workload).only.workload
     assert isinstance(planned, wire.Flow)
     return planned
 
@@ -114,7 +114,7 @@ def test_a_flow_stays_on_its_path() -> None:
 def rr(**keys: Any) -> wire.RequestResponse:
     """Plan requests and responses with these keys."""
     given = {"kind": "rr", "interval": "20ms", "count": 50} | keys
-    planned = job_of("udp", workload=given).workload
+    planned = job_of("udp", workload=given).only.workload
     assert isinstance(planned, wire.RequestResponse)
     return planned
 
@@ -257,12 +257,12 @@ def test_messages_that_cannot_travel_alone_are_refused(
 
 def test_messages_that_travel_alone_are_told_to_the_endpoint() -> None:
     quic = job_of("quic", workload=FLOW | {"payload": "1434B"}, transport={"datagrams": True})
-    assert quic.transport.quic.datagrams
+    assert quic.only.transport.quic.datagrams
     lifetime = {"message_lifetime": "100ms", "unordered": True}
-    sctp = job_of("sctp", workload=FLOW, transport=lifetime).transport.sctp
+    sctp = job_of("sctp", workload=FLOW, transport=lifetime).only.transport.sctp
     assert (sctp.message_lifetime_ns, sctp.max_retransmissions) == (100_000_000, None)
     assert sctp.unordered
-    often = job_of("sctp", workload=FLOW, transport={"max_retransmissions": 2}).transport.sctp
+    often = job_of("sctp", workload=FLOW, transport={"max_retransmissions": 2}).only.transport.sctp
     assert (often.message_lifetime_ns, often.max_retransmissions) == (None, 2)
 
 
@@ -275,7 +275,7 @@ def test_flows_race_on_the_command_line() -> None:
         payload="250B",
         arrivals="poisson",
     )
-    planned = plan_study(study)[0].job.workload
+    planned = plan_study(study)[0].job.only.workload
     assert isinstance(planned, wire.Flow)
     assert planned.arrivals == wire.PoissonArrivals(kind="poisson", interval_ns=2_000_000)
     assert (planned.messages, planned.duration_ns) == (None, 10_000_000_000)

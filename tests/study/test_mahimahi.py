@@ -99,7 +99,7 @@ def test_the_largest_rate_sizes_the_buffers(tmp_path: Path) -> None:
     job = plan_study(traced(tmp_path, path=path))[0].job
     peak_bit_s = 3 * BITS * 1000
     assert max(job.timeline.traces[0].rates_bit_s) == peak_bit_s
-    assert job.transport.buffer_bytes == 64 << 20 > 4 * peak_bit_s * 2 / 8
+    assert job.only.transport.buffer_bytes == 64 << 20 > 4 * peak_bit_s * 2 / 8
 
 
 def test_the_other_direction_keeps_its_rate(tmp_path: Path) -> None:

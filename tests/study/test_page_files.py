@@ -20,7 +20,7 @@ def page_of(folder: Path, **keys: Any) -> tuple[wire.PageResource, ...]:
         {"title": "a page", "path": {"rtt": "10ms"}, "workload": {"kind": "page", **keys}},
         folder=folder,
     )
-    workload = study.cells[0].template.workload
+    workload = study.cells[0].template.only.workload
     assert isinstance(workload, wire.Page)
     return workload.resources
 

@@ -23,7 +23,7 @@ SOURCE = {"kind": "page", "page": "nam-2021"}
 
 def page_of(transport: str = "tls", /, **keys: Any) -> wire.Page:
     """Plan the one run of a page, and give its workload."""
-    workload = job_of(transport, workload=SOURCE | keys).workload
+    workload = job_of(transport, workload=SOURCE | keys).only.workload
     assert isinstance(workload, wire.Page)
     return workload
 
@@ -230,7 +230,7 @@ def test_compare_races_versions_of_http_where_pages_are_loaded() -> None:
     )
     assert list(study.cells[0].levels) == ["workload.http", "workload.server", "path.loss"]
     assert {cell.levels["workload.http"] for cell in study.cells} == {"2", "3"}
-    assert study.cells[0].template.workload.visits == 2  # type: ignore[union-attr]
+    assert study.cells[0].template.only.workload.visits == 2  # type: ignore[union-attr]
     assert [figure.y for figure in study.figures] == ["page_load_time_s"] * 2
     over_tcp = study_from_compare(transport=["tcp"], page=["web-30"], http=["1.1", "2"])
     assert [cell.spec.transport.kind for cell in over_tcp.cells] == ["tcp", "tcp"]

@@ -17,7 +17,7 @@ S = 1_000_000_000
 
 def stream_of(transport: str = "tcp", /, **keys: Any) -> wire.Stream:
     """Plan the one run of a player, and give its workload."""
-    workload = job_of(transport, workload={"kind": "stream", **keys}).workload
+    workload = job_of(transport, workload={"kind": "stream", **keys}).only.workload
     assert isinstance(workload, wire.Stream)
     return workload
 
@@ -66,7 +66,7 @@ def test_rules_and_seeks_vary() -> None:
     }
     workload = {"kind": "stream", "window": 20, "delay_bounds": ["100ms", "200ms"]}
     runs = plan_study(study_from_mapping(tables("quic", workload=workload, factors=factors)))
-    streams = [run.job.workload for run in runs]
+    streams = [run.job.only.workload for run in runs]
     assert all(isinstance(stream, wire.Stream) for stream in streams)
     rules = [stream.rule for stream in streams if isinstance(stream, wire.Stream)]
     assert rules[2] == wire.ThroughputRule(kind="throughput", safety_ratio=0.85, window=20)
@@ -79,15 +79,15 @@ def test_rules_and_seeks_vary() -> None:
 def test_a_medium_has_the_seed_of_its_replicate() -> None:
     workload = {"kind": "stream"}
     study = study_from_mapping(tables("tcp", workload=workload) | {"replicates": 2})
-    seeds = {run.job.workload.seed for run in plan_study(study)
-             if isinstance(run.job.workload, wire.Stream)}  # fmt: skip
+    seeds = {run.job.only.workload.seed for run in plan_study(study)
+             if isinstance(run.job.only.workload, wire.Stream)}  # fmt: skip
     assert len(seeds) == 2
 
 
 def test_a_player_may_resume_after_a_handover() -> None:
     path = {"rtt": "10ms", "handovers": {"every": "5s", "count": 1}}
     job = job_of("tls", path=path, workload={"kind": "stream"}, transport={"resume": "1rtt"})
-    assert (job.transport.resume, job.direction) == ("1rtt", "down")
+    assert (job.only.transport.resume, job.direction) == ("1rtt", "down")
 
 
 @pytest.mark.parametrize(

@@ -22,28 +22,31 @@ def test_what_is_not_given_is_one_chunk_one_transfer_and_todays_stacks() -> None
     job = job_of("sctp")
     workload = bulk(job)
     assert (workload.chunks, workload.dial, workload.transfers) == (1, "sequential", 1)
-    assert (job.transport.resume, job.capture, job.timeline.is_empty) == ("none", False, True)
-    assert job.transport.tcp.model_dump() == {
+    assert (job.only.transport.resume, job.capture, job.timeline.is_empty) == ("none", False, True)
+    assert job.only.transport.tcp.model_dump() == {
         "sack": True,
         "timestamps": True,
         "window_scaling": True,
         "recovery": "rack",
     }
-    assert (job.transport.sctp.streams, job.transport.sctp.max_message_bytes) == (1, 16_384)
-    assert job.transport.sctp.rto_min_ns == 1_000_000_000
+    assert (job.only.transport.sctp.streams, job.only.transport.sctp.max_message_bytes) == (
+        1,
+        16_384,
+    )
+    assert job.only.transport.sctp.rto_min_ns == 1_000_000_000
 
 
 def test_chunks_dial_and_transfers_reach_the_job() -> None:
     workload = {"size": "10MB", "chunks": 6, "dial": "parallel", "transfers": 2}
     job = job_of("tls", workload=workload, transport={"resume": "0rtt"}, capture="pcap")
     assert (bulk(job).chunks, bulk(job).dial, bulk(job).transfers) == (6, "parallel", 2)
-    assert job.transport.resume == "0rtt"
+    assert job.only.transport.resume == "0rtt"
     assert job.capture
 
 
 def test_the_tcp_of_2008_is_reno_without_sack_and_with_the_window_of_rfc_3390() -> None:
     level = {"kind": "tcp", "preset": "tcp-2008", "label": "tcp-2008"}
-    transport = job_of(level).transport
+    transport = job_of(level).only.transport
     assert (transport.congestion, transport.initial_window_packets) == ("reno", 3)
     assert transport.tcp.model_dump() == {
         "sack": False,
@@ -51,14 +54,16 @@ def test_the_tcp_of_2008_is_reno_without_sack_and_with_the_window_of_rfc_3390() 
         "window_scaling": True,
         "recovery": "classic",
     }
-    assert job_of(level, transport={"mss": 1024}).transport.initial_window_packets == 4
+    assert job_of(level, transport={"mss": 1024}).only.transport.initial_window_packets == 4
     jumbo = job_of(level, path={"rtt": "1ms", "mtu": 9000})
-    assert jumbo.transport.initial_window_packets == 2
+    assert jumbo.only.transport.initial_window_packets == 2
 
 
 def test_what_is_given_wins_over_a_preset() -> None:
     level = {"kind": "tcp", "preset": "tcp-2008", "label": "x", "sack": True, "initial_window": 1}
-    transport = job_of({**level, "recovery": "rack"}, transport={"congestion": "cubic"}).transport
+    transport = job_of(
+        {**level, "recovery": "rack"}, transport={"congestion": "cubic"}
+    ).only.transport
     assert transport.tcp.sack
     assert transport.tcp.recovery == "rack"
     assert not transport.tcp.timestamps
@@ -67,19 +72,19 @@ def test_what_is_given_wins_over_a_preset() -> None:
 
 def test_the_chunks_of_sctp_are_as_many_as_its_streams() -> None:
     job = job_of({"kind": "sctp", "streams": 3, "label": "x"})
-    assert (bulk(job).chunks, job.transport.sctp.streams) == (3, 3)
+    assert (bulk(job).chunks, job.only.transport.sctp.streams) == (3, 3)
 
 
 def test_small_chunks_of_sctp_are_small_messages() -> None:
-    below = job_of("sctp", transport={"mss": 256}).transport
+    below = job_of("sctp", transport={"mss": 256}).only.transport
     assert (below.mss_bytes, below.sctp.max_message_bytes) == (None, 256)
-    above = job_of("sctp", transport={"mss": 1024}).transport
+    above = job_of("sctp", transport={"mss": 1024}).only.transport
     assert (above.mss_bytes, above.sctp.max_message_bytes) == (1024, 16_384)
 
 
 def test_sctp_options_reach_the_job() -> None:
     options = {"unordered": True, "rto_initial": "500ms", "rto_min": "200ms", "rto_max": "5s"}
-    sctp = job_of("sctp", transport={"sctp": options}).transport.sctp
+    sctp = job_of("sctp", transport={"sctp": options}).only.transport.sctp
     assert sctp.unordered
     assert (sctp.rto_initial_ns, sctp.rto_min_ns, sctp.rto_max_ns) == (
         500_000_000,
@@ -106,11 +111,11 @@ def test_transports_that_use_one_path_have_the_first_beside_those_that_use_two()
         }
     )
     tcp, mptcp = (plan_study(study)[at].job for at in (0, 1))
-    assert (tcp.transport.kind, mptcp.transport.kind) == ("tcp", "mptcp")
+    assert (tcp.only.transport.kind, mptcp.only.transport.kind) == ("tcp", "mptcp")
     assert tcp.paths == mptcp.paths[:1]
     assert [event.path for event in tcp.timeline.events] == [0, 0]
     assert sorted(event.path for event in mptcp.timeline.events) == [0, 0, 1]
-    assert tcp.transport.buffer_bytes == mptcp.transport.buffer_bytes
+    assert tcp.only.transport.buffer_bytes == mptcp.only.transport.buffer_bytes
     values = {r["transport"]: r["value"] for r in equal_treatment(study) if r["setting"] == "paths"}
     assert values == {"tcp": "1", "mptcp": "2"}
 
@@ -149,7 +154,7 @@ def test_a_second_path_varies_like_the_first() -> None:
 def test_buffers_of_two_paths_hold_both_flights_at_the_longer_round_trip() -> None:
     path = {"rate": "100mbit", "queue": "10p", "rtt": "200ms", "second": {"rtt": "20ms"}}
     # 2 × 100 Mbit/s × 200 ms = 5 MB, four times that, as a power of two.
-    assert job_of("mptcp", path=path).transport.buffer_bytes == 32 << 20
+    assert job_of("mptcp", path=path).only.transport.buffer_bytes == 32 << 20
 
 
 def test_a_timeline_counts_paths_from_one() -> None:
@@ -290,5 +295,5 @@ def test_an_mss_is_one_that_the_stack_takes() -> None:
     jumbo = {"rtt": "1ms", "mtu": 65_535}
     with pytest.raises(StudyError, match=r"transport.mss = 40000: the kernel's TCP takes 32767"):
         job_of("tcp", transport={"mss": 40_000}, path=jumbo)
-    assert job_of("tcp", transport={"mss": 32_767}, path=jumbo).transport.mss_bytes == 32_767
-    assert job_of("sctp", transport={"mss": 40_000}, path=jumbo).transport.mss_bytes == 40_000
+    assert job_of("tcp", transport={"mss": 32_767}, path=jumbo).only.transport.mss_bytes == 32_767
+    assert job_of("sctp", transport={"mss": 40_000}, path=jumbo).only.transport.mss_bytes == 40_000

@@ -42,7 +42,7 @@ def test_a_client_moves_to_and_fro() -> None:
         (15, 2, "attach"), (15, 1, "detach"),
     ]  # fmt: skip
     assert [path.attached for path in job.paths] == [True, False]
-    assert job.transport.reconnect == "new"
+    assert job.only.transport.reconnect == "new"
 
 
 def test_addresses_overlap_or_leave_a_gap() -> None:
@@ -70,9 +70,9 @@ def test_a_client_that_never_moves_has_one_path_and_the_same_buffers() -> None:
     assert [len(jobs[kind, "1"].paths) for kind in ("tcp", "mptcp")] == [2, 2]
     assert jobs["tcp", "0"].timeline.is_empty
     assert jobs["tcp", "0"].paths[0] == jobs["tcp", "1"].paths[0]
-    assert len({job.transport.buffer_bytes for job in jobs.values()}) == 1
-    assert jobs["mptcp", "1"].transport.reconnect == "migrate"
-    assert jobs["mptcp", "0"].transport.reconnect == "new"
+    assert len({job.only.transport.buffer_bytes for job in jobs.values()}) == 1
+    assert jobs["mptcp", "1"].only.transport.reconnect == "migrate"
+    assert jobs["mptcp", "0"].only.transport.reconnect == "new"
 
 
 def test_each_transport_reconnects_in_its_own_way() -> None:
@@ -83,7 +83,7 @@ def test_each_transport_reconnects_in_its_own_way() -> None:
         "transport": {"sctp": {"reconnect": "migrate"}, "tls": {"resume": "0rtt"}},
     }
     study = study_from_mapping(tables("tls", **sections))
-    jobs = {run.cell.levels["transport"]: run.job.transport for run in plan_study(study)}
+    jobs = {run.cell.levels["transport"]: run.job.only.transport for run in plan_study(study)}
     assert {label: job.reconnect for label, job in jobs.items()} == {
         "tls": "new",
         "quic-migrate": "migrate",
@@ -102,7 +102,7 @@ def test_reconnection_may_vary_beside_the_number_of_handovers() -> None:
         "path.handovers.count": [0, 2],
     }
     runs = plan_study(study_from_mapping(tables("quic", path=moving(), factors=factors)))
-    assert [run.job.transport.reconnect for run in runs] == ["new", "new", "new", "migrate"]
+    assert [run.job.only.transport.reconnect for run in runs] == ["new", "new", "new", "migrate"]
 
 
 def test_events_of_generators_beyond_the_limit_are_not_made() -> None:
@@ -158,7 +158,7 @@ def test_a_changing_rate_before_a_netem_that_reorders_leaves_the_queue_to_netem(
 
 def test_buffers_hold_the_largest_rate_and_the_longest_delay() -> None:
     def buffer_bytes(*entries: dict[str, str]) -> int:
-        return job_of("tcp", path=PATH | {"timeline": list(entries)}).transport.buffer_bytes
+        return job_of("tcp", path=PATH | {"timeline": list(entries)}).only.transport.buffer_bytes
 
     assert buffer_bytes() == 8 << 20
     assert buffer_bytes({"at": "1s", "change": "rate", "rate": "200mbit"}) == 16 << 20

@@ -24,16 +24,16 @@ def test_messages_fit_the_send_buffer() -> None:
     key = "factors.transport.max_message"
     assert told.startswith(f's.toml: {key} = "32MB": a send buffer of 16000000 bytes')
     assert "of 8" in refusal(sctp | {"max_message": "8B"})
-    assert job_of(sctp | {"max_message": "9B"}).transport.sctp.max_message_bytes == 9
+    assert job_of(sctp | {"max_message": "9B"}).only.transport.sctp.max_message_bytes == 9
     fits = job_of(sctp | {"max_message": "16MB", "buffer": "16MB"})
-    assert fits.transport.sctp.max_message_bytes == fits.transport.buffer_bytes
+    assert fits.only.transport.sctp.max_message_bytes == fits.only.transport.buffer_bytes
 
 
 def test_streams_are_no_more_than_the_parts_that_are_sent_at_once() -> None:
     many = {"kind": "sctp", "streams": 200, "label": "sctp"}
     assert "at most 100" in refusal(many)
-    assert job_of(many, workload={"size": "1MB", "chunks": 100}).transport.sctp.streams == 200
-    assert job_of(many, workload={"kind": "stream"}).transport.sctp.streams == 200
+    assert job_of(many, workload={"size": "1MB", "chunks": 100}).only.transport.sctp.streams == 200
+    assert job_of(many, workload={"kind": "stream"}).only.transport.sctp.streams == 200
 
 
 def test_what_happens_later_than_any_run_does_not_happen() -> None:

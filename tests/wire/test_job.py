@@ -18,6 +18,7 @@ from netwarp.wire import (
     job_to_json,
     read_records,
 )
+from older import in_format_1
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 BULK_JOB = job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
@@ -38,7 +39,7 @@ def test_the_hash_is_of_what_a_run_does_and_not_of_its_name() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": 2}, "format: Input should be 1"),
+        ({"format": 3}, "format: Input should be 2"),
         ({"surprise": 1}, "surprise: Extra inputs are not permitted"),
         ({"seed": -1}, "seed: Input should be greater than or equal to 0"),
         ({"paths": []}, "paths: "),
@@ -48,7 +49,7 @@ def test_what_is_not_a_job_is_refused_with_the_place(
     change: dict[str, object], message: str
 ) -> None:
     text = json.dumps(json.loads(job_to_json(BULK_JOB)) | change)
-    with pytest.raises(RecordError, match=r"x\.json: not a job of format 1: ") as caught:
+    with pytest.raises(RecordError, match=r"x\.json: not a job of format 2: ") as caught:
         job_from_json(text, "x.json")
     assert message in str(caught.value)
 
@@ -56,8 +57,8 @@ def test_what_is_not_a_job_is_refused_with_the_place(
 @pytest.mark.parametrize("key", ["start_date_s", "exact_coarse_clocks", "shared"])
 def test_a_command_that_is_older_than_a_key_is_read(key: str) -> None:
     job = json.loads((GOLDEN / "job-command-line.json").read_text())
-    del job["workload"][key]
-    workload = job_from_json(json.dumps(job)).workload
+    del job["workloads"][0]["workload"][key]
+    workload = job_from_json(json.dumps(job)).only.workload
     assert isinstance(workload, Command)
     assert (workload.start_date_s, workload.shared) == {
         "start_date_s": (1_767_225_600, False),
@@ -72,8 +73,21 @@ OLDER = (GOLDEN / "older-jobs.jsonl").read_text().splitlines()
 
 @pytest.mark.parametrize("text", OLDER, ids=lambda text: json.loads(text)["run"])
 def test_a_job_of_an_older_version_is_read_as_what_it_meant(text: str) -> None:
-    written = json.loads(job_to_json(job_from_json(text)))
+    written = in_format_1(json.loads(job_to_json(job_from_json(text))))
     assert kept(json.loads(text), written) == json.loads(text)
+
+
+def test_a_job_of_an_older_version_has_the_hash_of_todays() -> None:
+    for text in OLDER:
+        job = job_from_json(text)
+        assert job_sha256(job) == job_sha256(job_from_json(job_to_json(job)))
+
+
+@pytest.mark.parametrize("change", [{"surprise": 1}, {"seed": -1}, {"port": "x"}])
+def test_what_is_wrong_in_a_job_of_an_older_version_is_refused(change: dict[str, object]) -> None:
+    text = json.dumps(json.loads(OLDER[0]) | change)
+    with pytest.raises(RecordError, match=f"not a job of format 2: .*{next(iter(change))}"):
+        job_from_json(text)
 
 
 def kept(older: Any, newer: Any) -> Any:

@@ -47,7 +47,7 @@ impl<'a> Pair<'a> {
         let client = host.spawn(Side::Client, job, job_file, shared(Side::Client))?;
         Ok(Self {
             job,
-            workload: netwarp_workload::of(&job.workload),
+            workload: netwarp_workload::of(&job.only().workload),
             server,
             client,
             client_begin: None,
@@ -102,7 +102,7 @@ impl<'a> Pair<'a> {
     /// Returns when the client is to begin, in nanoseconds after the epoch; none if it has begun or its server is not
     /// ready.
     pub(super) fn begins_ns(&self) -> Option<u64> {
-        self.client_begin.as_ref().map(|_| self.job.start_ns)
+        self.client_begin.as_ref().map(|_| self.job.only().start_ns)
     }
 
     /// Orders the client to begin if the server is ready and the start time has passed.
@@ -110,7 +110,7 @@ impl<'a> Pair<'a> {
     /// # Errors
     /// The order cannot be given.
     pub(super) fn begin_client(&mut self, elapsed_ns: u64) -> Result<()> {
-        match self.client_begin.take_if(|_| elapsed_ns >= self.job.start_ns) {
+        match self.client_begin.take_if(|_| elapsed_ns >= self.job.only().start_ns) {
             Some(begin) => {
                 self.client.order(&begin)?;
                 self.client_began = true;
@@ -169,7 +169,7 @@ impl<'a> Pair<'a> {
 
     /// Returns a record of one of the roles, marked with the workload's name if the run has several.
     pub(super) fn record(&self, line: Record) -> Record {
-        match &self.job.name {
+        match &self.job.only().name {
             Some(workload) => Record::OfWorkload(OfWorkloadRecord { workload: workload.clone(), line: Box::new(line) }),
             None => line,
         }
@@ -177,7 +177,7 @@ impl<'a> Pair<'a> {
 
     /// Returns a failure of this workload, with the workload's name in its message if the run has several.
     pub(super) fn failure(&self, Failure { stage, message }: Failure) -> Failure {
-        match &self.job.name {
+        match &self.job.only().name {
             Some(workload) => Failure { stage, message: format!("{workload}: {message}") },
             None => Failure { stage, message },
         }
@@ -207,7 +207,7 @@ impl JobFiles {
             return Ok(files);
         }
         for job in jobs {
-            let name = job.name.as_deref().context("one of several workloads has no name")?;
+            let name = job.only().name.as_deref().context("one of several workloads has no name")?;
             let file = job_file.with_file_name(name).join("job.json");
             let attempt = || format!("write the job of the workload {name}, {}", file.display());
             let directory = file.parent().with_context(attempt)?;

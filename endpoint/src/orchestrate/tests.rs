@@ -141,7 +141,7 @@ fn a_path_that_is_there_already_cannot_be_captured() {
 fn a_client_begins_no_earlier_than_it_is_to() {
     let began = |start_ns, name: &str| {
         let client = vec![Event::Said(Message::Done {}), Event::Gone(None)];
-        let (orders, _) = run_scripted(client, |job| (job.start_ns, job.run) = (start_ns, name.to_owned()));
+        let (orders, _) = run_scripted(client, |job| (job.only_mut().start_ns, job.run) = (start_ns, name.to_owned()));
         orders.iter().any(|(side, order)| *side == Side::Client && matches!(order, Order::Begin { .. }))
     };
     assert!(began(0, "at-once"));

@@ -20,11 +20,12 @@ impl Source {
     /// Returns where the state of a job's connections can be read. Programs that play the roles do not share theirs. Of
     /// other programs of the machine, TCP connections are sampled.
     pub(super) fn kinds(job: &Job) -> Vec<StateSource> {
-        if matches!(job.workload, Workload::Command(_)) {
+        if matches!(job.only().workload, Workload::Command(_)) {
             return vec![StateSource::Tcp];
         }
-        let first = netwarp_workload::of(&job.workload).first_reached_by(job);
-        let transports = std::iter::once(&job.transport).chain(first.as_ref().map(|first| &first.transport));
+        let first = netwarp_workload::of(&job.only().workload).first_reached_by(job);
+        let transports =
+            std::iter::once(&job.only().transport).chain(first.as_ref().map(|first| &first.only().transport));
         let kinds = transports.filter_map(|transport| {
             let kind = stack_of(transport.kind).state_source();
             kind.filter(|kind| *kind != StateSource::Gauges || transport.stack.is_none())

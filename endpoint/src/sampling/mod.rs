@@ -140,8 +140,8 @@ fn by_all_columns(one: &ConnectionSamplesRecord, other: &ConnectionSamplesRecord
 /// Returns where the senders' connections of all workloads are read, by side.
 fn sources(job: &Job) -> Result<Vec<(Side, Source)>> {
     let mut sources: Vec<(Side, Source)> = Vec::new();
-    for each in job.workloads() {
-        let side = sender(&each.workload);
+    for each in job.each_alone() {
+        let side = sender(&each.only().workload);
         for kind in Source::kinds(&each) {
             if !sources.iter().any(|(of, source)| *of == side && source.kind == kind) {
                 sources.push((side, Source::of(kind)?));

@@ -32,10 +32,10 @@ pub(crate) fn fresh_address() -> IpAddr {
 /// The golden job over this transport, with this workload.
 pub(crate) fn job(transport: &str, direction: &str, content: Value, verify: bool) -> Value {
     let mut job: Value = serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).unwrap();
-    job["transport"]["kind"] = json!(transport);
+    job["workloads"][0]["transport"]["kind"] = json!(transport);
     // The one that every host lets ordinary users choose (net.ipv4.tcp_allowed_congestion_control).
-    job["transport"]["congestion"] = json!("reno");
-    job["workload"] = json!({"kind": "bulk", "direction": direction, "content": content, "verify": verify,
+    job["workloads"][0]["transport"]["congestion"] = json!("reno");
+    job["workloads"][0]["workload"] = json!({"kind": "bulk", "direction": direction, "content": content, "verify": verify,
         "chunks": 1, "dial": "sequential", "transfers": 1, "merge": false, "done": "chunk"});
     job["limits"]["virtual_ns"] = json!(PATIENCE.as_nanos() as u64);
     job

@@ -91,7 +91,7 @@ impl Identity {
     /// # Errors
     /// The key does not match the certificate.
     pub(crate) fn server_config(&self, job: &Job, early_bytes: u32) -> Result<ServerConfig> {
-        let resume = job.transport.resume;
+        let resume = job.only().transport.resume;
         let mut config = ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&TLS13])
             .context("choosing TLS 1.3")?
@@ -135,7 +135,7 @@ pub fn key_fingerprint(certificate: &[u8]) -> Result<String> {
 /// # Errors
 /// The bytes are not a certificate.
 pub(crate) fn client_config(trusted: &[u8], job: &Job) -> Result<ClientConfig> {
-    let resume = job.transport.resume;
+    let resume = job.only().transport.resume;
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from(trusted.to_vec())).context("trusting the server's certificate")?;
     let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider()).build();
@@ -159,7 +159,7 @@ pub(crate) fn client_config(trusted: &[u8], job: &Job) -> Result<ClientConfig> {
 
 /// Returns the ALPN identifiers of both ends (RFC 7301): that of HTTP, if the run speaks it.
 fn alpn_protocols(job: &Job) -> Vec<Vec<u8>> {
-    job.workload.alpn().map(Vec::from).into_iter().collect()
+    job.only().workload.alpn().map(Vec::from).into_iter().collect()
 }
 
 fn provider() -> Arc<CryptoProvider> {

@@ -98,7 +98,7 @@ pub(super) struct Dialer<P> {
 impl<P: Protocol> Dialer<P> {
     /// Creates a dialer with the protocol's options.
     pub(super) fn new(protocol: P, job: &Job) -> Self {
-        Self { protocol: Arc::new(protocol), migrates: job.transport.reconnect == Reconnect::Migrate }
+        Self { protocol: Arc::new(protocol), migrates: job.only().transport.reconnect == Reconnect::Migrate }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::job::{
-    Change, Competing, Content, Contract, Direction, Flow, Http, Impairments, Job, Loss, Page, Reconnect, Rr, Timeline,
+    Change, Content, Contract, Direction, Exchange, Flow, Http, Impairments, Job, Loss, Page, Reconnect, Rr, Timeline,
     Workload,
 };
 use crate::record::Side;
@@ -22,30 +22,44 @@ impl Side {
 }
 
 impl Job {
+    /// Its workload, if it has but one.
+    pub fn alone(&self) -> Option<&Exchange> {
+        match &self.workloads[..] {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
+
+    /// The workload of a job that has one, as that of a role does.
+    ///
+    /// # Panics
+    /// It has several: the caller is to go through [`Self::each_alone`].
+    pub fn only(&self) -> &Exchange {
+        self.alone().expect("a job of one workload is asked for its workload")
+    }
+
+    /// As [`Self::only`].
+    pub fn only_mut(&mut self) -> &mut Exchange {
+        match &mut self.workloads[..] {
+            [one] => one,
+            _ => panic!("a job of one workload is asked for its workload"),
+        }
+    }
+
     /// The job of each of the run's workloads, as if it were alone on the path.
-    pub fn workloads(&self) -> Vec<Self> {
-        let first = Self { competing: Vec::new(), ..self.clone() };
-        let other = |competing: &Competing| {
-            let Competing { name, port, transport, workload, start_ns } = competing.clone();
-            Self { name: Some(name), port: Some(port), transport, workload, start_ns, ..first.clone() }
-        };
-        let others: Vec<Self> = self.competing.iter().map(other).collect();
-        std::iter::once(first).chain(others).collect()
+    pub fn each_alone(&self) -> Vec<Self> {
+        let alone = |one: &Exchange| Self { workloads: vec![one.clone()], ..self.clone() };
+        self.workloads.iter().map(alone).collect()
     }
 
     /// Whether programs of the machine are at an end, or at both.
     pub fn has_programs(&self) -> bool {
-        match &self.workload {
-            Workload::Command(_) => true,
-            Workload::Page(page) => page.has_programs(),
-            Workload::Bulk(_) => self.transport.stack.as_ref().is_some_and(|stack| stack.contract == Contract::Interop),
-            Workload::Stream(_) | Workload::Flow(_) | Workload::Rr(_) => false,
-        }
+        self.workloads.iter().any(Exchange::has_programs)
     }
 
     /// Whether content may go on over another connection where one was given up.
     pub fn resumes(&self) -> bool {
-        self.timeline.has_handovers() && self.transport.reconnect == Reconnect::New
+        self.timeline.has_handovers() && self.only().transport.reconnect == Reconnect::New
     }
 
     /// The longest time that a packet may be on its way: the paths' longest delay, and the time to empty a full queue at
@@ -72,6 +86,17 @@ impl Job {
         let queue_bytes = directions().map(|(mtu_bytes, each)| each.queue_bytes(mtu_bytes)).max().unwrap_or(0);
         let queued_s = slowest_bit_s.map_or(0.0, |rate_bit_s| 8.0 * queue_bytes as f64 / rate_bit_s as f64);
         Duration::from_nanos(delay_ns) + Duration::from_secs_f64(queued_s)
+    }
+}
+
+impl Exchange {
+    fn has_programs(&self) -> bool {
+        match &self.workload {
+            Workload::Command(_) => true,
+            Workload::Page(page) => page.has_programs(),
+            Workload::Bulk(_) => self.transport.stack.as_ref().is_some_and(|stack| stack.contract == Contract::Interop),
+            Workload::Stream(_) | Workload::Flow(_) | Workload::Rr(_) => false,
+        }
     }
 }
 

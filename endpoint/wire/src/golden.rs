@@ -14,12 +14,12 @@ pub fn job(name: &str) -> Job {
 
 /// Returns the page of a golden job.
 pub fn page(name: &str) -> Page {
-    let Workload::Page(page) = job(name).workload else { panic!("{name} is no page") };
+    let Workload::Page(page) = job(name).only().workload.clone() else { panic!("{name} is no page") };
     page
 }
 
 /// Returns the stream of a golden job.
 pub fn stream(name: &str) -> Stream {
-    let Workload::Stream(stream) = job(name).workload else { panic!("{name} is no stream") };
+    let Workload::Stream(stream) = job(name).only().workload.clone() else { panic!("{name} is no stream") };
     stream
 }

@@ -85,18 +85,18 @@ impl Run {
             Error::TimedOut(_) | Error::Unreachable(_) => attempt.is_none_or(|of| self.attempts.is_superseded(of)),
             Error::Other(_) => false,
         };
-        let may_be_given_up = self.job.timeline.has_handovers() || of(&self.job.workload).breaks_off();
+        let may_be_given_up = self.job.timeline.has_handovers() || of(&self.job.only().workload).breaks_off();
         if given_up && may_be_given_up { Ok(()) } else { Err(error) }
     }
 
     /// Returns where sinks log arrivals, in a run that records them.
     pub(crate) fn watched_arrivals(&self) -> Option<WatchedArrivals> {
-        let is_played = of(&self.job.workload).is_played();
+        let is_played = of(&self.job.only().workload).is_played();
         // The shares of several workloads on a path are recorded over time.
         let is_told = is_played
-            || of(&self.job.workload).breaks_off()
+            || of(&self.job.only().workload).breaks_off()
             || !self.job.timeline.is_empty()
-            || self.job.name.is_some();
+            || self.job.only().name.is_some();
         let for_gaps = is_played || self.job.timeline.interrupts();
         is_told.then(|| WatchedArrivals { arrival_log: self.arrival_log.clone(), epoch_ns: self.epoch_ns, for_gaps })
     }

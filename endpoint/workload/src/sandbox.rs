@@ -44,6 +44,11 @@ impl Sandbox<'_> {
     }
 }
 
+/// The file systems of a run's programs, if it has some. Programs share a run with no other workload.
+pub fn of_run(job: &Job) -> Option<Sandbox<'_>> {
+    super::of(&job.alone()?.workload).sandbox(job)
+}
+
 /// Builds the file systems that a job's programs see on a host.
 ///
 /// # Arguments
@@ -53,7 +58,7 @@ impl Sandbox<'_> {
 /// # Errors
 /// The host does not allow it.
 pub fn build_files(job: &Job, run_directory: &Path, sandbox: &Sandbox<'_>, hosts: &[(&str, IpAddr)]) -> Result<()> {
-    let workload = super::of(&job.workload);
+    let workload = super::of(&job.only().workload);
     let in_sight: Vec<_> = workload.files().into_iter().chain([run_directory]).collect();
     let all = FilesOf::run(sandbox.is_shared);
     on_host::lay_files(all, sandbox.written_bytes, sandbox.working_directory, &in_sight, hosts)?;
@@ -66,7 +71,7 @@ pub fn build_files(job: &Job, run_directory: &Path, sandbox: &Sandbox<'_>, hosts
 /// # Errors
 /// A file cannot be copied.
 pub fn keep_written(job: &Job, run_directory: &Path) -> Result<()> {
-    match super::of(&job.workload).sandbox(job) {
+    match of_run(job) {
         Some(Sandbox { keep: true, is_shared, .. }) => written::keep(is_shared, &run_directory.join(written::KEPT)),
         _ => Ok(()),
     }

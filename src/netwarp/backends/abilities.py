@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 
 from netwarp.fields import DISCIPLINES
-from netwarp.wire.asked import SEVERAL_PATHS, Asked
+from netwarp.wire.asked import SEVERAL_PATHS, SEVERAL_WORKLOADS, Asked
 
 IMPOSED = frozenset(
     {
@@ -21,7 +21,7 @@ IMPOSED = frozenset(
     }
 )
 """What netem and the shaper do to one direction wherever a router or a receiving host has them."""
-AT_THE_ENDS = frozenset({SEVERAL_PATHS, "neighbours.cold", "capture", "competing"})
+AT_THE_ENDS = frozenset({SEVERAL_PATHS, "neighbours.cold", "capture", SEVERAL_WORKLOADS})
 """What the endpoint does without netem."""
 BUILT = (
     IMPOSED

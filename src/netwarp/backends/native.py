@@ -177,13 +177,18 @@ class NativeBackend:
 
 def lack(capabilities: HostCapabilities, job: Job) -> str | None:
     """Say what a job asks for that a host cannot do, with the remedy; None when it can. Pure."""
+    lacks = (_lack_of_one(capabilities, each) for each in job.each_alone)
+    return next(filter(None, lacks), None)
+
+
+def _lack_of_one(capabilities: HostCapabilities, job: Job) -> str | None:
     workload = workload_of(job)
     if workload.runs_programs(job) and capabilities.missing_programs is not None:
         return capabilities.missing_programs
     refused = workload.real_time_refusal(job)
     if refused is not None:
         return refused
-    transport = job.transport
+    transport = job.only.transport
     stack = transport.stack
     lacking = None if stack is None else missing_program(stack.name, stack.program)
     if lacking is not None:

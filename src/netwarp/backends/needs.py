@@ -12,7 +12,7 @@ from netwarp.backends.guest_files import endpoint_version, find_endpoint
 from netwarp.errors import BackendError
 from netwarp.regular_files import is_folder
 from netwarp.wire import Job
-from netwarp.workloads import WORKLOADS, Program, workload_of
+from netwarp.workloads import WORKLOADS, Program, reads_of
 
 
 @dataclass(frozen=True)
@@ -86,13 +86,13 @@ def missing_programs(wanted: Iterable[Program]) -> str | None:
 
 def missing_directory(job: Job) -> str | None:
     """Say that the directory is not there in which a job's programs start; None if it is."""
-    reads = workload_of(job).reads(job)
-    directory = None if reads is None else reads.directory
-    if directory is None or is_folder(Path(directory)):
-        return None
-    return (
-        f'workload.directory = "{directory}": there is no such directory; make it, or name another'
-    )
+    for reads in reads_of(job):
+        if reads.directory is not None and not is_folder(Path(reads.directory)):
+            return (
+                f'workload.directory = "{reads.directory}": there is no such directory; make it,'
+                " or name another"
+            )
+    return None
 
 
 def _found(program: Program) -> str | None:

@@ -9,9 +9,18 @@ from typing import Any, Self
 
 from netwarp.backends.needs import Need
 from netwarp.backends.watch import Bounds
-from netwarp.errors import BackendError
+from netwarp.errors import BackendError, RecordError
 from netwarp.run_directory import JOB_FILE, Clock, RunDirectory, Status, clock_of
-from netwarp.wire import Job, job_sha256
+from netwarp.run_files import read_text
+from netwarp.wire import Job, job_from_json, job_sha256
+
+
+def kept_job_sha256(directory: RunDirectory, run: str) -> str | None:
+    """Hash the job of a run that is kept, in today's format; None where nobody can read it."""
+    try:
+        return job_sha256(job_from_json(read_text(directory.run_path(run) / JOB_FILE)))
+    except (OSError, ValueError, RecordError):
+        return None
 
 
 class ReplayBackend:
@@ -28,6 +37,7 @@ class ReplayBackend:
     def __init__(self, recorded: Path) -> None:
         self.directory = RunDirectory(recorded)
         self._runs = {line["job_sha256"]: line["run"] for line in self.directory.plan_lines()}
+        self._has_read_jobs = False
         self.check(jobs=1)
 
     @classmethod
@@ -48,9 +58,21 @@ class ReplayBackend:
                 " name one with --backend replay:DIR"
             )
 
+    def _find(self, sha256: str) -> str | None:
+        """Find the run whose job has this hash; None where there is none.
+
+        A plan of an earlier version has hashes of jobs in that version's format. So where it has
+        not the one that is looked for, all jobs are read once.
+        """
+        if sha256 not in self._runs and not self._has_read_jobs:
+            self._has_read_jobs = True
+            kept = {kept_job_sha256(self.directory, run): run for run in self._runs.values()}
+            self._runs |= {sha256: run for sha256, run in kept.items() if sha256 is not None}
+        return self._runs.get(sha256)
+
     def refuse(self, job: Job, sha256: str) -> str | None:
         """Only what was recorded can be replayed."""
-        run = self._runs.get(sha256)
+        run = self._find(sha256)
         if run is None:
             return f"{self.directory.path} has no run of the same job"
         if self.directory.status(run) is None:

@@ -45,7 +45,7 @@ from netwarp.run_directory import CONSOLE_FILE, EPOCH_NS, Clock, Status, last_li
 from netwarp.stacks import missing_program
 from netwarp.wire import Job
 from netwarp.wire.asked import asked
-from netwarp.workloads import workload_of
+from netwarp.workloads import runs_programs, workload_of
 from netwarp.workloads.base import GUEST_MEMORY_BYTES
 
 ENDPOINT_LINK = "endpoint"
@@ -162,13 +162,17 @@ class VirtualBackend:
 
     def refuse(self, job: Job, sha256: str) -> str | None:
         """Say that somebody else's stack or program is not there, or what no guest has."""
-        stack = job.transport.stack
-        lacking = None if stack is None else missing_program(stack.name, stack.program)
+        stacks = (each.transport.stack for each in job.workloads)
+        lacking = (missing_program(each.name, each.program) for each in stacks if each is not None)
         return (
-            lacking
+            next(filter(None, lacking), None)
             or beyond(asked(job), BUILT, "the virtual backend")
             or missing_directory(job)
-            or missing_programs(workload_of(job).needed_programs(job))
+            or missing_programs(
+                program
+                for each in job.each_alone
+                for program in workload_of(each).needed_programs(each)
+            )
         )
 
     def run(
@@ -230,7 +234,8 @@ class VirtualBackend:
         own_memory = has_own_file_system(self.environ)
         confined = enclosed_in(self.endpoint, Path(), memory, own_memory=own_memory)
         seccomp = self.kernel.has_seccomp and not runs_code_of_others(job)
-        guest = guest_command(self.kernel.linux, seccomp, workload_of(job).memory_bytes(job))
+        memory_bytes = max(workload_of(each).memory_bytes(each) for each in job.each_alone)
+        guest = guest_command(self.kernel.linux, seccomp, memory_bytes)
         return [*confined, *pinned, *guest]
 
 
@@ -241,10 +246,7 @@ def runs_code_of_others(job: Job) -> bool:
     Under `seccomp=on` a guest program can make the guest kernel's system calls and owns its memory
     (arch/um/kernel/skas/stub.c, "Known security issues"); under ptrace it cannot.
     """
-    return any(
-        each.transport.stack is not None or workload_of(each).runs_programs(each)
-        for each in job.workloads
-    )
+    return any(each.transport.stack is not None for each in job.workloads) or runs_programs(job)
 
 
 def spinner_text(directory: Path, pid: int) -> str:

@@ -36,17 +36,20 @@ REPORT_CPU_S = 2.0
 def expected_cpu_s(jobs: Iterable[Job]) -> float:
     """Add up what the runs of a study are expected to take."""
     listed = list(jobs)
-    needs_ns3 = any(is_simulated(job.transport.model) for job in listed)
+    needs_ns3 = any(map(_is_simulated, listed))
     return sum(map(run_cpu_s, listed)) + NS3_LOAD_CPU_S * needs_ns3
 
 
 def run_cpu_s(job: Job) -> float:
     """Say what a run is expected to take, without what its study needs once."""
-    if is_simulated(job.transport.model):
+    if _is_simulated(job):
         return _simulated_cpu_s(job)
-    workloads = job.workloads
-    of_each = sum(map(_workload_cpu_s, workloads))
-    return of_each - (len(workloads) - 1) * START_CPU_S  # they start in one guest
+    of_each = sum(map(_workload_cpu_s, job.each_alone))
+    return of_each - (len(job.workloads) - 1) * START_CPU_S  # they start in one guest
+
+
+def _is_simulated(job: Job) -> bool:
+    return any(is_simulated(each.transport.model) for each in job.workloads)
 
 
 def _workload_cpu_s(job: Job) -> float:
@@ -56,14 +59,14 @@ def _workload_cpu_s(job: Job) -> float:
         return START_CPU_S + PROGRAM_CPU_S
     start_cpu_s = START_CPU_S + workload.programs_cpu_s(job)
     messages_cpu_s = workload.messages(job) * MESSAGE_CPU_S
-    bytes_cpu_s = content_bytes / 1e6 * TRANSPORTS[job.transport.kind].cpu_s_per_mb
+    bytes_cpu_s = content_bytes / 1e6 * TRANSPORTS[job.only.transport.kind].cpu_s_per_mb
     return start_cpu_s + messages_cpu_s + bytes_cpu_s
 
 
 def _simulated_cpu_s(job: Job) -> float:
     """Say what ns-3 takes for a run: so much a packet, wherever the bytes come from."""
     workload = workload_of(job)
-    if not TRANSPORTS[job.transport.kind].runs_over_tcp:
+    if not TRANSPORTS[job.only.transport.kind].runs_over_tcp:
         return workload.messages(job) * NS3_DATAGRAM_CPU_S
     payload_bytes = segment_bytes(job) or DEFAULT_SEGMENT_BYTES
     return (workload.content_bytes(job) or 0) / payload_bytes * NS3_SEGMENT_CPU_S

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from netwarp.errors import RecordError, RunDirectoryError
+from netwarp.backends.replay import kept_job_sha256
+from netwarp.errors import RunDirectoryError
 from netwarp.execution.files_read import FilesRead
 from netwarp.plan import PlannedRun
-from netwarp.run_directory import JOB_FILE, RunDirectory
-from netwarp.run_files import read_text
-from netwarp.wire import job_from_json, job_sha256
+from netwarp.run_directory import RunDirectory
 
 
 def refuse_another_study(plan: Sequence[PlannedRun], directory: RunDirectory) -> None:
@@ -24,7 +23,9 @@ def refuse_another_study(plan: Sequence[PlannedRun], directory: RunDirectory) ->
     before = {line["run"]: line["job_sha256"] for line in directory.plan_lines()}
     planned = {run.run: run.job_sha256 for run in plan}
     kept = directory.kept_runs() & planned.keys()
-    did = {run: before.get(run) or _kept_job_sha256(directory, run) for run in kept}
+    # The plan of an earlier version has hashes of jobs in its own format: then the job says it.
+    unlike = {run for run in kept if before.get(run) != planned[run]}
+    did = {run: kept_job_sha256(directory, run) or before.get(run) for run in unlike}
     # A run whose job nobody can read any more is done again.
     differs = {run for run, sha256 in did.items() if sha256 not in (None, planned[run])}
     if differs:
@@ -90,10 +91,3 @@ def measured_before(
     kept = directory.kept_runs()
     lines = directory.plan_lines()
     return [line for line in lines if line["run"] in kept and line["run"] not in names]
-
-
-def _kept_job_sha256(directory: RunDirectory, run: str) -> str | None:
-    try:
-        return job_sha256(job_from_json(read_text(directory.run_path(run) / JOB_FILE)))
-    except (OSError, ValueError, RecordError):
-        return None

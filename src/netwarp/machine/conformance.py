@@ -111,19 +111,23 @@ def _last_words(directory: Path) -> str:
 
 def difference(job: Job, records: list[Record]) -> str | None:
     """Describe how a successful run's records violate the protocol; None if they do not."""
-    connections = of_kind(records, Connection)
+    connections, transport = of_kind(records, Connection), job.only.transport
     (end,) = of_kind(records, End)
-    expected = 2 * int(getattr(job.workload, "transfers", 1))
+    expected = 2 * int(getattr(job.only.workload, "transfers", 1))
     if len(connections) != expected:
         return f"{len(connections)} records of connections instead of {expected}"
     for each in connections:
         if not each.start_ns <= each.connected_ns <= end.virtual_ns:
             return f"the {each.side}'s connection was ready before it began, or after the end"
-        if each.settings.congestion != job.transport.congestion:
-            asked, got = job.transport.congestion, each.settings.congestion
+        if each.settings.congestion != transport.congestion:
+            asked, got = transport.congestion, each.settings.congestion
             return f"asked for congestion control {asked}, the {each.side} has {got}"
-        if each.transfer > 0 and each.side == "client" and each.resumed != job.transport.resume:
-            return f"asked to resume by {job.transport.resume}, the client did by {each.resumed}"
+        if (
+            each.transfer > 0
+            and each.side == "client"
+            and each.resumed != job.only.transport.resume
+        ):
+            return f"asked to resume by {transport.resume}, the client did by {each.resumed}"
     for moved in of_kind(records, Transfer):
         if not moved.first_byte_ns <= moved.last_byte_ns <= end.virtual_ns:
             return f"the {moved.side}'s last byte came before its first, or after the end"
@@ -145,8 +149,8 @@ def _repeats(job: Job, folder: Path, backend: Backend) -> Check:
 
 def _refuses(job: Job, directory: Path, backend: Backend) -> Check:
     """Check that the role refuses an option that no stack has."""
-    unknown = job.transport.model_copy(update={"congestion": "no-such-congestion-control"})
-    outcome = run_job(backend, job.model_copy(update={"transport": unknown}), directory)
+    unknown = job.only.transport.model_copy(update={"congestion": "no-such-congestion-control"})
+    outcome = run_job(backend, job.with_only(transport=unknown), directory)
     demand = "what it does not have it refuses, with the reason"
     if not outcome.failed:
         return Check(demand, "it took a congestion control that there is not for another")

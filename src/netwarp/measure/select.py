@@ -43,7 +43,7 @@ def received(job: Job, records: Iterable[Record]) -> list[Transfer]:
 
 def leaves_file(job: Job) -> bool:
     """Say whether programs transfer the content: the result is a file, no transfer record."""
-    stack = job.transport.stack
+    stack = job.only.transport.stack
     return stack is not None and stack.contract == "interop"
 
 

@@ -56,7 +56,7 @@ def metrics_from_records(job: Job, records: Sequence[Record]) -> dict[str, float
     failure = failure_from_records(job, records)
     if failure is not None:
         raise ValueError(f"{job.run} failed: {failure.stage}: {failure.message}")
-    if job.name is not None:
+    if job.names_workloads:
         return _with_values(competing_metrics(job, records))
     workload = workload_of(job)
     run = RunRecords(job, records, workload)

@@ -115,15 +115,17 @@ class WorkloadView:
         when it was told to begin and when it gave up.
         """
         if self.gave_up_ns is not None:
-            return self.job.start_ns, self.gave_up_ns
+            return self.job.only.start_ns, self.gave_up_ns
         return self.run.whole_span_ns
 
 
 def workload_views(job: Job, records: Sequence[Record]) -> list[WorkloadView]:
     """Split a run's records by workload; empty where a single workload has no name."""
-    if job.name is None:
+    if not job.names_workloads:
         return []
-    return [WorkloadView(each.name or "", each, _seen_by(each, records)) for each in job.workloads]
+    return [
+        WorkloadView(each.only.name or "", each, _seen_by(each, records)) for each in job.each_alone
+    ]
 
 
 def _seen_by(job: Job, records: Sequence[Record]) -> list[Record]:
@@ -132,9 +134,9 @@ def _seen_by(job: Job, records: Sequence[Record]) -> list[Record]:
     own: list[Record] = []
     for each in records:
         if isinstance(each, OfWorkload):
-            own += [each.line] if each.workload == job.name else []
+            own += [each.line] if each.workload == job.only.name else []
         elif not isinstance(each, ConnectionSamples) or (
-            each.side == side and job.port == each.server_port
+            each.side == side and job.only.port == each.server_port
         ):
             own.append(each)
     return own

@@ -34,7 +34,7 @@ def _cpu_per_byte_ns(run: RunRecords, sides: tuple[Side, ...]) -> float | None:
 
 
 def _plain_tcp_connections(run: RunRecords) -> float | None:
-    kind = run.job.transport.kind
+    kind = run.job.only.transport.kind
     if TRANSPORTS[kind].second_path != "needed":
         return None
     dialled = [each for each in run.of_kind(Connection) if each.side == "client"]

@@ -47,7 +47,7 @@ def _failure_of_workload(job: Job, records: Sequence[Record]) -> Failure | None:
     message = workload.difference(job, records)
     if message is not None:
         return Failure(stage="verify", message=message)
-    is_real = not is_simulated(job.transport.model)
+    is_real = not is_simulated(job.only.transport.model)
     # What breaks off may do so before it is connected.
     connects = workload.dials(job) and is_real and not workload.breaks_off(job)
     if connects and not connections(records, "client"):

@@ -186,7 +186,7 @@ def _acknowledged(
     """
     if job is None or not received(job, records):
         return []
-    traits = TRANSPORTS[job.transport.kind]
+    traits = TRANSPORTS[job.only.transport.kind]
     if not traits.runs_over_tcp or traits.is_encrypted:
         return []
     sampled = [each for each in of_kind(records, ConnectionSamples) if each.side == sender(job)]

@@ -77,23 +77,16 @@ class JobWriter:
             "sampling": "null" if sampling is None else _object(self._fields(sampling, {})),
             "timeline": self._written.get(timeline, random, lambda each: _timeline(each, random)),
         }
-        if START in drawn:
-            own["start_ns"] = f"%({START})s"
-        if places[0]:
-            own["workload"] = _with_content(template.workload, places[0])
-        if template.competing:
-            others = zip(template.competing, places[1:], strict=True)
-            written = (
-                self._competing(each, place, numbered(START, index), drawn)
-                for index, (each, place) in enumerate(others, start=1)
-            )
-            own["competing"] = f"[{','.join(written)}]"
+        exchanges = enumerate(zip(template.workloads, places, strict=True))
+        written = (
+            self._exchange(each, place, numbered(START, index), drawn)
+            for index, (each, place) in exchanges
+        )
+        own["workloads"] = f"[{','.join(written)}]"
         return JobText(self._fields(template, own))
 
-    def _competing(
-        self, one: wire.Competing, place: int, start: str, drawn: Collection[str]
-    ) -> str:
-        own = {"workload": _with_content(one.workload, place)}
+    def _exchange(self, one: wire.Exchange, place: int, start: str, drawn: Collection[str]) -> str:
+        own = {"workload": _with_content(one.workload, place)} if place else {}
         if start in drawn:
             own["start_ns"] = f"%({start})s"
         return _object(self._fields(one, own))

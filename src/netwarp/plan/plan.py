@@ -24,7 +24,7 @@ from netwarp.study.cells.design import Cell, select_cells
 from netwarp.study.overrides import COMMAND_LINE
 from netwarp.study.questions import resolve_levels
 from netwarp.study.refusal import Refusals
-from netwarp.wire import Job, Workload, job_from_json
+from netwarp.wire import Exchange, Job, job_from_json
 from netwarp.workloads import WORKLOADS, FileSize
 
 
@@ -160,16 +160,11 @@ def _places(cell: Cell) -> list[int]:
 def _with_file_sizes(cell: Cell, size_of: FileSize) -> Job:
     """Give the cell's job with the sizes of any files it sends, in bytes."""
     job = cell.template
-    workload = _sized(job.workload, size_of)
-    competing = tuple(
-        each.model_copy(update={"workload": _sized(each.workload, size_of)})
-        for each in job.competing
-    )
-    if workload is job.workload and not competing:
-        return job
-    return job.model_copy(update={"workload": workload, "competing": competing})
+    sized = tuple(_sized(each, size_of) for each in job.workloads)
+    unchanged = all(one is other for one, other in zip(sized, job.workloads, strict=True))
+    return job if unchanged else job.model_copy(update={"workloads": sized})
 
 
-def _sized(workload: Workload, size_of: FileSize) -> Workload:
-    sized: Workload = WORKLOADS[workload.kind].with_file_size(workload, size_of)
-    return sized
+def _sized(one: Exchange, size_of: FileSize) -> Exchange:
+    workload = WORKLOADS[one.workload.kind].with_file_size(one.workload, size_of)
+    return one if workload is one.workload else one.model_copy(update={"workload": workload})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from netwarp.transports import is_simulated
 from netwarp.wire import Job
 from netwarp.wire.path import Impairments
-from netwarp.workloads import workload_of
+from netwarp.workloads import runs_programs
 
 REAL_TIME = "real time"
 DRAWN_START = "start"
@@ -40,8 +40,7 @@ def randomness(job: Job, *, start: bool = False, events: bool = False) -> tuple[
             found["arrivals"] = None
         if getattr(part.workload, "seek_ratio", 0):
             found["seeks"] = None
-        if workload_of(part).runs_programs(part):
-            found["programs"] = None
+    found |= {"programs": None} if runs_programs(job) else {}
     found |= {DRAWN_START: None} if start else {}
     found |= {DRAWN_EVENTS: None} if events else {}
     return tuple(found)

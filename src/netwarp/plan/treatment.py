@@ -104,7 +104,7 @@ def _treated(cell: Cell) -> Iterator[tuple[str, _Treated]]:
     if not cell.workloads:
         label = cell.levels.get("transport", cell.spec.transport.kind)
         yield label, _Treated(cell.spec, cell.template)
-    for one, job in zip(cell.workloads, cell.template.workloads, strict=False):
+    for one, job in zip(cell.workloads, cell.template.each_alone, strict=False):
         own = cell.levels.get(f"workload.{one.name}.transport", one.spec.transport.kind)
         yield f"{one.name}: {own}", _Treated(one.spec, job)
 
@@ -146,7 +146,7 @@ def _own(option: OwnOption) -> Callable[[_Treated], str]:
     def value_of(treated: _Treated) -> str:
         if treated.spec.transport.traits.options != option.group:
             return NOT_ITS_OWN
-        value = getattr(getattr(treated.job.transport, option.group), option.name)
+        value = getattr(getattr(treated.job.only.transport, option.group), option.name)
         return ("on" if value else "off") if isinstance(value, bool) else str(value)
 
     return value_of
@@ -185,7 +185,7 @@ def _connections(treated: _Treated) -> str:
 _SETTINGS: dict[str, Callable[[_Treated], str]] = {
     "congestion control": _congestion,
     "initial window": _initial_window,
-    "buffers": lambda treated: format_size(treated.job.transport.buffer_bytes),
+    "buffers": lambda treated: format_size(treated.job.only.transport.buffer_bytes),
     "pacing": _pacing,
     "MTU": lambda treated: f"{treated.spec.path.mtu_bytes} bytes",
     "MSS": _mss,

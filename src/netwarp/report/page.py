@@ -15,7 +15,7 @@ from netwarp.report.median_runs import MedianRuns, median_runs
 from netwarp.report.numbers import number_table
 from netwarp.report.templates import figure_values, render_page
 from netwarp.wording import factor_title, level_text, number, percent, transport_text
-from netwarp.workloads import workload_of
+from netwarp.workloads import runs_programs
 
 if TYPE_CHECKING:
     from netwarp.evaluation import RunData
@@ -44,7 +44,7 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
         trust=trust.collect(data, data.answers),
         relevant=percent(data.results.criteria.relevant, 2),
         real=data.clock == "real",
-        programs=job is not None and workload_of(job).runs_programs(job),
+        programs=job is not None and runs_programs(job),
         provenance=_provenance(data),
         command=shlex.join(map(str, data.provenance.get("command_line", []))),
     )

@@ -89,7 +89,7 @@ def settings_used(data: RunData) -> list[dict[str, str]]:
 
 def _buffer_text(used_bytes: int, job: Job) -> str:
     """Write the size to which a buffer had grown, and the bound, which all transports share."""
-    bound_bytes = job.transport.buffer_bytes
+    bound_bytes = job.only.transport.buffer_bytes
     used = f"{number(used_bytes / 2**20)} MiB"
     if used_bytes >= bound_bytes:
         return used
@@ -108,8 +108,10 @@ def speed_limits(data: RunData) -> dict[str, Any] | None:
     for cell in data.results.cells:
         job = data.job(cell.runs[0].run)
         goodput = cell.estimate("goodput_bit_s")
-        carries_bit_s = speed["goodput_bit_s"].get(job.transport.kind) if job else None
-        if goodput is not None and carries_bit_s is not None and goodput.maximum > carries_bit_s:
+        if job is None or goodput is None:
+            continue
+        carries_bit_s = speed["goodput_bit_s"].get(job.only.transport.kind)
+        if carries_bit_s is not None and goodput.maximum > carries_bit_s:
             beyond.append({"cell": cell_text(cell.factors), "goodput": _rate_text(goodput.maximum)})
     return {
         "measured": speed["measured"],

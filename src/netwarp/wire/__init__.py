@@ -1,13 +1,14 @@
 """The wire format, defined once: what the planner hands the endpoint, and what comes back.
 
-A job (``job.py``) is made of paths, a transport, a workload and a timeline. A record
+A job (``job.py``) is made of paths, workloads with a transport each, and a timeline. A record
 (``record.py``) is about the run, its transfers, its player or what its paths delivered. The
 endpoint's types are generated from these models (``scripts/generate_wire.py``), and both read and
 write the golden files in ``tests/golden``.
 """
 
 from netwarp.wire.base import (
-    FORMAT,
+    JOB_FORMAT,
+    RECORD_FORMAT,
     Direction,
 )
 from netwarp.wire.command import (
@@ -43,7 +44,7 @@ from netwarp.wire.flow import (
     TraceArrivals,
 )
 from netwarp.wire.job import (
-    Competing,
+    Exchange,
     Job,
     Limits,
     Sampling,

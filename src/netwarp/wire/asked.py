@@ -13,7 +13,7 @@ from netwarp.wire.base import DETAIL, INSIDE, Asks, Direction, Wire
 from netwarp.wire.job import Job
 from netwarp.wire.path import Impairments
 
-SEVERAL_PATHS = "paths"
+SEVERAL_PATHS, SEVERAL_WORKLOADS = "paths", "workloads"
 KIND = "kind"
 """The field by which models that a field may hold are told apart."""
 WAYS: dict[Direction, str] = {"down": "server to client", "up": "client to server"}
@@ -54,9 +54,10 @@ def asked(job: Job) -> list[Asked]:
         ]
     if several:
         found.append(Asked(SEVERAL_PATHS, "several paths"))
-    return found + [
-        Asked(feature, words) for feature, words in _features(job, leaving_out=("paths",))
-    ]
+    if len(job.workloads) > 1:
+        found.append(Asked(SEVERAL_WORKLOADS, "several workloads"))
+    own = _features(job, leaving_out=(SEVERAL_PATHS, SEVERAL_WORKLOADS))
+    return found + [Asked(feature, words) for feature, words in own]
 
 
 def asked_of_direction(

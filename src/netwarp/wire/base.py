@@ -9,8 +9,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-FORMAT: Literal[1] = 1
-"""Version of the wire format. A reader refuses any other."""
+JOB_FORMAT: Literal[2] = 2
+"""Version of the format of jobs. Of earlier ones, `job_from_json` alone knows."""
+RECORD_FORMAT: Literal[1] = 1
+"""Version of the format of records. A reader refuses any other."""
 U16 = Annotated[int, Field(ge=0, lt=2**16)]
 U32 = Annotated[int, Field(ge=0, lt=2**32)]
 U64 = Annotated[int, Field(ge=0, lt=2**64)]

@@ -10,12 +10,13 @@ from hashlib import sha256
 from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
+from pydantic_core import from_json
 
 from netwarp.errors import RecordError
 from netwarp.wire.base import (
     DETAIL,
-    FORMAT,
     INSIDE,
+    JOB_FORMAT,
     U16,
     U64,
     Asks,
@@ -32,27 +33,16 @@ from netwarp.wire.workload import Workload
 class Job(Wire):
     """One run, resolved to numbers."""
 
-    format: Annotated[Literal[1], DETAIL]
-    """Version of the wire format."""
+    format: Annotated[Literal[2], DETAIL]
+    """Version of the job's format."""
     run: Annotated[str, DETAIL]
     """Name of the run in messages, such as `c003-r01`."""
     seed: Annotated[U64, DETAIL]
     """Seed of what the endpoint itself draws. The paths have their own seeds."""
     paths: Annotated[tuple[Path, ...], INSIDE] = Field(min_length=1, strict=False)
     """The paths, with one router each. The first is used unless the transport can use several."""
-    transport: Annotated[Transport, DETAIL]
-    """The transport and its options."""
-    workload: Annotated[Workload, DETAIL]
-    """The workload: what is sent."""
-    start_ns: Annotated[U64, DETAIL]
-    """When the client begins, in nanoseconds after the epoch, or when the server is ready if that
-    is later."""
-    name: Annotated[str | None, DETAIL]
-    """Name of the workload, in a study whose runs can have several."""
-    port: Annotated[U16 | None, DETAIL]
-    """The port on which its server listens; null for the port of a server that is alone."""
-    competing: Annotated[tuple[Competing, ...], Asks("several workloads")] = Field(strict=False)
-    """Workloads that share the paths with it."""
+    workloads: Annotated[tuple[Exchange, ...], INSIDE] = Field(min_length=1, strict=False)
+    """The workloads, which share the paths. A role is given a job with its own alone."""
     timeline: Annotated[Timeline, INSIDE]
     """The events of the paths during the run."""
     capture: Annotated[bool, Asks("a capture")]
@@ -63,35 +53,49 @@ class Job(Wire):
     """The limits at which the run is given up."""
 
     @property
-    def direction(self) -> Direction:
-        """Which way the content goes; of several workloads, the first one's."""
-        return self.workload.direction
+    def only(self) -> Exchange:
+        """The workload of a job that has one.
+
+        Raises:
+            ValueError: it has several.
+        """
+        (only,) = self.workloads
+        return only
 
     @property
-    def workloads(self) -> tuple[Job, ...]:
+    def each_alone(self) -> tuple[Job, ...]:
         """The job of each of the run's workloads, as if it were alone on the path."""
-        first = self.model_copy(update={"competing": ()})
-        others = (
-            {name: getattr(each, name) for name in Competing.model_fields}
-            for each in self.competing
-        )
-        return (first, *(first.model_copy(update=other) for other in others))
+        return tuple(self.model_copy(update={"workloads": (each,)}) for each in self.workloads)
+
+    @property
+    def names_workloads(self) -> bool:
+        """Whether records and metrics of the run are marked with the workload's name."""
+        return any(each.name is not None for each in self.workloads)
+
+    @property
+    def direction(self) -> Direction:
+        """Which way the content goes; of several workloads, the first one's."""
+        return self.workloads[0].workload.direction
+
+    def with_only(self, **changed: object) -> Job:
+        """Give the job with other values of its only workload, by the names of its fields."""
+        return self.model_copy(update={"workloads": (self.only.model_copy(update=changed),)})
 
 
-class Competing(Wire):
-    """Another workload of the same run, with a server and a client of its own."""
+class Exchange(Wire):
+    """A workload over a transport, between a server and a client of its own."""
 
-    name: Annotated[str, DETAIL]
-    """The workload's name."""
-    port: Annotated[U16, DETAIL]
-    """The port on which its server listens."""
+    name: Annotated[str | None, DETAIL]
+    """Name of the workload, in a study whose runs can have several."""
+    port: Annotated[U16 | None, DETAIL]
+    """The port on which its server listens; null for the port of a server that is alone."""
+    start_ns: Annotated[U64, DETAIL]
+    """When its client begins, in nanoseconds after the epoch, or when its server is ready if that
+    is later."""
     transport: Annotated[Transport, DETAIL]
     """The transport and its options."""
     workload: Annotated[Workload, DETAIL]
     """The workload: what is sent."""
-    start_ns: Annotated[U64, DETAIL]
-    """When its client begins, in nanoseconds after the epoch, or when its server is ready if that
-    is later."""
 
 
 class Sampling(Wire):
@@ -123,12 +127,32 @@ def job_sha256(job: Job) -> str:
 
 
 def job_from_json(text: str, source: str = "job") -> Job:
-    """Read a job.
+    """Read a job; one of an earlier format is read as what it meant.
 
     Raises:
-        RecordError: not a job of this format; the message names ``source``.
+        RecordError: not a job; the message names ``source``.
     """
     try:
         return Job.model_validate_json(text)
     except ValidationError as error:
-        raise RecordError(f"{source}: not a job of format {FORMAT}: {first_error(error)}") from None
+        todays = _in_todays_format(text)
+        if todays is not None:
+            return job_from_json(todays, source)
+        reason = f"not a job of format {JOB_FORMAT}: {first_error(error)}"
+        raise RecordError(f"{source}: {reason}") from None
+
+
+def _in_todays_format(text: str) -> str | None:
+    """Convert a job of format 1; None of any other text.
+
+    Such a job had its first workload's keys among its own, and further workloads in `competing`.
+    """
+    try:
+        older = from_json(text)  # which bounds how deeply it is nested
+        if older["format"] != 1:
+            return None
+        first = {key: older.pop(key) for key in Exchange.model_fields}
+        workloads = [first, *older.pop("competing")]
+    except (ValueError, LookupError, TypeError):
+        return None
+    return json.dumps(older | {"format": JOB_FORMAT, "workloads": workloads})

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from netwarp.errors import RecordError
-from netwarp.wire.base import FORMAT, U64, Meaning, Wire, first_error
+from netwarp.wire.base import RECORD_FORMAT, U64, Meaning, Wire, first_error
 from netwarp.wire.command import Download, Program
 from netwarp.wire.delivered import (
     Calibration,
@@ -45,7 +45,7 @@ class Start(Wire):
     record: Literal["start"]
     """Always `start`."""
     format: Literal[1]
-    """Version of the wire format."""
+    """Version of the format of records."""
     run: str
     """The job's name."""
     endpoint: str
@@ -173,7 +173,7 @@ def record_from_json(line: str, source: str = "record") -> Record:
         return _RECORD.validate_json(line)
     except ValidationError as error:
         raise RecordError(
-            f"{source}: not a record of format {FORMAT}: {first_error(error)}"
+            f"{source}: not a record of format {RECORD_FORMAT}: {first_error(error)}"
         ) from None
 
 

@@ -70,14 +70,19 @@ WORKLOADS: Extended[Workload[Any]] = Extended(
 
 
 def workload_of(job: wire.Job) -> Workload[Any]:
-    """Give the workload of a job."""
-    return WORKLOADS[job.workload.kind]
+    """Give the workload of a job that has one."""
+    return WORKLOADS[job.only.workload.kind]
 
 
 def reads_of(job: wire.Job) -> Sequence[Reads]:
     """Give what a run reads of the machine's files."""
-    of_each = (workload_of(each).reads(each) for each in job.workloads)
+    of_each = (workload_of(each).reads(each) for each in job.each_alone)
     return [reads for reads in of_each if reads is not None]
+
+
+def runs_programs(job: wire.Job) -> bool:
+    """Say whether a run executes programs other than netwarp's, for any of its workloads."""
+    return any(workload_of(each).runs_programs(each) for each in job.each_alone)
 
 
 def section_of(kind: str | None) -> type[WorkloadSection]:

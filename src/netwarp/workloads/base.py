@@ -266,9 +266,9 @@ class Workload(ContentReader, ABC, Generic[W]):
         Raises:
             TypeError: the job has another workload.
         """
-        if not isinstance(job.workload, self.wire_type):
+        if not isinstance(job.only.workload, self.wire_type):
             raise TypeError(f"{job.run} is not of the workload {self.name}")
-        return job.workload
+        return job.only.workload
 
     def refuse_unused(self, given: Mapping[str, object], sections: Sequence[Section]) -> None:
         """Refuse keys that have no effect in any cell of a study.
@@ -342,7 +342,7 @@ class Workload(ContentReader, ABC, Generic[W]):
 
     def reads(self, job: Job) -> Reads | None:
         """Give what a run reads of the machine's files; None where it reads none."""
-        stack = job.transport.stack
+        stack = job.only.transport.stack
         return None if stack is None else Reads((stack.program,))
 
     def real_time_refusal(self, job: Job) -> str | None:

@@ -12,8 +12,9 @@ const HEADERS_BYTES: u32 = 28;
 /// The smallest UDP payload that QUIC needs (RFC 9000, section 14).
 const LEAST_PAYLOAD_BYTES: u32 = 1200;
 
-/// The job of one run.
+/// The job of one run, with the one workload that a role carries out.
 #[derive(Debug, Deserialize)]
+#[serde(from = "Written")]
 pub struct Job {
     /// The seed of the run.
     pub seed: u64,
@@ -23,6 +24,27 @@ pub struct Job {
     workload: Workload,
     /// When the run is given up.
     pub limits: Limits,
+}
+
+/// A job as it is written.
+#[derive(Deserialize)]
+struct Written {
+    seed: u64,
+    paths: Vec<Link>,
+    workloads: [Exchange; 1],
+    limits: Limits,
+}
+
+#[derive(Deserialize)]
+struct Exchange {
+    transport: Transport,
+    workload: Workload,
+}
+
+impl From<Written> for Job {
+    fn from(Written { seed, paths, workloads: [Exchange { transport, workload }], limits }: Written) -> Self {
+        Self { seed, paths, transport, workload, limits }
+    }
 }
 
 #[derive(Debug, Deserialize)]

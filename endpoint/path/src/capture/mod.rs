@@ -123,7 +123,8 @@ fn memory_bytes(job: &Job, content_bytes: u64) -> Result<u64> {
          and after the path, are more than its {} MiB: capture a smaller workload",
         MEMORY_MAX_BYTES >> 20
     );
-    let payload_bytes = u64::from(job.transport.mss_bytes.unwrap_or(job.paths[0].mtu_bytes)).clamp(100, 1400);
+    let mss_bytes = job.workloads.iter().filter_map(|each| each.transport.mss_bytes).min();
+    let payload_bytes = u64::from(mss_bytes.unwrap_or(job.paths[0].mtu_bytes)).clamp(100, 1400);
     let packets = content_bytes.div_ceil(payload_bytes);
     let captured_bytes = 2 * content_bytes + 4 * packets * OVERHEAD_BYTES;
     let routers = job.paths.len() as u64;

@@ -48,7 +48,7 @@ pub(crate) fn configure_hosts(path: u8, job: &Job) -> Vec<BuildStep> {
     if path == 0 {
         steps.push(BuildStep::Address(far.host, far.host_address()));
     }
-    let route = far.route_to(near.network).with_window(job.transport.initial_window_packets);
+    let route = far.route_to(near.network).with_window(job.only().transport.initial_window_packets);
     steps.extend([
         BuildStep::Up(far.host),
         far.host_neighbour(),
@@ -67,14 +67,14 @@ pub(crate) fn route_to_server(path: u8) -> Option<BuildStep> {
 /// The steps by which the client gets its address on a path, and prefers that path from now on.
 pub(crate) fn attach(path: u8, job: &Job) -> Vec<BuildStep> {
     let [near, _] = cables(path);
-    let route = near.route_to(server_network()).with_window(job.transport.initial_window_packets);
+    let route = near.route_to(server_network()).with_window(job.only().transport.initial_window_packets);
     let mut steps = vec![
         BuildStep::Address(near.host, near.host_address()),
         near.host_neighbour(),
         BuildStep::Route(Route { table: FIRST_TABLE + path, ..route }),
         BuildStep::Route(route),
     ];
-    if stack_of(job.transport.kind).has_subflows() {
+    if stack_of(job.only().transport.kind).has_subflows() {
         steps.push(BuildStep::AddEndpoint(Namespace::Client, endpoint(path)));
     }
     steps
@@ -83,7 +83,7 @@ pub(crate) fn attach(path: u8, job: &Job) -> Vec<BuildStep> {
 /// The steps by which the client loses its address on a path, and with it the routes that go by it.
 pub(crate) fn detach(path: u8, job: &Job) -> Vec<BuildStep> {
     let mut steps = vec![BuildStep::RemoveAddress(client_device(path), client_address(path))];
-    if stack_of(job.transport.kind).has_subflows() {
+    if stack_of(job.only().transport.kind).has_subflows() {
         steps.push(BuildStep::RemoveEndpoint(Namespace::Client, endpoint(path)));
     }
     steps
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn mptcp_is_told_of_each_address_when_it_is_there_and_when_it_is_not() {
         let mut job = golden::job("stream-handovers");
-        job.transport.kind = TransportKind::Mptcp;
+        job.only_mut().transport.kind = TransportKind::Mptcp;
         let endpoint = Endpoint { id: 2, address: Ipv4Addr::new(10, 1, 1, 1) };
         assert_eq!(attach(1, &job).last(), Some(&BuildStep::AddEndpoint(Namespace::Client, endpoint)));
         assert_eq!(detach(1, &job).last(), Some(&BuildStep::RemoveEndpoint(Namespace::Client, endpoint)));

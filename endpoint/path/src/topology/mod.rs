@@ -22,7 +22,7 @@ use std::net::Ipv4Addr;
 
 use netwarp_core::addresses::server_address;
 use netwarp_transport::stack_of;
-use netwarp_wire::job::{Direction, Impairments, Job, Neighbours, Path};
+use netwarp_wire::job::{Direction, Exchange, Impairments, Job, Neighbours, Path};
 
 pub use self::step::{BuildStep, Endpoint, Place, Route, Shaper};
 use self::sysctls::{
@@ -102,8 +102,8 @@ pub(crate) fn mac(device: Device) -> [u8; 6] {
 /// The steps that build a job's paths.
 pub fn steps(job: &Job) -> Vec<BuildStep> {
     let mut steps = Vec::new();
-    let workloads = job.workloads();
-    let buffer_bytes = workloads.iter().map(|each| each.transport.buffer_bytes).max().unwrap_or(0);
+    let workloads = job.each_alone();
+    let buffer_bytes = job.workloads.iter().map(|each| each.transport.buffer_bytes).max().unwrap_or(0);
     for host in [Namespace::Client, Namespace::Server] {
         steps.push(BuildStep::Create(host));
         steps.extend(shared_sysctls());
@@ -121,7 +121,7 @@ pub fn steps(job: &Job) -> Vec<BuildStep> {
         if job.timeline.has_handovers() {
             steps.extend(handover::configure_hosts(path, job));
         } else {
-            let window = tcp_initial_window(&workloads).unwrap_or(job.transport.initial_window_packets);
+            let window = initial_window(&job.workloads);
             steps.extend(near.configure_host(far.network, window));
             steps.extend(far.configure_host(near.network, window));
         }
@@ -140,11 +140,11 @@ fn transports_of_host(host: Namespace, workloads: &[Job]) -> Vec<BuildStep> {
     let mut steps = Vec::new();
     for job in workloads {
         let mut own: Vec<BuildStep> = joining_subflows(job).into_iter().collect();
-        own.extend(tcp_sysctls(&job.transport));
-        own.extend(fast_open(&job.transport));
-        own.extend(ecn(&job.transport));
-        own.extend(address_reconfiguration(&job.transport));
-        if stack_of(job.transport.kind).has_subflows() {
+        own.extend(tcp_sysctls(&job.only().transport));
+        own.extend(fast_open(&job.only().transport));
+        own.extend(ecn(&job.only().transport));
+        own.extend(address_reconfiguration(&job.only().transport));
+        if stack_of(job.only().transport.kind).has_subflows() {
             own.extend(mptcp_of_host(host, job));
         }
         for step in own {
@@ -156,10 +156,11 @@ fn transports_of_host(host: Namespace, workloads: &[Job]) -> Vec<BuildStep> {
     steps
 }
 
-/// The first flight of TCP, which is the route's: the same for all workloads that use it.
-fn tcp_initial_window(workloads: &[Job]) -> Option<u32> {
-    let uses_tcp = |job: &&Job| stack_of(job.transport.kind).uses_tcp();
-    workloads.iter().find(uses_tcp).map(|job| job.transport.initial_window_packets)
+/// The first flight of TCP, which is the route's: the same for all workloads that use it. Others take no notice of it.
+fn initial_window(workloads: &[Exchange]) -> u32 {
+    let mut transports = workloads.iter().map(|each| &each.transport);
+    let of_tcp = transports.clone().find(|transport| stack_of(transport.kind).uses_tcp());
+    of_tcp.or(transports.next()).map_or(0, |transport| transport.initial_window_packets)
 }
 
 /// On paths whose neighbours are cold, devices ask for those that they would know.

@@ -38,8 +38,8 @@ pub(super) fn host_sysctls(buffer_bytes: u64) -> [BuildStep; 4] {
 /// only when the connection's grows (`net/mptcp/protocol.c`, `mptcp_rcv_space_adjust`): one that joins after that keeps
 /// `tcp_rmem`'s default, 80 KB of window, whatever the job grants. So the default is what it grants.
 pub(super) fn joining_subflows(job: &Job) -> Option<BuildStep> {
-    let late = stack_of(job.transport.kind).has_subflows() && job.timeline.has_handovers();
-    let buffer_bytes = job.transport.buffer_bytes;
+    let late = stack_of(job.only().transport.kind).has_subflows() && job.timeline.has_handovers();
+    let buffer_bytes = job.only().transport.buffer_bytes;
     let value = format!("{} {buffer_bytes} {buffer_bytes}", buffer_bytes.min(4096));
     late.then(|| sysctl("net/ipv4/tcp_rmem", &value))
 }
@@ -114,8 +114,8 @@ mod tests {
     /// The keys that a job's TCP options write.
     fn switched_off(change: impl FnOnce(&mut Transport)) -> Vec<&'static str> {
         let mut job = golden::job("bulk-quic");
-        change(&mut job.transport);
-        let steps = tcp_sysctls(&job.transport).into_iter();
+        change(&mut job.only_mut().transport);
+        let steps = tcp_sysctls(&job.only().transport).into_iter();
         steps
             .map(|step| match step {
                 BuildStep::Sysctl { key, value, optional: false } if value == "0" => key,
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn addresses_are_reconfigured_where_sctp_migrates_and_nowhere_else() {
-        let mut transport = golden::job("bulk-quic").transport;
+        let mut transport = golden::job("bulk-quic").only().transport.clone();
         assert_eq!(address_reconfiguration(&transport), []);
         transport.kind = TransportKind::Sctp;
         assert_eq!(address_reconfiguration(&transport), []);
@@ -152,7 +152,8 @@ mod tests {
     fn a_subflow_that_joins_after_a_move_gets_the_whole_buffer() {
         let mut job = golden::job("stream-handovers");
         assert_eq!(joining_subflows(&job), None);
-        (job.transport.kind, job.transport.buffer_bytes) = (TransportKind::Mptcp, 4_000_000);
+        let transport = &mut job.only_mut().transport;
+        (transport.kind, transport.buffer_bytes) = (TransportKind::Mptcp, 4_000_000);
         assert_eq!(joining_subflows(&job), Some(sysctl("net/ipv4/tcp_rmem", "4096 4000000 4000000")));
         job.timeline.events.clear();
         assert_eq!(joining_subflows(&job), None);

@@ -90,8 +90,8 @@ fn several_paths_share_no_device_and_no_mac() {
 #[test]
 fn hosts_get_the_tcp_of_the_job_and_routers_do_not() {
     let mut job = golden::job("bulk-quic");
-    job.transport.kind = TransportKind::Tcp;
-    job.transport.tcp.timestamps = false;
+    job.only_mut().transport.kind = TransportKind::Tcp;
+    job.only_mut().transport.tcp.timestamps = false;
     let mut created = None;
     let mut written_in = Vec::new();
     for step in steps(&job) {
@@ -107,7 +107,7 @@ fn hosts_get_the_tcp_of_the_job_and_routers_do_not() {
 #[test]
 fn mptcp_has_room_for_a_subflow_a_path_and_the_server_announces() {
     let mut job = golden::job("bulk-quic");
-    job.transport.kind = TransportKind::Mptcp;
+    job.only_mut().transport.kind = TransportKind::Mptcp;
     job.paths = vec![job.paths[0].clone(); 3];
     let subflows: Vec<BuildStep> =
         steps(&job).into_iter().filter(|step| matches!(step, BuildStep::Subflows { .. })).collect();

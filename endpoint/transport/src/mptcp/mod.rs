@@ -33,7 +33,7 @@ pub(super) struct Mptcp {
 impl Mptcp {
     /// Takes the options from the job.
     pub(super) fn new(job: &Job) -> Self {
-        Self { options: job.transport.clone(), paths: job.paths.len() }
+        Self { options: job.only().transport.clone(), paths: job.paths.len() }
     }
 }
 

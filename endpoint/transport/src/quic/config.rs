@@ -51,7 +51,7 @@ pub(super) fn transport(
     last_flight: Option<Arc<LastFlight>>,
     gauges: Option<Arc<ConnectionGauges>>,
 ) -> Result<TransportConfig> {
-    let options = &job.transport;
+    let options = &job.only().transport;
     let window = VarInt::from_u64(options.buffer_bytes)
         .with_context(|| format!("a QUIC window cannot have {} bytes", options.buffer_bytes))?;
     let datagram_bytes = datagram_bytes(job, address)?;
@@ -100,7 +100,7 @@ pub(crate) fn endpoint(job: &Job, address: IpAddr) -> Result<EndpointConfig> {
 /// # Errors
 /// The MTU is too small for QUIC.
 pub(crate) fn initial_window_bytes(job: &Job, address: IpAddr) -> Result<u64> {
-    Ok(u64::from(job.transport.initial_window_packets) * u64::from(datagram_bytes(job, address)?))
+    Ok(u64::from(job.only().transport.initial_window_packets) * u64::from(datagram_bytes(job, address)?))
 }
 
 /// Returns the UDP payload of a full packet, in bytes.
@@ -108,12 +108,12 @@ pub(crate) fn datagram_bytes(job: &Job, address: IpAddr) -> Result<u16> {
     let mtu_bytes = job.paths.first().context("the job has no path")?.mtu_bytes;
     let headers_bytes = UDP_HEADER_BYTES + if address.is_ipv4() { IPV4_HEADER_BYTES } else { IPV6_HEADER_BYTES };
     let fitting_bytes = mtu_bytes.saturating_sub(headers_bytes).min(taken_bytes(job));
-    let datagram_bytes = job.transport.mss_bytes.map_or(fitting_bytes, |mss_bytes| mss_bytes.min(fitting_bytes));
+    let datagram_bytes = job.only().transport.mss_bytes.map_or(fitting_bytes, |mss_bytes| mss_bytes.min(fitting_bytes));
     ensure!(
         datagram_bytes >= SMALLEST_DATAGRAM_BYTES,
         "QUIC needs datagrams of {SMALLEST_DATAGRAM_BYTES} bytes (RFC 9000, section 14): \
          MTU {mtu_bytes} and MSS {:?} leave {datagram_bytes}",
-        job.transport.mss_bytes
+        job.only().transport.mss_bytes
     );
     u16::try_from(datagram_bytes).with_context(|| format!("UDP has no datagrams of {datagram_bytes} bytes"))
 }
@@ -123,7 +123,7 @@ pub(crate) fn datagram_bytes(job: &Job, address: IpAddr) -> Result<u16> {
 /// been cut.
 fn taken_bytes(job: &Job) -> u32 {
     const BY_QUIC_GO: u32 = 1452;
-    match &job.workload {
+    match &job.only().workload {
         Workload::Page(Page { client: None, server: Some(_), .. }) => BY_QUIC_GO,
         _ => u32::MAX,
     }
@@ -183,7 +183,7 @@ mod tests {
         let mut job = golden::job("bulk-quic");
         assert_eq!((datagram_bytes(&job, V4).unwrap(), datagram_bytes(&job, V6).unwrap()), (1472, 1452));
         assert_eq!(initial_window_bytes(&job, V4).unwrap(), 14_720);
-        job.transport.mss_bytes = Some(1300);
+        job.only_mut().transport.mss_bytes = Some(1300);
         assert_eq!(datagram_bytes(&job, V4).unwrap(), 1300);
         job.paths[0].mtu_bytes = 1280;
         assert_eq!(datagram_bytes(&job, V4).unwrap(), 1252);
@@ -193,7 +193,7 @@ mod tests {
     fn a_server_of_the_machine_is_sent_what_it_takes() {
         let job = golden::job("page-programs");
         let mut ours = job.clone();
-        let Workload::Page(page) = &mut ours.workload else { panic!("the golden job is a page") };
+        let Workload::Page(page) = &mut ours.only_mut().workload else { panic!("the golden job is a page") };
         page.client = None;
         assert_eq!(datagram_bytes(&ours, V4).unwrap(), 1452);
         assert_eq!(datagram_bytes(&job, V4).unwrap(), 1472, "a browser says what it takes itself");
@@ -224,10 +224,10 @@ mod tests {
     fn unknown_congestion_control_is_refused() {
         let mut job = golden::job("bulk-quic");
         for known in ["cubic", "reno", "bbr"] {
-            job.transport.congestion = known.to_owned();
+            job.only_mut().transport.congestion = known.to_owned();
             transport(&job, V4, None, None).unwrap();
         }
-        job.transport.congestion = "vegas".to_owned();
+        job.only_mut().transport.congestion = "vegas".to_owned();
         let refused = format!("{:#}", transport(&job, V4, None, None).unwrap_err());
         assert!(refused.contains("vegas") && refused.contains("cubic"), "{refused}");
     }

@@ -90,9 +90,9 @@ impl Dialer {
     fn config(&self, server: IpAddr, gauges: Option<Arc<ConnectionGauges>>) -> Result<ClientConfig> {
         let last_flight = Arc::<LastFlight>::default();
         let mut config = ClientConfig::new(Arc::new(Watched::client(self.crypto.clone(), last_flight.clone())));
-        let has_early_data = self.job.transport.resume == Resume::ZeroRtt;
+        let has_early_data = self.job.only().transport.resume == Resume::ZeroRtt;
         let mut transport = config::transport(&self.job, server, has_early_data.then_some(last_flight), gauges)?;
-        transport.qlog_stream(qlog::stream(&self.job.transport, Side::Client)?);
+        transport.qlog_stream(qlog::stream(&self.job.only().transport, Side::Client)?);
         config.transport_config(Arc::new(transport));
         Ok(config)
     }
@@ -123,7 +123,7 @@ impl super::Dialer for Dialer {
     fn attached(&self, address: IpAddr) -> Result<()> {
         let place = own(address);
         let mut endpoint = self.endpoint.lock().expect("no holder panics");
-        match self.job.transport.reconnect {
+        match self.job.only().transport.reconnect {
             Reconnect::New => *endpoint = bind(&self.job, place, None)?.0,
             Reconnect::Migrate => {
                 let (socket, _) = datagrams(&self.job, place)?;
@@ -153,7 +153,7 @@ impl Listener {
     fn watched(&self, gauges: Option<Arc<ConnectionGauges>>) -> Result<Arc<ServerConfig>> {
         let mut config = self.config.clone();
         let mut transport = config::transport(&self.job, self.place.address.ip(), None, gauges)?;
-        transport.qlog_stream(qlog::stream(&self.job.transport, Side::Server)?);
+        transport.qlog_stream(qlog::stream(&self.job.only().transport, Side::Server)?);
         config.transport_config(Arc::new(transport));
         Ok(Arc::new(config))
     }
@@ -214,7 +214,7 @@ fn datagrams(job: &Job, Place { address, only_from }: Place) -> Result<(Arc<dyn 
     let attempt = || format!("binding {address} over quic");
     let socket = socket2::Socket::new(Domain::for_address(address), Type::DGRAM, Some(socket2::Protocol::UDP));
     let socket = socket.with_context(attempt)?;
-    socket::set_buffers(&socket, job.transport.buffer_bytes)?;
+    socket::set_buffers(&socket, job.only().transport.buffer_bytes)?;
     let options = options(job, address.ip(), &socket)?;
     only_from.map_or(Ok(()), |peer| peer_filter::restrict(&socket, peer)).with_context(attempt)?;
     if job.timeline.has_handovers() && address.is_ipv4() {
@@ -228,7 +228,7 @@ fn datagrams(job: &Job, Place { address, only_from }: Place) -> Result<(Arc<dyn 
     } else {
         Arc::new(Datagrams::new(socket.into()).with_context(attempt)?)
     };
-    let offers_ecn = job.transport.ecn != Some(false);
+    let offers_ecn = job.only().transport.ecn != Some(false);
     Ok((if offers_ecn { socket } else { Arc::new(WithoutEcn(socket)) }, options))
 }
 
@@ -241,10 +241,10 @@ fn home(job: &Job, server: IpAddr) -> IpAddr {
 /// Returns the effective options. A window is useful only as far as the UDP socket's buffer can hold it.
 fn options(job: &Job, address: IpAddr, socket: &socket2::Socket) -> Result<Options> {
     Ok(Options {
-        transport: job.transport.clone(),
+        transport: job.only().transport.clone(),
         initial_window_bytes: config::initial_window_bytes(job, address)?,
-        send_buffer_bytes: job.transport.send_buffer_bytes.min(socket::effective_send_bytes(socket)?),
-        receive_buffer_bytes: job.transport.buffer_bytes.min(socket::effective_receive_bytes(socket)?),
+        send_buffer_bytes: job.only().transport.send_buffer_bytes.min(socket::effective_send_bytes(socket)?),
+        receive_buffer_bytes: job.only().transport.buffer_bytes.min(socket::effective_receive_bytes(socket)?),
     })
 }
 

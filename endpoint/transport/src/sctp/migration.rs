@@ -38,7 +38,7 @@ struct Association {
 impl Migration {
     /// Returns the migration of a job whose associations migrate; none for any other job.
     pub(super) fn of(job: &Job) -> Option<Self> {
-        let migrates = job.transport.reconnect == Reconnect::Migrate && job.timeline.has_handovers();
+        let migrates = job.only().transport.reconnect == Reconnect::Migrate && job.timeline.has_handovers();
         let state = || State { address: client_address(0), associations: Vec::new() };
         migrates.then(|| Self(Mutex::new(state())))
     }
@@ -149,9 +149,9 @@ mod tests {
     #[test]
     fn only_associations_that_migrate_are_carried_over() {
         let mut job = golden::job("stream-handovers");
-        job.transport.reconnect = Reconnect::New;
+        job.only_mut().transport.reconnect = Reconnect::New;
         assert!(Migration::of(&job).is_none());
-        job.transport.reconnect = Reconnect::Migrate;
+        job.only_mut().transport.reconnect = Reconnect::Migrate;
         assert!(Migration::of(&job).is_some());
         job.timeline.events.clear();
         assert!(Migration::of(&job).is_none());
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn an_association_that_has_ended_stays_behind() {
         let mut job = golden::job("stream-handovers");
-        job.transport.reconnect = Reconnect::Migrate;
+        job.only_mut().transport.reconnect = Reconnect::Migrate;
         let migration = Migration::of(&job).expect("it migrates");
         // A TCP socket: neither option can be set on it, nor a status read.
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();

@@ -65,7 +65,7 @@ impl Sctp {
     /// # Errors
     /// SCTP does not have the congestion control.
     pub(super) fn new(job: &Job) -> Result<Self> {
-        let options = job.transport.clone();
+        let options = job.only().transport.clone();
         ensure!(
             options.congestion == CONGESTION,
             "SCTP has no congestion control {:?}: the kernel's one is {CONGESTION:?}",
@@ -396,7 +396,7 @@ mod tests {
         let mut job = golden::job("bulk-quic");
         let refused = format!("{:#}", Sctp::new(&job).unwrap_err());
         assert!(refused.contains("cubic") && refused.contains(CONGESTION), "{refused}");
-        job.transport.congestion = CONGESTION.to_owned();
+        job.only_mut().transport.congestion = CONGESTION.to_owned();
         Sctp::new(&job).unwrap();
     }
 }

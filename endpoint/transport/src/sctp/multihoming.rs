@@ -29,7 +29,7 @@ pub(super) struct Addresses {
 impl Addresses {
     /// Returns the addresses of a multihomed job, one for each path; none for any other job.
     pub(super) fn of(job: &Job) -> Self {
-        if !job.transport.sctp.multihomed {
+        if !job.only().transport.sctp.multihomed {
             return Self::default();
         }
         let paths = || (0..=u8::MAX).zip(&job.paths).map(|(path, _)| path);
@@ -97,7 +97,7 @@ mod tests {
     fn job(multihomed: bool) -> Job {
         let mut job = golden::job("bulk-sctp-multihomed");
         job.paths = vec![job.paths[0].clone(); 2];
-        job.transport.sctp.multihomed = multihomed;
+        job.only_mut().transport.sctp.multihomed = multihomed;
         job
     }
 

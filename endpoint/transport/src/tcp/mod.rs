@@ -41,7 +41,7 @@ pub(super) struct Tcp {
 impl Tcp {
     /// Takes the options from the job.
     pub(super) fn new(job: &Job) -> Self {
-        Self { options: job.transport.clone(), has_asked: AtomicBool::new(false) }
+        Self { options: job.only().transport.clone(), has_asked: AtomicBool::new(false) }
     }
 }
 

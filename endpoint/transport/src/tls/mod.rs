@@ -45,7 +45,7 @@ impl Client {
     /// The bytes are not a certificate.
     pub(super) fn new(job: &Job, trusted: &[u8]) -> Result<Self> {
         let config = Arc::new(identity::client_config(trusted, job)?);
-        Ok(Self { tcp: Tcp::new(job), options: job.transport.clone(), config })
+        Ok(Self { tcp: Tcp::new(job), options: job.only().transport.clone(), config })
     }
 }
 
@@ -85,7 +85,7 @@ impl Server {
     /// The key does not match the certificate.
     pub(super) fn new(job: &Job, identity: Identity) -> Result<Self> {
         let config = Arc::new(identity.server_config(job, EARLY_DATA_BYTES)?);
-        Ok(Self { tcp: Tcp::new(job), options: job.transport.clone(), config, identity })
+        Ok(Self { tcp: Tcp::new(job), options: job.only().transport.clone(), config, identity })
     }
 }
 
@@ -126,7 +126,8 @@ mod tests {
 
     fn job() -> Job {
         let mut job = golden::job("bulk-quic");
-        (job.transport.kind, job.transport.resume) = (TransportKind::Tls, Resume::ZeroRtt);
+        let transport = &mut job.only_mut().transport;
+        (transport.kind, transport.resume) = (TransportKind::Tls, Resume::ZeroRtt);
         job
     }
 
@@ -197,7 +198,7 @@ mod tests {
     fn ends_that_speak_different_versions_of_http_do_not_connect() {
         let http2 = golden::job("page-tls");
         let mut http1 = http2.clone();
-        let Workload::Page(page) = &mut http1.workload else { panic!("the golden job is a page") };
+        let Workload::Page(page) = &mut http1.only_mut().workload else { panic!("the golden job is a page") };
         page.http = Http::H1;
         let server = server(&http1);
         let client = Client::new(&http2, server.identity.certificate()).unwrap();

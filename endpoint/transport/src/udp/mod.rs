@@ -54,7 +54,7 @@ pub(super) struct Dialer {
 impl Dialer {
     /// Creates a client with the job's options.
     pub(super) fn new(job: &Job) -> Self {
-        Self { buffer_bytes: job.transport.buffer_bytes }
+        Self { buffer_bytes: job.only().transport.buffer_bytes }
     }
 }
 
@@ -89,7 +89,7 @@ impl Listener {
     /// # Errors
     /// As `bind(2)`.
     pub(super) fn bind(job: &Job, Place { address, only_from }: Place) -> Result<Self> {
-        let socket = open(address, job.transport.buffer_bytes)?;
+        let socket = open(address, job.only().transport.buffer_bytes)?;
         only_from.map_or(Ok(()), |peer| peer_filter::restrict(&*socket, peer))?;
         socket.bind(&address.into()).with_context(|| format!("binding a UDP socket to {address}"))?;
         Ok(Self { socket: Some(socket::watch(Arc::new(socket))?), lead_ns: clock::realtime_lead_ns() })

@@ -3,8 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Version of the wire format. A reader refuses any other.
-pub const FORMAT: u32 = 1;
+/// Version of the format of jobs. A reader refuses any other.
+pub const JOB_FORMAT: u32 = 2;
+
+/// Version of the format of records. A reader refuses any other.
+pub const RECORD_FORMAT: u32 = 1;
 
 /// A direction of travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

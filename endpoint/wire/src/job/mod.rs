@@ -27,7 +27,7 @@ pub use self::workload::*;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
-    /// Version of the wire format.
+    /// Version of the job's format.
     pub format: u32,
     /// Name of the run in messages, such as `c003-r01`.
     pub run: String,
@@ -35,18 +35,8 @@ pub struct Job {
     pub seed: u64,
     /// The paths, with one router each. The first is used unless the transport can use several.
     pub paths: Vec<Path>,
-    /// The transport and its options.
-    pub transport: Transport,
-    /// The workload: what is sent.
-    pub workload: Workload,
-    /// When the client begins, in nanoseconds after the epoch, or when the server is ready if that is later.
-    pub start_ns: u64,
-    /// Name of the workload, in a study whose runs can have several.
-    pub name: Option<String>,
-    /// The port on which its server listens; null for the port of a server that is alone.
-    pub port: Option<u16>,
-    /// Workloads that share the paths with it.
-    pub competing: Vec<Competing>,
+    /// The workloads, which share the paths. A role is given a job with its own alone.
+    pub workloads: Vec<Exchange>,
     /// The events of the paths during the run.
     pub timeline: Timeline,
     /// Write a packet capture of the routers' links to the run directory.
@@ -57,20 +47,20 @@ pub struct Job {
     pub limits: Limits,
 }
 
-/// Another workload of the same run, with a server and a client of its own.
+/// A workload over a transport, between a server and a client of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Competing {
-    /// The workload's name.
-    pub name: String,
-    /// The port on which its server listens.
-    pub port: u16,
+pub struct Exchange {
+    /// Name of the workload, in a study whose runs can have several.
+    pub name: Option<String>,
+    /// The port on which its server listens; null for the port of a server that is alone.
+    pub port: Option<u16>,
+    /// When its client begins, in nanoseconds after the epoch, or when its server is ready if that is later.
+    pub start_ns: u64,
     /// The transport and its options.
     pub transport: Transport,
     /// The workload: what is sent.
     pub workload: Workload,
-    /// When its client begins, in nanoseconds after the epoch, or when its server is ready if that is later.
-    pub start_ns: u64,
 }
 
 /// How often queues and connections are sampled.

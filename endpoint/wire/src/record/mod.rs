@@ -113,7 +113,7 @@ pub enum Record {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StartRecord {
-    /// Version of the wire format.
+    /// Version of the format of records.
     pub format: u32,
     /// The job's name.
     pub run: String,

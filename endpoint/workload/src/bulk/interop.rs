@@ -80,7 +80,7 @@ pub(super) struct Interop<'a> {
 impl<'a> Interop<'a> {
     /// Returns the run of a job, if its stack follows the contract.
     pub(super) fn of(job: &'a Job, bulk: &'a Bulk) -> Option<Self> {
-        let stack = job.transport.stack.as_ref().filter(|stack| stack.contract == Contract::Interop)?;
+        let stack = job.only().transport.stack.as_ref().filter(|stack| stack.contract == Contract::Interop)?;
         Some(Self { program: &stack.program, content: &bulk.content, is_captured: job.capture })
     }
 

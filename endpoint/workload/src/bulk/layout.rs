@@ -76,11 +76,13 @@ mod tests {
 
     fn layout(kind: TransportKind, sctp_streams: u16, chunks: u32) -> Layout {
         let mut job = golden::job("bulk-quic");
-        (job.transport.kind, job.transport.sctp.streams) = (kind, sctp_streams);
-        let Workload::Bulk(bulk) = &mut job.workload else { panic!("the golden job is bulk") };
+        job.only_mut().transport.kind = kind;
+        job.only_mut().transport.sctp.streams = sctp_streams;
+        let Workload::Bulk(bulk) = &mut job.only_mut().workload else { panic!("the golden job is bulk") };
         bulk.content = netwarp_wire::job::Content::Seeded { seed: 1, size_bytes: 1000 };
         bulk.chunks = chunks;
-        Layout::of(bulk, &job.transport)
+        let bulk = bulk.clone();
+        Layout::of(&bulk, &job.only().transport)
     }
 
     #[test]

@@ -169,7 +169,7 @@ struct Bulk {
 
 impl Bulk {
     fn of(run: &Arc<Run>, requested: &job::Bulk, side: Side) -> Self {
-        let layout = Layout::of(requested, &run.job.transport);
+        let layout = Layout::of(requested, &run.job.only().transport);
         Self { run: run.clone(), requested: requested.clone(), side, layout, until_ns: None }
     }
 

@@ -37,9 +37,9 @@ impl Expected {
     /// # Errors
     /// As [`hash_parts`].
     pub(super) fn of(bulk: &Bulk, job: &Job) -> Result<Self> {
-        let parts = Layout::of(bulk, &job.transport).parts();
+        let parts = Layout::of(bulk, &job.only().transport).parts();
         let resumes = job.resumes();
-        let is_foreign = job.transport.stack.is_some();
+        let is_foreign = job.only().transport.stack.is_some();
         let sha256 = (bulk.verify && (bulk.chunks > 1 || resumes || is_foreign))
             .then(|| hash_parts(&bulk.content, &parts))
             .transpose()?;

@@ -48,7 +48,7 @@ impl Workload for Flow {
 
     /// The router follows packets if the receiver does not see each of them, and if the run has one path.
     fn watched_direction(&self, job: &Job) -> Option<Direction> {
-        let is_seen = stack_of(job.transport.kind).has_message_packets() || job.paths.len() > 1;
+        let is_seen = stack_of(job.only().transport.kind).has_message_packets() || job.paths.len() > 1;
         (!is_seen).then_some(self.direction)
     }
 }
@@ -163,7 +163,7 @@ async fn receive(flow: &Flow, run: &Run, stream: &mut dyn Stream) -> Result<Vec<
 fn sink(flow: &Flow, run: &Run, stream: &dyn Stream) -> MessageSink {
     let sink = MessageSink::of(flow, run.epoch_ns, stream.packet_header_bytes());
     // Arrivals are logged over time only beside other workloads.
-    sink.watching_arrivals(run.watched_arrivals().filter(|_| run.job.name.is_some()))
+    sink.watching_arrivals(run.watched_arrivals().filter(|_| run.job.only().name.is_some()))
 }
 
 /// Returns how much later than a request the first message of a flow may come: a flow may begin late, and a path may be

@@ -29,7 +29,8 @@ use crate::{Run, Workload as _, connection_record};
 /// A resource does not arrive as the page has it, or never can.
 pub(super) async fn load(run: &Arc<Run>, page: &Page, dialer: &Arc<dyn Dialer>) -> Result<Vec<Record>> {
     let first = page.first_reached_by(&run.job);
-    let first = first.map(|job| stack_of(job.transport.kind).dialer(&job, run.server.ip(), run.certificate.as_deref()));
+    let first =
+        first.map(|job| stack_of(job.only().transport.kind).dialer(&job, run.server.ip(), run.certificate.as_deref()));
     let first = first.transpose()?;
     let mut records = Vec::new();
     for visit in 0..page.visits {
@@ -171,7 +172,8 @@ impl<'a> Client<'a> {
         let (dialer, run) = (dialer.clone(), self.run.clone());
         self.dialing.spawn(async move {
             let mut connection = dialer.dial(run.server, false).await?;
-            let (requester, speaking) = connect(http, connection.carrier()?, run.job.transport.buffer_bytes).await?;
+            let (requester, speaking) =
+                connect(http, connection.carrier()?, run.job.only().transport.buffer_bytes).await?;
             Ok(OpenConnection { number, http, connection, requester: Some(requester), speaking, requests: 0 })
         });
     }
@@ -187,7 +189,8 @@ impl<'a> Client<'a> {
             connection.requests += 1;
             let resource = &self.page.resources[index];
             let number = ConnectionNumber { visit: self.visit, connection: connection.number };
-            let request = request(connection.http, self.run.job.transport.kind, resource, number, self.run.token)?;
+            let request =
+                request(connection.http, self.run.job.only().transport.kind, resource, number, self.run.token)?;
             let sink = Sink::new(resource.body_bytes, self.page.verify);
             let sink = sink.watching_arrivals(self.run.watched_arrivals());
             let mut requester = connection.requester.take().context("the connection is busy")?;

@@ -128,8 +128,8 @@ impl Workload for job::Page {
 /// Returns the job with HTTP/2 over TLS instead of HTTP/3.
 fn over_http2(job: &Job, page: &job::Page) -> Job {
     let mut job = job.clone();
-    job.transport.kind = job::TransportKind::Tls;
-    job.workload = job::Workload::Page(job::Page { http: job::Http::H2, ..page.clone() });
+    job.only_mut().transport.kind = job::TransportKind::Tls;
+    job.only_mut().workload = job::Workload::Page(job::Page { http: job::Http::H2, ..page.clone() });
     job
 }
 

@@ -36,7 +36,7 @@ pub(super) async fn serve(
     };
     let answers = Answers::new(Arc::new(Site::of(page)?), http, run.token);
     tokio::select! {
-        served = speak(http, run.job.transport.buffer_bytes, carrier, answers.clone()) => match served {
+        served = speak(http, run.job.only().transport.buffer_bytes, carrier, answers.clone()) => match served {
             // A browser closes connections as it likes, and reports itself whether it has the page.
             Err(_) if page.client.is_some() => return Ok(Vec::new()),
             served => served?,

@@ -68,7 +68,7 @@ impl OverConnections for Rr {
 }
 
 fn loses_messages(run: &Run) -> bool {
-    stack_of(run.job.transport.kind).has_message_packets()
+    stack_of(run.job.only().transport.kind).has_message_packets()
 }
 
 /// Carries out the client's part. Returns the pacer of the requests and the sink of the responses.

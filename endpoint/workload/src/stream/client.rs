@@ -190,7 +190,7 @@ impl<'a> Client<'a> {
                 return Ok(());
             }
         };
-        let fixed = super::fixed_streams(&self.run.job.transport);
+        let fixed = super::fixed_streams(&self.run.job.only().transport);
         let prefix = self.run.request_prefix(PROTOCOL);
         let mut connection =
             ClientConnection::over(connection, self.connections, prefix, fixed, self.first_try.take()).await?;

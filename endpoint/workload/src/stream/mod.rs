@@ -48,7 +48,7 @@ impl OverConnections for job::Stream {
         mut connection: Box<dyn Connection>,
         mut finish: Finish,
     ) -> Result<Vec<Record>> {
-        let mut storage = MediaServer::new(&Arc::new(Media::of(self)), fixed_streams(&run.job.transport));
+        let mut storage = MediaServer::new(&Arc::new(Media::of(self)), fixed_streams(&run.job.only().transport));
         let is_ended = storage.serve(run, &mut *connection, &mut finish).await?;
         let has_handovers = run.job.timeline.has_handovers();
         let index = match storage.number() {
@@ -78,7 +78,7 @@ impl Workload for job::Stream {
     }
 
     fn check(&self, job: &Job, problems: &mut Problems) {
-        let streams = fixed_streams(&job.transport).unwrap_or(1);
+        let streams = fixed_streams(&job.only().transport).unwrap_or(1);
         problems.require(streams <= MOST_STREAMS, "transport.sctp.streams", || {
             format!("is {streams}, and a player opens all of them at once, at most {MOST_STREAMS}")
         });

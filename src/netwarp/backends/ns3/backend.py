@@ -246,4 +246,5 @@ class WithNs3:
         return self._kernel.provenance() | self._ns3.provenance()
 
     def _of(self, job: Job) -> Backend:
-        return self._ns3 if is_simulated(job.transport.model) else self._kernel
+        simulated = any(is_simulated(each.transport.model) for each in job.workloads)
+        return self._ns3 if simulated else self._kernel

@@ -27,7 +27,9 @@ DEFAULT_SEGMENT_BYTES = 536
 
 def refusal(job: Job) -> str | None:
     """Say why ns-3 cannot carry out the job, or None when it can."""
-    traits = TRANSPORTS[job.transport.kind]
+    if len(job.workloads) > 1:
+        return "its applications run alone here: choose model = kernel"
+    traits = TRANSPORTS[job.only.transport.kind]
     if not traits.is_in_ns3:
         return f"ns-3 has no {traits.name}: choose another transport, or model = kernel"
     workload = workload_of(job)
@@ -38,7 +40,7 @@ def refusal(job: Job) -> str | None:
 
 
 def _path_refusal(job: Job) -> str | None:
-    path, model = job.paths[0], job.transport.model
+    path, model = job.paths[0], job.only.transport.model
     if len(job.paths) > 1 or not job.timeline.is_empty or job.capture:
         return "its model of ns-3 has one path that stays as it is, and no capture"
     reason = beyond(asked(job), CAN, "its model of ns-3")
@@ -59,7 +61,7 @@ def _path_refusal(job: Job) -> str | None:
 
 
 def _options_refusal(job: Job) -> str | None:
-    transport = job.transport
+    transport = job.only.transport
     is_tcp = TRANSPORTS[transport.kind].runs_over_tcp
     if not is_tcp or transport.model == "ns3default":
         return None
@@ -74,7 +76,7 @@ def _options_refusal(job: Job) -> str | None:
 
 def question(job: Job) -> dict[str, Any]:
     """Word a job for the simulation program."""
-    path, transport = job.paths[0], job.transport
+    path, transport = job.paths[0], job.only.transport
     is_default = transport.model == "ns3default"
     payload_bytes = segment_bytes(job)
     size = {} if payload_bytes is None else {"ns3::TcpSocket::SegmentSize": payload_bytes}
@@ -113,7 +115,7 @@ def _simulated(job: Job) -> Simulated[Any]:
 
 def segment_bytes(job: Job) -> int | None:
     """Give the payload of ns-3's TCP segments; None where they have ns-3's default."""
-    path, transport = job.paths[0], job.transport
+    path, transport = job.paths[0], job.only.transport
     if transport.model == "ns3default" and transport.mss_bytes is None:
         return None
     mss_bytes = transport.mss_bytes or path.mtu_bytes - IP_HEADER_BYTES - TCP_HEADER_BYTES

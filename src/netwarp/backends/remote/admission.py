@@ -48,7 +48,7 @@ def refusal(job: Job, limits: Limits, command_ports_from: int | None = None) -> 
 
 
 def _refused_kind(job: Job) -> str | None:
-    if job.competing or job.port is not None:
+    if len(job.workloads) > 1 or job.only.port is not None:
         return (
             "it has several workloads, and a server has one port for data: use the virtual or the"
             " native backend"
@@ -56,12 +56,13 @@ def _refused_kind(job: Job) -> str | None:
     reason = workload_of(job).server_refusal(job)
     if reason is not None:
         return reason
-    if job.transport.stack is not None:
+    stack = job.only.transport.stack
+    if stack is not None:
         return (
-            f"its stack {job.transport.stack.name} is a program, and a server runs none by another"
+            f"its stack {stack.name} is a program, and a server runs none by another"
             " host's word: use netwarp's own stacks, or the virtual backend"
         )
-    if is_simulated(job.transport.model):
+    if is_simulated(job.only.transport.model):
         return "its transport is a simulator's, which has no other host"
     if job.capture:
         return "the links between two hosts are not netwarp's to capture: leave out the capture"
@@ -98,7 +99,7 @@ def _refused_command(job: Job, limits: Limits, ports_from: int | None) -> str | 
 
 
 def _refused_size(job: Job, limits: Limits) -> str | None:
-    transport = job.transport
+    transport = job.only.transport
     asked_bytes = workload_of(job).most_content_bytes(job)
     if asked_bytes > limits.content_bytes:
         return f"{asked_bytes} bytes travel, and the server allows {limits.content_bytes} a run"
@@ -115,6 +116,8 @@ def _refused_size(job: Job, limits: Limits) -> str | None:
             f"its netem holds {held_packets} packets, and the server allows {limits.netem_packets}:"
             " give path.queue"
         )
-    if job.start_ns > limits.run_s * NS_PER_S:
-        return f"it begins after {job.start_ns / NS_PER_S:g} s; a run may take {limits.run_s:g} s"
+    if job.only.start_ns > limits.run_s * NS_PER_S:
+        return (
+            f"it begins after {job.only.start_ns / NS_PER_S:g} s; a run may take {limits.run_s:g} s"
+        )
     return None

@@ -85,7 +85,7 @@ def never_imposed(job: Job, direction: Direction) -> str | None:
 
 def lack(job: Job, host: Host) -> str | None:
     """Say what a job asks for that a host cannot do, with the remedy; None when it can."""
-    transport = job.transport
+    transport = job.only.transport
     traits = TRANSPORTS[transport.kind]
     reason = host.lacks.get(traits.kernel_option or "")
     if reason is not None:

@@ -45,11 +45,16 @@ def run_chart(
     job = kept.job(run.run)
     if job is None:
         return None
-    shown = _shown_run(run, kept, "", TRANSPORT_STYLES[job.transport.kind].colour)
+    shown = _shown_run(run, kept, "", _colour(job))
     if shown is None or (shown.timeline.is_sampled_alone and not samples_alone):
         return None
     title = sentence_case(cell_text(run.factors, ", "))
     return _chart(run.run, title, f"Run {run.run}", [shown], theme)
+
+
+def _colour(job: Job) -> str:
+    """Give the colour of a run's lines: its transport's, or the first one's of several."""
+    return TRANSPORT_STYLES[job.workloads[0].transport.kind].colour
 
 
 def timeline_figure(
@@ -72,7 +77,11 @@ def timeline_figure(
         return None
     job = kept.job(runs[0].run)
     if len(found) == 1 and job is not None and figure.series is None:
-        found = [ShownRun("", TRANSPORT_STYLES[job.transport.kind].colour, found[0].timeline)]
+        found = [
+            ShownRun(
+                "", TRANSPORT_STYLES[job.workloads[0].transport.kind].colour, found[0].timeline
+            )
+        ]
     shared = condition_text(figure.where)
     which = ", ".join(run.run for run in runs)
     names = sentence_case(f"{shared}: runs {which}" if shared else f"runs {which}")

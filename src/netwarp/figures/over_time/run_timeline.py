@@ -126,7 +126,7 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
         ),
         sampled=sampled,
         sampling_interval_s=sampling_interval_s(records) if sampled else None,
-        unsampled_stacks=_stacks(job, records) if sampled else (),
+        unsampled_stacks=_stacks(job) if sampled else (),
         workloads=(workloads := workload_goodputs(job, records, end_ns)),
         is_sampled_alone=goodput is None and not workloads,
         outages=outages(events, attached, end_ns),
@@ -137,15 +137,14 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
         ],
         reconnections=_reconnections(records),
     )
-    if job.name is not None:  # several workloads are shown by their goodput
+    if job.names_workloads:  # several workloads are shown by their goodput
         return replace(found, goodput_mbit_s=None)
     return _with_activity(found, workload_of(job).activity(job, records))
 
 
-def _stacks(job: Job, records: Sequence[Record]) -> tuple[str, ...]:
+def _stacks(job: Job) -> tuple[str, ...]:
     """Name the stacks of a run that cannot be sampled, as their state is in their own processes."""
-    jobs = [view.job for view in workload_views(job, records)] or [job]
-    stacks = (each.transport.stack for each in jobs)
+    stacks = (each.transport.stack for each in job.workloads)
     return tuple(dict.fromkeys(stack.name for stack in stacks if stack is not None))
 
 
@@ -161,10 +160,9 @@ def _end_ns(job: Job, records: Sequence[Record]) -> int:
 
 def _shown_paths(job: Job) -> range:
     """Give the indices of the paths that the transport can use."""
-    several = (
-        job.timeline.has_handovers
-        or TRANSPORTS[job.transport.kind].second_path == "needed"
-        or job.transport.sctp.multihomed
+    several = job.timeline.has_handovers or any(
+        TRANSPORTS[each.transport.kind].second_path == "needed" or each.transport.sctp.multihomed
+        for each in job.workloads
     )
     return range(len(job.paths) if several else 1)
 

@@ -254,31 +254,25 @@ def _refuse_together(one: NamedWorkload, other: NamedWorkload) -> None:
 
 def _job_of_all(workloads: Sequence[NamedWorkload], jobs: Sequence[Job]) -> Job:
     """Merge the jobs of workloads that share one path and one pair of hosts into one."""
-    transports = [_transport(one, jobs) for one in zip(workloads, jobs, strict=True)]
-    first, job = workloads[0], jobs[0]
-    competing = tuple(
-        wire.Competing.of_checked(
+    exchanges = tuple(
+        wire.Exchange.of_checked(
             {
                 "name": one.name,
                 "port": one.port,
-                "transport": transport,
-                "workload": own.workload,
                 "start_ns": one.start_ns,
+                "transport": _transport((one, job), jobs),
+                "workload": job.only.workload,
             }
         )
-        for one, own, transport in zip(workloads[1:], jobs[1:], transports[1:], strict=True)
+        for one, job in zip(workloads, jobs, strict=True)
     )
-    fields = {name: getattr(job, name) for name in type(job).model_fields}
+    fields = {name: getattr(jobs[0], name) for name in Job.model_fields}
     return Job.of_checked(
         fields
         | {
             "paths": _paths(workloads, jobs),
             "timeline": _with_most_paths(jobs).timeline,
-            "transport": transports[0],
-            "name": first.name,
-            "port": first.port,
-            "start_ns": first.start_ns,
-            "competing": competing,
+            "workloads": exchanges,
         }
     )
 
@@ -286,10 +280,10 @@ def _job_of_all(workloads: Sequence[NamedWorkload], jobs: Sequence[Job]) -> Job:
 def _transport(one: tuple[NamedWorkload, Job], jobs: Sequence[Job]) -> wire.Transport:
     """Give a transport the largest buffer of all jobs, unless the study sets the size."""
     workload, job = one
-    largest_bytes = max(each.transport.buffer_bytes for each in jobs)
+    largest_bytes = max(each.only.transport.buffer_bytes for each in jobs)
     if workload.spec.transport.buffer_bytes is not None:
-        return job.transport
-    return job.transport.model_copy(update={"buffer_bytes": largest_bytes})
+        return job.only.transport
+    return job.only.transport.model_copy(update={"buffer_bytes": largest_bytes})
 
 
 def _with_most_paths(jobs: Sequence[Job]) -> Job:

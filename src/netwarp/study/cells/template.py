@@ -21,7 +21,7 @@ from netwarp.study.cells.spec import CellSpec, LimitsSection
 from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.transport import owners
 from netwarp.units import NS_PER_S
-from netwarp.wire import FORMAT, Direction, Job, Reconnect
+from netwarp.wire import JOB_FORMAT, Direction, Job, Reconnect
 
 LEAST_MESSAGE_BYTES = 9
 """Smallest SCTP message of unordered content: eight bytes hold its offset, one is payload."""
@@ -63,18 +63,22 @@ class JobTemplates:
         )
         transport = self._transport(spec)
         refuse_lost_associations(spec)
+        exchange = wire.Exchange.of_checked(
+            {
+                "name": None,
+                "port": None,
+                "start_ns": 0,
+                "transport": transport,
+                "workload": self._workload(spec),
+            }
+        )
         return Job.of_checked(
             {
-                "format": FORMAT,
+                "format": JOB_FORMAT,
                 "run": "",
                 "seed": 0,
                 "paths": paths,
-                "transport": transport,
-                "workload": self._workload(spec),
-                "start_ns": 0,
-                "name": None,
-                "port": None,
-                "competing": (),
+                "workloads": (exchange,),
                 "timeline": _timeline(spec),
                 "capture": self._capture,
                 "sampling": _sampling(spec, self._sampling),

@@ -29,7 +29,7 @@ _NOT_COUNTED = wire.Stats(
 
 def refusal(job: Job, bulk: Bulk) -> str | None:
     """Give the reason why ns-3's applications cannot send the file; None when they can."""
-    if not TRANSPORTS[job.transport.kind].repeats_what_is_lost:
+    if not TRANSPORTS[job.only.transport.kind].repeats_what_is_lost:
         return "a bulk has to arrive whole: choose tcp"
     if bulk.direction != "up":
         return 'ns-3\'s BulkSendApplication dials and sends: set workload.direction = "up"'
@@ -52,12 +52,12 @@ def records(job: Job, bulk: Bulk, answer: Mapping[str, Any]) -> list[Record]:
         return []
     done_ns, first_ns = (round(answer[name] * NS_PER_S) for name in ("done_s", "first_s"))
     settings = wire.Settings(
-        transport=job.transport.kind,
-        congestion=job.transport.congestion,
+        transport=job.only.transport.kind,
+        congestion=job.only.transport.congestion,
         initial_window_bytes=0,
         mss_bytes=0,
-        send_buffer_bytes=job.transport.buffer_bytes,
-        receive_buffer_bytes=job.transport.buffer_bytes,
+        send_buffer_bytes=job.only.transport.buffer_bytes,
+        receive_buffer_bytes=job.only.transport.buffer_bytes,
         paced=False,
     )
     connection = wire.Connection(

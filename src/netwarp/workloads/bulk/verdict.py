@@ -70,7 +70,7 @@ def _same_hashes(job: Job, moved: Sequence[Transfer]) -> bool:
                    if each.side == receiver(job)}  # fmt: skip
     if None in at_receiver.values():
         return False
-    in_pieces = job.timeline.has_handovers and job.transport.reconnect == "new"
+    in_pieces = job.timeline.has_handovers and job.only.transport.reconnect == "new"
     return all(
         each.sha256 == at_receiver.get((each.transfer, each.chunk))
         or (each.sha256 is None and in_pieces)

@@ -24,7 +24,7 @@ def refusal(job: Job, flow: Flow) -> str | None:
     if flow.packet_table:
         return "ns-3's FlowMonitor keeps sums and no packets: drop workload.packet_table"
     offered_bit_s = 8 * flow.message_bytes * NS_PER_S / flow.arrivals.interval_ns
-    is_stream = TRANSPORTS[job.transport.kind].repeats_what_is_lost
+    is_stream = TRANSPORTS[job.only.transport.kind].repeats_what_is_lost
     if is_stream and offered_bit_s < (job.paths[0].up.rate_bit_s or 0):
         return (
             "over TCP ns-3's BulkSendApplication sends as fast as it goes, and this flow is slower"

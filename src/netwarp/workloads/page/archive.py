@@ -45,7 +45,7 @@ def http_archive(job: Job, page: Page, records: Sequence[Record], title: str) ->
     """
     came = sorted(of_kind(records, Resource), key=lambda each: (each.fetch_start_ns, each.resource))
     opened = {each.connection: each for each in connections(records, "client")}
-    scheme = "https" if TRANSPORTS[job.transport.kind].is_encrypted else "http"
+    scheme = "https" if TRANSPORTS[job.only.transport.kind].is_encrypted else "http"
     start_ns = min((each.fetch_start_ns for each in came), default=0)
     is_whole = len(came) == sum(map(page.is_fetched, range(len(page.resources))))
     end_ns = max((each.response_end_ns for each in came), default=0)

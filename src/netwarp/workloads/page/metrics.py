@@ -17,9 +17,9 @@ _START = "From the client's first connect until"
 
 
 def _page_of(run: RunRecords) -> Page:
-    if not isinstance(run.job.workload, Page):
+    if not isinstance(run.job.only.workload, Page):
         raise TypeError(f"{run.job.run} loads no page")
-    return run.job.workload
+    return run.job.only.workload
 
 
 def _page_load_time_s(run: RunRecords) -> float:

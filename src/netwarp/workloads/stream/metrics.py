@@ -50,7 +50,7 @@ class _Session:
 
 
 def _session_of(run: RunRecords) -> _Session:
-    stream = run.job.workload
+    stream = run.job.only.workload
     if not isinstance(stream, Stream):
         raise TypeError(f"{run.job.run} has no player")
     segments = run.of_kind(Segment)
