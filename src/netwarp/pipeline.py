@@ -1,7 +1,5 @@
 """The whole of netwarp as one flow: study → cells → jobs → backend → records → results → report."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What every backend gives: carry out one job in one directory and say how it went."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, Self

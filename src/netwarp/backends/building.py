@@ -1,7 +1,5 @@
 """Runs a program that builds something, such as a kernel or a stack, and ends it when told to."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path

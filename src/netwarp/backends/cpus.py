@@ -1,7 +1,5 @@
 """The CPUs: which one a guest is pinned to, one that no other guest has; how busy they were."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Finds what the guest is made of: the kernel, its getrandom shim and the endpoint."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

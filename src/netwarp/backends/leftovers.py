@@ -1,7 +1,5 @@
 """What a guest leaves in its run directory: nothing that harms who reads or keeps it."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

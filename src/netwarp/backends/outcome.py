@@ -1,7 +1,5 @@
 """Reads off a finished process whether its run succeeded, and if not, why."""
 
-from __future__ import annotations
-
 import re
 import signal
 from pathlib import Path

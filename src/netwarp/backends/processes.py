@@ -1,18 +1,13 @@
 """The processes that a backend has under way: started, watched to their end, killed all at once."""
 
-from __future__ import annotations
-
 import subprocess
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from netwarp.backends.watch import Bounds, Ending, ending_with_us, kill_group, watch
 from netwarp.errors import BackendError
 from netwarp.run_directory import CONSOLE_FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
 
 class Processes:

@@ -1,7 +1,5 @@
 """The directory in which guests have their memory: which one, and whether it will do."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Mapping

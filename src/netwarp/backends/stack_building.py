@@ -1,7 +1,5 @@
 """Builds the stacks that netwarp ships, into the cache."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Mapping

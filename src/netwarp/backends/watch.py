@@ -3,8 +3,6 @@
 Knows nothing of jobs.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -1,7 +1,5 @@
 """Metrics of time (connection setup, first byte, completion) and goodput."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from netwarp.measure.metric import FASTER, SHORTER, Metric

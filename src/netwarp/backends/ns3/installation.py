@@ -1,7 +1,5 @@
 """Finds ns-3's Python bindings, and installs them into an environment of their own in the cache."""
 
-from __future__ import annotations
-
 import fcntl
 import importlib.util
 import os

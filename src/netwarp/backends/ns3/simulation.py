@@ -4,8 +4,6 @@ A program of its own that needs ns-3's Python bindings and nothing of netwarp. I
 compiles for some ten CPU seconds, so one process does all runs that it is asked for.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys

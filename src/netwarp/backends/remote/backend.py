@@ -1,7 +1,5 @@
 """The remote backend: this host is the client, another one the server, in real time."""
 
-from __future__ import annotations
-
 import os
 import platform
 import socket

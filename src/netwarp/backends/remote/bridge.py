@@ -1,20 +1,14 @@
 """Carries lines between the endpoint's descriptor and the server, while a run is under way."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import selectors
 import socket
 import threading
 import time
-from typing import TYPE_CHECKING
 
-from netwarp.backends.remote.channel import ChannelError
+from netwarp.backends.remote.channel import Channel, ChannelError
 from netwarp.backends.remote.messages import Begin, Ended, Finish, Message, Refused, Said, Stop
-
-if TYPE_CHECKING:
-    from netwarp.backends.remote.channel import Channel
 
 READ_BYTES = 64 << 10
 STOP_TIMEOUT_S = 15.0

@@ -1,13 +1,12 @@
 """A TLS connection that carries messages; every wait on it has a time limit."""
 
-from __future__ import annotations
-
 import contextlib
 import select
 import socket
 import ssl
 import time
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Sequence
+from typing import TypeVar
 
 from netwarp.backends.remote.messages import (
     MOST_BYTES,
@@ -18,9 +17,6 @@ from netwarp.backends.remote.messages import (
     encode,
     take,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 READ_BYTES = 64 << 10
 SEND_TIMEOUT_S = 10.0

@@ -1,20 +1,15 @@
 """Commands that a server runs for its clients, where its owner allows it (`--allow-exec`)."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os
 import pwd
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from netwarp.errors import BackendError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CHECK_TIMEOUT_S = 30.0
 SHOWN_CHARACTERS = 4000

@@ -1,7 +1,5 @@
 """The client's way to a server: pairing with it once, and connecting to it for runs."""
 
-from __future__ import annotations
-
 import contextlib
 import hmac
 import re

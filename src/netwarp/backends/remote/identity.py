@@ -4,8 +4,6 @@ Certificates are self-signed and known one by one: a host trusts exactly those t
 with, or whose files somebody has put there. No name and no authority counts.
 """
 
-from __future__ import annotations
-
 import base64
 import datetime
 import hmac

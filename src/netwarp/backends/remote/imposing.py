@@ -4,24 +4,18 @@ The process (`netwarp-endpoint impose`) lives on a pipe. When that closes, becau
 because this process is gone, however it went, it takes away all that it made.
 """
 
-from __future__ import annotations
-
 import contextlib
 import select
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO
 
 from netwarp.errors import RecordError
-from netwarp.wire import Calibration, Imposed, job_to_json
+from netwarp.wire import Calibration, Direction, Imposed, Job, Record, job_to_json
 from netwarp.wire.asked import asked_of_direction
 from netwarp.wire.record import record_from_json
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from netwarp.wire import Direction, Job, Record
 
 ANSWER_TIMEOUT_S = 15.0
 COUNT = "count"

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from netwarp.backends.remote.datagrams import ClockOffset, quantile
-from netwarp.wire import PathMeasurement
+from netwarp.wire import PathMeasurement, Record
 from netwarp.wire.record import record_to_json
 
 if TYPE_CHECKING:
     from netwarp.backends.remote.probe import Measured
-    from netwarp.wire import Record
 
 
 def path_measurement(

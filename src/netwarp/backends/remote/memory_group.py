@@ -4,8 +4,6 @@ Only root can make one in general. Then the memory of contained commands is boun
 elsewhere each of their processes is bounded by itself.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import time

@@ -1,7 +1,5 @@
 """Tells which segmentation offloads are on at the network device that has an address."""
 
-from __future__ import annotations
-
 import array
 import fcntl
 import socket

@@ -1,7 +1,5 @@
 """The server: listens for clients that it is paired with, and serves one at a time."""
 
-from __future__ import annotations
-
 import contextlib
 import ipaddress
 import socket
@@ -11,8 +9,8 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from netwarp.backends.remote.admission import Limits
 from netwarp.backends.remote.channel import Channel, ChannelError, find_the_dead
 from netwarp.backends.remote.identity import Identity, der, fingerprint, proof
 from netwarp.backends.remote.messages import (
@@ -24,9 +22,6 @@ from netwarp.backends.remote.messages import (
 )
 from netwarp.backends.remote.session import Pairing, ServerFacts, Session, shown_address
 from netwarp.errors import BackendError, one_line
-
-if TYPE_CHECKING:
-    from netwarp.backends.remote.admission import Limits
 
 MOST_STRANGERS = 64
 """Most connections at a time of clients that are not let in yet; more are closed at once."""

@@ -1,16 +1,14 @@
 """A server's session with one client: its description, measurements of the path, and runs."""
 
-from __future__ import annotations
-
 import hmac
 import os
 import platform
 import secrets
 import selectors
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from netwarp.backends.cpus import CpuTimes, busy_share, cpu_model, cpu_times
 from netwarp.backends.guest_files import endpoint_version, find_endpoint
@@ -43,14 +41,9 @@ from netwarp.backends.remote.probe import Responder
 from netwarp.backends.remote.role import RoleError, ServerRole
 from netwarp.errors import RecordError
 from netwarp.version import __version__
-from netwarp.wire import job_from_json
+from netwarp.wire import Job, job_from_json
 from netwarp.wire.asked import asked_of_direction
 from netwarp.workloads import workload_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from netwarp.wire import Job
 
 TCP_SETTINGS = Path("/proc/sys/net/ipv4")
 HELLO_TIMEOUT_S = 10.0

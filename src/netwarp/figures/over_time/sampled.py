@@ -3,25 +3,17 @@
 Pure: a job and its records in, lines out.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING
 
-from netwarp.figures.lines import MOST_POINTS, Line, thinned
+from netwarp.figures.lines import MOST_POINTS, Line, Point, thinned
 from netwarp.measure.queueing import queue_delays
 from netwarp.measure.sharing import Arrived
 from netwarp.metrics.competing import workload_views
 from netwarp.units import NS_PER_S
-from netwarp.wire import ConnectionSamples, Goodput, QueueSamples
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from netwarp.figures.lines import Point
-    from netwarp.wire import Job, Record
+from netwarp.wire import ConnectionSamples, Goodput, Job, QueueSamples, Record
 
 STEPS = 150
 """Steps of the goodput of several workloads; with more, single bursts would hide the rates."""
