@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from netwarp.backends import virtual
-from netwarp.backends.spinning import STACK_TOP, command_line
+from netwarp.backends.spinning import STACK_TOP, Spinning, command_line
 
 
 def stack_of(arguments: list[str], environment: list[str], noise: list[int]) -> bytes:
@@ -44,10 +44,13 @@ def test_a_stack_without_arguments_gives_none() -> None:
 def test_netwarps_own_endpoint_is_not_told_to_wait_otherwise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def told(*command: str) -> str:
-        monkeypatch.setattr(virtual, "spinning_command", lambda _: command)
+    def told(*command: str, asks: bool = True) -> str:
+        monkeypatch.setattr(virtual, "spinning", lambda _: Spinning(command, asks))
         return virtual.spinner_text(tmp_path, 1)
 
-    assert "never waits" in told("/usr/bin/mariadbd")
+    assert "asks over and over, and never waits: the clock" in told("/usr/bin/mariadbd")
+    assert "computes without a system call" in told("/usr/bin/bc", asks=False)
+    (tmp_path / "client.stdout").write_text("hello\n")
+    assert "call (the last that was printed: hello), and" in told("bc", asks=False)
     for own in ("/proc/self/cwd/endpoint", "netwarp-endpoint"):
         assert told(own, "server").startswith(": netwarp's own endpoint computes")

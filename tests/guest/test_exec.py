@@ -264,11 +264,28 @@ def test_a_program_that_draws_from_the_cpus_clock_is_called_not_repeatable(tmp_p
     assert f"(program.stdout): {tmp_path}/rdtsc has RDTSC, which ask" in done.stderr
 
 
-def test_a_program_that_spins_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("loop", "told"),
+    [
+        ("while :; do :; done", "computes without a system call"),
+        ("while kill -0 $$; do :; done", "asks over and over, and never waits"),
+    ],
+)
+def test_a_program_that_spins_is_named_with_what_to_do(
+    loop: str, told: str, tmp_path: Path
+) -> None:
+    """A timer, here the shell's time limit, ends no loop: the clock stands still meanwhile."""
     path = ("--set", "limits.stall_cpu_s=1", "--server", SERVE)
-    done = run_exec(tmp_path, *path, "--", "sh", "-c", "while :; do :; done")
+    done = run_exec(tmp_path, *path, "--", "timeout", "1", "sh", "-c", loop)
     assert done.returncode == 1
-    assert "sh -c 'while :; do :; done' computes, or asks over and over" in done.stderr
+    assert f"sh -c '{loop}' {told}" in done.stderr
+    assert "--backend native" in done.stderr
+
+
+def test_a_server_that_ended_before_it_was_ready_is_said_to_have(tmp_path: Path) -> None:
+    done = run_exec(tmp_path, "--server", "true", "--", "true")
+    assert done.returncode == 1
+    assert "its own process had ended (exited with status 0)" in done.stderr
 
 
 STUDY = """

@@ -112,11 +112,17 @@ def test_a_metric_is_one_entry() -> None:
     assert MAIN_METRICS[0] == "completion_time_s"
 
 
-@pytest.mark.parametrize(("delivered", "failed"), [(7, False), (8, True)])
+@pytest.mark.parametrize(
+    ("delivered", "corrupt_ratio", "failed"), [(7, 0, False), (8, 0, True), (8, 1, False)]
+)
 def test_giving_up_is_a_result_only_where_the_path_lost_something(
-    delivered: int, failed: bool
+    delivered: int, corrupt_ratio: float, failed: bool
 ) -> None:
+    """What a checksum has the receiver drop has been delivered, but not to the transport."""
     job = job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
+    path = job.paths[0]
+    corrupting = path.up.model_copy(update={"corrupt_ratio": corrupt_ratio})
+    job = job.model_copy(update={"paths": (path.model_copy(update={"up": corrupting}),)})
     records = [
         each.model_copy(update={"offered_packets": 8, "delivered_packets": delivered})
         if isinstance(each, Calibration)

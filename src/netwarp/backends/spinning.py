@@ -10,9 +10,10 @@ from __future__ import annotations
 import contextlib
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from netwarp.backends.watch import process_tree
+from netwarp.backends.watch import process_tree, ticks_spent
 
 # Where the stack of a guest program ends with `norandmaps`.
 STACK_TOP = 0x7F7F_FFFF_E000
@@ -20,19 +21,39 @@ PAGE_BYTES = 4096
 MOST_PAGES = 32
 USERSPACE = "uml-userspace"
 POINTER_BYTES = 8
+WATCHED_S = 0.5
+ALONE = 0.9
+"""Least share of a guest's CPU time that a program has which makes no system call."""
 
 
-def spinning_command(pid: int) -> tuple[str, ...] | None:
-    """Give the command line of the guest program that has used the most CPU time.
+@dataclass(frozen=True)
+class Spinning:
+    """A guest program that uses CPU time and never waits."""
+
+    command: tuple[str, ...]
+    """Its command line."""
+    asks: bool
+    """Whether it makes system calls; otherwise it computes alone, and the guest's kernel, which
+    runs in a process of its own, has nothing to do.
+    """
+
+
+def spinning(pid: int, watched_s: float = WATCHED_S) -> Spinning | None:
+    """Find the guest program that uses the most CPU time now.
 
     Args:
         pid: the process that the guest descends from.
+        watched_s: for how long it is watched.
 
     Returns:
         None where none can be read.
     """
-    busiest = max(_userspace(pid), key=_cpu_ticks, default=None)
-    return None if busiest is None else command_line(_top_of_stack(busiest), STACK_TOP)
+    spent = ticks_spent(pid, watched_s)
+    busiest = max(_userspace(pid), key=lambda each: spent.get(each, 0), default=None)
+    command = None if busiest is None else command_line(_top_of_stack(busiest), STACK_TOP)
+    if busiest is None or command is None:
+        return None
+    return Spinning(command, asks=spent.get(busiest, 0) < ALONE * sum(spent.values()))
 
 
 def command_line(stack: bytes, top: int) -> tuple[str, ...] | None:
@@ -68,14 +89,6 @@ def _userspace(pid: int) -> Iterator[int]:
         with contextlib.suppress(OSError):  # it ended between two looks
             if Path(f"/proc/{each}/comm").read_text().startswith(USERSPACE):
                 yield each
-
-
-def _cpu_ticks(pid: int) -> int:
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0
-    return int(fields[11]) + int(fields[12])
 
 
 def _top_of_stack(pid: int) -> bytes:

@@ -38,7 +38,7 @@ from netwarp.backends.scratch import (
     ran_out_of_scratch,
     scratch_directory,
 )
-from netwarp.backends.spinning import spinning_command
+from netwarp.backends.spinning import spinning
 from netwarp.backends.watch import Bounds
 from netwarp.errors import BackendError
 from netwarp.run_directory import CONSOLE_FILE, EPOCH_NS, Clock, Status, last_line
@@ -49,6 +49,18 @@ from netwarp.workloads import runs_programs, workload_of
 from netwarp.workloads.base import GUEST_MEMORY_BYTES
 
 ENDPOINT_LINK = "endpoint"
+ASKS = (
+    "asks over and over, and never waits{printed}: the clock stands still until all wait. Another"
+    " version or mode of it may wait (poll, epoll) where this one asks; one that waits for a coarse"
+    " clock needs --set workload.coarse_clocks=exact; in real time (--backend native) it may ask"
+)
+COMPUTES = (
+    "computes without a system call{printed}, and no time passes until all wait: neither a timer"
+    " nor another program can end that. If it ends by itself, raise that; if it waits for a signal"
+    " or another thread in a loop, have it wait (poll, futex), or run in real time (--backend"
+    " native)"
+)
+"""What is said of a program that spins. docs/exec.md has it, too."""
 OWN_NAMES = (ENDPOINT_LINK, "netwarp-endpoint")
 """What netwarp's own processes in a guest are called."""
 
@@ -250,19 +262,16 @@ def runs_code_of_others(job: Job) -> bool:
 
 
 def spinner_text(directory: Path, pid: int) -> str:
-    """Say which of a guest's programs spins, what it printed last, and what to try."""
-    command = spinning_command(pid)
-    if command is None:
+    """Say which of a guest's programs spins and how, what it printed last, and what to do."""
+    found = spinning(pid)
+    if found is None:
         return ""
-    if Path(command[0]).name in OWN_NAMES:
+    if Path(found.command[0]).name in OWN_NAMES:
         return ": netwarp's own endpoint computes; give it less to do, or raise that"
     said = last_line(directory)
-    return (
-        f": {shlex.join(command)} computes, or asks over and over, and never waits"
-        f"{f' (the last that was printed: {said})' if said else ''}; another version or mode of it"
-        " may wait (poll, epoll) where this one asks; a command that waits for a coarse clock needs"
-        " --set workload.coarse_clocks=exact"
-    )
+    printed = f" (the last that was printed: {said})" if said else ""
+    told = ASKS if found.asks else COMPUTES
+    return f": {shlex.join(found.command)} {told.format(printed=printed)}"
 
 
 def enclosed_in(

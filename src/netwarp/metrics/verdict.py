@@ -38,7 +38,7 @@ def failure_from_records(job: Job, records: Sequence[Record]) -> Failure | None:
 
 def _failure_of_workload(job: Job, records: Sequence[Record]) -> Failure | None:
     gave_up = of_kind(records, GaveUp)
-    if gave_up and _lost_something(records):
+    if gave_up and (_lost_something(records) or _corrupts(job)):
         return None  # a result: what could not come is missing
     if gave_up:
         cause = f"{gave_up[0].cause}, on a path that delivered all packets"
@@ -53,6 +53,11 @@ def _failure_of_workload(job: Job, records: Sequence[Record]) -> Failure | None:
     if connects and not connections(records, "client"):
         return Failure(stage="client", message="the client recorded no connection")
     return None
+
+
+def _corrupts(job: Job) -> bool:
+    """Whether packets may arrive that a checksum has the receiver drop: nobody counts those."""
+    return any(each.corrupt_ratio > 0 for path in job.paths for each in (path.down, path.up))
 
 
 def _lost_something(records: Sequence[Record]) -> bool:

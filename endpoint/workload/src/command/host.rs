@@ -214,7 +214,12 @@ impl Host {
     /// Returns the error for a server that did not get ready.
     pub(crate) fn never_ready(&self, wanted: &str, within_ns: u64) -> Error {
         let within_s = within_ns / 1_000_000_000;
-        self.describe(&format!("was not ready after {within_s} seconds of the run's clock: {wanted} was waited for"))
+        let ended = self.ended.map_or_else(String::new, |(_, status)| {
+            format!(", and its own process had ended ({})", how_it_ended(status))
+        });
+        self.describe(&format!(
+            "was not ready after {within_s} seconds of the run's clock: {wanted} was waited for{ended}"
+        ))
     }
 
     /// Returns an error with the last lines that the program printed.

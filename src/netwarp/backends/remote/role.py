@@ -90,13 +90,13 @@ class ServerRole:
         if self._group is not None:
             bounded = [*self._group.joining, *bounded]
         command = ending_with_us([*bounded, "sh", "-c", ROLE_MESSAGES_ON_STDOUT, "sh", *role])
-        try:
-            self._console = (place / "console.log").open("wb")
-            self._process = _started(command, place, self._console)
-        except OSError:
+        with contextlib.ExitStack() as unless_started:
+            unless_started.callback(self._directory.cleanup)
             if self._group is not None:
-                self._group.remove()
-            raise
+                unless_started.callback(self._group.remove)
+            self._console = unless_started.enter_context((place / "console.log").open("wb"))
+            self._process = _started(command, place, self._console)
+            unless_started.pop_all()
         self._orders, self._messages = _pipes(self._process)
 
     def fileno(self) -> int:

@@ -65,12 +65,17 @@ def parse_command(value: object) -> tuple[str, ...]:
     """Read a command: a text for the shell, or a list of a program and its arguments.
 
     Raises:
-        UnitError: neither, or empty.
+        UnitError: neither, or empty, or nothing that the kernel would start.
     """
+    words: tuple[str, ...] = ()
     if isinstance(value, str) and value.strip():
-        return (*SHELL, value)
-    if isinstance(value, list | tuple) and value and all(isinstance(each, str) for each in value):
-        return tuple(value)
+        words = (*SHELL, value)
+    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+        words = tuple(value)
+    if any("\0" in word for word in words):
+        raise UnitError("no program is given a NUL", "drop it")
+    if words and words[0].strip():
+        return words
     reason = "neither a text for the shell nor a list of a program and its arguments"
     raise UnitError(reason, 'such as "curl -s http://server/"')
 
