@@ -111,6 +111,11 @@ def test_what_a_run_computes_it_computes_once(tmp_path: Path) -> None:
     ("options", "said"),
     [
         ({"transport": []}, "transport=[]: give a level such as transport='tcp'"),
+        ({"file": ["a", "b"]}, 'file=["a", "b"]: give a path'),
+        ({"set": 5}, "set=5: give a text, or a list of texts"),
+        ({"set": [5]}, "set=[5]: give a text, or a list of texts"),
+        ({"against": ["transport=tcp"]}, 'against=["transport=tcp"]: give a text'),
+        ({"metric": {"a": 1}}, 'metric={"a": 1}: give a level such as'),
         ({"rtt": 0.1}, "path.rtt"),
         ({"rtt": []}, "rtt=[]: give a level"),
         ({"rtt": None}, "rtt=null: give a level"),

@@ -107,6 +107,12 @@ fn examine() -> Result<Capabilities> {
     Ok(capabilities)
 }
 
+/// Returns what is missing of a feature that was tried. Not every run needs it, so that a refusal which is not understood
+/// concerns only those that do: it counts as missing, for the reason that the kernel gave.
+fn missing(tried: Result<Option<String>>) -> Option<String> {
+    tried.unwrap_or_else(|error| Some(format!("{error:#}")))
+}
+
 /// Returns the first two numbers of the kernel's release.
 ///
 /// # Errors
@@ -139,12 +145,11 @@ fn examine_native() -> Result<Capabilities> {
     };
     let mut capabilities = network.within(Namespace::Client, || look_around(&kernel))?;
     capabilities.rootless = privilege == Privilege::UserNamespace;
-    capabilities.missing.netem = netem(&kernel)?;
+    capabilities.missing.netem = missing(netem(&kernel));
     // A shaper has netems before it and behind it.
     capabilities.missing.shaper = match &capabilities.missing.netem {
         Some(lack) => Some(lack.clone()),
-        // Most runs need none, so that an answer which is not understood concerns only those that do.
-        None => shaper().unwrap_or_else(|error| Some(format!("{error:#}"))),
+        None => missing(shaper()),
     };
     // Tried last: what is mounted over this process's files stays mounted.
     capabilities.missing.programs = programs().err().map(|error| {
@@ -299,6 +304,16 @@ mod tests {
         assert_eq!(release("6.18.44-fc-v669"), (6, 18));
         assert!(release("6.1.0-13-amd64") < SEEDED_NETEM);
         assert!(release("7.2") > SEEDED_NETEM);
+    }
+
+    #[test]
+    fn a_probe_that_is_refused_leaves_the_runs_that_do_not_need_it() {
+        let refused = |errno| NetlinkError::Refused { attempt: "add a qdisc".to_owned(), errno, detail: String::new() };
+        let tried = |errno| missing(lacking(refused(errno).into(), "try a shaper", NO_SHAPER).map(Some));
+        assert_eq!(tried(Errno::ENOENT).as_deref(), Some(NO_SHAPER));
+        let reason = tried(Errno::EPERM).expect("it was refused");
+        assert!(reason.starts_with("try a shaper: ") && reason.contains("add a qdisc"), "{reason}");
+        assert_eq!(missing(Ok(None)), None);
     }
 
     #[test]

@@ -84,8 +84,10 @@ def _time_faults(run: Measured) -> Iterator[str]:
     if isinstance(job.only.workload, Bulk) and "completion_time_s" in metrics:
         took_s, goodput_bit_s = metrics["completion_time_s"], metrics["goodput_bit_s"]
         rate_bit_s = _most_rate_bit_s(job)
-        # Two frames may go beyond the rate: a bucket begins full (docs/decisions/0011).
-        frames_bits = 2 * 8 * max(path.mtu_bytes + 14 for path in job.paths)
+        # Nothing arrives before its last bit has been sent (docs/decisions/0046), but the bucket of
+        # a rate that changes begins full (docs/decisions/0009).
+        changes = any(isinstance(event.change, Rate) for event in job.timeline.events)
+        frames_bits = 2 * 8 * max(path.mtu_bytes + 14 for path in job.paths) if changes else 0
         if rate_bit_s and (goodput_bit_s - rate_bit_s) * took_s > frames_bits:
             yield f"a goodput of {goodput_bit_s:.0f} bit/s over a rate of {rate_bit_s}"
         most_s = _most_s(job, job.only.workload, round(goodput_bit_s * took_s / 8))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from os import fspath
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -87,6 +87,7 @@ def given_of(options: Mapping[str, Any], rows: Sequence[Option], command: str) -
 
     Raises:
         StudyError: a name that no option has, with the one that was probably meant.
+        InputError: a value of a type that the option does not take.
     """
     known = {row.name: row for row in rows}
     for name in options:
@@ -94,11 +95,34 @@ def given_of(options: Mapping[str, Any], rows: Sequence[Option], command: str) -
             remedy = did_you_mean(name, known)
             unknown = KeyValueError(option_of(name), None, "unknown option", remedy)
             raise Refusals(command).study_error(unknown)
+        _refuse_another_type(known[name], options[name])
     return {
         name: value
         for name, value in options.items()
         if value is not None or known[name].takes is Takes.LEVELS
     }
+
+
+def _refuse_another_type(row: Option, value: Any) -> None:
+    """Refuse what is read here and not as a key of the study, which has types of its own."""
+    match row.takes:
+        case _ if value is None:
+            return
+        case Takes.PATH:
+            fits, wanted = isinstance(value, str | PathLike), "a path"
+        case Takes.TEXTS:
+            several = list(value) if isinstance(value, Sequence) else [value]
+            fits = all(isinstance(each, str) for each in several)
+            wanted = "a text, or a list of texts"
+        case Takes.TEXT if "." not in row.key:
+            fits, wanted = isinstance(value, str), "a text"
+        case Takes.LEVELS:
+            levels_of(row, value)
+            return
+        case _:
+            return
+    if not fits:
+        raise InputError(f"{row.name}={show_value(value)}: give {wanted}")
 
 
 def levels_of(row: Option, value: Any) -> list[str]:
