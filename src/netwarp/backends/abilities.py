@@ -1,7 +1,5 @@
 """What backends can do to packets on their way; what is not named for one it refuses. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Set
 
 from netwarp.fields import DISCIPLINES

@@ -1,7 +1,5 @@
 """What a machine must have for the runs of a backend, and how to tell whether it has it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """The replay backend: gives again what another run directory recorded, without a guest."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -4,18 +4,12 @@ The numbers are of one machine (x86-64 of 2020 in a virtual machine), and rough:
 two, which is enough to tell a coffee from a night.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from netwarp.backends.ns3.question import DEFAULT_SEGMENT_BYTES, segment_bytes
 from netwarp.transports import TRANSPORTS, is_simulated
+from netwarp.wire import Job
 from netwarp.workloads import workload_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from netwarp.wire import Job
 
 START_CPU_S = 0.1
 """CPU time of a guest: its boot, building the path, and its end."""

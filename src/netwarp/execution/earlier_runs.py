@@ -1,7 +1,5 @@
 """Runs that a directory has from before: whether they belong to what is run in it now."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checks a stack's program against the role protocol (`docs/role-protocol.md`), in actual runs."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -66,3 +66,8 @@ class Metric:
     def stored(self, value: float | None) -> float | int | None:
         """Give a run's value as files have it: a whole number without decimals."""
         return int(value) if value is not None and self.is_whole else value
+
+
+def unmeasured(_: RunRecords) -> float | None:
+    """Measure nothing: of a metric that is computed elsewhere, of several runs or workloads."""
+    return None

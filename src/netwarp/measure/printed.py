@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 
-from netwarp.measure.metric import FASTER, LOWER, Better, Metric, Unit
+from netwarp.measure.metric import FASTER, LOWER, Better, Metric, Unit, unmeasured
 from netwarp.measure.run_records import RunRecords
 
 _UNITS: Mapping[str, tuple[Unit, Better]] = {
@@ -24,13 +24,8 @@ _NAME = re.compile(
 )
 
 
-def _unmeasured(run: RunRecords) -> float | None:
-    del run
-    return None
-
-
 def printed_metric(
-    name: str, measure: Callable[[RunRecords], float | None] = _unmeasured
+    name: str, measure: Callable[[RunRecords], float | None] = unmeasured
 ) -> Metric | None:
     """Describe a metric by its name, such as ``latency_s_p99``.
 

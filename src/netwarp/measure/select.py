@@ -1,15 +1,12 @@
 """Selects the records of a run from which a metric is computed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable
+from typing import TypeVar
 
 from netwarp.wire import Connection, Job, PathMeasurement, Record, Side, Transfer
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 T = TypeVar("T")
+SIDES: tuple[Side, Side] = ("client", "server")
 
 
 def of_kind(records: Iterable[Record], kind: type[T]) -> list[T]:

@@ -8,9 +8,7 @@ out.
 Invariant: a metric that the records do not determine is missing, never 0.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from netwarp.measure.metric import Metric, Unit
 from netwarp.measure.run_records import RunRecords
@@ -18,13 +16,8 @@ from netwarp.metrics.competing import competing_metrics, metrics_of_workloads
 from netwarp.metrics.registry import MAIN_METRICS, METRICS, metric_named
 from netwarp.metrics.times import GAVE_UP
 from netwarp.metrics.verdict import failure_from_records
-from netwarp.wire import GaveUp
+from netwarp.wire import GaveUp, Job, Record
 from netwarp.workloads import WORKLOADS, workload_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from netwarp.wire import Job, Record
 
 __all__ = [
     "MAIN_METRICS",

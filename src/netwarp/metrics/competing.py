@@ -1,12 +1,10 @@
 """Metrics of runs with several workloads: those of each workload, and those of sharing the path."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from netwarp.measure.metric import SHORTER, Metric
-from netwarp.measure.run_records import ContentReader, RunRecords
+from netwarp.measure.metric import SHORTER, Metric, unmeasured
+from netwarp.measure.run_records import Arrival, ContentReader, RunRecords
 from netwarp.measure.select import of_kind, sender
 from netwarp.measure.sharing import Arrived, convergence_ns, jain_index, shares
 from netwarp.metrics.limits import LIMIT_METRICS
@@ -15,27 +13,15 @@ from netwarp.metrics.queueing import QUEUEING_METRICS
 from netwarp.metrics.stacks import CPU_METRICS, STACK_METRICS
 from netwarp.metrics.times import GAVE_UP, TIME_METRICS
 from netwarp.units import NS_PER_S
-from netwarp.wire import ConnectionSamples, GaveUp, Goodput, OfWorkload
+from netwarp.wire import ConnectionSamples, GaveUp, Goodput, Job, OfWorkload, Record
 from netwarp.workloads import WORKLOADS, workload_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from netwarp.measure.run_records import Arrival
-    from netwarp.wire import Job, Record
-
-
-def _unmeasured(run: RunRecords) -> float | None:
-    del run
-    return None
-
 
 JAIN_INDEX = Metric(
     "jain_index", "index", "higher", "Jain's index",
     "(Σx)² ÷ (n · Σx²) of the content of each workload that arrived while all were there: 1 where"
     " all have the same, 1/n where one has everything (Jain, Chiu, Hawe 1984). Of workloads whose"
     " content goes the same way as the first one's; requests and responses have none.",
-    "of_workload", _unmeasured, head="Jain's index", in_report=True,
+    "of_workload", unmeasured, head="Jain's index", in_report=True,
     beside=("*.share_ratio", "convergence_time_s"),
 )  # fmt: skip
 CONVERGENCE_TIME_S = Metric(
@@ -44,11 +30,11 @@ CONVERGENCE_TIME_S = Metric(
     " those are longer) in which each has its fair share within a tenth of it, and has it from"
     " there to the end as well: delta-fair convergence (RFC 5166, section 2.3). Missing where there"
     " is none.", "of_workload",
-    _unmeasured, SHORTER, in_report=True,
+    unmeasured, SHORTER, in_report=True,
 )  # fmt: skip
 SHARE_RATIO = Metric(
     "share_ratio", "ratio", "neither", "Share of the goodput",
-    "Share of the content that arrived while all workloads were there.", "of_workload", _unmeasured,
+    "Share of the content that arrived while all workloads were there.", "of_workload", unmeasured,
     head="share", in_report=True,
 )  # fmt: skip
 HARM_RATIO = Metric(
@@ -56,7 +42,7 @@ HARM_RATIO = Metric(
     "How much worse a workload did than in the run of the same replicate in which it was alone (the"
     " factor `workloads`), by its goodput, or by the 95 % latency of its requests:"
     " (solo - together) ÷ solo of the goodput, (together - solo) ÷ together of the latency (Ware et"
-    " al., HotNets 2019).", "of_workload", _unmeasured, in_report=True,
+    " al., HotNets 2019).", "of_workload", unmeasured, in_report=True,
 )  # fmt: skip
 SHARING_METRICS = (JAIN_INDEX, CONVERGENCE_TIME_S, SHARE_RATIO, HARM_RATIO)
 _OF_ONE = (SHARE_RATIO, HARM_RATIO)

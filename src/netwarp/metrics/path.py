@@ -2,14 +2,14 @@
 
 from functools import partial
 
+from netwarp.fields import DIRECTIONS
 from netwarp.measure.metric import SHORTER, Metric
 from netwarp.measure.run_records import RunRecords, total
+from netwarp.measure.select import SIDES
 from netwarp.measure.two_hosts import clock_uncertainty_ns, disturbance
 from netwarp.units import NS_PER_S, seconds
 from netwarp.wire import Direction, PathMeasurement, Side
 
-_DIRECTIONS: tuple[Direction, Direction] = ("down", "up")
-_SIDES: tuple[Side, Side] = ("client", "server")
 _WORDS = {"down": ("the server", "server to client"), "up": ("the client", "client to server")}
 
 
@@ -18,7 +18,7 @@ def _counted(run: RunRecords, direction: Direction, counter: str) -> int | None:
 
 
 def _both_directions(run: RunRecords, counter: str) -> float | None:
-    return total(_counted(run, direction, counter) for direction in _DIRECTIONS)
+    return total(_counted(run, direction, counter) for direction in DIRECTIONS)
 
 
 def _overflow(run: RunRecords, direction: Direction) -> float | None:
@@ -171,7 +171,7 @@ PATH_METRICS = (
             " measured and the run went on, the larger of the two.", "path_measurement",
             partial(_busy, side=side),
         )
-        for side in _SIDES
+        for side in SIDES
     ),
     Metric(
         "clock_uncertainty_s", "s", "lower", "Uncertainty of the server's clock",

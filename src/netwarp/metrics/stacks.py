@@ -1,22 +1,15 @@
 """Counters of the sender's stack over the connections of the run's last transfer, and CPU times."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING
 
 from netwarp.measure.metric import SHORTER, Metric
-from netwarp.measure.run_records import total
-from netwarp.units import seconds
-from netwarp.wire import Connection
-
-if TYPE_CHECKING:
-    from netwarp.measure.run_records import RunRecords
-    from netwarp.wire import Side
+from netwarp.measure.run_records import RunRecords, total
+from netwarp.measure.select import SIDES
 from netwarp.transports import TRANSPORTS
+from netwarp.units import seconds
+from netwarp.wire import Connection, Side
 
 _CPU = "in its own code and in the kernel's; real time only"
-_SIDES: tuple[Side, Side] = ("client", "server")
 
 
 def _seconds(run: RunRecords, counter: str) -> float | None:
@@ -73,7 +66,7 @@ STACK_METRICS = (
 CPU_METRICS = (
     *(
         entry
-        for side in _SIDES
+        for side in SIDES
         for entry in (
             Metric(
                 f"cpu_{side}_s", "s", "lower", f"CPU time, {side}",
@@ -89,6 +82,6 @@ CPU_METRICS = (
     Metric(
         "cpu_per_byte_ns", "ns", "lower", "CPU time per byte, both sides",
         f"CPU time of both processes, {_CPU}, for each content byte.", "usage",
-        partial(_cpu_per_byte_ns, sides=_SIDES),
+        partial(_cpu_per_byte_ns, sides=SIDES),
     ),
 )  # fmt: skip

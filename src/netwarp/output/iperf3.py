@@ -6,6 +6,7 @@ The content flows from the server to the client, as with `iperf3 --reverse`.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from itertools import pairwise
@@ -16,14 +17,11 @@ from netwarp.run_directory import EPOCH_NS
 from netwarp.transports import TRANSPORTS
 from netwarp.units import NS_PER_S
 from netwarp.version import __version__
-from netwarp.wire import ConnectionSamples, FlowSent, FlowStats, Goodput, Usage
+from netwarp.wire import ConnectionSamples, FlowSent, FlowStats, Goodput, Job, Record, Side, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from netwarp.evaluation import RunData
     from netwarp.results import RunResult
-    from netwarp.wire import Job, Record, Side
 
 _SOCKET = 1
 _NAMES: dict[str, Any] = {

@@ -5,8 +5,6 @@ of them. So a job is serialised once for each cell, with slots that each run fil
 job are the same object in several cells; such a part is serialised once, too.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

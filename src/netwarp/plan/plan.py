@@ -4,8 +4,6 @@ Runs are ordered by replicate first: drift on the host while a study runs affect
 and a study that is cut short has complete replicates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -4,8 +4,6 @@ Replicates have seeds of their own in any case. Where nothing draws from them, a
 virtual time are the same, and one says what all would.
 """
 
-from __future__ import annotations
-
 from netwarp.transports import is_simulated
 from netwarp.wire import Job
 from netwarp.wire.path import Impairments

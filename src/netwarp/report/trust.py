@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from netwarp.estimate.comparison import ALPHA, Comparison, Verdict
 from netwarp.estimate.needed import replicates_to_tell
 from netwarp.report.calibration import calibration
+from netwarp.results.comparisons import Comparisons
 from netwarp.results.undecided import needed_text
 from netwarp.verdict_wording import p_text
-from netwarp.wire import Connection
+from netwarp.wire import Connection, Job
 from netwarp.wording import cell_text, count, level_text, number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from netwarp.evaluation import RunData
-    from netwarp.results.comparisons import Comparisons
-    from netwarp.wire import Job
 
 HINT_RATIO = 1.05
 

@@ -6,8 +6,6 @@ what it did over time, as `base.py` asks.
 Invariant: nothing else in Python tells workloads apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Arrival processes: the study keys of workloads that send messages by a schedule."""
+"""Arrival processes: what workloads share that send messages by a schedule."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -9,11 +9,12 @@ from pydantic import Field, model_validator
 
 from netwarp import wire
 from netwarp.fields import DurationNs, KeyValueError, Kind, PeriodNs, Section
-from netwarp.measure import select
+from netwarp.measure.run_records import Arrival
+from netwarp.measure.select import of_kind
 from netwarp.regular_files import read_regular_file
 from netwarp.units import NS_PER_S, UnitError, format_duration, parse_duration_ns
-from netwarp.wire import Record
-from netwarp.workloads.base import FileReader, WorkloadSection
+from netwarp.wire import Job, Record
+from netwarp.workloads.base import FileReader, W, Workload, WorkloadSection
 
 MOST_MESSAGES = 10**7
 MOST_TRACED = 10**6
@@ -216,11 +217,23 @@ class ArrivalsSection(WorkloadSection):
             raise KeyValueError("times", None, "empty, or not in order", 'such as ["0s", "20ms"]')
 
 
-def moments_ns(records: Sequence[Record]) -> list[int]:
-    """Give the times, in ns, at which messages were last sent and last arrived."""
-    sent = [each.last_ns for each in select.of_kind(records, wire.FlowSent)]
-    arrived = (each.last_received_ns for each in select.of_kind(records, wire.FlowStats))
-    return sent + [at_ns for at_ns in arrived if at_ns is not None]
+class ScheduledWorkload(Workload[W]):
+    """A workload of messages that are sent by a schedule, and need not arrive completely."""
+
+    def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
+        """Give no arrivals: messages are not content that must arrive completely."""
+        return ()
+
+    def end_ns(self, job: Job, records: Sequence[Record]) -> int:
+        """Give the time of the last arrival, or of sending a later message that was lost."""
+        last_ns = self.chart_end_ns(records)
+        return self.start_ns(records) if last_ns is None else last_ns
+
+    def chart_end_ns(self, records: Sequence[Record]) -> int | None:
+        """Give the time at which the last message was sent or arrived, whichever is later."""
+        sent = [each.last_ns for each in of_kind(records, wire.FlowSent)]
+        arrived = [each.last_received_ns for each in of_kind(records, wire.FlowStats)]
+        return max((at_ns for at_ns in (*sent, *arrived) if at_ns is not None), default=None)
 
 
 def most_messages(asked: wire.Flow | wire.RequestResponse) -> int:

@@ -4,8 +4,6 @@ A workload is a folder beside this file with a subclass of `Workload`, and a mod
 `netwarp.wire.workload`.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,20 +1,16 @@
 """What ns-3 is asked for a job, and what of its answer becomes records. Pure."""
 
-from __future__ import annotations
-
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from netwarp import wire
 from netwarp.backends.abilities import beyond
 from netwarp.transports import IP_HEADER_BYTES, TCP_HEADER_BYTES, TRANSPORTS
 from netwarp.units import NS_PER_S
+from netwarp.wire import Impairments, Job, Record
 from netwarp.wire.asked import asked
 from netwarp.workloads import workload_of
-
-if TYPE_CHECKING:
-    from netwarp.wire import Impairments, Job, Record
-    from netwarp.workloads.base import Simulated
+from netwarp.workloads.base import Simulated
 
 CONGESTION = {"cubic": "ns3::TcpCubic", "reno": "ns3::TcpNewReno", "bbr": "ns3::TcpBbr"}
 CAN = frozenset({"delay_ns", "rate_bit_s", "loss.random", "neighbours.cold"})

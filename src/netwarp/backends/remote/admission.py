@@ -4,8 +4,6 @@ A job was written by a planner, but it comes from another host: it is data of so
 in, and no more. What it may ask for is said here and by its workload; all else is refused.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from netwarp.backends.abilities import beyond

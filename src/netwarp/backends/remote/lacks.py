@@ -1,7 +1,5 @@
 """What a job asks for that two hosts, or one of them, cannot do. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

@@ -1,26 +1,19 @@
 """Makes figures of runs over time: selects runs, colours and texts."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from netwarp.figures.chart import Chart, finished
 from netwarp.figures.over_time.panels import timeline_chart
 from netwarp.figures.over_time.plots import ShownRun
-from netwarp.figures.over_time.run_timeline import run_timeline
-from netwarp.figures.style import SCREEN, TRANSPORT_STYLES, series_styles
+from netwarp.figures.over_time.run_timeline import RunTimeline, run_timeline
+from netwarp.figures.style import SCREEN, TRANSPORT_STYLES, Spec, Theme, series_styles
+from netwarp.results import CellResult, Results, RunResult
+from netwarp.study.questions import Figure
 from netwarp.units import span_text
+from netwarp.wire import Job, Record
 from netwarp.wording import cell_text, condition_text, level_text, number, sentence_case
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from netwarp.figures.over_time.run_timeline import RunTimeline
-    from netwarp.figures.style import Spec, Theme
-    from netwarp.results import CellResult, Results, RunResult
-    from netwarp.study.questions import Figure
-    from netwarp.wire import Job, Record
 
 SUBTITLE_LETTERS = 150
 """Most letters of a subtitle that fit in a line over the chart."""

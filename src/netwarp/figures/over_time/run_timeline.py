@@ -4,12 +4,10 @@ Times are in s since the run's epoch. Lines are reduced to a chart's resolution 
 peaks.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-from netwarp.figures.lines import MOST_POINTS, Band, Line, Mark, rebinned, thinned
+from netwarp.figures.lines import MOST_POINTS, Band, Line, Mark, Point, rebinned, thinned
 from netwarp.figures.over_time.paths import (
     attached_stretches,
     outages,
@@ -18,6 +16,7 @@ from netwarp.figures.over_time.paths import (
     rtt_ms,
 )
 from netwarp.figures.over_time.sampled import (
+    SampledLine,
     WorkloadGoodput,
     acknowledged_mbit_s,
     sampled_lines,
@@ -32,17 +31,11 @@ from netwarp.wire import (
     Connection,
     End,
     Goodput,
+    Job,
+    Record,
     TimelineEvent,
 )
-from netwarp.workloads import workload_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from netwarp.figures.lines import Point
-    from netwarp.figures.over_time.sampled import SampledLine
-    from netwarp.wire import Job, Record
-    from netwarp.workloads import Activity, Phase, Tone
+from netwarp.workloads import Activity, Phase, Tone, workload_of
 
 MOST_GOODPUT_STEPS = 300
 """Most steps of goodput, two pixels wide each: narrower ones show single bursts rather than the

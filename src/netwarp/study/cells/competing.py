@@ -4,8 +4,6 @@ Each workload is first built as if it were alone, from its own table and levels.
 cannot share one pair of hosts are refused here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Makes the job that all runs of a cell share."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from netwarp import wire

@@ -1,21 +1,15 @@
 """Transfer of a file in ns-3, by its BulkSendApplication."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from netwarp import wire
+from netwarp.measure.select import SIDES
 from netwarp.transports import TRANSPORTS
 from netwarp.units import NS_PER_S
-from netwarp.wire import Side
+from netwarp.wire import Bulk, Job, Record
 from netwarp.workloads.base import Simulated
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from netwarp.wire import Bulk, Job, Record
-
-_SIDES: tuple[Side, Side] = ("client", "server")
 _NOT_COUNTED = wire.Stats(
     retransmitted_packets=None,
     smoothed_rtt_ns=None,
@@ -89,7 +83,7 @@ def records(job: Job, bulk: Bulk, answer: Mapping[str, Any]) -> list[Record]:
             longest_gap_ns=None,
             longest_gap_at_ns=None,
         )
-        for side in _SIDES
+        for side in SIDES
     )
     return [connection, *transfers]
 

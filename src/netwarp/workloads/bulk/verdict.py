@@ -1,7 +1,5 @@
 """Checks that both ends of a file transfer have all bytes, and the same ones."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from netwarp.measure.select import connections, leaves_file, of_kind, receiver, start_ns

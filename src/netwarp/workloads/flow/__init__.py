@@ -4,15 +4,14 @@ from collections.abc import Sequence
 
 from netwarp import wire
 from netwarp.measure.select import connections, of_kind
-from netwarp.wire import FlowSent, FlowStats, Job, Record, Segment, Transfer
-from netwarp.workloads.arrivals import moments_ns, most_messages
-from netwarp.workloads.base import Workload
+from netwarp.wire import FlowSent, FlowStats, Job, Record
+from netwarp.workloads.arrivals import ScheduledWorkload, most_messages
 from netwarp.workloads.flow.metrics import FLOW_METRICS
 from netwarp.workloads.flow.section import FlowSection
 from netwarp.workloads.flow.simulated import SIMULATED
 
 
-class FlowWorkload(Workload[wire.Flow]):
+class FlowWorkload(ScheduledWorkload[wire.Flow]):
     """Messages by a schedule: measured are each message's delay, and which messages were lost."""
 
     section = FlowSection
@@ -51,14 +50,6 @@ class FlowWorkload(Workload[wire.Flow]):
         dialled = [each.start_ns for each in connections(records, "client")]
         return min(dialled or (each.first_ns for each in of_kind(records, FlowSent)))
 
-    def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Transfer | Segment]:
-        """Give no arrivals: messages are not content that must arrive completely."""
-        return ()
-
-    def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Give the time of the last arrival, or of sending a later message that was lost."""
-        return max(moments_ns(records), default=self.start_ns(records))
-
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
         """Describe a contradiction in the records of messages sent and received, or None."""
         flow = self.of(job)
@@ -76,7 +67,3 @@ class FlowWorkload(Workload[wire.Flow]):
         if arrived[0].unit == "message" and arrived[0].received > sent[0].messages:
             return f"{arrived[0].received} messages arrived of {sent[0].messages}"
         return None
-
-    def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Give the time at which the last message was sent or arrived, whichever is later."""
-        return max(moments_ns(records), default=None)

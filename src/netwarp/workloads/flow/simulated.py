@@ -1,18 +1,13 @@
 """A flow in ns-3: UdpClient, or BulkSendApplication over TCP, measured by FlowMonitor."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from netwarp import wire
 from netwarp.transports import TRANSPORTS
 from netwarp.units import NS_PER_S
+from netwarp.wire import Flow, Job, Record
 from netwarp.workloads.base import Simulated
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from netwarp.wire import Flow, Job, Record
 
 
 def refusal(job: Job, flow: Flow) -> str | None:

@@ -4,8 +4,6 @@ Browsers' developer tools open it. Names that begin with an underscore are those
 Time 0 of the run is the beginning of 1970.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus

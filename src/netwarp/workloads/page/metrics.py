@@ -1,17 +1,12 @@
 """Metrics of loading a page: load time, and the times of its phases."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
-from typing import TYPE_CHECKING
 
 from netwarp.measure.metric import FASTER, SHORTER, Metric
+from netwarp.measure.run_records import RunRecords
 from netwarp.units import NS_PER_S, seconds
 from netwarp.wire import Page, PageLoad, Resource
-
-if TYPE_CHECKING:
-    from netwarp.measure.run_records import RunRecords
 
 _START = "From the client's first connect until"
 

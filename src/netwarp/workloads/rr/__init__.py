@@ -4,14 +4,13 @@ from collections.abc import Sequence
 
 from netwarp import wire
 from netwarp.measure.select import of_kind
-from netwarp.wire import FlowSent, FlowStats, Job, Record, Segment, Transfer
-from netwarp.workloads.arrivals import moments_ns, most_messages
-from netwarp.workloads.base import Workload
+from netwarp.wire import FlowSent, FlowStats, Job, Record
+from netwarp.workloads.arrivals import ScheduledWorkload, most_messages
 from netwarp.workloads.rr.metrics import REQUEST_RESPONSE_METRICS
 from netwarp.workloads.rr.section import RequestResponseSection
 
 
-class RequestResponseWorkload(Workload[wire.RequestResponse]):
+class RequestResponseWorkload(ScheduledWorkload[wire.RequestResponse]):
     """Requests and responses: measured are latencies, and which requests got no response."""
 
     section = RequestResponseSection
@@ -36,14 +35,6 @@ class RequestResponseWorkload(Workload[wire.RequestResponse]):
         asked = self.of(job)
         return (asked.request_bytes + asked.response_bytes) * most_messages(asked)
 
-    def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Transfer | Segment]:
-        """Give no arrivals: responses are not content that must arrive completely."""
-        return ()
-
-    def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Give the time of the last response, or of sending a later, unanswered request."""
-        return max(moments_ns(records))
-
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
         """Describe a contradiction in the records of requests and responses, or None."""
         asked = self.of(job)
@@ -57,7 +48,3 @@ class RequestResponseWorkload(Workload[wire.RequestResponse]):
         if answered[0].received > sent[0].messages:
             return f"{answered[0].received} responses arrived to {sent[0].messages} requests"
         return None
-
-    def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Give the time at which the last request was sent or the last response arrived."""
-        return max(moments_ns(records), default=None)

@@ -1,22 +1,16 @@
 """Metrics of a streaming session: loading delay, stalls, quality."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from netwarp.measure.metric import FASTER, SHORTER, Metric
+from netwarp.measure.run_records import RunRecords
 from netwarp.units import NS_PER_S
 from netwarp.wire import CutSegment, Player, Segment, Stream, Switch
 from netwarp.workloads.stream.censoring import kaplan_meier_mean
 from netwarp.workloads.stream.playback import Piece, Span, pieces, spans
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from netwarp.measure.run_records import RunRecords
 
 _LOAD = "From a segment's request to its last byte, waiting and transfer"
 _SHARE = "Share of the play time in the"
