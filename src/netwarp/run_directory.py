@@ -169,9 +169,33 @@ class RunDirectory:
             ) from None
         try:
             self._take(lock)
-            yield
+            with self._closed_to_others():
+                yield
         finally:
             os.close(lock)
+
+    @contextmanager
+    def _closed_to_others(self) -> Iterator[None]:
+        """Keep other users from what runs leave until it was made harmless or removed.
+
+        What kills netwarp leaves the runs readable to their owner alone. A folder of somebody
+        else's, who shares it, stays as it is.
+        """
+        folder = os.open(self.runs, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            about = os.fstat(folder)
+            usual = stat.S_IMODE(about.st_mode)
+            is_ours = about.st_uid == os.geteuid()
+            if is_ours:
+                os.fchmod(folder, usual & ~0o077)
+            try:
+                yield
+            finally:
+                self.discard_partials()
+                if is_ours:
+                    os.fchmod(folder, usual)
+        finally:
+            os.close(folder)
 
     def _take(self, lock: int) -> None:
         try:
@@ -212,9 +236,19 @@ class RunDirectory:
         partial.rename(final)
 
     def discard_partials(self) -> None:
-        """Remove the directories of interrupted runs."""
+        """Remove the directories of interrupted runs.
+
+        Raises:
+            RunDirectoryError: one cannot be removed.
+        """
         for partial in self.runs.glob(f".*{PARTIAL_SUFFIX}"):
-            remove(partial)
+            try:
+                remove(partial)
+            except OSError as error:
+                raise RunDirectoryError(
+                    f"cannot remove {one_line(str(partial))}, which an interrupted run has left"
+                    f" ({_why(error)}): remove it, or choose another directory with --out DIR"
+                ) from None
 
     def status(self, run: str) -> Status | None:
         """Read the status of a run; None when it has not finished."""

@@ -4,11 +4,9 @@ What a guest or another host left there is read only where it is a regular file 
 no link is followed. What is written takes the place of what was there as a whole.
 """
 
-import contextlib
 import errno
 import json
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +14,7 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import IO, Any
 
+from netwarp.file_trees import remove_tree
 from netwarp.regular_files import UnreadableFileError, open_regular
 
 NOT_REGULAR = "it is not a regular file"
@@ -93,12 +92,18 @@ def make_folder(path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link or a folder with all that is in it; nothing there is as good."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
+    """Remove a file, a link or a folder with all that is in it; nothing there is as good.
+
+    Raises:
+        OSError: some of it is left.
+    """
+    try:
+        if stat.S_ISDIR(path.lstat().st_mode):
+            remove_tree(path)
+        else:
+            path.unlink()
+    except FileNotFoundError:
         return
-    with contextlib.suppress(FileNotFoundError):
-        path.unlink()
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netwarp.backends.base import Backend
 from netwarp.backends.replay import kept_job_sha256
 from netwarp.errors import InputError, RunDirectoryError
 from netwarp.execution import Executor, LocalExecutor, Observer, Unobserved, execute
+from netwarp.file_trees import temporary_directory
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.run_directory import RECORDS_FILE, RunDirectory
 from netwarp.run_files import read_text
@@ -136,8 +135,8 @@ def verify(
         raise RunDirectoryError(f"{data.directory} has no run that succeeded: nothing to verify")
     plan = _planned_again(data, spread(succeeded, runs))
     observer = observer or Unobserved()
-    with tempfile.TemporaryDirectory(prefix="netwarp-verify-") as place:
-        again = RunDirectory(Path(place))
+    with temporary_directory("netwarp-verify-") as place:
+        again = RunDirectory(place)
         again.runs.mkdir()
         observer.planned(len(plan), backend.clock)
         try:

@@ -1,8 +1,9 @@
 """What a guest leaves in its run directory: nothing that harms who reads or keeps it."""
 
-import os
 import stat
 from pathlib import Path
+
+from netwarp.file_trees import Entry, for_each, open_up
 
 KEPT_FOLDER = "written"
 """Folder of what programs wrote, in which links are kept as they were (`exec --keep`)."""
@@ -11,24 +12,24 @@ KEPT_FOLDER = "written"
 def make_harmless(directory: Path) -> None:
     """Remove links, devices, FIFOs and sockets below a directory, and set-user-ID bits of files.
 
-    A program that has taken over its guest's kernel writes there as the user who started netwarp. A
-    link in what programs wrote stays, as nothing of netwarp follows it.
+    A program that has taken over its guest's kernel writes there as the user who started netwarp,
+    to any depth. A link in what programs wrote stays, as nothing of netwarp follows it.
+
+    Raises:
+        OSError: something is left as it was; everything else is harmless.
     """
-    # From the top, as a folder can be listed only after its mode was mended.
-    for folder, folders, files in os.walk(directory):
-        for path in (Path(folder) / name for name in (*folders, *files)):
-            _make_harmless(path, keeps_links=path.is_relative_to(directory / KEPT_FOLDER))
+    open_up(directory)
+    for_each(directory, _make_harmless)
 
 
-def _make_harmless(path: Path, *, keeps_links: bool) -> None:
-    mode = path.lstat().st_mode
-    if stat.S_ISDIR(mode):
-        wanted = mode & 0o777 | stat.S_IRWXU
-    elif stat.S_ISREG(mode):
-        wanted = mode & 0o777 | stat.S_IRUSR
+def _make_harmless(entry: Entry) -> None:
+    if stat.S_ISDIR(entry.mode):
+        wanted = entry.mode & 0o777 | stat.S_IRWXU
+    elif stat.S_ISREG(entry.mode):
+        wanted = entry.mode & 0o777 | stat.S_IRUSR
     else:
-        if not (keeps_links and stat.S_ISLNK(mode)):
-            path.unlink()
+        if not (entry.branch == KEPT_FOLDER and stat.S_ISLNK(entry.mode)):
+            entry.unlink()
         return
-    if stat.S_IMODE(mode) != wanted:
-        path.chmod(wanted)
+    if stat.S_IMODE(entry.mode) != wanted:
+        entry.set_mode(wanted)

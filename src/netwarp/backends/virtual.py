@@ -5,9 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shlex
-import shutil
 import subprocess
-import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -41,7 +39,9 @@ from netwarp.backends.scratch import (
 from netwarp.backends.spinning import spinning
 from netwarp.backends.watch import Bounds
 from netwarp.errors import BackendError
+from netwarp.file_trees import temporary_directory
 from netwarp.run_directory import CONSOLE_FILE, EPOCH_NS, Clock, Status, last_line
+from netwarp.run_files import remove
 from netwarp.stacks import missing_program
 from netwarp.wire import Job
 from netwarp.wire.asked import asked
@@ -85,8 +85,8 @@ def _describe_kernel(machine: Machine) -> str:
 
 
 def _describe_confinement(machine: Machine) -> str:
-    with tempfile.TemporaryDirectory(prefix="netwarp-doctor-") as directory:
-        confined = enclosed_in(find_endpoint(machine.environ), Path(directory), must=True)
+    with temporary_directory("netwarp-doctor-") as directory:
+        confined = enclosed_in(find_endpoint(machine.environ), directory, must=True)
         tried = subprocess.run([*confined, "true"], capture_output=True, text=True, check=False)
     if tried.returncode != 0:
         raise BackendError(
@@ -197,18 +197,18 @@ class VirtualBackend:
         try:
             with (
                 free_cpu(self.cpus, slot, self.scratch) as cpu,
-                tempfile.TemporaryDirectory(prefix="netwarp-memory-", dir=self.scratch) as memory,
+                temporary_directory("netwarp-memory-", self.scratch) as memory,
             ):
                 ending = self._processes.run(
-                    self._command(cpu, job, Path(memory)),
+                    self._command(cpu, job, memory),
                     directory,
-                    guest_environment(self.kernel.shim, Path(memory), job.seed),
+                    guest_environment(self.kernel.shim, memory, job.seed),
                     on_progress,
                     partial(spinner_text, directory),
                 )
         finally:
             make_harmless(directory)
-            shutil.rmtree(directory / ".uml", ignore_errors=True)
+            remove(directory / ".uml")
         status = status_of(directory, ending)
         if status.outcome == "failed" and ran_out_of_scratch(directory / CONSOLE_FILE):
             return replace(status, reason=full_scratch_text(self.scratch))

@@ -1,15 +1,18 @@
 """What programs of a run print, passed on while the run goes on."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 from typing import IO
 
+from netwarp.regular_files import UnreadableFileError, open_regular
 from netwarp.run_directory import RunDirectory
 
 LOOK_S = 0.05
 """How often a file is looked at for more: below what a person notices."""
+READ_BYTES = 64 << 10
 
 
 @contextmanager
@@ -56,7 +59,7 @@ def _follow(
             source = source or _opened(directory.partial_path(run) / name)
             if source is None and done.is_set():  # it was over before it was looked at
                 source = _opened(directory.run_path(run) / name)
-            if source is not None and (more := source.read()):
+            while source is not None and (more := source.read(READ_BYTES)):
                 sink.write(more)
                 sink.flush()
             if is_over:
@@ -67,7 +70,10 @@ def _follow(
 
 
 def _opened(path: Path) -> IO[bytes] | None:
+    """Open what a program prints to; None where there is nothing, or no regular file: a program
+    that has taken over its guest's kernel could name any file of the user's there.
+    """
     try:
-        return path.open("rb")
-    except OSError:
+        return open(open_regular(path, os.O_NOFOLLOW), "rb")  # noqa: PTH123 - it is open already
+    except (OSError, UnreadableFileError):
         return None

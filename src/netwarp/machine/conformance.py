@@ -1,6 +1,5 @@
 """Checks a stack's program against the role protocol (`docs/role-protocol.md`), in actual runs."""
 
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 from netwarp.backends.base import Backend
 from netwarp.backends.guest_files import find_endpoint
 from netwarp.execution import run_job
+from netwarp.file_trees import temporary_directory
 from netwarp.measure.select import of_kind
 from netwarp.plan import plan_study
 from netwarp.run_directory import CONSOLE_FILE, RECORDS_FILE
@@ -51,8 +51,7 @@ def check_stack(stack: Stack, backend: Backend) -> Iterator[Check]:
         stack: the stack; its manifest decides which requirements apply.
         backend: a backend of virtual time.
     """
-    with tempfile.TemporaryDirectory(prefix="netwarp-stack-") as place:
-        folder = Path(place)
+    with temporary_directory("netwarp-stack-") as folder:
         cases = list(_cases(stack))
         for number, case in enumerate(cases):
             job = _job(stack, case)

@@ -2,10 +2,8 @@
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from netwarp.backends.base import NamedBackend
 from netwarp.backends.needs import Machine, Need, require
@@ -14,6 +12,7 @@ from netwarp.backends.stack_building import describe_stacks
 from netwarp.backends.virtual import VirtualBackend
 from netwarp.errors import NetwarpError
 from netwarp.execution import run_job
+from netwarp.file_trees import temporary_directory
 from netwarp.plan import plan_study
 from netwarp.run_directory import CONSOLE_FILE
 from netwarp.study import study_from_mapping
@@ -86,8 +85,7 @@ def _python() -> str:
 
 def _guest() -> str:
     planned = plan_study(study_from_mapping(SMALLEST_RUN))[0]
-    with tempfile.TemporaryDirectory(prefix="netwarp-doctor-") as directory:
-        path = Path(directory)
+    with temporary_directory("netwarp-doctor-") as path:
         outcome = run_job(VirtualBackend(), planned.job, path)
         if outcome.failed:
             console = (path / CONSOLE_FILE).read_text(errors="replace").strip()

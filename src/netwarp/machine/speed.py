@@ -10,7 +10,6 @@ import datetime
 import json
 import os
 import statistics
-import tempfile
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -20,6 +19,7 @@ from netwarp.backends.cpus import cpu_model
 from netwarp.backends.guest_files import endpoint_version
 from netwarp.cache import cache_directory
 from netwarp.execution import run_job
+from netwarp.file_trees import temporary_directory
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.run_files import write_json
 from netwarp.study import study_from_mapping
@@ -113,8 +113,8 @@ def _goodput_bit_s(backend: NativeBackend, transport: str) -> float:
 
 
 def _transfer(backend: NativeBackend, planned: PlannedRun) -> float:
-    with tempfile.TemporaryDirectory(prefix="netwarp-speed-") as directory:
-        outcome = run_job(backend, planned.job, Path(directory))
+    with temporary_directory("netwarp-speed-") as directory:
+        outcome = run_job(backend, planned.job, directory)
     if outcome.failed:
         raise RuntimeError(outcome.status.reason)
     return outcome.metrics["goodput_bit_s"]

@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING
 
 from netwarp.backends.remote.memory_group import MemoryGroup, NoGroupError, memory_group
 from netwarp.backends.watch import adopt_orphans, ending_with_us, kill_group, reap_group
+from netwarp.file_trees import remove_tree
 from netwarp.run_directory import JOB_FILE
 from netwarp.units import NS_PER_S
 from netwarp.wire import job_to_json
@@ -33,6 +34,8 @@ LONGEST_LINE_BYTES = 7 << 20
 """Most bytes of a line: a record with 1 MiB of a program's output, every byte of it escaped."""
 MOST_FILES = 2048
 """Most open files of a role: two for each connection."""
+CONSOLE_TAIL_BYTES = 4096
+"""Bytes of a role's console in which its last line is looked for."""
 LARGEST_FILE_BYTES = 1 << 20
 """Most bytes of a file that a role writes; a file of a command's may have half of its memory."""
 OWN_BYTES = 64 << 20
@@ -69,8 +72,7 @@ class ServerRole:
         self.until_s = time.monotonic() + min(limits.run_s, job.limits.virtual_ns / NS_PER_S + 30)
         self._unread = b""
         self._ordered: set[str] = set()
-        self._directory = tempfile.TemporaryDirectory(prefix="netwarp-serve-")
-        place = Path(self._directory.name)
+        self._place = place = Path(tempfile.mkdtemp(prefix="netwarp-serve-"))
         (place / JOB_FILE).write_text(job_to_json(job))
         where = ["--address", address[0], "--port", str(address[1]), "--only-from", peer]
         role: list[str | Path]
@@ -91,10 +93,12 @@ class ServerRole:
             bounded = [*self._group.joining, *bounded]
         command = ending_with_us([*bounded, "sh", "-c", ROLE_MESSAGES_ON_STDOUT, "sh", *role])
         with contextlib.ExitStack() as unless_started:
-            unless_started.callback(self._directory.cleanup)
+            unless_started.callback(remove_tree, place)
             if self._group is not None:
                 unless_started.callback(self._group.remove)
-            self._console = unless_started.enter_context((place / "console.log").open("wb"))
+            # Without a name: the role could put anything in place of a file of its directory.
+            console = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - until `close`
+            self._console = unless_started.enter_context(console)
             self._process = _started(command, place, self._console)
             unless_started.pop_all()
         self._orders, self._messages = _pipes(self._process)
@@ -134,11 +138,15 @@ class ServerRole:
             return "closed its messages and went on"
         if status == 0:
             return None
-        self._console.flush()
-        printed = Path(self._console.name).read_text(errors="replace").strip().splitlines()
+        printed = self._console_tail().strip().splitlines()
         tail = f": {printed[-1][:500]}" if printed else ""
         ended = f"was killed by signal {-status}" if status < 0 else f"exited with status {status}"
         return f"the server {ended}{tail}"
+
+    def _console_tail(self) -> str:
+        console = self._console.fileno()
+        first = max(0, os.fstat(console).st_size - CONSOLE_TAIL_BYTES)
+        return os.pread(console, CONSOLE_TAIL_BYTES, first).decode(errors="replace")
 
     def close(self) -> None:
         """Kill it and all that it has started, and remove its files."""
@@ -152,7 +160,7 @@ class ServerRole:
             if stream is not None:
                 with contextlib.suppress(OSError):
                     stream.close()
-        self._directory.cleanup()
+        remove_tree(self._place)
 
     def _order(self, order: dict[str, object]) -> None:
         """Write an order. Each kind is written once, so the pipe never fills. To a role that has

@@ -5,7 +5,6 @@ bytes.
 """
 
 import json
-import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -28,6 +27,7 @@ from netwarp.execution.cluster.message import (
 )
 from netwarp.execution.cluster.programs import Programs, programs_of
 from netwarp.execution.outcome import Outcome, failed, run_job
+from netwarp.file_trees import temporary_directory
 from netwarp.wire import job_from_json
 
 BATCH_BYTES = 16 << 20
@@ -95,8 +95,7 @@ def stop_here(execution: str) -> None:
 def _run(backend: VirtualBackend, job_json: str) -> FinishedRun:
     # Dask clears up its directory when the worker is gone.
     scratch = get_worker().local_directory
-    with tempfile.TemporaryDirectory(prefix="run-", dir=scratch) as place:
-        directory = Path(place)
+    with temporary_directory("run-", Path(scratch)) as directory:
         outcome = run_job(backend, job_from_json(job_json, "a task's job"), directory)
         return _finished(outcome, directory)
 

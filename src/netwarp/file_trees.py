@@ -1,0 +1,206 @@
+"""Trees of files that somebody else has made, of any depth: walked, removed, or had for a while.
+
+Each name is opened in its directory's descriptor and no link is followed (openat(2), O_NOFOLLOW).
+Paths may be longer than the kernel takes (PATH_MAX), and deeper than open files or Python's stack
+allow: one directory is open at a time, and the way up is `..`. No failure ends a walk; the first is
+raised when all the rest was done.
+"""
+
+import errno
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_USABLE = stat.S_IRWXU
+"""What the owner of a directory must be allowed so that it can be listed and emptied."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A name in a tree. It is told of before what is below it."""
+
+    folder: int
+    """Descriptor of the directory that it is in; None outlives the call that it is given to."""
+    name: str
+    branch: str
+    """The name, in the tree's top directory, of what it is below; empty for what is there."""
+    mode: int
+    """Type and permissions, of a link its own (`st_mode`)."""
+
+    def unlink(self) -> None:
+        """Remove it; it is no directory."""
+        os.unlink(self.name, dir_fd=self.folder)
+
+    def set_mode(self, permissions: int) -> None:
+        """Set its permissions, should it be a directory or a regular file still."""
+        # Linux has no fchmodat(2) that leaves links alone, but a descriptor that opens nothing.
+        flags = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+        found = os.open(self.name, flags, dir_fd=self.folder)
+        try:
+            if stat.S_IFMT(os.fstat(found).st_mode) in (stat.S_IFDIR, stat.S_IFREG):
+                os.chmod(f"/proc/self/fd/{found}", permissions)  # noqa: PTH101
+        finally:
+            os.close(found)
+
+
+@dataclass
+class _Level:
+    """A directory between the top of a tree and where a walk is."""
+
+    identity: tuple[int, int]
+    folders: list[str]
+    """Directories in it that are still to be entered."""
+    entered: str = ""
+    """The one that the walk is in, or was last."""
+
+
+class _Walk:
+    def __init__(
+        self, visit: Callable[[Entry], None], leave: Callable[[int, str], None] | None
+    ) -> None:
+        self._visit, self._leave = visit, leave
+        self._levels: list[_Level] = []
+        self._here = -1
+        self.failure: OSError | None = None
+
+    def go(self, top: Path) -> None:
+        try:
+            self._enter(os.open(top, _FOLDER_FLAGS))
+            while self._levels:
+                if self._levels[-1].folders:
+                    self._go_down()
+                else:
+                    self._go_up()
+        finally:
+            if self._here >= 0:
+                os.close(self._here)
+
+    def _enter(self, folder: int) -> None:
+        if self._here >= 0:
+            os.close(self._here)
+        self._here = folder
+        about = os.fstat(folder)
+        level = _Level((about.st_dev, about.st_ino), [])
+        self._levels.append(level)
+        for name in os.listdir(folder):
+            branch = self._levels[0].entered if len(self._levels) > 1 else ""
+            with self._going_on():
+                mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+                if stat.S_ISDIR(mode):
+                    level.folders.append(name)
+                self._visit(Entry(folder, name, branch, mode))
+
+    def _go_down(self) -> None:
+        level = self._levels[-1]
+        level.entered = level.folders.pop()
+        with self._going_on():
+            self._enter(os.open(level.entered, _FOLDER_FLAGS, dir_fd=self._here))
+
+    def _go_up(self) -> None:
+        self._levels.pop()
+        if not self._levels:
+            return
+        level = self._levels[-1]
+        folder = os.open("..", _FOLDER_FLAGS, dir_fd=self._here)
+        os.close(self._here)
+        self._here = folder
+        about = os.fstat(folder)
+        if (about.st_dev, about.st_ino) != level.identity:
+            raise OSError(errno.ESTALE, "somebody moves its directories meanwhile")
+        if self._leave is not None:
+            with self._going_on():
+                self._leave(folder, level.entered)
+
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """Go on after a failure, and keep the first."""
+        try:
+            yield
+        except OSError as error:
+            self.failure = self.failure or error
+
+
+def for_each(
+    top: Path,
+    visit: Callable[[Entry], None],
+    leave: Callable[[int, str], None] | None = None,
+) -> None:
+    """Visit all that is below a directory.
+
+    Args:
+        top: the directory, no link to one.
+        visit: called with each name; what it does to a directory is done before that is entered.
+        leave: called with a directory's parent, open, and its name, when all below it was visited.
+
+    Raises:
+        OSError: the first failure, after everything else was visited.
+    """
+    walk = _Walk(visit, leave)
+    walk.go(top)
+    if walk.failure is not None:
+        raise walk.failure
+
+
+def open_up(top: Path) -> None:
+    """Let the owner of a directory, no link to one, list and change it; its set-id bits go.
+
+    Raises:
+        OSError: it is not there, something else, or another user's.
+    """
+    folder = os.open(top.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        mode = os.stat(top.name, dir_fd=folder, follow_symlinks=False).st_mode
+        _open_up(Entry(folder, top.name, "", mode))
+    finally:
+        os.close(folder)
+
+
+def _open_up(entry: Entry) -> None:
+    wanted = entry.mode & 0o777 | _USABLE
+    if stat.S_IMODE(entry.mode) != wanted:
+        entry.set_mode(wanted)
+
+
+def remove_tree(top: Path) -> None:
+    """Remove a directory, no link to one, with all that is in it.
+
+    Raises:
+        OSError: something could not be removed; everything else is gone.
+    """
+    open_up(top)
+    for_each(top, _remove_or_open_up, lambda parent, name: os.rmdir(name, dir_fd=parent))
+    top.rmdir()
+
+
+def _remove_or_open_up(entry: Entry) -> None:
+    if stat.S_ISDIR(entry.mode):
+        _open_up(entry)
+    else:
+        entry.unlink()
+
+
+@contextmanager
+def temporary_directory(prefix: str, place: Path | None = None) -> Iterator[Path]:
+    """Make a directory that nobody else can enter, and remove it with all that came to be in it.
+
+    `tempfile.TemporaryDirectory` follows links when it removes (CVE-2023-6597, Python before
+    3.11.8), and fails where a tree is deep.
+
+    Args:
+        prefix: the beginning of its name.
+        place: where; None for the usual place (TMPDIR).
+
+    Raises:
+        OSError: it cannot be made, or something in it cannot be removed.
+    """
+    made = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+    try:
+        yield made
+    finally:
+        with suppress(FileNotFoundError):
+            remove_tree(made)
