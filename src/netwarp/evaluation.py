@@ -36,7 +36,6 @@ from netwarp.workloads import workload_of
 if TYPE_CHECKING:
     from netwarp.claims import ClaimResult
 
-
 CONSOLE_TAIL_BYTES = 64 << 10
 """Most of a console that is shown."""
 
@@ -274,7 +273,7 @@ def load(
     paths = RunDirectory(directory)
     lines = paths.plan_lines()
     if not lines:
-        raise RunDirectoryError(_no_plan_text(paths))
+        raise RunDirectoryError(_missing_text(paths, paths.plan_file))
     known = dict(outcomes or {})
     for line in lines:
         if line["run"] not in known:
@@ -370,29 +369,22 @@ def read_study(directory: RunDirectory) -> Study:
     """Read the study of a run directory; see :attr:`RunData.study`."""
     raw = directory.study()
     file = directory.study_json
-    if raw is None and file in directory.damage:
-        raise ResultError(
-            f"{file} is damaged ({directory.damage[file]}): the command that made {directory.path}"
-            " writes it anew, and does no run again"
-        )
     if raw is None:
-        raise RunDirectoryError(_no_run_directory_text(directory, file.name))
+        error = ResultError if file in directory.damage else RunDirectoryError
+        raise error(_missing_text(directory, file))
     return study_from_mapping(raw, file=str(file), question=directory.question())
 
 
-def _no_plan_text(directory: RunDirectory) -> str:
-    file = directory.plan_file
+def _missing_text(directory: RunDirectory, file: Path) -> str:
+    """Say why a file of a run directory cannot be read: it is damaged, or there is none."""
     if file in directory.damage:
         return (
-            f"{file} is damaged ({directory.damage[file]}): the command that made"
-            f" {directory.path} writes it anew, and does no run again"
+            f"{file} is damaged ({directory.damage[file]}): the command that made {directory.path}"
+            " writes it anew, and does no run again"
         )
-    return _no_run_directory_text(directory, file.name)
-
-
-def _no_run_directory_text(directory: RunDirectory, missing: str) -> str:
     return (
-        f"{directory.path} is not a run directory (no {missing}): name one that `netwarp run` made"
+        f"{directory.path} is not a run directory (no {file.name}): name one that `netwarp run`"
+        " made"
     )
 
 
