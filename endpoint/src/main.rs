@@ -3,22 +3,12 @@
 //! In a guest it is PID 1 (`guest`), on the host's own kernel a program like any other (`native`). Either starts itself
 //! again as both roles (`server`, `client`).
 
-mod capabilities;
+mod backend;
 mod check;
-mod containment;
-#[cfg(test)]
-mod golden;
-mod guest;
-mod host;
+mod complain;
 mod impose;
-mod native;
-mod orchestrate;
-mod record_writer;
-mod remote;
 mod role;
-mod role_process;
-mod running_role;
-mod sampling;
+mod run;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -28,7 +18,9 @@ use clap::{Parser, Subcommand};
 use netwarp_programs::{confine, reaper};
 use netwarp_transport::Place;
 
-use crate::containment::Hidden;
+use crate::backend::{guest, native, remote};
+use crate::check::capabilities;
+use crate::role::containment::{self, Hidden};
 
 /// Both ends of a netwarp run.
 #[derive(Debug, Parser)]
@@ -148,7 +140,7 @@ fn main() -> ExitCode {
 fn check_jobs(jobs: &[PathBuf]) -> ExitCode {
     let refusals = check::refusals(jobs).unwrap_or_else(|error| vec![format!("{error:#}")]);
     for refusal in &refusals {
-        eprintln!("netwarp-endpoint: {refusal}");
+        complain::complain(refusal);
     }
     if refusals.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) }
 }

@@ -57,33 +57,26 @@ mod tests {
     use super::*;
     use crate::clock::Moment;
 
-    fn in_a_runtime(test: impl AsyncFnOnce(Deadline)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
-        runtime.block_on(async { test(Deadline::new().unwrap()).await });
+    #[tokio::test]
+    async fn it_rings_no_earlier_and_once() {
+        let deadline = Deadline::new().unwrap();
+        deadline.wait_until(Some(0)).await.unwrap();
+        let later_ns = Moment::now().since(0) + 3_000_000;
+        deadline.wait_until(Some(later_ns)).await.unwrap();
+        assert!(Moment::now().since(0) >= later_ns);
     }
 
-    #[test]
-    fn it_rings_no_earlier_and_once() {
-        in_a_runtime(async |deadline| {
-            deadline.wait_until(Some(0)).await.unwrap();
-            let later_ns = Moment::now().since(0) + 3_000_000;
-            deadline.wait_until(Some(later_ns)).await.unwrap();
-            assert!(Moment::now().since(0) >= later_ns);
-        });
-    }
-
-    #[test]
-    fn a_ring_nobody_heard_is_forgotten() {
-        in_a_runtime(async |deadline| {
-            tokio::select! {
-                biased;
-                () = std::future::ready(()) => {}
-                _ = deadline.wait_until(Some(1)) => {}
-            }
-            deadline.wait_until(Some(1)).await.unwrap();
-            let later_ns = Moment::now().since(0) + 3_000_000;
-            deadline.wait_until(Some(later_ns)).await.unwrap();
-            assert!(Moment::now().since(0) >= later_ns);
-        });
+    #[tokio::test]
+    async fn a_ring_nobody_heard_is_forgotten() {
+        let deadline = Deadline::new().unwrap();
+        tokio::select! {
+            biased;
+            () = std::future::ready(()) => {}
+            _ = deadline.wait_until(Some(1)) => {}
+        }
+        deadline.wait_until(Some(1)).await.unwrap();
+        let later_ns = Moment::now().since(0) + 3_000_000;
+        deadline.wait_until(Some(later_ns)).await.unwrap();
+        assert!(Moment::now().since(0) >= later_ns);
     }
 }

@@ -22,7 +22,7 @@ pub const PAUSE: Duration = Duration::from_millis(1);
 pub fn measure(network: &mut Network, job: &Job, epoch_ns: u64) -> Result<Vec<CalibrationRecord>> {
     let mut records = Vec::new();
     for (path, path_job) in (0..=u8::MAX).zip(&job.paths) {
-        for (direction, impairments) in [(Direction::Down, &path_job.down), (Direction::Up, &path_job.up)] {
+        for (direction, impairments) in path_job.directions() {
             let (count, interval_ns) = match path_job.neighbours {
                 Neighbours::Warm => balanced(network, path, path_job, direction, epoch_ns)?,
                 // ARP packets end or begin at the router, and packets that wait there for an ARP reply may never leave.
@@ -41,7 +41,7 @@ fn balanced(
     direction: Direction,
     epoch_ns: u64,
 ) -> Result<(Count, u64)> {
-    let impairments = toward(path_job, direction);
+    let impairments = path_job.toward(direction);
     for _ in 0..READINGS {
         let count = Count::read(network, path, direction)?;
         if count.is_balanced(impairments) {
@@ -56,13 +56,6 @@ fn balanced(
     bail!("the packets of path {path}, {direction:?}, do not add up: {count:?}")
 }
 
-fn toward(path_job: &Path, direction: Direction) -> &Impairments {
-    match direction {
-        Direction::Down => &path_job.down,
-        Direction::Up => &path_job.up,
-    }
-}
-
 /// Returns whether packets that do not add up are the router's own: what it answers (`ping router`, a TTL that ran
 /// out) is delivered without having been offered, and what it is sent is offered and goes no further.
 ///
@@ -70,8 +63,8 @@ fn toward(path_job: &Path, direction: Direction) -> &Impairments {
 /// It counts no ARP, which is spoken when a program uses an address that is not the host's.
 fn is_the_routers(network: &mut Network, path: u8, path_job: &Path) -> Result<bool> {
     let mut surplus: i128 = 0;
-    for direction in [Direction::Down, Direction::Up] {
-        if toward(path_job, direction).duplicate_ratio > 0.0 {
+    for (direction, impairments) in path_job.directions() {
+        if impairments.duplicate_ratio > 0.0 {
             return Ok(false); // nobody counts how many duplicates there are
         }
         let count = Count::read(network, path, direction)?;
@@ -90,7 +83,7 @@ fn is_the_routers(network: &mut Network, path: u8, path_job: &Path) -> Result<bo
 pub fn disciplines(network: &mut Network, job: &Job) -> Result<Vec<DisciplineRecord>> {
     let mut records = Vec::new();
     for (path, path_job) in (0..=u8::MAX).zip(&job.paths) {
-        for (direction, impairments) in [(Direction::Down, &path_job.down), (Direction::Up, &path_job.up)] {
+        for (direction, impairments) in path_job.directions() {
             let Some(asked) = &impairments.discipline else { continue };
             let found = network.discipline(bottleneck(path, direction), asked.kind)?;
             records.push(DisciplineRecord {

@@ -89,7 +89,7 @@ pub struct InForce {
     pub jitter_ns: u64,
     /// Correlation of a packet's delay with that of the one before.
     pub jitter_correlation: f64,
-    /// The loss model.
+    /// Which packets are lost.
     pub loss: Loss,
     /// None where netem does not keep the rate.
     pub rate_byte_s: Option<u64>,
@@ -198,7 +198,7 @@ fn words(numbers: &[u32]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use netwarp_wire::golden;
-    use netwarp_wire::job::{Distribution, Reorder};
+    use netwarp_wire::job::Reorder;
 
     use super::*;
     use crate::netlink::message::attribute;
@@ -207,18 +207,11 @@ mod tests {
     fn plain() -> Impairments {
         Impairments {
             delay_ns: 50_000_000,
-            jitter_ns: 0,
-            jitter_correlation: 0.0,
-            distribution: Distribution::Uniform,
             loss: Loss::Random { ratio: 0.05, correlation: 0.0 },
             rate_bit_s: Some(50_000_000),
             limit_packets: 626,
-            shaper_queue_bytes: None,
-            discipline: None,
-            reorder: Reorder { ratio: 0.0, correlation: 0.0, gap: 0 },
-            duplicate_ratio: 0.0,
-            corrupt_ratio: 0.0,
             seed: 0x0102_0304_0506_0708,
+            ..Impairments::nothing()
         }
     }
 
@@ -313,6 +306,11 @@ mod tests {
                 assert_eq!(InForce::read(options(&asked).bytes()), Some(expected));
             }
         }
+    }
+
+    #[test]
+    fn nothing_asks_for_nothing() {
+        assert!(!Impairments::nothing().impairs());
     }
 
     #[test]

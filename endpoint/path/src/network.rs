@@ -26,6 +26,28 @@ use crate::waker::Waker;
 /// The loopback device's index, in every namespace.
 const LOOPBACK: u32 = 1;
 
+/// Why a path was not built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// A sysctl could not be written.
+    #[error(transparent)]
+    Sysctl(anyhow::Error),
+    /// A veth pair could not be made.
+    #[error(transparent)]
+    Veth(anyhow::Error),
+    /// The kernel refused a device, an address, a route or a discipline.
+    #[error("in the {namespace:?} namespace")]
+    Refused {
+        /// The namespace in which it was asked for.
+        namespace: Namespace,
+        /// What was asked for, and the kernel's words.
+        source: NetlinkError,
+    },
+    /// Anything else failed.
+    #[error(transparent)]
+    Other(#[from] anyhow::Error),
+}
+
 /// The namespaces of a run.
 pub struct Network {
     home: NetNs,
@@ -54,7 +76,10 @@ struct Made {
 
 impl Network {
     /// Builds everything. On return the caller is in the namespace it came from.
-    pub fn build(steps: &[BuildStep]) -> Result<Self> {
+    ///
+    /// # Errors
+    /// The kernel lacks or refuses what a step asks for.
+    pub fn build(steps: &[BuildStep]) -> Result<Self, BuildError> {
         let mut network = Self {
             home: NetNs::current()?,
             namespaces: BTreeMap::new(),
@@ -70,7 +95,7 @@ impl Network {
 
     /// Changes what was built. The caller stays in its namespace: nothing is created.
     pub fn change(&mut self, steps: &[BuildStep]) -> Result<()> {
-        self.apply(steps)
+        Ok(self.apply(steps)?)
     }
 
     /// Runs `work` in a namespace of the run.
@@ -194,14 +219,12 @@ impl Network {
     }
 
     fn ask(&mut self, device: Device, request: Request) -> Result<Vec<u8>> {
-        let attempt = request.attempt.clone();
-        let answers = self.made(device.namespace)?.route.transact(&[request])?;
-        Ok(answers.into_iter().next().ok_or(NetlinkError::Incomplete { attempt, missing: "answer" })?)
+        Ok(self.made(device.namespace)?.route.ask(&request)?)
     }
 
     /// Carries out the steps: links first, since they join namespaces, then everything else in one batch for each
     /// namespace.
-    fn apply(&mut self, steps: &[BuildStep]) -> Result<()> {
+    fn apply(&mut self, steps: &[BuildStep]) -> Result<(), BuildError> {
         let mut current = None;
         for step in steps {
             match step {
@@ -214,10 +237,11 @@ impl Network {
                 BuildStep::Sysctl { key, value, optional } => match write_sysctl(key, value) {
                     Err(error) if *optional && error.kind() == io::ErrorKind::NotFound => {}
                     written => {
-                        written.with_context(|| format!("write {value:?} to the sysctl {key} of {current:?}"))?;
+                        let attempt = || format!("write {value:?} to the sysctl {key} of {current:?}");
+                        written.with_context(attempt).map_err(BuildError::Sysctl)?;
                     }
                 },
-                BuildStep::Veth { ends, mtu_bytes } => self.create_veth(ends, *mtu_bytes)?,
+                BuildStep::Veth { ends, mtu_bytes } => self.create_veth(ends, *mtu_bytes).map_err(BuildError::Veth)?,
                 BuildStep::Offloads { device, software_segmentation } => {
                     let offloads = Offloads { index: device.index, software_segmentation: *software_segmentation };
                     self.made(device.namespace)?.offloads.push(offloads);
@@ -316,18 +340,19 @@ impl Network {
         Ok(())
     }
 
-    fn flush(&mut self) -> Result<()> {
+    fn flush(&mut self) -> Result<(), BuildError> {
         let mut ethtool = None;
         for (namespace, made) in &mut self.namespaces {
             let at = || format!("in the {namespace:?} namespace");
             if !made.offloads.is_empty() {
                 let ethtool = match &ethtool {
                     Some(known) => known,
-                    None => ethtool.insert(Ethtool::learn(&mut made.generic)?),
+                    None => ethtool.insert(Ethtool::learn(&mut made.generic).with_context(at)?),
                 };
                 ethtool.restrict(&mut made.generic, &std::mem::take(&mut made.offloads)).with_context(at)?;
             }
-            made.route.transact(&std::mem::take(&mut made.pending)).with_context(at)?;
+            let refused = |source| BuildError::Refused { namespace: *namespace, source };
+            made.route.transact(&std::mem::take(&mut made.pending)).map_err(refused)?;
         }
         Ok(())
     }

@@ -21,9 +21,6 @@ pub(crate) struct Waker(Socket);
 
 impl Waker {
     /// Opens a socket in the caller's network namespace. It receives nothing.
-    ///
-    /// # Errors
-    /// As `socket(2)` and `setsockopt(2)`.
     pub(crate) fn open() -> Result<Self> {
         let socket = Socket::new(Domain::PACKET, Type::RAW, None).context("open a packet socket")?;
         let priority = WAKING_PRIORITY as c_int;

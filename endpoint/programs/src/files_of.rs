@@ -80,9 +80,6 @@ impl FilesOf {
     }
 
     /// Makes it the one at [`ROOT`] for the calling process and what it starts, which have mounts of their own.
-    ///
-    /// # Errors
-    /// As `mount(2)`.
     pub(super) fn put_at_root(self) -> Result<()> {
         if self == Self::Both {
             return Ok(());

@@ -23,9 +23,6 @@ pub(super) struct WatchedStream<S> {
 
 impl<S: ReadyStream> WatchedStream<S> {
     /// Makes the event loop watch the connection's socket. Must be called inside the runtime.
-    ///
-    /// # Errors
-    /// As `epoll_ctl(2)`.
     pub(super) fn new(stream: Arc<Mutex<S>>, socket: Arc<Socket>) -> Result<Self> {
         // SAFETY: a Socket owns its descriptor and never gives it up or changes it.
         let watched = unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE | Interest::WRITABLE) };

@@ -9,71 +9,66 @@ use quinn::{ConnectionError, ReadError, SendDatagramError, StoppedError, WriteEr
 /// The result of an operation of a transport, which workloads pass on.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of a transport. Each variant holds what was attempted, and why that failed.
+/// An error of a transport: what was attempted and why that failed, and what it means for the connection.
 #[derive(Debug)]
-pub enum Error {
+pub struct Error {
+    kind: Kind,
+    cause: anyhow::Error,
+}
+
+/// What an error means for a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
     /// The peer ended the connection or its stream before all was received.
-    Closed(anyhow::Error),
+    Closed,
     /// The peer, or its kernel, reset the connection.
-    Reset(anyhow::Error),
+    Reset,
     /// The peer did not answer in time.
-    TimedOut(anyhow::Error),
+    TimedOut,
     /// There is no route to the peer.
-    Unreachable(anyhow::Error),
-    /// An error other than a lost connection: a file that cannot be read, an option that the kernel refuses, an invalid
-    /// message of the peer.
-    Other(anyhow::Error),
+    Unreachable,
+    /// It is no lost connection: a file that cannot be read, an option that the kernel refuses, an invalid message of
+    /// the peer.
+    Other,
 }
 
 impl Error {
+    /// Creates an error of a kind.
+    pub(crate) fn new(kind: Kind, cause: impl Into<anyhow::Error>) -> Self {
+        Self { kind, cause: cause.into() }
+    }
+
     /// Creates the error for a connection that the peer ended before all was received.
-    pub fn closed(message: impl Into<String>) -> Self {
-        Self::Closed(anyhow!(message.into()))
+    pub(crate) fn closed(message: impl Into<String>) -> Self {
+        Self::new(Kind::Closed, anyhow!(message.into()))
+    }
+
+    /// Returns what it means for the connection.
+    pub fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// Returns a copy of the error, for another task that waits on the same connection.
-    pub fn shared(&self) -> Self {
-        let message = anyhow!("{:#}", self.cause());
-        match self {
-            Self::Closed(_) => Self::Closed(message),
-            Self::Reset(_) => Self::Reset(message),
-            Self::TimedOut(_) => Self::TimedOut(message),
-            Self::Unreachable(_) => Self::Unreachable(message),
-            Self::Other(_) => Self::Other(message),
-        }
-    }
-
-    fn cause(&self) -> &anyhow::Error {
-        let (Self::Closed(cause)
-        | Self::Reset(cause)
-        | Self::TimedOut(cause)
-        | Self::Unreachable(cause)
-        | Self::Other(cause)) = self;
-        cause
+    pub(crate) fn shared(&self) -> Self {
+        Self::new(self.kind, anyhow!("{:#}", self.cause))
     }
 
     /// Adds what was attempted.
     fn context(self, attempt: impl Display + Send + Sync + 'static) -> Self {
-        match self {
-            Self::Closed(cause) => Self::Closed(cause.context(attempt)),
-            Self::Reset(cause) => Self::Reset(cause.context(attempt)),
-            Self::TimedOut(cause) => Self::TimedOut(cause.context(attempt)),
-            Self::Unreachable(cause) => Self::Unreachable(cause.context(attempt)),
-            Self::Other(cause) => Self::Other(cause.context(attempt)),
-        }
+        Self { cause: self.cause.context(attempt), ..self }
     }
 }
 
 /// Like [`anyhow::Error`]: prints what was attempted last; with `{:#}`, the whole chain.
 impl Display for Error {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        self.cause().fmt(formatter)
+        self.cause.fmt(formatter)
     }
 }
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.cause().source()
+        self.cause.source()
     }
 }
 
@@ -98,11 +93,11 @@ impl<T, E: Into<Error>> Context<T> for Result<T, E> {
 
 impl<T> Context<T> for Option<T> {
     fn context(self, missing: impl Display + Send + Sync + 'static) -> Result<T> {
-        self.ok_or_else(|| Error::Other(anyhow!("{missing}")))
+        self.ok_or_else(|| Error::new(Kind::Other, anyhow!("{missing}")))
     }
 
     fn with_context<C: Display + Send + Sync + 'static>(self, missing: impl FnOnce() -> C) -> Result<T> {
-        self.ok_or_else(|| Error::Other(anyhow!("{}", missing())))
+        self.ok_or_else(|| Error::new(Kind::Other, anyhow!("{}", missing())))
     }
 }
 
@@ -128,30 +123,30 @@ impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         // SCTP's errors for a send on an association that has ended (net/sctp/socket.c, sctp_sendmsg_check_sflags), and
         // on one that is shutting down (net/sctp/sm_statefuns.c, sctp_sf_error_shutdown).
-        if matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ESHUTDOWN)) {
-            return Self::Closed(error.into());
-        }
-        match error.kind() {
-            ErrorKind::BrokenPipe | ErrorKind::NotConnected | ErrorKind::UnexpectedEof => Self::Closed(error.into()),
-            ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted => Self::Reset(error.into()),
-            ErrorKind::TimedOut => Self::TimedOut(error.into()),
+        let has_ended = matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ESHUTDOWN));
+        let kind = match error.kind() {
+            _ if has_ended => Kind::Closed,
+            ErrorKind::BrokenPipe | ErrorKind::NotConnected | ErrorKind::UnexpectedEof => Kind::Closed,
+            ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted => Kind::Reset,
+            ErrorKind::TimedOut => Kind::TimedOut,
             ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable | ErrorKind::AddrNotAvailable => {
-                Self::Unreachable(error.into())
+                Kind::Unreachable
             }
-            _ => Self::Other(error.into()),
-        }
+            _ => Kind::Other,
+        };
+        Self::new(kind, error)
     }
 }
 
 /// For callers that know only the kernel's errors, such as rustls.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
-        let kind = match &error {
-            Error::Closed(_) => ErrorKind::UnexpectedEof,
-            Error::Reset(_) => ErrorKind::ConnectionReset,
-            Error::TimedOut(_) => ErrorKind::TimedOut,
-            Error::Unreachable(_) => ErrorKind::NetworkUnreachable,
-            Error::Other(_) => ErrorKind::Other,
+        let kind = match error.kind {
+            Kind::Closed => ErrorKind::UnexpectedEof,
+            Kind::Reset => ErrorKind::ConnectionReset,
+            Kind::TimedOut => ErrorKind::TimedOut,
+            Kind::Unreachable => ErrorKind::NetworkUnreachable,
+            Kind::Other => ErrorKind::Other,
         };
         Self::new(kind, format!("{error:#}"))
     }
@@ -159,81 +154,85 @@ impl From<Error> for io::Error {
 
 impl From<ConnectionError> for Error {
     fn from(error: ConnectionError) -> Self {
-        lost(&error.clone(), error.into())
+        Self::new(lost(&error), error)
     }
 }
 
 /// A QUIC stream ends when its owner drops it.
 impl From<WriteError> for Error {
     fn from(error: WriteError) -> Self {
-        match &error {
-            WriteError::ConnectionLost(how) => lost(&how.clone(), error.into()),
-            WriteError::Stopped(_) | WriteError::ClosedStream => Self::Closed(error.into()),
-            WriteError::ZeroRttRejected => Self::Other(error.into()),
-        }
+        let kind = match &error {
+            WriteError::ConnectionLost(how) => lost(how),
+            WriteError::Stopped(_) | WriteError::ClosedStream => Kind::Closed,
+            WriteError::ZeroRttRejected => Kind::Other,
+        };
+        Self::new(kind, error)
     }
 }
 
 impl From<ReadError> for Error {
     fn from(error: ReadError) -> Self {
-        match &error {
-            ReadError::ConnectionLost(how) => lost(&how.clone(), error.into()),
-            ReadError::Reset(_) | ReadError::ClosedStream => Self::Closed(error.into()),
-            ReadError::IllegalOrderedRead | ReadError::ZeroRttRejected => Self::Other(error.into()),
-        }
+        let kind = match &error {
+            ReadError::ConnectionLost(how) => lost(how),
+            ReadError::Reset(_) | ReadError::ClosedStream => Kind::Closed,
+            ReadError::IllegalOrderedRead | ReadError::ZeroRttRejected => Kind::Other,
+        };
+        Self::new(kind, error)
     }
 }
 
 impl From<SendDatagramError> for Error {
     fn from(error: SendDatagramError) -> Self {
-        match &error {
-            SendDatagramError::ConnectionLost(how) => lost(&how.clone(), error.into()),
+        let kind = match &error {
+            SendDatagramError::ConnectionLost(how) => lost(how),
             SendDatagramError::UnsupportedByPeer | SendDatagramError::Disabled | SendDatagramError::TooLarge => {
-                Self::Other(error.into())
+                Kind::Other
             }
-        }
+        };
+        Self::new(kind, error)
     }
 }
 
 impl From<StoppedError> for Error {
     fn from(error: StoppedError) -> Self {
-        match &error {
-            StoppedError::ConnectionLost(how) => lost(&how.clone(), error.into()),
-            StoppedError::ZeroRttRejected => Self::Closed(error.into()),
-        }
+        let kind = match &error {
+            StoppedError::ConnectionLost(how) => lost(how),
+            StoppedError::ZeroRttRejected => Kind::Closed,
+        };
+        Self::new(kind, error)
     }
 }
 
-fn lost(how: &ConnectionError, cause: anyhow::Error) -> Error {
+fn lost(how: &ConnectionError) -> Kind {
     match how {
-        ConnectionError::TimedOut => Error::TimedOut(cause),
-        ConnectionError::Reset => Error::Reset(cause),
-        _ => Error::Closed(cause),
+        ConnectionError::TimedOut => Kind::TimedOut,
+        ConnectionError::Reset => Kind::Reset,
+        _ => Kind::Closed,
     }
 }
 
 /// hyper says how a connection was lost by what caused its own error.
 impl From<hyper::Error> for Error {
     fn from(error: hyper::Error) -> Self {
-        unless_timed_out(has_timed_out(&error), error.into())
+        Self::new(unless_timed_out(has_timed_out(&error)), error)
     }
 }
 
 impl From<h3::error::ConnectionError> for Error {
     fn from(error: h3::error::ConnectionError) -> Self {
-        unless_timed_out(matches!(error, h3::error::ConnectionError::Timeout { .. }), error.into())
+        Self::new(unless_timed_out(matches!(error, h3::error::ConnectionError::Timeout { .. })), error)
     }
 }
 
 impl From<h3::error::StreamError> for Error {
     fn from(error: h3::error::StreamError) -> Self {
         use h3::error::{ConnectionError::Timeout, StreamError::ConnectionError};
-        unless_timed_out(matches!(error, ConnectionError { 0: Timeout { .. }, .. }), error.into())
+        Self::new(unless_timed_out(matches!(error, ConnectionError { 0: Timeout { .. }, .. })), error)
     }
 }
 
-fn unless_timed_out(has_timed_out: bool, cause: anyhow::Error) -> Error {
-    if has_timed_out { Error::TimedOut(cause) } else { Error::Other(cause) }
+fn unless_timed_out(has_timed_out: bool) -> Kind {
+    if has_timed_out { Kind::TimedOut } else { Kind::Other }
 }
 
 /// Returns whether a time-out of the connection caused an error, which may be hidden below others; HTTP/2's names no
@@ -252,7 +251,7 @@ macro_rules! others {
     ($($error:ty),+ $(,)?) => {
         $(impl From<$error> for Error {
             fn from(error: $error) -> Self {
-                Self::Other(error.into())
+                Self::new(Kind::Other, error)
             }
         })+
     };
@@ -287,24 +286,24 @@ mod tests {
 
     #[test]
     fn a_loss_stays_what_it_is_whatever_was_attempted() {
-        assert!(matches!(of_kernel(libc::EPIPE), Error::Closed(_)));
-        assert!(matches!(of_kernel(libc::ECONNRESET), Error::Reset(_)));
-        assert!(matches!(of_kernel(libc::ESRCH), Error::Closed(_)));
-        assert!(matches!(of_kernel(libc::ESHUTDOWN), Error::Closed(_)));
-        assert!(matches!(of_kernel(libc::ETIMEDOUT), Error::TimedOut(_)));
-        assert!(matches!(of_kernel(libc::ENETUNREACH), Error::Unreachable(_)));
-        assert!(matches!(of(Error::closed("the peer closed")), Error::Closed(_)));
-        assert!(matches!(of(ReadError::ConnectionLost(ConnectionError::Reset)), Error::Reset(_)));
-        assert!(matches!(of(WriteError::ConnectionLost(ConnectionError::TimedOut)), Error::TimedOut(_)));
-        assert!(matches!(of(of_kernel(libc::EPIPE).shared()), Error::Closed(_)));
+        assert_eq!(of_kernel(libc::EPIPE).kind(), Kind::Closed);
+        assert_eq!(of_kernel(libc::ECONNRESET).kind(), Kind::Reset);
+        assert_eq!(of_kernel(libc::ESRCH).kind(), Kind::Closed);
+        assert_eq!(of_kernel(libc::ESHUTDOWN).kind(), Kind::Closed);
+        assert_eq!(of_kernel(libc::ETIMEDOUT).kind(), Kind::TimedOut);
+        assert_eq!(of_kernel(libc::ENETUNREACH).kind(), Kind::Unreachable);
+        assert_eq!(of(Error::closed("the peer closed")).kind(), Kind::Closed);
+        assert_eq!(of(ReadError::ConnectionLost(ConnectionError::Reset)).kind(), Kind::Reset);
+        assert_eq!(of(WriteError::ConnectionLost(ConnectionError::TimedOut)).kind(), Kind::TimedOut);
+        assert_eq!(of(of_kernel(libc::EPIPE).shared()).kind(), Kind::Closed);
     }
 
     #[test]
     fn other_errors_are_no_loss() {
-        assert!(matches!(of(anyhow!("the client asks for something else")), Error::Other(_)));
-        assert!(matches!(of_kernel(libc::EACCES), Error::Other(_)));
+        assert_eq!(of(anyhow!("the client asks for something else")).kind(), Kind::Other);
+        assert_eq!(of_kernel(libc::EACCES).kind(), Kind::Other);
         let unreadable = anyhow::Error::from(io::Error::from(ErrorKind::UnexpectedEof)).context("reading a file");
-        assert!(matches!(of(unreadable), Error::Other(_)), "a file that ends early is no connection that does");
+        assert_eq!(of(unreadable).kind(), Kind::Other, "a file that ends early is no connection that does");
     }
 
     #[test]

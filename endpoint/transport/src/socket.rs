@@ -23,7 +23,7 @@ pub(crate) const SEND_BLOCK_BYTES: usize = 1 << 20;
 /// The most bytes asked for in one call: `recv(2)` and `sendfile(2)` move just under 2 GiB.
 const LONGEST_CALL_BYTES: u64 = 1 << 30;
 
-/// A blocking socket.
+/// A socket whose calls block.
 #[derive(Debug)]
 pub struct Socket(socket2::Socket);
 
@@ -49,9 +49,6 @@ impl std::ops::Deref for Socket {
 
 impl Socket {
     /// Sends all bytes, in one call unless a signal interrupts it.
-    ///
-    /// # Errors
-    /// As `send(2)`.
     pub(crate) fn send_all(&self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             let sent = retry(|| self.0.send_with_flags(bytes, libc::MSG_NOSIGNAL)).context("sending")?;
@@ -61,9 +58,6 @@ impl Socket {
     }
 
     /// `sendmsg(2)`: sends some of the bytes, normally all.
-    ///
-    /// # Errors
-    /// As `sendmsg(2)`.
     pub(crate) fn send_vectored(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         retry(|| self.0.send_vectored_with_flags(parts, libc::MSG_NOSIGNAL))
     }
@@ -153,9 +147,6 @@ impl Socket {
     }
 
     /// Waits for the next `length` bytes and discards them without copying: TCP's `MSG_TRUNC` (tcp(7)).
-    ///
-    /// # Errors
-    /// As `recv(2)`.
     pub(crate) fn discard(&self, length: u64) -> Result<u64> {
         let length = length.min(LONGEST_CALL_BYTES) as usize;
         let flags = libc::MSG_TRUNC | libc::MSG_WAITALL;
@@ -165,27 +156,18 @@ impl Socket {
     }
 
     /// Waits until there is something to read, or the connection has ended.
-    ///
-    /// # Errors
-    /// As `poll(2)`.
     pub(crate) fn await_readable(&self) -> io::Result<()> {
         self.poll(PollTimeout::NONE).map(drop)
     }
 
     /// Waits for at most `at_most` until there is something to read or the connection has ended; returns false if
     /// neither happened.
-    ///
-    /// # Errors
-    /// As `poll(2)`.
     pub(crate) fn await_readable_for(&self, at_most: Duration) -> io::Result<bool> {
         let timeout = PollTimeout::try_from(at_most).unwrap_or(PollTimeout::MAX);
         self.poll(timeout).map(|ready| ready > 0)
     }
 
     /// Returns whether there is something to read or to accept, or the connection has ended.
-    ///
-    /// # Errors
-    /// As `poll(2)`.
     pub(crate) fn is_readable(&self) -> io::Result<bool> {
         self.poll(PollTimeout::ZERO).map(|ready| ready > 0)
     }
@@ -220,9 +202,6 @@ impl Socket {
     }
 
     /// Discards what arrives until the peer has closed.
-    ///
-    /// # Errors
-    /// As [`Self::drain`].
     pub(crate) fn wait_for_end(&self) -> Result<()> {
         self.discard_to_end(0).map(drop).context("waiting for the peer to close")
     }
@@ -298,9 +277,6 @@ pub fn set_buffers(socket: &impl AsRawFd, bytes: u64) -> Result<()> {
 }
 
 /// Sets the size of the send buffer alone.
-///
-/// # Errors
-/// As [`set_buffers`].
 pub(crate) fn set_send_buffer(socket: &impl AsRawFd, bytes: u64) -> Result<()> {
     set_buffer(socket, bytes, (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, "SO_SNDBUF"))
 }
@@ -363,9 +339,6 @@ pub fn size(result: isize) -> io::Result<usize> {
 }
 
 /// Repeats a call that a signal has interrupted.
-///
-/// # Errors
-/// As the call.
 pub(crate) fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {

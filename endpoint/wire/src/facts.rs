@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::job::{
-    Change, Content, Contract, Direction, Exchange, Flow, Http, Impairments, Job, Loss, Page, Reconnect, Rr, Timeline,
-    Workload,
+    Change, Content, Contract, Direction, Distribution, Exchange, Flow, Http, Impairments, Job, Loss, Page, Path,
+    Reconnect, Reorder, Rr, Timeline, Workload,
 };
 use crate::record::Side;
 
@@ -123,6 +123,25 @@ impl Http {
 }
 
 impl Impairments {
+    /// Nothing but a queue of one packet.
+    pub fn nothing() -> Self {
+        Self {
+            delay_ns: 0,
+            jitter_ns: 0,
+            jitter_correlation: 0.0,
+            distribution: Distribution::Uniform,
+            loss: Loss::None {},
+            rate_bit_s: None,
+            limit_packets: 1,
+            shaper_queue_bytes: None,
+            discipline: None,
+            reorder: Reorder { ratio: 0.0, correlation: 0.0, gap: 0 },
+            duplicate_ratio: 0.0,
+            corrupt_ratio: 0.0,
+            seed: 0,
+        }
+    }
+
     /// Whether packets meet anything but the links: otherwise no netem is needed, and `limit_packets` bounds nothing.
     pub fn impairs(&self) -> bool {
         // Without `..`: a field that is new does not compile until it is said here whether it impairs.
@@ -159,6 +178,21 @@ impl Impairments {
             (None, Some(_)) => held_bytes,
             (None, None) => 0,
         }
+    }
+}
+
+impl Path {
+    /// What is done to the packets of a direction.
+    pub fn toward(&self, direction: Direction) -> &Impairments {
+        match direction {
+            Direction::Down => &self.down,
+            Direction::Up => &self.up,
+        }
+    }
+
+    /// What is done to the packets of both directions.
+    pub fn directions(&self) -> [(Direction, &Impairments); 2] {
+        [(Direction::Down, &self.down), (Direction::Up, &self.up)]
     }
 }
 

@@ -5,11 +5,15 @@ use std::path::Path;
 
 use crate::job::{Job, Page, Stream, Workload};
 
-/// Returns the job in the golden file `job-NAME.json`.
-pub fn job(name: &str) -> Job {
+/// Returns the text of the golden file `job-NAME.json`.
+pub fn text(name: &str) -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/golden/job-{name}.json"));
-    let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+    fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+/// Returns the golden job of this name.
+pub fn job(name: &str) -> Job {
+    serde_json::from_str(&text(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// Returns the page of a golden job.

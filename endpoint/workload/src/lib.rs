@@ -3,6 +3,7 @@
 mod attempts;
 mod bulk;
 pub mod command;
+mod encoded;
 mod flow;
 mod page;
 mod rr;
@@ -18,7 +19,7 @@ use async_trait::async_trait;
 use netwarp_core::arrival_log::SharedArrivalLog;
 use netwarp_core::orchestrator::{Begin, Orchestrator};
 use netwarp_core::sink::WatchedArrivals;
-use netwarp_transport::error::{Error, Result};
+use netwarp_transport::error::{Error, Kind, Result};
 use netwarp_transport::{Connection, Dialer, Report};
 use netwarp_wire::job::{self, Change, Direction, Event, Job};
 use netwarp_wire::problems::Problems;
@@ -80,10 +81,10 @@ impl Run {
     /// # Errors
     /// The error, where it is a failure of the run.
     pub fn ignore_if_abandoned(&self, error: Error, attempt: Option<u32>) -> Result<()> {
-        let given_up = match &error {
-            Error::Closed(_) | Error::Reset(_) => true,
-            Error::TimedOut(_) | Error::Unreachable(_) => attempt.is_none_or(|of| self.attempts.is_superseded(of)),
-            Error::Other(_) => false,
+        let given_up = match error.kind() {
+            Kind::Closed | Kind::Reset => true,
+            Kind::TimedOut | Kind::Unreachable => attempt.is_none_or(|of| self.attempts.is_superseded(of)),
+            Kind::Other => false,
         };
         let may_be_given_up = self.job.timeline.has_handovers() || of(&self.job.only().workload).breaks_off();
         if given_up && may_be_given_up { Ok(()) } else { Err(error) }

@@ -74,7 +74,7 @@ pub(crate) fn ask_discipline(index: u32) -> Request {
 pub enum Queueing {
     /// The token bucket's own queue.
     Shaper,
-    /// A discipline.
+    /// A queueing discipline of this kind.
     Discipline(DisciplineKind),
 }
 
@@ -166,12 +166,7 @@ mod tests {
 
     /// Handle and parent of each.
     fn places(requests: &[Request]) -> Vec<String> {
-        let place = |request: &Request| {
-            let mut message = Vec::new();
-            request.write(&mut message, 1, false);
-            hex::encode(&message[24..32])
-        };
-        requests.iter().map(place).collect()
+        requests.iter().map(|request| request.hex()[48..64].to_owned()).collect()
     }
 
     #[test]
@@ -189,9 +184,8 @@ mod tests {
         let shaped = ["0000010001000300", "0000060001000100", "0100060000000600", "0000020001000600"];
         assert_eq!(places(&requests)[..2], ["00000300ffffffff", "0000040002000300"]);
         assert_eq!(places(&requests)[2..], shaped);
-        let mut sorter = Vec::new();
-        requests[0].write(&mut sorter, 1, false);
-        assert!(hex::encode(&sorter).ends_with("0200000000000000000000000000000000000001"), "{}", hex::encode(&sorter));
+        let sorter = requests[0].hex();
+        assert!(sorter.ends_with("0200000000000000000000000000000000000001"), "{sorter}");
     }
 
     #[test]

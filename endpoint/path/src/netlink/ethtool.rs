@@ -87,10 +87,9 @@ impl Ethtool {
     /// Names the features that are on at a device and have it hand over several packets as one.
     pub fn joining(&self, socket: &mut Socket, index: u32) -> Result<Vec<&str>, NetlinkError> {
         let request = self.ask(&Offloads { index, software_segmentation: true });
-        let attempt = request.attempt.clone();
-        let answers = socket.transact(&[request])?;
-        let active = answers.first().and_then(|answer| active_bits(answer));
-        let active = active.ok_or(NetlinkError::Incomplete { attempt, missing: "active features" })?;
+        let answer = socket.ask(&request)?;
+        let missing = || NetlinkError::Incomplete { attempt: request.attempt, missing: "active features" };
+        let active = active_bits(&answer).ok_or_else(missing)?;
         let features = self.features.iter().enumerate();
         Ok(features.filter(|(bit, name)| joins(name) && is_set(active, *bit)).map(|(_, name)| &**name).collect())
     }
@@ -109,33 +108,24 @@ impl Ethtool {
             .put_u32(ETHTOOL_A_BITSET_SIZE, u32::try_from(self.features.len()).expect("features are tens"))
             .put(ETHTOOL_A_BITSET_VALUE, &bytes(value))
             .put(ETHTOOL_A_BITSET_MASK, &bytes(mask));
-        self.request("set", ETHTOOL_MSG_FEATURES_SET, ETHTOOL_FLAG_OMIT_REPLY, device, |attributes| {
-            attributes.nest(ETHTOOL_A_FEATURES_WANTED, bitset)
-        })
+        let header = header(device, ETHTOOL_FLAG_OMIT_REPLY).nest(ETHTOOL_A_FEATURES_WANTED, bitset);
+        self.request("set", ETHTOOL_MSG_FEATURES_SET, device, &header)
     }
 
     fn ask(&self, device: &Offloads) -> Request {
-        self.request("read", ETHTOOL_MSG_FEATURES_GET, ETHTOOL_FLAG_COMPACT_BITSETS, device, |attributes| attributes)
+        let header = header(device, ETHTOOL_FLAG_COMPACT_BITSETS);
+        self.request("read", ETHTOOL_MSG_FEATURES_GET, device, &header)
     }
 
-    fn request(
-        &self,
-        verb: &str,
-        command: u8,
-        flags: u32,
-        device: &Offloads,
-        more: impl FnOnce(Attributes) -> Attributes,
-    ) -> Request {
-        let header =
-            Attributes::new().put_u32(ETHTOOL_A_HEADER_DEV_INDEX, device.index).put_u32(ETHTOOL_A_HEADER_FLAGS, flags);
-        Request::new(
-            format!("{verb} the offloads of link {}", device.index),
-            self.family,
-            0,
-            &[command, ETHTOOL_GENL_VERSION, 0, 0],
-            &more(Attributes::new().nest(ETHTOOL_A_HEADER, header)),
-        )
+    fn request(&self, verb: &str, command: u8, device: &Offloads, attributes: &Attributes) -> Request {
+        let attempt = format!("{verb} the offloads of link {}", device.index);
+        Request::new(attempt, self.family, 0, &[command, ETHTOOL_GENL_VERSION, 0, 0], attributes)
     }
+}
+
+fn header(device: &Offloads, flags: u32) -> Attributes {
+    let header = Attributes::new().put_u32(ETHTOOL_A_HEADER_DEV_INDEX, device.index);
+    Attributes::new().nest(ETHTOOL_A_HEADER, header.put_u32(ETHTOOL_A_HEADER_FLAGS, flags))
 }
 
 /// Why a device's offloads are not as they must be.
@@ -174,16 +164,10 @@ fn ask_features(socket: &mut Socket, family: u16) -> Result<Vec<String>, Netlink
     let set = Attributes::new().put_u32(ETHTOOL_A_STRINGSET_ID, ETH_SS_FEATURES);
     let sets = Attributes::new().nest(ETHTOOL_A_STRINGSETS_STRINGSET, set);
     // The header must be there even though it names no device.
-    let header = Attributes::new();
-    let request = Request::new(
-        attempt.into(),
-        family,
-        0,
-        &[ETHTOOL_MSG_STRSET_GET, ETHTOOL_GENL_VERSION, 0, 0],
-        &Attributes::new().nest(ETHTOOL_A_HEADER, header).nest(ETHTOOL_A_STRSET_STRINGSETS, sets),
-    );
-    let answers = socket.transact(&[request])?;
-    let names = answers.first().and_then(|answer| feature_names(answer)).filter(|names| !names.is_empty());
+    let asked = Attributes::new().nest(ETHTOOL_A_HEADER, Attributes::new()).nest(ETHTOOL_A_STRSET_STRINGSETS, sets);
+    let generic = [ETHTOOL_MSG_STRSET_GET, ETHTOOL_GENL_VERSION, 0, 0];
+    let answer = socket.ask(&Request::new(attempt.into(), family, 0, &generic, &asked))?;
+    let names = feature_names(&answer).filter(|names| !names.is_empty());
     names.ok_or(NetlinkError::Incomplete { attempt: attempt.into(), missing: "string set" })
 }
 

@@ -11,17 +11,9 @@ const CTRL_ATTR_FAMILY_NAME: u16 = 2;
 /// Asks the kernel for a family's number. `option` is what builds the family in, for the message when it is absent.
 pub(super) fn ask_family(socket: &mut Socket, name: &str, option: &str) -> Result<u16, NetlinkError> {
     let attempt = format!("find the netlink family {name} ({option})");
-    let request = Request::new(
-        attempt.clone(),
-        GENL_ID_CTRL,
-        0,
-        &[CTRL_CMD_GETFAMILY, 1, 0, 0],
-        &Attributes::new().put_string(CTRL_ATTR_FAMILY_NAME, name),
-    );
-    let answers = socket.transact(&[request])?;
-    let number = answers
-        .first()
-        .and_then(|answer| attribute(answer.get(4..)?, CTRL_ATTR_FAMILY_ID))
-        .and_then(|payload| u16_at(payload, 0));
-    number.ok_or(NetlinkError::Incomplete { attempt, missing: "family number" })
+    let named = Attributes::new().put_string(CTRL_ATTR_FAMILY_NAME, name);
+    let request = Request::new(attempt.clone(), GENL_ID_CTRL, 0, &[CTRL_CMD_GETFAMILY, 1, 0, 0], &named);
+    let answer = socket.ask(&request)?;
+    let number = || u16_at(attribute(answer.get(4..)?, CTRL_ATTR_FAMILY_ID)?, 0);
+    number().ok_or(NetlinkError::Incomplete { attempt, missing: "family number" })
 }

@@ -92,6 +92,21 @@ impl Request {
     }
 }
 
+#[cfg(test)]
+impl Request {
+    /// Returns the message with sequence number 1, asking for an acknowledgement, in hex.
+    pub(crate) fn hex(&self) -> String {
+        hex::encode(self.message())
+    }
+
+    /// Returns the same as bytes.
+    pub(crate) fn message(&self) -> Vec<u8> {
+        let mut message = Vec::new();
+        self.write(&mut message, 1, true);
+        message
+    }
+}
+
 /// One message from the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reply<'a> {

@@ -37,12 +37,12 @@ pub enum NetlinkError {
     Socket {
         /// What was attempted.
         attempt: String,
-        /// The system call.
+        /// The system call that failed.
         call: &'static str,
         /// Why it failed.
         source: io::Error,
     },
-    /// The kernel refused.
+    /// The kernel refused the request.
     #[error("cannot {attempt}: the kernel says {errno}{}{detail}", if .detail.is_empty() { "" } else { ": " })]
     Refused {
         /// What was attempted.
@@ -111,6 +111,13 @@ impl Socket {
                 }
             }
         }
+    }
+
+    /// Sends a request and returns the body of its first answer.
+    pub fn ask(&mut self, request: &Request) -> Result<Vec<u8>, NetlinkError> {
+        let answers = self.transact(std::slice::from_ref(request))?;
+        let missing = || NetlinkError::Incomplete { attempt: request.attempt.clone(), missing: "answer" };
+        answers.into_iter().next().ok_or_else(missing)
     }
 
     /// Sends a request with `NLM_F_DUMP` and returns the bodies of all answers, in order.

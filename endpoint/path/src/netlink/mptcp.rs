@@ -61,15 +61,10 @@ fn endpoint_request(attempt: String, family: u16, command: u8, endpoint: Endpoin
 }
 
 fn set_limits(family: u16, more_subflows: u32) -> Request {
-    Request::new(
-        format!("let MPTCP connections have {more_subflows} more subflows"),
-        family,
-        0,
-        &[MPTCP_PM_CMD_SET_LIMITS, MPTCP_PM_VER, 0, 0],
-        &Attributes::new()
-            .put_u32(MPTCP_PM_ATTR_RCV_ADD_ADDRS, more_subflows)
-            .put_u32(MPTCP_PM_ATTR_SUBFLOWS, more_subflows),
-    )
+    let attempt = format!("let MPTCP connections have {more_subflows} more subflows");
+    let limits = Attributes::new().put_u32(MPTCP_PM_ATTR_RCV_ADD_ADDRS, more_subflows);
+    let limits = limits.put_u32(MPTCP_PM_ATTR_SUBFLOWS, more_subflows);
+    Request::new(attempt, family, 0, &[MPTCP_PM_CMD_SET_LIMITS, MPTCP_PM_VER, 0, 0], &limits)
 }
 
 fn announce(family: u16, address: Ipv4Addr) -> Request {
@@ -77,13 +72,9 @@ fn announce(family: u16, address: Ipv4Addr) -> Request {
         .put(MPTCP_PM_ADDR_ATTR_FAMILY, &(libc::AF_INET as u16).to_ne_bytes())
         .put(MPTCP_PM_ADDR_ATTR_ADDR4, &address.octets())
         .put_u32(MPTCP_PM_ADDR_ATTR_FLAGS, MPTCP_PM_ADDR_FLAG_SIGNAL);
-    Request::new(
-        format!("have MPTCP announce {address}"),
-        family,
-        0,
-        &[MPTCP_PM_CMD_ADD_ADDR, MPTCP_PM_VER, 0, 0],
-        &Attributes::new().nest(MPTCP_PM_ENDPOINT_ADDR, endpoint),
-    )
+    let attempt = format!("have MPTCP announce {address}");
+    let body = Attributes::new().nest(MPTCP_PM_ENDPOINT_ADDR, endpoint);
+    Request::new(attempt, family, 0, &[MPTCP_PM_CMD_ADD_ADDR, MPTCP_PM_VER, 0, 0], &body)
 }
 
 #[cfg(test)]
@@ -95,9 +86,7 @@ mod tests {
     fn an_endpoint_comes_and_goes_byte_by_byte() {
         let endpoint = Endpoint { id: 2, address: Ipv4Addr::new(10, 1, 1, 1) };
         for (command, header) in [(MPTCP_PM_CMD_ADD_ADDR, "01010000"), (MPTCP_PM_CMD_DEL_ADDR, "02010000")] {
-            let mut message = Vec::new();
-            endpoint_request(String::new(), 0x1d, command, endpoint).write(&mut message, 1, true);
-            let hex: String = message.iter().map(|byte| format!("{byte:02x}")).collect();
+            let hex = endpoint_request(String::new(), 0x1d, command, endpoint).hex();
             let netlink = "38000000 1d00 0500 01000000 00000000";
             let body = "24000180 06000100 02000000 05000200 02000000 08000300 0a010101 08000600 02000000";
             assert_eq!(hex, [netlink, header, body].concat().replace(' ', ""));
@@ -107,9 +96,7 @@ mod tests {
     /// By hand from `mptcp_pm.h`, little endian.
     #[test]
     fn an_announcement_byte_by_byte() {
-        let mut message = Vec::new();
-        announce(0x1d, Ipv4Addr::new(10, 1, 2, 1)).write(&mut message, 1, true);
-        let hex: String = message.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = announce(0x1d, Ipv4Addr::new(10, 1, 2, 1)).hex();
         let header = "30000000 1d00 0500 01000000 00000000";
         let body = "01010000 1c000180 06000100 02000000 08000300 0a010201 08000600 01000000";
         assert_eq!(hex, [header, body].concat().replace(' ', ""));

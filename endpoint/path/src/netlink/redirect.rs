@@ -6,6 +6,7 @@ use std::net::IpAddr;
 
 use super::message::{Attributes, Request, attribute, u32_at, u64_at};
 use super::qdisc::{TCA_STATS_BASIC, structure};
+use super::route::{CREATE, octets};
 
 /// Handle of a device's ingress discipline, `ffff:`; there is one at most.
 const INGRESS: u32 = 0xffff_0000;
@@ -56,45 +57,27 @@ pub enum DataPort {
 
 /// Gives a device an ingress discipline, unless it has one, or a `clsact`, already.
 pub fn add_ingress(index: u32) -> Request {
-    Request::new(
-        format!("put an ingress qdisc on link {index}"),
-        libc::RTM_NEWQDISC,
-        libc::NLM_F_CREATE | libc::NLM_F_EXCL,
-        &structure(index, INGRESS, TC_H_INGRESS),
-        &Attributes::new().put_string(libc::TCA_KIND, "ingress"),
-    )
+    add_classifying(format!("put an ingress qdisc on link {index}"), index, "ingress")
 }
 
 /// Sends everything that leaves by a device through another one first, from which it comes back to leave.
 pub(crate) fn redirect_egress(index: u32, target: u32) -> [Request; 2] {
     let filter = Attributes::new().nest(TCA_MATCHALL_ACT, Attributes::new().nest(FIRST_ACTION, mirred_action(target)));
     [
-        Request::new(
-            format!("put a clsact qdisc on link {index}"),
-            libc::RTM_NEWQDISC,
-            libc::NLM_F_CREATE | libc::NLM_F_EXCL,
-            &structure(index, INGRESS, TC_H_INGRESS),
-            &Attributes::new().put_string(libc::TCA_KIND, "clsact"),
-        ),
-        Request::new(
+        add_classifying(format!("put a clsact qdisc on link {index}"), index, "clsact"),
+        add_filter(
             format!("send what leaves by link {index} through link {target} (matchall, mirred)"),
-            libc::RTM_NEWTFILTER,
-            libc::NLM_F_CREATE | libc::NLM_F_EXCL,
             &tcmsg(index, TC_H_EGRESS, (1 << 16) | u32::from((libc::ETH_P_ALL as u16).to_be())),
-            &Attributes::new().put_string(libc::TCA_KIND, "matchall").nest(libc::TCA_OPTIONS, filter),
+            "matchall",
+            filter,
         ),
     ]
 }
 
 /// Removes a device's ingress discipline with its filters.
 pub fn remove_ingress(index: u32) -> Request {
-    Request::new(
-        format!("remove the ingress qdisc of link {index}"),
-        libc::RTM_DELQDISC,
-        0,
-        &structure(index, INGRESS, TC_H_INGRESS),
-        &Attributes::new(),
-    )
+    let attempt = format!("remove the ingress qdisc of link {index}");
+    Request::new(attempt, libc::RTM_DELQDISC, 0, &structure(index, INGRESS, TC_H_INGRESS), &Attributes::new())
 }
 
 /// Adds filters, one for each protocol, that redirect a run's incoming packets through another device.
@@ -109,12 +92,11 @@ pub fn redirect(index: u32, incoming: Incoming, target: u32) -> Vec<Request> {
             DataPort::Source(port) => options.put(source, &port.to_be_bytes()),
             DataPort::Destination(port) => options.put(destination, &port.to_be_bytes()),
         };
-        Request::new(
+        add_filter(
             format!("redirect what comes in at link {index} to link {target} (flower, mirred)"),
-            libc::RTM_NEWTFILTER,
-            libc::NLM_F_CREATE | libc::NLM_F_EXCL,
             &tcmsg(index, INGRESS, (place << 16) | u32::from(ethernet_type(incoming.peer).to_be())),
-            &Attributes::new().put_string(libc::TCA_KIND, "flower").nest(libc::TCA_OPTIONS, options),
+            "flower",
+            options,
         )
     };
     (1..).zip(PROTOCOLS).map(filter).collect()
@@ -122,13 +104,8 @@ pub fn redirect(index: u32, incoming: Incoming, target: u32) -> Vec<Request> {
 
 /// Asks for a device's ingress filters with the counters of their actions. For [`super::Socket::dump`].
 pub fn ask_redirected(index: u32) -> Request {
-    Request::new(
-        format!("read the filters of link {index}"),
-        libc::RTM_GETTFILTER,
-        libc::NLM_F_DUMP,
-        &tcmsg(index, INGRESS, 0),
-        &Attributes::new(),
-    )
+    let attempt = format!("read the filters of link {index}");
+    Request::new(attempt, libc::RTM_GETTFILTER, libc::NLM_F_DUMP, &tcmsg(index, INGRESS, 0), &Attributes::new())
 }
 
 /// Counters of the redirected packets.
@@ -158,6 +135,17 @@ impl Redirected {
     }
 }
 
+/// Adds a discipline that only classifies packets.
+fn add_classifying(attempt: String, index: u32, kind: &str) -> Request {
+    let attributes = Attributes::new().put_string(libc::TCA_KIND, kind);
+    Request::new(attempt, libc::RTM_NEWQDISC, CREATE, &structure(index, INGRESS, TC_H_INGRESS), &attributes)
+}
+
+fn add_filter(attempt: String, tcmsg: &[u8], kind: &str, options: Attributes) -> Request {
+    let attributes = Attributes::new().put_string(libc::TCA_KIND, kind).nest(libc::TCA_OPTIONS, options);
+    Request::new(attempt, libc::RTM_NEWTFILTER, CREATE, tcmsg, &attributes)
+}
+
 fn addresses(incoming: Incoming) -> Attributes {
     let ethernet_type = ethernet_type(incoming.peer).to_be_bytes();
     let (source, destination) = match incoming.peer {
@@ -168,13 +156,6 @@ fn addresses(incoming: Incoming) -> Attributes {
         .put(TCA_FLOWER_KEY_ETH_TYPE, &ethernet_type)
         .put(source, &octets(incoming.peer))
         .put(destination, &octets(incoming.address))
-}
-
-fn octets(address: IpAddr) -> Vec<u8> {
-    match address {
-        IpAddr::V4(address) => address.octets().to_vec(),
-        IpAddr::V6(address) => address.octets().to_vec(),
-    }
 }
 
 fn ethernet_type(address: IpAddr) -> u16 {
@@ -202,12 +183,6 @@ fn tcmsg(index: u32, parent: u32, information: u32) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn hex(request: &Request) -> String {
-        let mut message = Vec::new();
-        request.write(&mut message, 1, true);
-        hex::encode(message)
-    }
-
     /// By hand from the structures, little endian: `tc filter add dev 11 egress pref 1 protocol all matchall action mirred
     /// egress redirect dev 12`.
     #[test]
@@ -218,7 +193,7 @@ mod tests {
         let parameters = "00000000 00000000 04000000 00000000 00000000 01000000 0c000000";
         let action = ["38000280 34000180 0b000100 6d6972726564 0000 24000280 20000200", parameters].concat();
         let expected = [header, structure, kind, "3c000280", &action].concat().replace(' ', "");
-        assert_eq!(hex(&redirect_egress(11, 12)[1]), expected);
+        assert_eq!(redirect_egress(11, 12)[1].hex(), expected);
     }
 
     /// By hand from the structures, little endian: `tc filter add dev 11 parent ffff: pref 1 protocol ip flower skip_hw
@@ -236,7 +211,7 @@ mod tests {
         let rest = "08001600 01000000 06001200 1151 0000";
         let options = ["6c000280", keys, &action, rest].concat();
         let expected = [header, structure, kind, &options].concat().replace(' ', "");
-        assert_eq!(hex(&redirect(11, incoming, 12)[0]), expected);
+        assert_eq!(redirect(11, incoming, 12)[0].hex(), expected);
     }
 
     #[test]
@@ -245,9 +220,7 @@ mod tests {
         for (port, ports) in [(DataPort::Source(7), [18, 20, 41]), (DataPort::Destination(7), [19, 21, 42])] {
             let requests = redirect(11, Incoming { peer: address, address, port }, 12);
             for (request, kind) in requests.iter().zip(ports) {
-                let mut message = Vec::new();
-                request.write(&mut message, 1, false);
-                let options = attribute(&message[36..], libc::TCA_OPTIONS).unwrap().to_vec();
+                let options = attribute(&request.message()[36..], libc::TCA_OPTIONS).unwrap().to_vec();
                 for other in [18, 19, 20, 21, 41, 42] {
                     let expected = (other == kind).then_some(&[0, 7][..]);
                     assert_eq!(attribute(&options, other), expected, "{port:?}, attribute {other}");

@@ -29,7 +29,8 @@ const NDTPA_QUEUE_LEN: u16 = 8;
 const AF_INET: u8 = libc::AF_INET as u8;
 const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
 const IN6_ADDR_GEN_MODE_NONE: u8 = 1;
-const CREATE: i32 = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
+pub(super) const CREATE: i32 = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
+const REPLACE: i32 = libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
 
 /// One end of a veth pair to be created.
 #[derive(Debug)]
@@ -57,57 +58,37 @@ pub(crate) fn create_veth(ends: [&VethEnd<'_>; 2], mtu_bytes: u32) -> Request {
     let veth = Attributes::new()
         .put_string(libc::IFLA_INFO_KIND, "veth")
         .nest(libc::IFLA_INFO_DATA, Attributes::new().put(VETH_INFO_PEER, peer.bytes()));
-    Request::new(
-        format!("create the veth pair {}, {}", ends[0].name, ends[1].name),
-        libc::RTM_NEWLINK,
-        CREATE,
-        &link_structure(ends[0].index, 0),
-        &attributes(ends[0], Attributes::new()).nest(libc::IFLA_LINKINFO, veth),
-    )
+    let attempt = format!("create the veth pair {}, {}", ends[0].name, ends[1].name);
+    let attributes = attributes(ends[0], Attributes::new()).nest(libc::IFLA_LINKINFO, veth);
+    link_request(attempt, libc::RTM_NEWLINK, CREATE, ends[0].index, &attributes)
 }
 
 /// Creates an intermediate functional block (ifb): a device that hands what is sent by it back to where it came from. An index
 /// of 0 is one of the kernel's choice.
 pub fn create_ifb(name: &str, index: u32, mtu_bytes: u32) -> Request {
-    Request::new(
-        format!("create the ifb {name}"),
-        libc::RTM_NEWLINK,
-        CREATE,
-        &link_structure(index, 0),
-        &Attributes::new()
-            .put_string(libc::IFLA_IFNAME, name)
-            .put_u32(libc::IFLA_MTU, mtu_bytes)
-            .nest(libc::IFLA_LINKINFO, Attributes::new().put_string(libc::IFLA_INFO_KIND, "ifb")),
-    )
+    let attributes = Attributes::new()
+        .put_string(libc::IFLA_IFNAME, name)
+        .put_u32(libc::IFLA_MTU, mtu_bytes)
+        .nest(libc::IFLA_LINKINFO, Attributes::new().put_string(libc::IFLA_INFO_KIND, "ifb"));
+    link_request(format!("create the ifb {name}"), libc::RTM_NEWLINK, CREATE, index, &attributes)
 }
 
 /// Keeps a link without IPv6 addresses of the kernel's making, and so without packets of its own.
 pub fn keep_silent(index: u32) -> Request {
     let mode = Attributes::new().put(IFLA_INET6_ADDR_GEN_MODE, &[IN6_ADDR_GEN_MODE_NONE]);
-    Request::new(
-        format!("keep link {index} without IPv6 addresses"),
-        libc::RTM_SETLINK,
-        0,
-        &link_structure(index, 0),
-        &Attributes::new().nest(libc::IFLA_AF_SPEC, Attributes::new().nest(libc::AF_INET6 as u16, mode)),
-    )
+    let attributes = Attributes::new().nest(libc::IFLA_AF_SPEC, Attributes::new().nest(libc::AF_INET6 as u16, mode));
+    link_request(format!("keep link {index} without IPv6 addresses"), libc::RTM_SETLINK, 0, index, &attributes)
 }
 
 /// Deletes a link.
 pub fn delete_link(index: u32) -> Request {
-    let attempt = format!("delete link {index}");
-    Request::new(attempt, libc::RTM_DELLINK, 0, &link_structure(index, 0), &Attributes::new())
+    link_request(format!("delete link {index}"), libc::RTM_DELLINK, 0, index, &Attributes::new())
 }
 
 /// Sets a link up.
 pub fn set_up(index: u32) -> Request {
-    Request::new(
-        format!("set link {index} up"),
-        libc::RTM_SETLINK,
-        0,
-        &link_structure(index, libc::IFF_UP as u32),
-        &Attributes::new(),
-    )
+    let structure = link_structure(index, libc::IFF_UP as u32);
+    Request::new(format!("set link {index} up"), libc::RTM_SETLINK, 0, &structure, &Attributes::new())
 }
 
 /// Gives a link an address.
@@ -125,13 +106,9 @@ pub(crate) fn remove_address(index: u32, address: Ipv4Addr) -> Request {
 fn address_request(attempt: String, kind: u16, flags: i32, index: u32, address: Ipv4Addr) -> Request {
     let mut structure = vec![AF_INET, PREFIX_BITS, 0, libc::RT_SCOPE_UNIVERSE];
     structure.extend_from_slice(&index.to_ne_bytes());
-    Request::new(
-        attempt,
-        kind,
-        flags,
-        &structure,
-        &Attributes::new().put(libc::IFA_LOCAL, &address.octets()).put(libc::IFA_ADDRESS, &address.octets()),
-    )
+    let attributes =
+        Attributes::new().put(libc::IFA_LOCAL, &address.octets()).put(libc::IFA_ADDRESS, &address.octets());
+    Request::new(attempt, kind, flags, &structure, &attributes)
 }
 
 /// Adds a permanent neighbour: no ARP.
@@ -140,25 +117,17 @@ pub(crate) fn add_neighbour(index: u32, address: Ipv4Addr, mac: Mac) -> Request 
     structure.extend_from_slice(&index.to_ne_bytes());
     structure.extend_from_slice(&libc::NUD_PERMANENT.to_ne_bytes());
     structure.extend_from_slice(&[0, 0]);
-    Request::new(
-        format!("make {address} a permanent neighbour on link {index}"),
-        libc::RTM_NEWNEIGH,
-        libc::NLM_F_CREATE | libc::NLM_F_REPLACE,
-        &structure,
-        &Attributes::new().put(libc::NDA_DST, &address.octets()).put(libc::NDA_LLADDR, &mac),
-    )
+    let attempt = format!("make {address} a permanent neighbour on link {index}");
+    let attributes = Attributes::new().put(libc::NDA_DST, &address.octets()).put(libc::NDA_LLADDR, &mac);
+    Request::new(attempt, libc::RTM_NEWNEIGH, REPLACE, &structure, &attributes)
 }
 
 /// Bounds the packets of a link that wait for each neighbour whose MAC address is being asked for.
 pub(crate) fn bound_neighbour_queue(index: u32, packets: u32) -> Request {
     let parameters = Attributes::new().put_u32(NDTPA_IFINDEX, index).put_u32(NDTPA_QUEUE_LEN, packets);
-    Request::new(
-        format!("have {packets} packets wait for a neighbour on link {index}"),
-        libc::RTM_SETNEIGHTBL,
-        0,
-        &[AF_INET, 0, 0, 0],
-        &Attributes::new().put_string(NDTA_NAME, "arp_cache").nest(NDTA_PARMS, parameters),
-    )
+    let attempt = format!("have {packets} packets wait for a neighbour on link {index}");
+    let attributes = Attributes::new().put_string(NDTA_NAME, "arp_cache").nest(NDTA_PARMS, parameters);
+    Request::new(attempt, libc::RTM_SETNEIGHTBL, 0, &[AF_INET, 0, 0, 0], &attributes)
 }
 
 /// Adds a route, in the place of one to the same network in the same table. The window of connections that begin by it is
@@ -177,43 +146,27 @@ pub(crate) fn replace_route(route: &Route) -> Request {
         let metrics = Attributes::new().put_u32(RTAX_INITCWND, packets).put_u32(RTAX_INITRWND, packets);
         attributes = attributes.nest(libc::RTA_METRICS, metrics);
     }
-    Request::new(
-        format!("route {network}/{PREFIX_BITS} by {gateway} in table {table}"),
-        libc::RTM_NEWROUTE,
-        libc::NLM_F_CREATE | libc::NLM_F_REPLACE,
-        &structure,
-        &attributes,
-    )
+    let attempt = format!("route {network}/{PREFIX_BITS} by {gateway} in table {table}");
+    Request::new(attempt, libc::RTM_NEWROUTE, REPLACE, &structure, &attributes)
 }
 
 /// Adds a rule: what is sent from an address looks for its route in a table, before the main one.
 pub(crate) fn add_rule(source: Ipv4Addr, table: u8) -> Request {
     // struct fib_rule_hdr, with 32-bit flags at its end.
     let structure = [AF_INET, 0, ADDRESS_BITS, 0, table, 0, 0, FR_ACT_TO_TBL, 0, 0, 0, 0];
-    Request::new(
-        format!("have what is sent from {source} look in table {table}"),
-        libc::RTM_NEWRULE,
-        CREATE,
-        &structure,
-        &Attributes::new().put(FRA_SRC, &source.octets()),
-    )
+    let attempt = format!("have what is sent from {source} look in table {table}");
+    Request::new(attempt, libc::RTM_NEWRULE, CREATE, &structure, &Attributes::new().put(FRA_SRC, &source.octets()))
 }
 
 /// Asks for a link and its counters.
 pub fn ask_link(index: u32) -> Request {
-    Request::new(
-        format!("read the counters of link {index}"),
-        libc::RTM_GETLINK,
-        0,
-        &link_structure(index, 0),
-        &Attributes::new(),
-    )
+    link_request(format!("read the counters of link {index}"), libc::RTM_GETLINK, 0, index, &Attributes::new())
 }
 
 /// Asks for a link by its name.
 pub fn find_link(name: &str) -> Request {
     let attributes = Attributes::new().put_string(libc::IFLA_IFNAME, name);
-    Request::new(format!("find the link {name}"), libc::RTM_GETLINK, 0, &link_structure(0, 0), &attributes)
+    link_request(format!("find the link {name}"), libc::RTM_GETLINK, 0, 0, &attributes)
 }
 
 /// Asks for all addresses. For [`super::Socket::dump`].
@@ -225,10 +178,7 @@ pub fn ask_addresses() -> Request {
 /// The link that has an address, by the answers to [`ask_addresses`]: `struct ifaddrmsg`, `IFA_LOCAL` where the address is not
 /// that of the other end.
 pub fn link_with(address: IpAddr, answers: &[Vec<u8>]) -> Option<u32> {
-    let octets = match address {
-        IpAddr::V4(address) => address.octets().to_vec(),
-        IpAddr::V6(address) => address.octets().to_vec(),
-    };
+    let octets = octets(address);
     let has_it = |answer: &&Vec<u8>| {
         let attributes = answer.get(8..).unwrap_or_default();
         let own = attribute(attributes, libc::IFA_LOCAL).or_else(|| attribute(attributes, libc::IFA_ADDRESS));
@@ -300,6 +250,18 @@ impl LinkCounters {
     }
 }
 
+/// Returns an address as bytes on the wire.
+pub(super) fn octets(address: IpAddr) -> Vec<u8> {
+    match address {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
+    }
+}
+
+fn link_request(attempt: String, kind: u16, flags: i32, index: u32, attributes: &Attributes) -> Request {
+    Request::new(attempt, kind, flags, &link_structure(index, 0), attributes)
+}
+
 /// `struct ifinfomsg`.
 fn link_structure(index: u32, flags: u32) -> Vec<u8> {
     [0, index, flags, flags].iter().flat_map(|word| word.to_ne_bytes()).collect()
@@ -309,12 +271,6 @@ fn link_structure(index: u32, flags: u32) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::topology::{Device, Namespace};
-
-    fn hex(request: &Request) -> String {
-        let mut message = Vec::new();
-        request.write(&mut message, 1, true);
-        hex::encode(message)
-    }
 
     /// By hand from `rtnetlink.h`, little endian.
     #[test]
@@ -326,11 +282,11 @@ mod tests {
         let attributes = "08000100 0a010100 08000500 0a0102fe 08000400 0b000000";
         let metrics = "14000880 08000b00 0a000000 08000e00 0a000000";
         let built = replace_route(&Route { gateway_is_local: false, table: 101, ..route });
-        assert_eq!(hex(&built), [header, structure, attributes, metrics].concat().replace(' ', ""));
+        assert_eq!(built.hex(), [header, structure, attributes, metrics].concat().replace(' ', ""));
         let plain = replace_route(&Route { initial_window_packets: None, ..route });
         let header = "34000000 1800 0505 01000000 00000000";
         let structure = "02 18 00 00 fe 04 00 01 00000000";
-        assert_eq!(hex(&plain), [header, structure, attributes].concat().replace(' ', ""));
+        assert_eq!(plain.hex(), [header, structure, attributes].concat().replace(' ', ""));
     }
 
     /// By hand from `fib_rules.h`, little endian.
@@ -339,7 +295,7 @@ mod tests {
         let header = "24000000 2000 0506 01000000 00000000";
         let body = "02 00 20 00 65 00 00 01 00000000 08000200 0a010101";
         let built = add_rule(Ipv4Addr::new(10, 1, 1, 1), 101);
-        assert_eq!(hex(&built), [header, body].concat().replace(' ', ""));
+        assert_eq!(built.hex(), [header, body].concat().replace(' ', ""));
     }
 
     /// By hand from `if_addr.h`, little endian.
@@ -350,7 +306,7 @@ mod tests {
             (add_address(11, Ipv4Addr::new(10, 1, 1, 1)), "28000000 1400 0506 01000000 00000000"),
             (remove_address(11, Ipv4Addr::new(10, 1, 1, 1)), "28000000 1500 0500 01000000 00000000"),
         ] {
-            assert_eq!(hex(&built), [header, body].concat().replace(' ', ""));
+            assert_eq!(built.hex(), [header, body].concat().replace(' ', ""));
         }
     }
 }

@@ -146,12 +146,6 @@ mod tests {
     const SLOW: Shaper =
         Shaper { rate_bit_s: 12_000_000, frame_bytes: 1514, queue_bytes: 150_000, place: Place::BehindNetem };
 
-    fn written(request: &Request) -> String {
-        let mut message = Vec::new();
-        request.write(&mut message, 1, true);
-        hex::encode(&message)
-    }
-
     /// By hand from `rtnetlink.h` and `pkt_sched.h`, little endian.
     #[test]
     fn a_change_of_rate_byte_by_byte() {
@@ -160,7 +154,7 @@ mod tests {
         let rate = "00010000 00000000 60e31600";
         let options = ["34000280 30000100", rate, rate, "20000000 20000000 ea050000 00000000 00000000"].concat();
         let expected = [header, structure, "08000100 68746200", &options].concat().replace(' ', "");
-        assert_eq!(written(&change_shaper(11, &SLOW)[0]), expected);
+        assert_eq!(change_shaper(11, &SLOW)[0].hex(), expected);
     }
 
     #[test]
@@ -183,8 +177,7 @@ mod tests {
     #[test]
     fn fast_rates_travel_in_64_bits() {
         let rate = |rate_bit_s| {
-            let mut message = Vec::new();
-            class(11, 0, &Shaper { rate_bit_s, ..SLOW }).write(&mut message, 1, true);
+            let message = class(11, 0, &Shaper { rate_bit_s, ..SLOW }).message();
             rate_byte_s(attribute(&message[36..], libc::TCA_OPTIONS).expect("there are options"))
         };
         assert_eq!(rate(12_000_000), Some(1_500_000));

@@ -126,18 +126,13 @@ impl Condition {
     }
 
     fn shaper(&self, direction: Direction) -> Option<Shaper> {
-        let impairments = match direction {
-            Direction::Down => &self.path.down,
-            Direction::Up => &self.path.up,
-        };
-        topology::shaper(impairments, self.path.mtu_bytes)
+        topology::shaper(self.path.toward(direction), self.path.mtu_bytes)
     }
 
     /// Returns the options of both netem qdiscs.
     fn netems(&self, index: u8) -> [(Device, Attributes); 2] {
         let options = if self.is_out || self.is_left { netem::outage } else { netem::restore };
-        [(Direction::Down, &self.path.down), (Direction::Up, &self.path.up)]
-            .map(|(direction, impairments)| (bottleneck(index, direction), options(impairments)))
+        self.path.directions().map(|(direction, impairments)| (bottleneck(index, direction), options(impairments)))
     }
 }
 

@@ -103,6 +103,11 @@ mod tests {
     use super::*;
     use crate::topology::server_device;
 
+    fn routes_of(steps: Vec<BuildStep>) -> Vec<Route> {
+        let route = |step| if let BuildStep::Route(route) = step { Some(route) } else { None };
+        steps.into_iter().filter_map(route).collect()
+    }
+
     fn steps() -> Vec<BuildStep> {
         super::super::steps(&golden::job("stream-handovers"))
     }
@@ -123,21 +128,13 @@ mod tests {
 
     #[test]
     fn every_router_knows_the_way_to_the_server_and_the_server_the_way_back() {
-        let mut routes = steps().into_iter().filter_map(|step| match step {
-            BuildStep::Route(route) => Some(route),
-            _ => None,
-        });
+        let mut routes = routes_of(steps()).into_iter();
         let to_server = Ipv4Addr::new(10, 0, 2, 0);
         let by_router =
             routes.find(|route| route.device.namespace == Namespace::Router(1)).expect("router 1 has a route");
         assert_eq!((by_router.network, by_router.gateway), (to_server, Ipv4Addr::new(10, 1, 2, 1)));
-        let back: Vec<Route> = steps()
-            .into_iter()
-            .filter_map(|step| match step {
-                BuildStep::Route(route) if route.device.namespace == Namespace::Server => Some(route),
-                _ => None,
-            })
-            .collect();
+        let back: Vec<Route> =
+            routes_of(steps()).into_iter().filter(|route| route.device.namespace == Namespace::Server).collect();
         let networks: Vec<Ipv4Addr> = back.iter().map(|route| route.network).collect();
         assert_eq!(networks, [Ipv4Addr::new(10, 0, 1, 0), Ipv4Addr::new(10, 1, 1, 0)]);
         assert_eq!([back[0].gateway_is_local, back[1].gateway_is_local], [true, false]);
@@ -146,13 +143,7 @@ mod tests {
     #[test]
     fn an_address_keeps_to_its_path_while_the_main_route_follows_the_move() {
         let steps = attach(1, &golden::job("stream-handovers"));
-        let routes: Vec<(u8, Ipv4Addr)> = steps
-            .iter()
-            .filter_map(|step| match step {
-                BuildStep::Route(route) => Some((route.table, route.gateway)),
-                _ => None,
-            })
-            .collect();
+        let routes: Vec<_> = routes_of(steps.clone()).iter().map(|route| (route.table, route.gateway)).collect();
         let gateway = Ipv4Addr::new(10, 1, 1, 254);
         assert_eq!(routes, [(101, gateway), (Route::MAIN, gateway)]);
         // The kernel forgot the neighbour when the device lost its last address.
@@ -162,6 +153,7 @@ mod tests {
             [BuildStep::RemoveAddress(client_device(1), Ipv4Addr::new(10, 1, 1, 1))]
         );
     }
+
     #[test]
     fn mptcp_is_told_of_each_address_when_it_is_there_and_when_it_is_not() {
         let mut job = golden::job("stream-handovers");

@@ -29,7 +29,7 @@ pub enum BuildStep {
     },
     /// Keep a device from carrying several packets as one.
     Offloads {
-        /// The device.
+        /// The device whose features are restricted.
         device: Device,
         /// Leave `gso` on: it cuts packets before the device, and saves work.
         software_segmentation: bool,
@@ -42,7 +42,7 @@ pub enum BuildStep {
     Up(Device),
     /// Add the device at the other end of the cable as a permanent neighbour: no ARP.
     Neighbour {
-        /// On which device.
+        /// The device that has the neighbour.
         device: Device,
         /// The neighbour's address.
         address: Ipv4Addr,
@@ -51,27 +51,27 @@ pub enum BuildStep {
     },
     /// Have a device ask for its neighbours (ARP), and so many packets wait for the answer.
     NeighbourQueue {
-        /// The device.
+        /// The device that asks.
         device: Device,
-        /// How many packets wait.
+        /// The most packets that wait.
         packets: u32,
     },
     /// Add a route to a /24, in the place of one to the same network in the same table.
     Route(Route),
     /// Have a host look up what leaves from one of its addresses in a table of its own first.
     Rule {
-        /// The host.
+        /// The host that sends.
         host: Namespace,
         /// The address that packets leave from.
         source: Ipv4Addr,
-        /// The table.
+        /// The number of that table.
         table: u8,
     },
     /// Let the MPTCP connections of a host have more subflows than their first.
     Subflows {
-        /// The host.
+        /// The host whose connections they are.
         host: Namespace,
-        /// How many more.
+        /// How many subflows a connection may have besides its first.
         more: u32,
         /// Addresses that the host tells its peers to open them to.
         announced: Vec<Ipv4Addr>,
@@ -93,7 +93,7 @@ pub enum BuildStep {
     RemoveEndpoint(Namespace, Endpoint),
     /// Impair what leaves by a device of the router.
     Netem {
-        /// The device.
+        /// The device of the router.
         device: Device,
         /// What netem does.
         impairments: Impairments,
@@ -103,15 +103,15 @@ pub enum BuildStep {
 /// A route to a /24.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route {
-    /// By which device.
+    /// The device by which packets leave.
     pub device: Device,
     /// The network that the route leads to.
     pub network: Ipv4Addr,
-    /// The next hop.
+    /// The router to which packets are sent.
     pub gateway: Ipv4Addr,
     /// Whether the device has an address in the gateway's network. Otherwise the kernel must be told where it is.
     pub gateway_is_local: bool,
-    /// In which table.
+    /// The number of the table that has it.
     pub table: u8,
     /// First flight of connections by this route, sent and offered.
     pub initial_window_packets: Option<u32>,
@@ -119,7 +119,7 @@ pub struct Route {
 
 impl Route {
     /// The main routing table, for packets that no rule names.
-    pub const MAIN: u8 = libc::RT_TABLE_MAIN;
+    pub(crate) const MAIN: u8 = libc::RT_TABLE_MAIN;
 
     /// A route in the main table, by a device with an address in the gateway's network.
     pub fn new(device: Device, network: Ipv4Addr, gateway: Ipv4Addr) -> Self {
@@ -127,7 +127,7 @@ impl Route {
     }
 
     /// The same route, whose connections begin with this window.
-    pub fn with_window(self, initial_window_packets: u32) -> Self {
+    pub(crate) fn with_window(self, initial_window_packets: u32) -> Self {
         Self { initial_window_packets: Some(initial_window_packets), ..self }
     }
 }
@@ -137,7 +137,7 @@ impl Route {
 pub struct Endpoint {
     /// Its number, by which the peer is told when it goes.
     pub id: u8,
-    /// The address.
+    /// The address from which subflows are opened.
     pub address: Ipv4Addr,
 }
 
@@ -152,7 +152,7 @@ pub struct Shaper {
     pub frame_bytes: u32,
     /// Room for packets that wait behind a netem; before one, they wait in it.
     pub queue_bytes: u32,
-    /// Where it hangs.
+    /// Whether it comes before netem or behind it.
     pub place: Place,
 }
 

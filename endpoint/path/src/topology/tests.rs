@@ -1,5 +1,5 @@
 use netwarp_wire::golden;
-use netwarp_wire::job::{Loss, Reorder, TransportKind};
+use netwarp_wire::job::TransportKind;
 
 use super::*;
 use std::collections::BTreeSet;
@@ -32,17 +32,7 @@ fn only_a_netem_that_does_nothing_can_be_left_out() {
     let mut job = golden::job("bulk-quic");
     let whole = steps(&job);
     assert_eq!(without_idle_netem(whole.clone()), whole);
-    let idle = Impairments {
-        delay_ns: 0,
-        jitter_ns: 0,
-        loss: Loss::None {},
-        rate_bit_s: None,
-        reorder: Reorder { ratio: 0.0, correlation: 0.0, gap: 0 },
-        duplicate_ratio: 0.0,
-        corrupt_ratio: 0.0,
-        ..job.paths[0].down.clone()
-    };
-    job.paths[0].down = idle;
+    job.paths[0].down = Impairments::nothing();
     let left: Vec<BuildStep> = without_idle_netem(steps(&job));
     assert_eq!(left.len(), whole.len() - 1);
     assert!(

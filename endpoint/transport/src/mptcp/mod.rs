@@ -7,17 +7,13 @@
 mod info;
 mod stack;
 
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use netwarp_core::sink::Sink;
-use netwarp_wire::content::Reader;
 use netwarp_wire::job::{Job, Resume, Transport, TransportKind};
 
 pub(super) use self::stack::MptcpStack;
 use super::Report;
-use super::byte_stream::{ByteStream, ReadyStream};
 use super::error::{Context as _, Result};
 use super::kernel::Protocol;
 use super::socket::Socket;
@@ -38,7 +34,7 @@ impl Mptcp {
 }
 
 impl Protocol for Mptcp {
-    type Stream = MptcpStream;
+    type Stream = TcpStream;
 
     const NAME: &'static str = "mptcp";
 
@@ -64,54 +60,18 @@ impl Protocol for Mptcp {
         info::is_fully_established(socket)
     }
 
-    fn establish(&self, socket: Arc<Socket>) -> Result<Vec<MptcpStream>> {
-        let options = self.options.clone();
-        Ok(vec![MptcpStream { stream: TcpStream::new(socket.clone(), options.clone()), socket, options }])
+    fn establish(&self, socket: Arc<Socket>) -> Result<Vec<TcpStream>> {
+        Ok(vec![TcpStream { socket, options: self.options.clone(), report }])
     }
 }
 
-/// An MPTCP connection. Its bytes move by the same calls as TCP's.
-#[derive(Debug)]
-pub(super) struct MptcpStream {
-    stream: TcpStream,
-    socket: Arc<Socket>,
-    options: Transport,
-}
-
-impl ReadyStream for MptcpStream {
-    fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.try_receive(buffer)
+/// Reads back MPTCP's settings and counters, or TCP's where the connection has fallen back to it.
+fn report(socket: &Socket, options: &Transport) -> Result<Report> {
+    if info::has_fallen_back(socket) {
+        return tcp::report(TransportKind::Tcp, socket, options);
     }
-
-    fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.try_send(bytes)
-    }
-}
-
-impl ByteStream for MptcpStream {
-    fn send(&mut self, message: &[u8]) -> Result<()> {
-        self.stream.send(message)
-    }
-
-    fn receive(&mut self, buffer: &mut [u8]) -> Result<()> {
-        self.stream.receive(buffer)
-    }
-
-    fn send_content(&mut self, content: &mut Reader) -> Result<()> {
-        self.stream.send_content(content)
-    }
-
-    fn receive_content(&mut self, sink: &mut Sink) -> Result<()> {
-        self.stream.receive_content(sink)
-    }
-
-    fn report(&self) -> Result<Report> {
-        if info::has_fallen_back(&self.socket) {
-            return tcp::report(TransportKind::Tcp, &self.socket, &self.options);
-        }
-        let subflows = info::subflows(&self.socket)?;
-        subflows.iter().try_for_each(|subflow| subflow.check_options(&self.options.tcp))?;
-        let settings = tcp::settings(TransportKind::Mptcp, &self.socket, &self.options, &subflows[0])?;
-        Ok(Report { settings, stats: info::stats(&subflows), resumed: Resume::None })
-    }
+    let subflows = info::subflows(socket)?;
+    subflows.iter().try_for_each(|subflow| subflow.check_options(&options.tcp))?;
+    let settings = tcp::settings(TransportKind::Mptcp, socket, options, &subflows[0])?;
+    Ok(Report { settings, stats: info::stats(&subflows), resumed: Resume::None })
 }

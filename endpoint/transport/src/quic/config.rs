@@ -5,22 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use netwarp_core::gauges::ConnectionGauges;
 use netwarp_wire::job::{Job, Page, Workload};
 use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn::{EndpointConfig, IdleTimeout, TransportConfig, VarInt};
 
-use super::gauged::WithGauges;
-use super::last_flight::{LastFlight, WithRoom};
-
-/// The application's error code for an orderly close.
-pub(crate) const NO_ERROR: VarInt = VarInt::from_u32(0);
-
-/// HTTP/3's error code for an orderly close (`H3_NO_ERROR`; RFC 9114, section 8.1).
-pub(crate) const HTTP3_NO_ERROR: VarInt = VarInt::from_u32(0x100);
-
-/// The application's error code for a connection that a client gives up because it has moved.
-pub(crate) const GIVEN_UP: VarInt = VarInt::from_u32(1);
+use super::congestion::Additions;
 
 /// The smallest datagram that a QUIC path must carry, in bytes of UDP payload (RFC 9000, section 14).
 const SMALLEST_DATAGRAM_BYTES: u32 = 1200;
@@ -40,28 +29,16 @@ const IPV6_HEADER_BYTES: u32 = 40;
 /// comes from the interface, so MTU discovery is off.
 ///
 /// # Arguments
-/// * `last_flight` - for a client's connection that may send early data.
-/// * `gauges` - for a connection that is sampled.
+/// * `added` - what is added to congestion control.
 ///
 /// # Errors
 /// quinn does not have the congestion control, or the MTU is too small for QUIC.
-pub(super) fn transport(
-    job: &Job,
-    address: IpAddr,
-    last_flight: Option<Arc<LastFlight>>,
-    gauges: Option<Arc<ConnectionGauges>>,
-) -> Result<TransportConfig> {
+pub(super) fn transport(job: &Job, address: IpAddr, added: Additions) -> Result<TransportConfig> {
     let options = &job.only().transport;
     let window = VarInt::from_u64(options.buffer_bytes)
         .with_context(|| format!("a QUIC window cannot have {} bytes", options.buffer_bytes))?;
     let datagram_bytes = datagram_bytes(job, address)?;
-    let mut congestion = congestion(&options.congestion, initial_window_bytes(job, address)?)?;
-    if let Some(last_flight) = last_flight {
-        congestion = Arc::new(WithRoom { inner: congestion, last_flight });
-    }
-    if let Some(gauges) = gauges {
-        congestion = Arc::new(WithGauges { inner: congestion, gauges });
-    }
+    let congestion = added.to(congestion(&options.congestion, initial_window_bytes(job, address)?)?);
     let idle = idle_timeout(job);
     let mut config = TransportConfig::default();
     config
@@ -203,7 +180,7 @@ mod tests {
     fn a_path_too_narrow_for_quic_is_refused() {
         let mut job = golden::job("bulk-quic");
         job.paths[0].mtu_bytes = 1227;
-        let refused = format!("{:#}", transport(&job, V4, None, None).unwrap_err());
+        let refused = format!("{:#}", transport(&job, V4, Additions::default()).unwrap_err());
         assert!(refused.contains("1227") && refused.contains("1199"), "{refused}");
     }
 
@@ -217,7 +194,7 @@ mod tests {
         assert!(idle_timeout(&job) > PATIENCE + Duration::from_secs(1500), "a packet may take a while");
         job.limits.virtual_ns = 60_000_000_000;
         assert_eq!((idle_timeout(&job), keep_alive_interval(&job)), (Duration::from_secs(60), None));
-        transport(&job, V4, None, None).unwrap();
+        transport(&job, V4, Additions::default()).unwrap();
     }
 
     #[test]
@@ -225,10 +202,10 @@ mod tests {
         let mut job = golden::job("bulk-quic");
         for known in ["cubic", "reno", "bbr"] {
             job.only_mut().transport.congestion = known.to_owned();
-            transport(&job, V4, None, None).unwrap();
+            transport(&job, V4, Additions::default()).unwrap();
         }
         job.only_mut().transport.congestion = "vegas".to_owned();
-        let refused = format!("{:#}", transport(&job, V4, None, None).unwrap_err());
+        let refused = format!("{:#}", transport(&job, V4, Additions::default()).unwrap_err());
         assert!(refused.contains("vegas") && refused.contains("cubic"), "{refused}");
     }
 }

@@ -10,7 +10,7 @@ use netwarp_wire::record::{Settings, Side, Stats};
 use quinn::{ConnectionError, Endpoint};
 
 use super::Options;
-use super::config::{GIVEN_UP, HTTP3_NO_ERROR, NO_ERROR};
+use super::closing::{GIVEN_UP, NO_ERROR, closed_at_the_end, closed_in_order};
 use super::datagram_flow::DatagramFlow;
 use super::http3::Http3Streams;
 use super::receive::Receiver;
@@ -135,16 +135,4 @@ impl crate::Connection for Connection {
         self.endpoint.wait_idle().await;
         Ok(())
     }
-}
-
-fn closed_in_order(error: &ConnectionError) -> bool {
-    let ConnectionError::ApplicationClosed(close) = error else { return false };
-    [NO_ERROR, HTTP3_NO_ERROR].contains(&close.error_code)
-}
-
-/// Returns whether the error means that the peer had received everything and closed the connection. A lost
-/// CONNECTION_CLOSE is not retransmitted; an endpoint that has forgotten the connection by then answers with a
-/// stateless reset (RFC 9000, section 10.3).
-pub(super) fn closed_at_the_end(error: &ConnectionError) -> bool {
-    closed_in_order(error) || matches!(error, ConnectionError::Reset)
 }

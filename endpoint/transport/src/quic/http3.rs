@@ -20,6 +20,17 @@ type Waiting<T> = Option<Pin<Box<dyn Future<Output = T> + Send + Sync>>>;
 type Received = (Receiver, Result<Option<Bytes>, ReadError>);
 type Opened = Result<(quinn::SendStream, quinn::RecvStream), ConnectionError>;
 
+/// Polls the operation that is under way; begins one if there is none.
+fn poll_one<T>(
+    waiting: &mut Waiting<T>,
+    operation: impl Future<Output = T> + Send + Sync + 'static,
+    context: &mut Context<'_>,
+) -> Poll<T> {
+    let done = ready!(waiting.get_or_insert_with(|| Box::pin(operation)).as_mut().poll(context));
+    *waiting = None;
+    Poll::Ready(done)
+}
+
 /// A connection whose streams carry HTTP/3.
 pub struct Http3Streams {
     connection: quinn::Connection,
@@ -69,10 +80,8 @@ impl<B: Buf> h3::quic::Connection<B> for Http3Streams {
         context: &mut Context<'_>,
     ) -> Poll<Result<ReceivingStream, ConnectionErrorIncoming>> {
         let connection = self.connection.clone();
-        let accepting =
-            self.accepting_other.get_or_insert_with(|| Box::pin(async move { connection.accept_uni().await }));
-        let accepted = ready!(accepting.as_mut().poll(context));
-        self.accepting_other = None;
+        let accepting = async move { connection.accept_uni().await };
+        let accepted = ready!(poll_one(&mut self.accepting_other, accepting, context));
         Poll::Ready(accepted.map(|stream| ReceivingStream::new(stream, self.window_bytes)).map_err(lost))
     }
 
@@ -81,10 +90,8 @@ impl<B: Buf> h3::quic::Connection<B> for Http3Streams {
         context: &mut Context<'_>,
     ) -> Poll<Result<RequestStream<B>, ConnectionErrorIncoming>> {
         let connection = self.connection.clone();
-        let accepting =
-            self.accepting_request.get_or_insert_with(|| Box::pin(async move { connection.accept_bi().await }));
-        let accepted = ready!(accepting.as_mut().poll(context));
-        self.accepting_request = None;
+        let accepting = async move { connection.accept_bi().await };
+        let accepted = ready!(poll_one(&mut self.accepting_request, accepting, context));
         let stream = |streams| RequestStream::new(streams, self.priorities.clone(), self.window_bytes);
         Poll::Ready(accepted.map(stream).map_err(lost))
     }
@@ -138,18 +145,16 @@ impl<B: Buf> h3::quic::OpenStreams<B> for Http3Opener {
 
     fn poll_open_bidi(&mut self, context: &mut Context<'_>) -> Poll<Result<RequestStream<B>, StreamErrorIncoming>> {
         let connection = self.connection.clone();
-        let opening = self.opening_request.get_or_insert_with(|| Box::pin(async move { connection.open_bi().await }));
-        let opened = ready!(opening.as_mut().poll(context));
-        self.opening_request = None;
+        let opening = async move { connection.open_bi().await };
+        let opened = ready!(poll_one(&mut self.opening_request, opening, context));
         let stream = |streams| RequestStream::new(streams, self.priorities.clone(), self.window_bytes);
         Poll::Ready(opened.map(stream).map_err(of_connection))
     }
 
     fn poll_open_send(&mut self, context: &mut Context<'_>) -> Poll<Result<SendingStream<B>, StreamErrorIncoming>> {
         let connection = self.connection.clone();
-        let opening = self.opening_other.get_or_insert_with(|| Box::pin(async move { connection.open_uni().await }));
-        let opened = ready!(opening.as_mut().poll(context));
-        self.opening_other = None;
+        let opening = async move { connection.open_uni().await };
+        let opened = ready!(poll_one(&mut self.opening_other, opening, context));
         Poll::Ready(opened.map(|stream| SendingStream::new(stream, self.priorities.clone())).map_err(of_connection))
     }
 

@@ -4,12 +4,12 @@
 //! [`netwarp_core::clock`]) and waits in an io_uring instead ([`ring`]).
 
 mod blocks;
+mod closing;
 mod config;
+mod congestion;
 mod connection;
 mod datagram_flow;
-mod gauged;
 pub(crate) mod http3;
-mod last_flight;
 pub(crate) mod qlog;
 mod receive;
 mod ring;
@@ -36,8 +36,8 @@ use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{AsyncUdpSocket, ClientConfig, Endpoint, ServerConfig};
 use socket2::{Domain, Type};
 
+use self::congestion::{Additions, LastFlight};
 use self::connection::Connection;
-use self::last_flight::LastFlight;
 use self::ring::RingSocket;
 use self::runtime::EventLoop;
 use self::session::Watched;
@@ -91,7 +91,11 @@ impl Dialer {
         let last_flight = Arc::<LastFlight>::default();
         let mut config = ClientConfig::new(Arc::new(Watched::client(self.crypto.clone(), last_flight.clone())));
         let has_early_data = self.job.only().transport.resume == Resume::ZeroRtt;
-        let mut transport = config::transport(&self.job, server, has_early_data.then_some(last_flight), gauges)?;
+        let mut transport = config::transport(
+            &self.job,
+            server,
+            Additions { last_flight: has_early_data.then_some(last_flight), gauges },
+        )?;
         transport.qlog_stream(qlog::stream(&self.job.only().transport, Side::Client)?);
         config.transport_config(Arc::new(transport));
         Ok(config)
@@ -104,7 +108,7 @@ impl super::Dialer for Dialer {
         let attempt = || format!("connecting to {server} over quic");
         let start = Moment::now();
         let endpoint = self.endpoint.lock().expect("no holder panics").clone();
-        let gauges = gauged::gauges(&self.options.transport, endpoint.local_addr()?.port(), server.port());
+        let gauges = congestion::gauges(&self.options.transport, endpoint.local_addr()?.port(), server.port());
         let config = self.config(server.ip(), gauges.clone())?;
         let connecting = endpoint.connect_with(config, server, SERVER_NAME);
         let connection = match connecting.with_context(attempt)?.into_0rtt() {
@@ -144,7 +148,7 @@ impl Listener {
         let crypto =
             QuicServerConfig::try_from(identity.server_config(job, u32::MAX)?).context("choosing QUIC's ciphers")?;
         let mut config = ServerConfig::with_crypto(Arc::new(Watched::server(crypto)));
-        config.transport_config(Arc::new(config::transport(job, place.address.ip(), None, None)?));
+        config.transport_config(Arc::new(config::transport(job, place.address.ip(), Additions::default())?));
         let (endpoint, options) = bind(job, place, Some(config.clone()))?;
         Ok(Self { job: job.clone(), place, config, endpoint, identity, options })
     }
@@ -152,7 +156,8 @@ impl Listener {
     /// Returns the configuration of one connection that updates gauges or writes a qlog file.
     fn watched(&self, gauges: Option<Arc<ConnectionGauges>>) -> Result<Arc<ServerConfig>> {
         let mut config = self.config.clone();
-        let mut transport = config::transport(&self.job, self.place.address.ip(), None, gauges)?;
+        let mut transport =
+            config::transport(&self.job, self.place.address.ip(), Additions { last_flight: None, gauges })?;
         transport.qlog_stream(qlog::stream(&self.job.only().transport, Side::Server)?);
         config.transport_config(Arc::new(transport));
         Ok(Arc::new(config))
@@ -169,7 +174,8 @@ impl super::Listener for Listener {
         let incoming = self.endpoint.accept().await.context("the QUIC endpoint was closed")?;
         let start = Moment::now();
         let (endpoint, options) = (self.endpoint.clone(), self.options.clone());
-        let gauges = gauged::gauges(&options.transport, self.place.address.port(), incoming.remote_address().port());
+        let gauges =
+            congestion::gauges(&options.transport, self.place.address.port(), incoming.remote_address().port());
         let is_watched = gauges.is_some() || options.transport.quic.qlog;
         let own = is_watched.then(|| self.watched(gauges.clone())).transpose()?;
         Ok(Box::pin(async move {

@@ -13,7 +13,7 @@ use quinn::{ConnectError, ConnectionId, Side};
 use quinn_proto::TransportError;
 use quinn_proto::transport_parameters::TransportParameters;
 
-use super::last_flight::LastFlight;
+use super::congestion::LastFlight;
 use crate::tickets;
 
 /// Starts watched TLS sessions with this configuration.

@@ -10,7 +10,7 @@ use netwarp_wire::content::Reader;
 use quinn::{ReadError, StoppedError};
 
 use super::blocks::Blocks;
-use super::connection::closed_at_the_end;
+use super::closing::closed_at_the_end;
 use super::receive::Receiver;
 use crate::Sent;
 use crate::error::{Context as _, Error, Result, bail};

@@ -138,10 +138,6 @@ mod tests {
         Arc::new(Datagrams::new(UdpSocket::bind("127.0.0.1:0").unwrap()).unwrap())
     }
 
-    fn in_a_runtime(test: impl Future<Output = ()>) {
-        tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap().block_on(test);
-    }
-
     async fn receive(socket: &Datagrams) -> Vec<u8> {
         let (mut buffer, mut metas) = ([0; 2000], [RecvMeta::default()]);
         let count = poll_fn(|context| socket.poll_recv(context, &mut [IoSliceMut::new(&mut buffer)], &mut metas));
@@ -155,33 +151,29 @@ mod tests {
         from.try_send(&transmit).unwrap();
     }
 
-    #[test]
-    fn whatever_is_there_is_received_and_whatever_comes_later() {
-        in_a_runtime(async {
-            let (from, to) = (bound(), bound());
-            send(&from, &to, b"one");
-            send(&from, &to, b"two");
-            assert_eq!(receive(&to).await, b"one");
-            assert_eq!(receive(&to).await, b"two");
-            let later = receive(&to);
-            let sending = async { send(&from, &to, b"three") };
-            assert_eq!(tokio::join!(later, sending).0, b"three");
-        });
+    #[tokio::test]
+    async fn whatever_is_there_is_received_and_whatever_comes_later() {
+        let (from, to) = (bound(), bound());
+        send(&from, &to, b"one");
+        send(&from, &to, b"two");
+        assert_eq!(receive(&to).await, b"one");
+        assert_eq!(receive(&to).await, b"two");
+        let later = receive(&to);
+        let sending = async { send(&from, &to, b"three") };
+        assert_eq!(tokio::join!(later, sending).0, b"three");
     }
 
-    #[test]
-    fn only_a_sender_that_was_refused_waits_for_room() {
-        in_a_runtime(async {
-            let socket = bound();
-            let mut poller = socket.clone().create_io_poller();
-            let writable = |poller: &mut Pin<Box<dyn UdpPoller>>| {
-                poller.as_mut().poll_writable(&mut Context::from_waker(std::task::Waker::noop()))
-            };
-            assert!(writable(&mut poller).is_ready());
-            socket.is_full.store(true, Relaxed);
-            assert!(writable(&mut poller).is_pending(), "only the event loop can tell");
-            poll_fn(|context| poller.as_mut().poll_writable(context)).await.unwrap();
-            assert!(writable(&mut poller).is_ready());
-        });
+    #[tokio::test]
+    async fn only_a_sender_that_was_refused_waits_for_room() {
+        let socket = bound();
+        let mut poller = socket.clone().create_io_poller();
+        let writable = |poller: &mut Pin<Box<dyn UdpPoller>>| {
+            poller.as_mut().poll_writable(&mut Context::from_waker(std::task::Waker::noop()))
+        };
+        assert!(writable(&mut poller).is_ready());
+        socket.is_full.store(true, Relaxed);
+        assert!(writable(&mut poller).is_pending(), "only the event loop can tell");
+        poll_fn(|context| poller.as_mut().poll_writable(context)).await.unwrap();
+        assert!(writable(&mut poller).is_ready());
     }
 }

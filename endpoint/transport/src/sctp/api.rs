@@ -119,13 +119,8 @@ struct SendInfo {
 #[derive(Debug, Clone, Copy, Default)]
 struct ReceiveInfo {
     stream: u16,
-    sequence: u16,
-    flags: u16,
-    payload_protocol: u32,
-    transmission_sequence: u32,
-    cumulative_sequence: u32,
-    context: u32,
-    association: i32,
+    unread_message: [u16; 2],
+    unread_numbers: [u32; 5],
 }
 
 /// `struct sctp_prinfo`: when a message is given up (RFC 7496, section 4). The default is never.
@@ -283,22 +278,11 @@ pub(super) struct AssociationStats {
     /// Padding: the kernel aligns the address to eight bytes.
     padding: u32,
     address: [u32; ADDRESS_WORDS],
-    largest_rto_ms: u64,
-    sacks_received: u64,
-    sacks_sent: u64,
-    packets_sent: u64,
-    packets_received: u64,
+    /// The largest RTO, SACKs and packets.
+    unread_packets: [u64; 5],
     /// DATA chunks retransmitted.
     pub retransmitted_chunks: u64,
-    out_of_sequence_chunks: u64,
-    duplicate_chunks: u64,
-    gap_acknowledgements: u64,
-    unordered_chunks_sent: u64,
-    unordered_chunks_received: u64,
-    ordered_chunks_sent: u64,
-    ordered_chunks_received: u64,
-    control_chunks_sent: u64,
-    control_chunks_received: u64,
+    unread_chunks: [u64; 9],
 }
 
 // SAFETY: repr(C), integers only.
@@ -324,9 +308,6 @@ pub(super) struct Piece {
 }
 
 /// Receives the next bytes of a message (`recvmsg(2)`).
-///
-/// # Errors
-/// As `recvmsg(2)`.
 pub(super) fn receive_message(socket: RawFd, buffer: &mut [u8]) -> io::Result<Piece> {
     const SPACE: usize = control_space(size_of::<ReceiveInfo>());
     #[repr(align(8))]
@@ -390,7 +371,7 @@ mod tests {
         assert_eq!(size_of::<AssociationStatus>(), 176);
         assert_eq!(offset_of!(AssociationStatus, fragmentation_point_bytes), 20);
         assert_eq!(offset_of!(AssociationStatus, primary), 24);
-        assert_eq!(offset_of!(AssociationStats, largest_rto_ms), 136);
+        assert_eq!(offset_of!(AssociationStats, unread_packets), 136);
         assert_eq!((size_of::<AssociationStats>(), offset_of!(AssociationStats, retransmitted_chunks)), (256, 176));
     }
 }

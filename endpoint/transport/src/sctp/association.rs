@@ -44,9 +44,6 @@ pub(super) fn check_association(socket: &Socket, status: &AssociationStatus, wan
 }
 
 /// Returns the state of the association and of the address to which data is sent.
-///
-/// # Errors
-/// As `getsockopt(2)`.
 pub(super) fn status(socket: &Socket) -> Result<AssociationStatus> {
     socket.get(SOL_SCTP, SCTP_STATUS, AssociationStatus::default(), "SCTP_STATUS")
 }

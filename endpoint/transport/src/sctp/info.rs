@@ -4,56 +4,28 @@ use netwarp_core::clock;
 use netwarp_core::connection_sample::{Activity, ConnectionState, Limits};
 
 /// The part of `struct sctp_info` (`include/uapi/linux/sctp.h`) that is read. The names are the kernel's without
-/// `sctpi_`; fields with `p_` there concern the primary path.
+/// `sctpi_`, but for what is not read; fields with `p_` there concern the primary path.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct SctpInfo {
-    tag: u32,
-    state: u32,
-    rwnd: u32,
-    unackdata: u16,
-    penddata: u16,
-    instrms: u16,
-    outstrms: u16,
-    fragmentation_point: u32,
-    inqueue: u32,
+    unread_front: [u32; 7],
     /// The number of chunks that have not been sent.
     outqueue: u32,
-    overall_error: u32,
-    max_burst: u32,
+    unread_errors: [u32; 2],
     /// The largest chunk, in bytes.
     maxseg: u32,
     /// The room in the peer's receive window beyond the data in flight, in bytes.
     peer_rwnd: u32,
-    peer_tag: u32,
-    peer_capable: u8,
-    peer_sack: u8,
-    reserved: u16,
-    isacks: u64,
-    osacks: u64,
-    opackets: u64,
-    ipackets: u64,
+    unread_peer: [u32; 2],
+    unread_packets: [u64; 4],
     rtxchunks: u64,
-    outofseqtsns: u64,
-    idupchunks: u64,
-    gapcnt: u64,
-    ouodchunks: u64,
-    iuodchunks: u64,
-    oodchunks: u64,
-    iodchunks: u64,
-    octrlchunks: u64,
-    ictrlchunks: u64,
-    /// A `struct sockaddr_storage`.
-    address: [u64; 16],
+    /// Further counters, and a `struct sockaddr_storage`.
+    unread_chunks: [u64; 9 + 16],
     path_state: i32,
     cwnd: u32,
     /// Smoothed RTT in ticks, as in `SCTP_STATUS`.
     srtt: u32,
-    rto: u32,
-    hbinterval: u32,
-    pathmaxrxt: u32,
-    sackdelay: u32,
-    sackfreq: u32,
+    unread_timers: [u32; 5],
     ssthresh: u32,
     partial_bytes_acked: u32,
     flight_size: u32,

@@ -45,18 +45,12 @@ impl Migration {
 
     /// Binds a client's socket to the present address. With a socket bound to any address, the kernel would choose the
     /// addresses.
-    ///
-    /// # Errors
-    /// As `bind(2)`.
     pub(super) fn bind(&self, socket: &Socket) -> Result<()> {
         let address = SocketAddr::from((self.state().address, 0));
         socket.bind(&address.into()).with_context(|| format!("binding a socket to {address}"))
     }
 
     /// Makes an open association follow the client from now on.
-    ///
-    /// # Errors
-    /// As `getsockname(2)`.
     pub(super) fn accompany(&self, socket: &Arc<Socket>) -> Result<()> {
         let (address, _) = local_address(socket)?;
         let association = Association { socket: Arc::downgrade(socket), addresses: vec![address] };

@@ -8,145 +8,35 @@ pub(crate) mod info;
 mod messages;
 mod migration;
 mod multihoming;
+mod protocol;
 mod reassembly;
 mod stack;
 
-pub(super) use self::stack::SctpStack;
 use std::io::{self, Cursor, ErrorKind, IoSlice, Read as _};
-use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd as _;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use libc::c_int;
 use netwarp_core::clock;
 use netwarp_core::flow::{MessageSink, Pacer};
 use netwarp_core::sink::Sink;
 use netwarp_wire::content::Reader;
-use netwarp_wire::job::{Job, Resume, SctpOptions, Transport, TransportKind};
+use netwarp_wire::job::{Resume, Transport, TransportKind};
 use netwarp_wire::record::Settings;
-use socket2::{Domain, Type};
 
-use self::api::{
-    AssociationStats, AssociationValue, InitMessage, PeerAddress, Piece, ROUND_ROBIN, SCTP_GET_ASSOC_STATS,
-    SCTP_INITMSG, SCTP_MAXSEG, SCTP_NODELAY, SCTP_RECVRCVINFO, SCTP_RTOINFO, SCTP_STREAM_SCHEDULER, SOL_SCTP,
-    SendControl, receive_message,
-};
-use self::association::{check_association, rto_bounds, stats, status};
+use self::api::{AssociationStats, PeerAddress, Piece, SCTP_GET_ASSOC_STATS, SOL_SCTP, SendControl, receive_message};
+use self::association::{stats, status};
 use self::inbox::Inbox;
-use self::migration::Migration;
-use self::multihoming::Addresses;
 use self::reassembly::{PLACE_BYTES, Reassembly, placed};
+pub(super) use self::stack::SctpStack;
 use super::Report;
 use super::byte_stream::{self, ByteStream, ReadyStream, Turns};
 use super::error::{Context as _, Error, Result, ensure};
-use super::kernel::Protocol;
 use super::socket::{self, Socket};
-
-/// The name of the congestion control of RFC 9260, section 7, the only one of the kernel's SCTP.
-const CONGESTION: &str = "rfc9260";
 
 /// How many bytes of content are received from the association at once.
 const RECEIVE_BLOCK_BYTES: u64 = 16 << 10;
-
-/// SCTP with a job's options.
-#[derive(Debug)]
-pub(super) struct Sctp {
-    options: Transport,
-    addresses: Addresses,
-    /// Moves associations at a handover, if they migrate.
-    migration: Option<Migration>,
-}
-
-impl Sctp {
-    /// Takes the options from the job.
-    ///
-    /// # Errors
-    /// SCTP does not have the congestion control.
-    pub(super) fn new(job: &Job) -> Result<Self> {
-        let options = job.only().transport.clone();
-        ensure!(
-            options.congestion == CONGESTION,
-            "SCTP has no congestion control {:?}: the kernel's one is {CONGESTION:?}",
-            options.congestion
-        );
-        Ok(Self { options, addresses: Addresses::of(job), migration: Migration::of(job) })
-    }
-}
-
-impl Protocol for Sctp {
-    type Stream = SctpStream;
-
-    const NAME: &'static str = "sctp";
-
-    fn socket(&self, peer: SocketAddr) -> Result<Socket> {
-        let protocol = socket2::Protocol::from(libc::IPPROTO_SCTP);
-        let socket = socket2::Socket::new(Domain::for_address(peer), Type::STREAM, Some(protocol));
-        let socket = Socket::from(socket.context("creating an SCTP socket (the kernel needs CONFIG_IP_SCTP)")?);
-        let SctpOptions { streams, .. } = self.options.sctp;
-        let streams = InitMessage { outbound_streams: streams, inbound_streams: streams, ..InitMessage::default() };
-        socket.set(SOL_SCTP, SCTP_INITMSG, &streams, "SCTP_INITMSG")?;
-        socket.set(SOL_SCTP, SCTP_RTOINFO, &rto_bounds(&self.options.sctp)?, "SCTP_RTOINFO")?;
-        socket.set(SOL_SCTP, SCTP_NODELAY, &c_int::from(self.options.nodelay), "SCTP_NODELAY")?;
-        if let Some(mss_bytes) = self.options.mss_bytes {
-            let fragment = AssociationValue { association: 0, value: mss_bytes };
-            socket.set(SOL_SCTP, SCTP_MAXSEG, &fragment, "SCTP_MAXSEG")?;
-        }
-        socket::set_buffers(&socket, self.options.buffer_bytes)?;
-        socket::set_send_buffer(&socket, self.options.send_buffer_bytes)?;
-        Ok(socket)
-    }
-
-    fn bind(&self, socket: &Socket, address: SocketAddr) -> Result<()> {
-        self.addresses.bind_server(socket, address)
-    }
-
-    fn bind_client(&self, socket: &Socket) -> Result<()> {
-        match &self.migration {
-            Some(migration) => migration.bind(socket),
-            None => self.addresses.bind_client(socket),
-        }
-    }
-
-    fn attached(&self, address: IpAddr) -> Result<()> {
-        self.migration.as_ref().map_or(Ok(()), |migration| migration.attached(address))
-    }
-
-    fn detached(&self, address: IpAddr) -> Result<()> {
-        self.migration.as_ref().map_or(Ok(()), |migration| migration.detached(address))
-    }
-
-    fn establish(&self, socket: Arc<Socket>) -> Result<Vec<SctpStream>> {
-        let status = status(&socket)?;
-        check_association(&socket, &status, &self.options.sctp)?;
-        socket.set(SOL_SCTP, SCTP_RECVRCVINFO, &c_int::from(true), "SCTP_RECVRCVINFO")?;
-        let SctpOptions { streams, unordered, .. } = self.options.sctp;
-        if streams > 1 {
-            // The kernel's default scheduler sends messages in the order of the calls: with a large buffer, all of the
-            // first stream's messages would be sent before any of the second's.
-            let scheduler = AssociationValue { association: 0, value: ROUND_ROBIN };
-            socket.set(SOL_SCTP, SCTP_STREAM_SCHEDULER, &scheduler, "SCTP_STREAM_SCHEDULER")?;
-        }
-        messages::check(&socket, &self.options.sctp)?;
-        if let Some(migration) = &self.migration {
-            // A server's association is followed too, but nobody tells a server of handovers.
-            migration.accompany(&socket)?;
-        }
-        let inbox = Arc::new(Inbox::new(streams));
-        let stream = |number| SctpStream {
-            socket: socket.clone(),
-            options: self.options.clone(),
-            initial_window_bytes: PeerAddress::of(&status).congestion_window_bytes,
-            number,
-            inbox: inbox.clone(),
-            begun: Cursor::default(),
-            order: unordered.then(Order::default),
-            has_rest: Arc::default(),
-        };
-        Ok((0..streams).map(stream).collect())
-    }
-}
 
 /// A stream of an association, used as a stream of bytes.
 #[derive(Debug)]
@@ -382,21 +272,5 @@ impl ByteStream for SctpStream {
             paced: false,
         };
         Ok(Report { settings, stats: stats(&counters, &peer, clock::tick_ns()), resumed: Resume::None })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use netwarp_wire::golden;
-
-    use super::*;
-
-    #[test]
-    fn any_other_congestion_control_is_refused() {
-        let mut job = golden::job("bulk-quic");
-        let refused = format!("{:#}", Sctp::new(&job).unwrap_err());
-        assert!(refused.contains("cubic") && refused.contains(CONGESTION), "{refused}");
-        job.only_mut().transport.congestion = CONGESTION.to_owned();
-        Sctp::new(&job).unwrap();
     }
 }

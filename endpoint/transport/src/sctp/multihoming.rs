@@ -51,9 +51,6 @@ impl Addresses {
     }
 
     /// Binds a client's socket to all its addresses, at any port; does nothing if it has only one.
-    ///
-    /// # Errors
-    /// As `bind(2)`.
     pub(super) fn bind_client(&self, socket: &Socket) -> Result<()> {
         if self.client.is_empty() { Ok(()) } else { change_addresses(socket, SCTP_BINDX_ADD, &self.client, 0) }
     }
@@ -61,9 +58,6 @@ impl Addresses {
 
 /// Adds addresses to those of a socket or removes them, with [`SCTP_BINDX_ADD`] or
 /// [`SCTP_BINDX_REMOVE`](super::api::SCTP_BINDX_REMOVE); the kernel tells the peer of an open association.
-///
-/// # Errors
-/// As `sctp_bindx(3)`.
 pub(super) fn change_addresses(socket: &Socket, option: c_int, addresses: &[Ipv4Addr], port: u16) -> Result<()> {
     let packed: Vec<sockaddr_in> = addresses.iter().map(|&address| packed(SocketAddrV4::new(address, port))).collect();
     let (start, length) = (packed.as_ptr().cast::<c_void>(), size_of_val(&packed[..]) as socklen_t);

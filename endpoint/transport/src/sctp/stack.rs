@@ -6,7 +6,7 @@ use std::sync::Arc;
 use netwarp_wire::job::{Job, Reconnect, Transport};
 use netwarp_wire::problems::Problems;
 
-use super::Sctp;
+use super::protocol::Sctp;
 use crate::error::Result;
 use crate::stack::StateSource;
 use crate::{Dialer, Listener, Place, Stack, kernel};

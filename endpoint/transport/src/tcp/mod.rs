@@ -72,7 +72,8 @@ impl Protocol for Tcp {
     }
 
     fn establish(&self, socket: Arc<Socket>) -> Result<Vec<TcpStream>> {
-        Ok(vec![TcpStream::new(socket, self.options.clone())])
+        let report = |socket: &Socket, options: &Transport| report(TransportKind::Tcp, socket, options);
+        Ok(vec![TcpStream { socket, options: self.options.clone(), report }])
     }
 }
 
@@ -91,18 +92,12 @@ pub(super) fn socket(peer: SocketAddr, protocol: socket2::Protocol, options: &Tr
     Ok(socket)
 }
 
-/// A TCP connection.
-#[derive(Debug)]
+/// A connection whose bytes move by the calls of TCP.
 pub(super) struct TcpStream {
-    socket: Arc<Socket>,
-    options: Transport,
-}
-
-impl TcpStream {
-    /// Creates the stream of a connected socket.
-    pub(super) fn new(socket: Arc<Socket>, options: Transport) -> Self {
-        Self { socket, options }
-    }
+    pub socket: Arc<Socket>,
+    pub options: Transport,
+    /// Reads back the settings and counters.
+    pub report: fn(&Socket, &Transport) -> Result<Report>,
 }
 
 impl ReadyStream for TcpStream {
@@ -160,7 +155,7 @@ impl ByteStream for TcpStream {
     }
 
     fn report(&self) -> Result<Report> {
-        report(TransportKind::Tcp, &self.socket, &self.options)
+        (self.report)(&self.socket, &self.options)
     }
 }
 
@@ -180,9 +175,6 @@ pub(super) fn report(kind: TransportKind, socket: &Socket, options: &Transport) 
 }
 
 /// Reads back TCP's settings, except for those that `info` contains.
-///
-/// # Errors
-/// As `getsockopt(2)`.
 pub(super) fn settings(kind: TransportKind, socket: &Socket, options: &Transport, info: &TcpInfo) -> Result<Settings> {
     let congestion = socket.tcp_congestion().context("reading TCP_CONGESTION")?;
     let congestion = String::from_utf8_lossy(&congestion).trim_end_matches('\0').to_owned();

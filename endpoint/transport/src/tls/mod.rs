@@ -131,19 +131,23 @@ mod tests {
         job
     }
 
+    /// Returns both ends of a TCP connection.
+    fn connected() -> [Arc<Socket>; 2] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        [ours, listener.accept().unwrap().0].map(|stream| Arc::new(Socket::from(socket2::Socket::from(stream))))
+    }
+
     fn server(job: &Job) -> Server {
         Server::new(job, Identity::generate(job).unwrap()).unwrap()
     }
 
     /// Exchanges a request and its answer over a new connection. Returns what each end reports about resumption.
     fn exchange(client: &Client, server: &Server) -> (Resume, Resume) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let theirs = listener.accept().unwrap().0;
-        let take = |stream: TcpStream| Arc::new(Socket::from(socket2::Socket::from(stream)));
+        let [ours, theirs] = connected();
         std::thread::scope(|scope| {
             let serving = scope.spawn(|| {
-                let mut stream = server.establish(take(theirs)).unwrap().remove(0);
+                let mut stream = server.establish(theirs).unwrap().remove(0);
                 let mut request = [0; 3];
                 stream.receive(&mut request).unwrap();
                 stream.send(&request).unwrap();
@@ -154,7 +158,7 @@ mod tests {
                 flush(&mut stream.session, &mut stream.records).unwrap();
                 stream.resumed()
             });
-            let mut stream = client.establish(take(ours)).unwrap().remove(0);
+            let mut stream = client.establish(ours).unwrap().remove(0);
             stream.send(b"ask").unwrap();
             let mut answer = [0; 3];
             stream.receive(&mut answer).unwrap();
@@ -182,14 +186,11 @@ mod tests {
         let server = server(&job());
         let other = Identity::generate(&job()).unwrap();
         let client = Client::new(&job(), other.certificate()).unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let theirs = listener.accept().unwrap().0;
-        let take = |stream: TcpStream| Arc::new(Socket::from(socket2::Socket::from(stream)));
+        let [ours, theirs] = connected();
         // Without a ticket, nothing is sent before the handshake is complete.
         std::thread::scope(|scope| {
-            scope.spawn(|| server.establish(take(theirs)).err().expect("it is refused"));
-            let message = format!("{:#}", client.establish(take(ours)).err().expect("it is refused"));
+            scope.spawn(|| server.establish(theirs).err().expect("it is refused"));
+            let message = format!("{:#}", client.establish(ours).err().expect("it is refused"));
             assert!(message.contains("invalid peer certificate"), "{message}");
         });
     }
@@ -202,13 +203,10 @@ mod tests {
         page.http = Http::H1;
         let server = server(&http1);
         let client = Client::new(&http2, server.identity.certificate()).unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let theirs = listener.accept().unwrap().0;
-        let take = |stream: TcpStream| Arc::new(Socket::from(socket2::Socket::from(stream)));
+        let [ours, theirs] = connected();
         std::thread::scope(|scope| {
-            let refused = scope.spawn(|| server.establish(take(theirs)).err().expect("it is refused"));
-            assert!(client.establish(take(ours)).is_err());
+            let refused = scope.spawn(|| server.establish(theirs).err().expect("it is refused"));
+            assert!(client.establish(ours).is_err());
             let message = format!("{:#}", refused.join().unwrap());
             assert!(message.contains("any known protocol"), "{message}");
         });

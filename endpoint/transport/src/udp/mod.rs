@@ -27,7 +27,7 @@ use self::receive::Receiver;
 pub(super) use self::stack::UdpStack;
 use super::byte_stream::ReadyStream;
 use super::duplex::WatchedStream;
-use super::error::{Context as _, Error, Result, bail, ensure};
+use super::error::{Context as _, Error, Kind, Result, bail, ensure};
 use super::kernel::offload;
 use super::socket::{self, Socket, effective_receive_bytes, effective_send_bytes, retry};
 use super::{Duplex, Handshake, Place, Report, Sent, peer_filter};
@@ -85,9 +85,6 @@ pub(super) struct Listener {
 
 impl Listener {
     /// Binds the address.
-    ///
-    /// # Errors
-    /// As `bind(2)`.
     pub(super) fn bind(job: &Job, Place { address, only_from }: Place) -> Result<Self> {
         let socket = open(address, job.only().transport.buffer_bytes)?;
         only_from.map_or(Ok(()), |peer| peer_filter::restrict(&*socket, peer))?;
@@ -257,7 +254,7 @@ impl super::Stream for Datagrams {
                     return Ok(());
                 }
             }
-            Err(Error::TimedOut(anyhow::anyhow!("{requests} requests had no answer")))
+            Err(Error::new(Kind::TimedOut, anyhow::anyhow!("{requests} requests had no answer")))
         })
         .await
     }

@@ -44,9 +44,6 @@ impl<'a> Receiver<'a> {
     }
 
     /// Passes received messages to the sink until it has all of them, or until `drain` after the last was due.
-    ///
-    /// # Errors
-    /// As `recvmmsg(2)`.
     pub(super) fn receive(mut self, mut sink: MessageSink, drain: Duration) -> Result<MessageSink> {
         let drain_ns = u64::try_from(drain.as_nanos()).unwrap_or(u64::MAX);
         while !sink.is_complete() {

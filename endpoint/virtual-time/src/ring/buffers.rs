@@ -27,9 +27,6 @@ pub(crate) struct Buffers {
 
 impl Buffers {
     /// Registers buffers of this size with a ring.
-    ///
-    /// # Errors
-    /// As `io_uring_register(2)`.
     pub(crate) fn register(submitter: &Submitter<'_>, each_bytes: usize) -> io::Result<Self> {
         let page = Box::leak(Box::new(Page([0; COUNT as usize * size_of::<BufRingEntry>()])));
         let memory = Vec::leak(vec![0_u8; usize::from(COUNT) * each_bytes]);

@@ -142,9 +142,6 @@ impl<'a> Interop<'a> {
     }
 
     /// Runs the server's program until the client's has ended.
-    ///
-    /// # Errors
-    /// As [`command::serve`].
     pub(super) async fn serve(&self, orchestrator: &mut Orchestrator, run: RunPlace<'_>) -> Result<()> {
         command::serve(orchestrator, &self.command(Side::Server), run.by_contract(meaning), None).await
     }

@@ -17,9 +17,6 @@ use super::Bulk;
 
 /// Returns how the merged files differ from the content; none if they do not, or none were asked for. The content is read
 /// anew, from beginning to end.
-///
-/// # Errors
-/// As [`Reader::open`].
 pub(super) fn difference(deliveries: &[Record], bulk: &job::Bulk) -> anyhow::Result<Option<String>> {
     if !bulk.merge {
         return Ok(None);
@@ -50,9 +47,6 @@ fn difference_from(deliveries: &[Record], transfers: u32, original_bytes: u64, o
 
 impl Bulk {
     /// Returns the file for a chunk of a transfer, if chunks are merged.
-    ///
-    /// # Errors
-    /// As `open(2)`.
     pub(super) fn chunk_file(&self, transfer: u32, chunk: u32) -> Result<Option<File>> {
         let create = || {
             let path = self.chunk_path(transfer, chunk);

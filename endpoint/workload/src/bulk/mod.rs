@@ -23,6 +23,7 @@
 //! every chunk of which the server may not know that it is complete: content from the server continues at the byte
 //! reached, and content from the client begins again.
 
+mod carry;
 mod client;
 mod interop;
 mod layout;
@@ -37,10 +38,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use netwarp_core::clock::Moment;
+use netwarp_core::deadline::Deadline;
 use netwarp_core::orchestrator::Orchestrator;
 use netwarp_core::sink::{Received, SharedSink};
-use netwarp_transport::error::{Context as _, Result, bail, ensure};
-use netwarp_transport::{Connection, Dialer, Error, Sent, Stream};
+use netwarp_transport::error::{Context as _, Kind, Result, bail, ensure};
+use netwarp_transport::{Connection, Dialer, Sent, Stream};
 use netwarp_wire::content::{Part, Reader};
 use netwarp_wire::job::{self, Content, Done, Job};
 use netwarp_wire::problems::Problems;
@@ -141,7 +143,7 @@ async fn confirmation(stream: &mut dyn Stream) -> Result<()> {
 /// Waits until the peer has ended the stream, all of whose content has arrived.
 async fn ended(stream: &mut dyn Stream) -> Result<()> {
     match stream.receive(&mut [0]).await {
-        Err(Error::Closed(_)) => Ok(()),
+        Err(error) if error.kind() == Kind::Closed => Ok(()),
         Err(error) => Err(error).context("waiting for the end of the content"),
         Ok(()) => bail!("the peer sent more content than it was asked for"),
     }
@@ -154,6 +156,14 @@ async fn join_all<T: 'static>(mut tasks: JoinSet<Result<T>>) -> Result<Vec<T>> {
         all.push(one.context("a task panicked")??);
     }
     Ok(all)
+}
+
+/// Waits until `at_ns`, or forever if it is none.
+async fn time_over(at_ns: Option<u64>) -> Result<()> {
+    match at_ns {
+        Some(_) => Ok(Deadline::new()?.wait_until(at_ns).await?),
+        None => std::future::pending().await,
+    }
 }
 
 /// One side of the workload.

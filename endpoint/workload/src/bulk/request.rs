@@ -1,9 +1,11 @@
 //! The requests of `bulk`'s client, as they are encoded.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 use netwarp_wire::content::Part;
 use netwarp_wire::job::Direction;
 use netwarp_wire::request_prefix::{PREFIX_BYTES, RequestPrefix};
+
+use crate::encoded::{after_prefix, take};
 
 /// The name and version of the protocol.
 pub(super) const PROTOCOL: RequestPrefix = RequestPrefix(*b"netwarp\x03");
@@ -54,11 +56,7 @@ impl ChunkRequest {
     /// # Errors
     /// The request has another protocol or version, or another token.
     pub(super) fn decode(encoded: &[u8; REQUEST_BYTES], expected: RequestPrefix) -> Result<Self> {
-        let (prefix, mut rest) = encoded.split_at(PREFIX_BYTES);
-        ensure!(
-            expected.is(prefix),
-            "the client speaks another protocol or version, or is a stranger: its request begins with {prefix:02x?}"
-        );
+        let mut rest = after_prefix(encoded, expected)?;
         let direction = match take(&mut rest) {
             [0] => Direction::Down,
             [1] => Direction::Up,
@@ -71,12 +69,6 @@ impl ChunkRequest {
         let length_bytes = u64::from_be_bytes(take(&mut rest));
         Ok(Self { direction, transfer, attempt, chunk, part: Part { offset_bytes, length_bytes } })
     }
-}
-
-fn take<const LENGTH: usize>(rest: &mut &[u8]) -> [u8; LENGTH] {
-    let (field, after) = rest.split_first_chunk().expect("a request has room for all its fields");
-    *rest = after;
-    *field
 }
 
 #[cfg(test)]

@@ -33,9 +33,6 @@ pub(super) struct Expected {
 impl Expected {
     /// Returns what both ends must have transferred. The original is read again only where the ends, which each read a
     /// part, would not notice that the parts are not the whole, or where another program has read it.
-    ///
-    /// # Errors
-    /// As [`hash_parts`].
     pub(super) fn of(bulk: &Bulk, job: &Job) -> Result<Self> {
         let parts = Layout::of(bulk, &job.only().transport).parts();
         let resumes = job.resumes();

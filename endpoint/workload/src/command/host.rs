@@ -81,7 +81,7 @@ impl<'a> RunPlace<'a> {
 pub(crate) struct Host {
     side: Side,
     meaning: Meaning,
-    /// The running program.
+    /// The program, with its output.
     pub program: Program,
     reaper: Reaper,
     epoch_ns: u64,

@@ -15,9 +15,9 @@ use async_trait::async_trait;
 use netwarp_core::clock::Moment;
 use netwarp_core::deadline::Deadline;
 use netwarp_core::flow::{MessageSink, Pacer, Schedule};
-use netwarp_transport::error::{Context as _, Result, ensure};
+use netwarp_transport::error::{Context as _, Kind, Result, ensure};
 use netwarp_transport::stack_of;
-use netwarp_transport::{Connection, Dialer, Error, Stream};
+use netwarp_transport::{Connection, Dialer, Stream};
 use netwarp_wire::job::{Direction, Flow, Job};
 use netwarp_wire::record::{Record, Side};
 use netwarp_wire::request_prefix::RequestPrefix;
@@ -69,7 +69,11 @@ impl OverConnections for Flow {
             Direction::Down => {
                 match stream.request(&request(run.token), later(self, &run.job)).await.context("asking for the flow") {
                     // Nothing has arrived, and nothing will.
-                    Err(Error::TimedOut(_)) if stream.packet_header_bytes().is_some() && run.token.is_none() => {
+                    Err(error)
+                        if error.kind() == Kind::TimedOut
+                            && stream.packet_header_bytes().is_some()
+                            && run.token.is_none() =>
+                    {
                         sink(self, run, &*stream).finish(&run.directory)?
                     }
                     asked => {

@@ -21,9 +21,6 @@ pub(super) struct Site {
 impl Site {
     /// Creates the site of the page as it is served: if a program is at either end, from the files that were written
     /// for it.
-    ///
-    /// # Errors
-    /// As [`file_names::file`].
     pub(super) fn of(page: &Page) -> Result<Self> {
         let mut site = Self::given(page);
         if page.has_programs() {
@@ -65,18 +62,12 @@ impl Site {
     }
 
     /// Opens a resource to read it without hashing.
-    ///
-    /// # Errors
-    /// As [`Reader::open`].
     pub(super) fn open(&self, index: usize) -> Result<Reader> {
         let (content, part) = &self.contents[index];
         Reader::open(content, *part, false)
     }
 
     /// Returns the hex SHA-256 of a resource.
-    ///
-    /// # Errors
-    /// As [`Reader::open`].
     pub(super) fn sha256(&self, index: usize) -> Result<String> {
         let (content, part) = &self.contents[index];
         hash(Reader::open(content, *part, true)?)

@@ -8,9 +8,6 @@ use super::site::Site;
 
 /// Returns how the received resources differ from the page's; none if they do not. Each is hashed anew, if hashes were
 /// asked for.
-///
-/// # Errors
-/// As [`Site::sha256`].
 pub(super) fn difference(records: &[Record], page: &Page) -> Result<Option<String>> {
     let site = Site::of(page)?;
     let mut missing: Vec<bool> = vec![true; page.resources.len()];

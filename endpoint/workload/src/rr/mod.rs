@@ -159,56 +159,48 @@ mod tests {
 
     use super::*;
 
-    fn in_a_runtime<T>(test: impl Future<Output = T>) -> T {
-        tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap().block_on(test)
-    }
-
     fn rr(messages: u64) -> Rr {
         let arrivals = Arrivals::Constant { interval_ns: 1_000_000 };
         Rr { seed: 0, request_bytes: 40, response_bytes: 100, arrivals, messages: Some(messages), duration_ns: None }
     }
 
-    #[test]
-    fn each_request_is_answered_with_its_own_number() {
+    #[tokio::test]
+    async fn each_request_is_answered_with_its_own_number() {
         let rr = rr(20);
         let (client, server) = tokio::io::duplex(64);
         let (mut pacer, mut responses) = (Pacer::of(&rr.requests(), 0), MessageSink::of(&rr.responses(), 0, None));
-        in_a_runtime(async {
-            let (mut reader, mut writer) = tokio::io::split(client);
-            let asking = async {
-                tokio::try_join!(send(&mut pacer, None, &mut writer), receive(&mut responses, &mut reader)).map(drop)
-            };
-            tokio::try_join!(asking, answer(&rr, 20, None, false, Box::new(server))).unwrap();
-        });
+        let (mut reader, mut writer) = tokio::io::split(client);
+        let asking = async {
+            tokio::try_join!(send(&mut pacer, None, &mut writer), receive(&mut responses, &mut reader)).map(drop)
+        };
+        tokio::try_join!(asking, answer(&rr, 20, None, false, Box::new(server))).unwrap();
         let Record::FlowStats(stats) = responses.into_responses() else { panic!("responses are summed up") };
         assert_eq!((stats.received, stats.received_bytes, stats.duplicates), (20, 2_000, Some(0)));
     }
 
     /// The server does not answer for 50 ms: the response times include the time that requests waited.
-    #[test]
-    fn what_waits_for_a_late_response_counts_from_when_it_was_due() {
+    #[tokio::test]
+    async fn what_waits_for_a_late_response_counts_from_when_it_was_due() {
         let rr = rr(40);
         let (client, mut server) = tokio::io::duplex(1 << 16);
         let (mut pacer, mut responses) = (Pacer::of(&rr.requests(), 0), MessageSink::of(&rr.responses(), 0, None));
-        in_a_runtime(async {
-            let (mut reader, mut writer) = tokio::io::split(client);
-            let late = Deadline::new().unwrap();
-            let until_ns = Moment::now().since(0) + 50_000_000;
-            let answering = async {
-                server.read_exact(&mut [0; 1]).await.unwrap();
-                late.wait_until(Some(until_ns)).await.unwrap();
-                let mut rest = vec![0; 39];
-                server.read_exact(&mut rest).await.unwrap();
-                let mut response = vec![0; 100];
-                response[1..HEADER_BYTES].copy_from_slice(&rest[..HEADER_BYTES - 1]);
-                server.write_all(&response).await.unwrap();
-                answer(&rr, 39, None, false, Box::new(server)).await
-            };
-            let asking = async {
-                tokio::try_join!(send(&mut pacer, None, &mut writer), receive(&mut responses, &mut reader)).map(drop)
-            };
-            tokio::try_join!(asking, answering).unwrap();
-        });
+        let (mut reader, mut writer) = tokio::io::split(client);
+        let late = Deadline::new().unwrap();
+        let until_ns = Moment::now().since(0) + 50_000_000;
+        let answering = async {
+            server.read_exact(&mut [0; 1]).await.unwrap();
+            late.wait_until(Some(until_ns)).await.unwrap();
+            let mut rest = vec![0; 39];
+            server.read_exact(&mut rest).await.unwrap();
+            let mut response = vec![0; 100];
+            response[1..HEADER_BYTES].copy_from_slice(&rest[..HEADER_BYTES - 1]);
+            server.write_all(&response).await.unwrap();
+            answer(&rr, 39, None, false, Box::new(server)).await
+        };
+        let asking = async {
+            tokio::try_join!(send(&mut pacer, None, &mut writer), receive(&mut responses, &mut reader)).map(drop)
+        };
+        tokio::try_join!(asking, answering).unwrap();
         let Record::FlowStats(stats) = responses.into_responses() else { panic!("responses are summed up") };
         // Request i is due at i ms and answered at 50 ms or later.
         let least_ns: u64 = (0..40).map(|number| 50_000_000 - number * 1_000_000).sum::<u64>() - 40_000_000;
@@ -216,51 +208,49 @@ mod tests {
     }
 
     /// Returns a server's responses to these requests, each of 40 zero bytes except for its token.
-    fn answers(tokens: &[&[u8; 8]], loses: bool) -> (Result<()>, Vec<u8>) {
+    async fn answers(tokens: &[&[u8; 8]], loses: bool) -> (Result<()>, Vec<u8>) {
         let rr = rr(2);
         let (mut client, server) = tokio::io::duplex(1 << 16);
-        in_a_runtime(async {
-            for token in tokens {
-                let mut request = [0; 40];
-                request[SENT_PLACE].copy_from_slice(*token);
-                client.write_all(&request).await.unwrap();
-            }
-            client.shutdown().await.unwrap();
-            let answered = answer(&rr, 2, Some(RequestPrefix(*b"12345678")), loses, Box::new(server)).await;
-            let mut said = Vec::new();
-            client.read_to_end(&mut said).await.unwrap();
-            (answered, said)
-        })
+        for token in tokens {
+            let mut request = [0; 40];
+            request[SENT_PLACE].copy_from_slice(*token);
+            client.write_all(&request).await.unwrap();
+        }
+        client.shutdown().await.unwrap();
+        let answered = answer(&rr, 2, Some(RequestPrefix(*b"12345678")), loses, Box::new(server)).await;
+        let mut said = Vec::new();
+        client.read_to_end(&mut said).await.unwrap();
+        (answered, said)
     }
 
-    #[test]
-    fn who_does_not_know_the_token_is_not_answered() {
+    #[tokio::test]
+    async fn who_does_not_know_the_token_is_not_answered() {
         let (ours, theirs) = (b"12345678", b"12345679");
-        let (answered, said) = answers(&[ours, ours], false);
+        let (answered, said) = answers(&[ours, ours], false).await;
         assert!(answered.is_ok());
         assert_eq!(said.len(), 200);
-        let (answered, said) = answers(&[theirs, ours], false);
+        let (answered, said) = answers(&[theirs, ours], false).await;
         assert!(answered.unwrap_err().to_string().contains("a stranger"));
         assert_eq!(said.len(), 0);
-        let (_, said) = answers(&[theirs, ours, theirs, ours, theirs], true);
+        let (_, said) = answers(&[theirs, ours, theirs, ours, theirs], true).await;
         assert_eq!(said.len(), 200, "among datagrams, a stranger's are passed over");
     }
 
-    #[test]
-    fn however_many_requests_come_a_server_answers_a_bounded_number() {
+    #[tokio::test]
+    async fn however_many_requests_come_a_server_answers_a_bounded_number() {
         let ours = b"12345678";
         for (loses, most) in [(false, 2), (true, 4)] {
-            let (answered, said) = answers(&[ours; 9], loses);
+            let (answered, said) = answers(&[ours; 9], loses).await;
             assert!(answered.is_ok());
             assert_eq!(said.len(), 100 * most);
         }
     }
 
-    #[test]
-    fn requests_have_the_token() {
+    #[tokio::test]
+    async fn requests_have_the_token() {
         let token = RequestPrefix(*b"12345678");
         let mut sent = Vec::new();
-        in_a_runtime(send(&mut Pacer::of(&rr(2).requests(), 0), Some(token), &mut sent)).unwrap();
+        send(&mut Pacer::of(&rr(2).requests(), 0), Some(token), &mut sent).await.unwrap();
         assert_eq!(sent.len(), 80);
         assert!(sent.chunks(40).all(|request| token.is(&request[SENT_PLACE])));
     }

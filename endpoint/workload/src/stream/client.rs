@@ -13,8 +13,8 @@ use std::sync::Arc;
 use netwarp_core::clock::Moment;
 use netwarp_core::deadline::Deadline;
 use netwarp_core::sink::{Received, SharedSink, Sink};
-use netwarp_transport::error::{Context as _, Result};
-use netwarp_transport::{Connection, Dialer, Error};
+use netwarp_transport::error::{Context as _, Kind, Result};
+use netwarp_transport::{Connection, Dialer};
 use netwarp_wire::job;
 use netwarp_wire::record::{PlayerRecord, Record, SegmentRecord};
 use netwarp_wire::request_prefix::RequestPrefix;
@@ -69,9 +69,6 @@ struct Fetch {
 
 impl<'a> Client<'a> {
     /// Creates a client that is about to connect. Must be called inside the runtime.
-    ///
-    /// # Errors
-    /// As [`Deadline::new`].
     pub(super) fn new(
         run: &'a Arc<Run>,
         requested: &job::Stream,
@@ -186,7 +183,9 @@ impl<'a> Client<'a> {
             Err(error) => {
                 let is_awaited = self.handovers.has_changed()? || self.run.hands_over_after(*self.handovers.borrow());
                 // The client has no address between two paths: nothing can be done before the next handover.
-                let (true, Error::Unreachable(_)) = (is_awaited, &error) else { return Err(error) };
+                if !is_awaited || error.kind() != Kind::Unreachable {
+                    return Err(error);
+                }
                 return Ok(());
             }
         };

@@ -32,9 +32,6 @@ impl ClientConnection {
     /// # Arguments
     /// * `prefix` - the prefix of its requests.
     /// * `first_try` - when it was first dialled, if handovers interrupted that.
-    ///
-    /// # Errors
-    /// As [`Connection::open_stream`].
     pub(super) async fn over(
         mut connection: Box<dyn Connection>,
         number: u32,
@@ -57,9 +54,6 @@ impl ClientConnection {
     }
 
     /// Returns a stream for a segment of this quality, waiting until there is one.
-    ///
-    /// # Errors
-    /// As [`Connection::open_stream`].
     pub(super) async fn take(&mut self, quality: u32) -> Result<StreamSlot> {
         let slot = self.slots.take(&mut *self.connection, quality).await?;
         self.close_outdated();
@@ -87,9 +81,6 @@ impl ClientConnection {
     }
 
     /// Returns the record of the connection, if it has one.
-    ///
-    /// # Errors
-    /// As [`Connection::report`].
     pub(super) fn record(&self, run: &Run, abandoned: bool) -> Result<Option<Record>> {
         let record = connection_record(run, Side::Client, &*self.connection, abandoned)?;
         Ok(record.map(|record| {
@@ -113,9 +104,6 @@ impl ClientConnection {
     }
 
     /// Closes the connection, after all streams have ended.
-    ///
-    /// # Errors
-    /// As [`Connection::close`].
     pub(super) async fn close(self) -> Result<()> {
         self.connection.close().await
     }

@@ -47,9 +47,6 @@ impl Media {
     }
 
     /// Returns the hex SHA-256 of a part of the medium.
-    ///
-    /// # Errors
-    /// As [`Reader::open`].
     pub(super) fn sha256(&self, part: Part) -> Result<String> {
         hash(Reader::open(&self.content, part, true)?)
     }

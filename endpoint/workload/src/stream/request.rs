@@ -1,7 +1,9 @@
 //! The messages of `stream`'s client to the server, as they are encoded.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 use netwarp_wire::request_prefix::{PREFIX_BYTES, RequestPrefix};
+
+use crate::encoded::{after_prefix, take};
 
 /// The name and version of the protocol.
 pub(super) const PROTOCOL: RequestPrefix = RequestPrefix(*b"nwmedia\x01");
@@ -60,11 +62,7 @@ impl MediaRequest {
     /// # Errors
     /// The request has another protocol or version, or another token.
     pub(super) fn decode(encoded: &[u8; REQUEST_BYTES], expected: RequestPrefix) -> Result<Self> {
-        let (prefix, mut rest) = encoded.split_at(PREFIX_BYTES);
-        ensure!(
-            expected.is(prefix),
-            "the client speaks another protocol or version, or is a stranger: its request begins with {prefix:02x?}"
-        );
+        let mut rest = after_prefix(encoded, expected)?;
         let [kind] = take(&mut rest);
         let connection = u32::from_be_bytes(take(&mut rest));
         let quality = u32::from_be_bytes(take(&mut rest));
@@ -77,12 +75,6 @@ impl MediaRequest {
         };
         Ok(Self { connection, what })
     }
-}
-
-fn take<const LENGTH: usize>(rest: &mut &[u8]) -> [u8; LENGTH] {
-    let (field, after) = rest.split_first_chunk().expect("a request has room for all its fields");
-    *rest = after;
-    *field
 }
 
 #[cfg(test)]

@@ -102,9 +102,6 @@ impl MediaServer {
     }
 
     /// Waits until the client has all confirmations.
-    ///
-    /// # Errors
-    /// As [`Stream::send`] and [`Stream::finish`].
     pub(super) async fn confirmed(&mut self) -> Result<()> {
         while let Some(confirmed) = self.confirming.join_next().await {
             confirmed.context("a task panicked")??;

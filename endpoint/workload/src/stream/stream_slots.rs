@@ -6,7 +6,7 @@
 use netwarp_transport::error::Result;
 use netwarp_transport::{Connection, Stream};
 
-/// An idle stream.
+/// A stream that carries nothing now.
 pub(super) struct StreamSlot {
     pub stream: Box<dyn Stream>,
     /// The quality that it carried last, if any.
@@ -25,9 +25,6 @@ pub(super) struct StreamSlots {
 impl StreamSlots {
     /// Creates the slots of a new connection. If the number of streams is fixed, all are opened, because the server
     /// waits for all of them.
-    ///
-    /// # Errors
-    /// As [`Connection::open_stream`].
     pub(super) async fn open(connection: &mut dyn Connection, fixed: Option<u32>) -> Result<Self> {
         let mut idle = Vec::new();
         for _ in 0..fixed.unwrap_or(0) {
@@ -42,9 +39,6 @@ impl StreamSlots {
     }
 
     /// Returns the stream for a segment of this quality, if there [is one](Self::can_carry).
-    ///
-    /// # Errors
-    /// As [`Connection::open_stream`].
     pub(super) async fn take(&mut self, connection: &mut dyn Connection, quality: u32) -> Result<StreamSlot> {
         let idle: Vec<(u32, Option<u32>)> = self.idle.iter().map(|slot| (slot.stream.index(), slot.quality)).collect();
         let mut slot = match choose(&idle, self.fixed, self.current, quality) {

@@ -10,9 +10,6 @@ use super::media::Media;
 
 /// Returns how the received segments differ from the medium's; none if they do not. Each received segment is hashed
 /// anew, once, if hashes were asked for.
-///
-/// # Errors
-/// As [`Media::sha256`].
 pub(super) fn difference(records: &[Record], requested: &Stream) -> Result<Option<String>> {
     let media = Media::of(requested);
     let mut originals: BTreeMap<(u32, u32), String> = BTreeMap::new();

@@ -1,6 +1,6 @@
 """The server's role of one run: the endpoint, watched, with nothing but its job.
 
-Where the job has a command, the endpoint contains it (endpoint/src/containment.rs).
+Where the job has a command, the endpoint contains it (endpoint/src/role/containment.rs).
 """
 
 from __future__ import annotations

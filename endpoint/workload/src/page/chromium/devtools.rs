@@ -39,9 +39,6 @@ pub(super) struct DevTools {
 impl DevTools {
     /// Makes the pipes. Also returns the browser's ends: the one from which it reads commands, and the one to which it
     /// writes answers. Must be called inside the runtime.
-    ///
-    /// # Errors
-    /// As `pipe(2)`.
     pub(super) fn open() -> Result<(Self, (OwnedFd, OwnedFd))> {
         let (their_orders, orders) = pipe2(OFlag::O_CLOEXEC).context("make a pipe to the browser")?;
         let (answers, their_answers) = pipe2(OFlag::O_CLOEXEC).context("make a pipe from the browser")?;

@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use netwarp_path::network::Network;
 use netwarp_wire::golden;
 
+use super::running_role::Role;
 use super::*;
-use crate::role_process::Shared;
-use crate::running_role::Role;
 
 #[test]
 fn progress_comes_each_second_then_each_tenth() {
@@ -54,10 +53,6 @@ impl Host for Scripted {
 
     fn network(&mut self) -> Option<&mut Network> {
         None
-    }
-
-    fn finish(&mut self, _job: &Job) -> Result<()> {
-        Ok(())
     }
 
     fn spawn(&mut self, side: Side, _job: &Job, _job_file: &Path, _shared: Shared<'_>) -> Result<Box<dyn Role>> {

@@ -24,10 +24,10 @@ use netwarp_workload::sandbox;
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, setrlimit};
 
-use crate::capabilities::kernel_release;
+use super::contained_server;
 use crate::check;
-use crate::native::complain;
-use crate::role;
+use crate::check::capabilities::kernel_release;
+use crate::complain::complain;
 
 /// The most processes and threads of the programs at a time.
 const MOST_PROCESSES: u64 = 512;
@@ -67,7 +67,7 @@ pub(crate) fn serve(job_file: &Path, place: Place, hidden: &Hidden) -> ExitCode 
         let names = [("server", place.address.ip().to_canonical()), ("client", client.to_canonical())];
         apart(|| {
             contain(sandbox.written_bytes, &names, hidden)?;
-            Ok(role::contained_server(&job))
+            Ok(contained_server(&job))
         })
     })
 }
@@ -83,7 +83,7 @@ pub(crate) fn check(hidden: &Hidden) -> ExitCode {
 }
 
 fn ended(work: impl FnOnce() -> Result<ExitCode>) -> ExitCode {
-    work().unwrap_or_else(|error| complain(&format!("{error:#}")))
+    work().unwrap_or_else(|error| complain(format_args!("{error:#}")))
 }
 
 /// Continues as nobody and in processes of its own.

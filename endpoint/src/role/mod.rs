@@ -2,6 +2,8 @@
 //!
 //! A role reads [`Order`]s of its [`Orchestrator`], and answers with [`Message`]s.
 
+pub(crate) mod containment;
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,8 +15,9 @@ use netwarp_core::arrival_log::Span;
 use netwarp_core::clock::Moment;
 use netwarp_core::gauges;
 use netwarp_core::orchestrator::Orchestrator;
+use netwarp_transport::error::{self, Error, Kind};
 use netwarp_transport::stack_of;
-use netwarp_transport::{Dialer, Error, Handshake, Listener, Place, error};
+use netwarp_transport::{Dialer, Handshake, Listener, Place};
 use netwarp_wire::job::Job;
 use netwarp_wire::record::{Failure, GaveUpRecord, Record, Side};
 use netwarp_wire::role_protocol::{Message, Order};
@@ -39,8 +42,8 @@ pub(crate) fn server(job: &Path, place: Place) -> ExitCode {
     })
 }
 
-/// Runs the server's program of a job that came from another host, in a process that [`crate::containment`] has contained.
-pub(crate) fn contained_server(job: &Job) -> ExitCode {
+/// Runs the server's program of a job that came from another host, in a process that [`containment`] has contained.
+fn contained_server(job: &Job) -> ExitCode {
     run(Side::Server, async |orchestrator: &mut Orchestrator| {
         match netwarp_workload::of(&job.only().workload).end(job, Side::Server) {
             End::Program(program) => program.serve(orchestrator, RunPlace::new(job, None, true)).await,
@@ -121,22 +124,20 @@ async fn serve(orchestrator: &mut Orchestrator, job: Job, directory: &Path, plac
 
 /// Returns the records of a connection. Where strangers could reach the server, a connection that fails is taken for a
 /// stranger's: if it was the client's, the client reports the failure, which fails the run as well.
-fn unless_strangers(run: &Run, records: Result<Vec<Record>>) -> Result<Vec<Record>> {
+fn unless_strangers(run: &Run, records: error::Result<Vec<Record>>) -> error::Result<Vec<Record>> {
     match records {
         Err(error) if run.token.is_some() => {
             eprintln!("netwarp-endpoint server: gave up a connection: {error:#}");
             Ok(Vec::new())
         }
-        Err(error) if matches!(error.downcast_ref(), Some(Error::TimedOut(_))) => {
-            Ok(vec![gave_up(Side::Server, run, &error)])
-        }
+        Err(error) if error.kind() == Kind::TimedOut => Ok(vec![gave_up(Side::Server, run, &error)]),
         records => records,
     }
 }
 
 /// Returns the record of a connection that a side's transport has given up, since the peer did not answer any more.
 /// That is a result of the path, on which nobody else is.
-fn gave_up(side: Side, run: &Run, cause: &anyhow::Error) -> Record {
+fn gave_up(side: Side, run: &Run, cause: &Error) -> Record {
     let at_ns = Moment::now().since(run.epoch_ns);
     Record::GaveUp(GaveUpRecord { side, at_ns, cause: format!("{cause:#}") })
 }
@@ -150,16 +151,20 @@ async fn accept_at(listener: &mut Option<Box<dyn Listener>>) -> error::Result<Ha
 }
 
 /// Serves one connection, starting with its handshake. A handshake is abandoned when the run is finished.
-async fn serve_one(run: Arc<Run>, handshake: Handshake, mut finished: watch::Receiver<bool>) -> Result<Vec<Record>> {
+async fn serve_one(
+    run: Arc<Run>,
+    handshake: Handshake,
+    mut finished: watch::Receiver<bool>,
+) -> error::Result<Vec<Record>> {
     let connection = tokio::select! {
         biased;
         established = handshake => established,
         Ok(_) = finished.wait_for(|finished| *finished) => return Ok(Vec::new()),
     };
     match connection {
-        Ok(connection) => Ok(over_connections(&run.job, Side::Server)?.serve(&run, connection, finished).await?),
+        Ok(connection) => over_connections(&run.job, Side::Server)?.serve(&run, connection, finished).await,
         Err(_) if foreign_client(&run.job) => Ok(Vec::new()),
-        Err(error) => Ok(run.ignore_if_abandoned(error, None).map(|()| Vec::new())?),
+        Err(error) => run.ignore_if_abandoned(error, None).map(|()| Vec::new()),
     }
 }
 
@@ -181,7 +186,9 @@ async fn drive(orchestrator: &mut Orchestrator, job: Job, directory: &Path, serv
         tokio::select! {
             biased;
             records = &mut driven => break match records {
-                Err(Error::TimedOut(cause)) if run.token.is_none() => vec![gave_up(Side::Client, &run, &cause)],
+                Err(error) if error.kind() == Kind::TimedOut && run.token.is_none() => {
+                    vec![gave_up(Side::Client, &run, &error)]
+                }
                 records => records?,
             },
             order = orchestrator.next() => match order? {
@@ -214,41 +221,33 @@ fn address_on(path: u32) -> Result<Ipv4Addr> {
     Ok(client_address(index))
 }
 
-/// Runs a role on a single-threaded event loop and tells the orchestrator how it ended.
+/// Runs a role on a single-threaded event loop and tells the orchestrator how it ended. Prints an error that cannot be
+/// told.
 fn run(side: Side, role: impl AsyncFnOnce(&mut Orchestrator) -> Result<()>) -> ExitCode {
-    let stage = side.name();
+    try_run(side, role).unwrap_or_else(|error| {
+        eprintln!("netwarp-endpoint {}: {error:#}", side.name());
+        ExitCode::FAILURE
+    })
+}
+
+fn try_run(side: Side, role: impl AsyncFnOnce(&mut Orchestrator) -> Result<()>) -> Result<ExitCode> {
     // If the orchestrator has ended already, no order to begin will come.
-    if let Err(errno) = set_pdeathsig(Signal::SIGKILL) {
-        return complain(stage, &format!("asking to die with the orchestrator (prctl PR_SET_PDEATHSIG): {errno}"));
-    }
-    if let Err(error) = gauges::inherit() {
-        return complain(stage, &format!("{error:#}"));
-    }
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_io().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return complain(stage, &format!("starting the event loop: {error}")),
-    };
+    set_pdeathsig(Signal::SIGKILL).context("asking to die with the orchestrator (prctl PR_SET_PDEATHSIG)")?;
+    gauges::inherit()?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_io().build().context("starting the event loop")?;
     let code = runtime.block_on(async {
-        let mut orchestrator = match Orchestrator::open() {
-            Ok(orchestrator) => orchestrator,
-            Err(error) => return complain(stage, &format!("{error:#}")),
-        };
+        let mut orchestrator = Orchestrator::open()?;
         let (last, code) = match role(&mut orchestrator).await.and_then(|()| orchestrator.write_usage(side)) {
             Ok(()) => (Message::Done {}, ExitCode::SUCCESS),
             Err(error) => {
-                let failure = Failure { stage: stage.to_owned(), message: format!("{error:#}") };
+                let failure = Failure { stage: side.name().to_owned(), message: format!("{error:#}") };
                 (Message::Failed { failure }, ExitCode::FAILURE)
             }
         };
-        orchestrator.send(&last).map_or_else(|error| complain(stage, &format!("{error:#}")), |()| code)
+        orchestrator.send(&last).map(|()| code)
     });
     // A blocking call may still be waiting for a peer that has gone.
     runtime.shutdown_background();
     code
-}
-
-/// Reports an error that cannot be sent to the orchestrator.
-fn complain(stage: &str, message: &str) -> ExitCode {
-    eprintln!("netwarp-endpoint {stage}: {message}");
-    ExitCode::FAILURE
 }

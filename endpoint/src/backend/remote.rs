@@ -7,7 +7,7 @@
 
 use std::env;
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd as _, RawFd};
 use std::path::{Path, PathBuf};
@@ -23,10 +23,12 @@ use netwarp_wire::request_prefix::RequestPrefix;
 use netwarp_wire::role_protocol::Order;
 use netwarp_workload::sandbox;
 
-use crate::host::Host;
-use crate::native;
-use crate::role_process::{RoleProcess, RoleStart, Shared};
-use crate::running_role::{Event, Role};
+use super::native;
+use super::role_process::{RoleProcess, RoleStart};
+use crate::complain::complain;
+use crate::run::host::Host;
+use crate::run::host::Shared;
+use crate::run::running_role::{Event, Role, give_order};
 
 /// The environment variable that holds the run's token, where other users of the machine cannot read it.
 const TOKEN: &str = "NETWARP_RUN_TOKEN";
@@ -58,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 fn run_here(arguments: &Arguments) -> ExitCode {
     match Remote::open(arguments) {
         Ok(mut host) => native::run_on(&arguments.run_dir, &mut host),
-        Err(error) => native::complain(&format!("{error:#}")),
+        Err(error) => complain(format_args!("{error:#}")),
     }
 }
 
@@ -130,10 +132,6 @@ impl Host for Remote {
         None
     }
 
-    fn finish(&mut self, job: &Job) -> Result<()> {
-        sandbox::keep_written(job, &self.run_directory)
-    }
-
     fn spawn(&mut self, side: Side, _job: &Job, job_file: &Path, shared: Shared<'_>) -> Result<Box<dyn Role>> {
         match side {
             Side::Server => Ok(Box::new(self.server.take().context("the server was started already")?)),
@@ -161,12 +159,7 @@ impl Role for ServerRole {
     }
 
     fn order(&mut self, order: &Order) -> Result<()> {
-        let mut line = serde_json::to_vec(&on_clock(order.clone(), self.clock_ns)?).context("encode an order")?;
-        line.push(b'\n');
-        match self.orders.write_all(&line) {
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            written => written.context("give the server an order"),
-        }
+        give_order(&mut self.orders, Side::Server, &on_clock(order.clone(), self.clock_ns)?)
     }
 
     fn receive(&mut self) -> Result<Vec<Event>> {

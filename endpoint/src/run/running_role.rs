@@ -1,8 +1,11 @@
 //! The interface of a running role, wherever it runs.
 
+use std::fs::File;
+use std::io::{ErrorKind, Write as _};
 use std::os::fd::AsFd;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use netwarp_wire::record::Side;
 use netwarp_wire::role_protocol::{Message, Order};
 
 /// A running role. Its descriptor is readable when it has sent something. The role ends when this is dropped.
@@ -24,6 +27,19 @@ pub(crate) trait Role: AsFd {
 
     /// Ends the role at once. It says nothing more.
     fn stop(&mut self);
+}
+
+/// Writes an order to a role's pipe. A role that has ended ignores it.
+///
+/// # Errors
+/// The order cannot be written.
+pub(crate) fn give_order(pipe: &mut File, side: Side, order: &Order) -> Result<()> {
+    let mut line = serde_json::to_vec(order).context("encode an order")?;
+    line.push(b'\n');
+    match pipe.write_all(&line) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written.with_context(|| format!("give the {} an order", side.name())),
+    }
 }
 
 /// What was received from a role: a message, or the end of the role.

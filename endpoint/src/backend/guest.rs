@@ -9,7 +9,6 @@ use anyhow::{Context, Result, bail, ensure};
 use netwarp_path::netns::write_sysctl;
 use netwarp_programs::files_of::FilesOf;
 use netwarp_programs::root::{self, Base};
-use netwarp_programs::written;
 use netwarp_transport::stack_of;
 use netwarp_wire::job::Job;
 use netwarp_wire::record::{ClockKind, Failure};
@@ -21,9 +20,10 @@ use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_getres, clock_nanosleep, clock_settime};
 use nix::unistd::sync;
 
-use crate::host::Namespaces;
-use crate::orchestrate;
-use crate::record_writer::RecordWriter;
+use super::namespaces::Namespaces;
+use crate::complain::complain;
+use crate::run;
+use crate::run::record_writer::RecordWriter;
 
 const TMP: &str = "/tmp";
 const RUN_DIRECTORY: &str = "/tmp/run";
@@ -36,7 +36,7 @@ const UPTIME: Duration = Duration::from_secs(600);
 /// Carries out a run as PID 1 and powers off. `run_directory` is the path on the host.
 pub(crate) fn run(run_directory: &Path) -> ! {
     std::panic::set_hook(Box::new(|panic| {
-        eprintln!("netwarp-endpoint: {panic}");
+        complain(panic);
         let failure = Failure { stage: "teardown".to_owned(), message: format!("the orchestrator broke: {panic}") };
         report(RecordWriter::open(Path::new(RUN_DIRECTORY)).and_then(|records| records.end(Some(failure))));
         power_off();
@@ -52,8 +52,8 @@ fn live(run_directory: &Path) -> Result<()> {
     mount_all(run_directory)?;
     await_fine_timers()?;
     let prepared = run_directory.to_owned();
-    let mut host = Namespaces::new(ClockKind::Virtual, move |job| prepare(job, &prepared), finish);
-    orchestrate::run_directory(Path::new(RUN_DIRECTORY), &mut host).map(drop)
+    let mut host = Namespaces::new(ClockKind::Virtual, move |job| prepare(job, &prepared));
+    run::run_directory(Path::new(RUN_DIRECTORY), &mut host).map(drop)
 }
 
 fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
@@ -70,15 +70,6 @@ fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
     }
     sandbox.hide(run_directory)?;
     workload.fill_sandbox(job)
-}
-
-fn finish(job: &Job) -> Result<()> {
-    match sandbox::of_run(job) {
-        Some(sandbox) if sandbox.keep => {
-            written::keep(sandbox.is_shared, &Path::new(RUN_DIRECTORY).join(written::KEPT))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Mounts the guest's file systems. The root is the host's, read-only; the run directory is the only place on the host
@@ -175,14 +166,14 @@ fn reveal(path: &Path, relative: &Path) -> Result<()> {
 /// Prints an error that cannot be recorded on the console, which the host keeps.
 fn report(result: Result<()>) {
     if let Err(error) = result {
-        eprintln!("netwarp-endpoint: {error:#}");
+        complain(format_args!("{error:#}"));
     }
 }
 
 fn power_off() -> ! {
     sync();
     let Err(errno) = reboot(RebootMode::RB_POWER_OFF);
-    eprintln!("netwarp-endpoint: cannot power off: {errno}");
+    complain(format_args!("cannot power off: {errno}"));
     // When PID 1 exits, the kernel panics.
     std::process::exit(1)
 }

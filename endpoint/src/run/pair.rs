@@ -9,9 +9,8 @@ use netwarp_wire::record::{Failure, OfWorkloadRecord, Record, Side};
 use netwarp_wire::role_protocol::Order;
 use netwarp_workload::Workload;
 
-use crate::host::Host;
-use crate::role_process::Shared;
-use crate::running_role::Role;
+use super::host::{Host, Shared};
+use super::running_role::Role;
 
 /// The server and the client of one workload of a run.
 pub(super) struct Pair<'a> {

@@ -3,6 +3,10 @@
 //! The planner decides what a study may ask for, and refuses the rest with file and line. It accepts nothing that is
 //! refused here (`tests/plan/test_agreement.py`): this check guards against jobs that something else has written.
 
+pub(crate) mod capabilities;
+#[cfg(test)]
+mod golden;
+
 use std::fs;
 use std::io;
 use std::ops::RangeInclusive;
@@ -191,33 +195,13 @@ fn check_transport(one: &Exchange, has_handovers: bool, problems: &mut Problems)
 #[cfg(test)]
 mod tests {
     use netwarp_wire::golden;
-    use netwarp_wire::job::{Change, Event, Reconnect, Recovery, SctpOptions, TcpOptions, Transport, TransportKind};
+    use netwarp_wire::job::{Change, Event, Reconnect, Recovery, Transport, TransportKind};
 
     use super::*;
 
-    /// The kernel's defaults.
-    fn todays_tcp() -> TcpOptions {
-        TcpOptions { sack: true, timestamps: true, window_scaling: true, recovery: Recovery::Rack }
-    }
-
-    /// One stream, 16 KiB messages, and the kernel's defaults (`net/sctp/protocol.c`).
-    fn usual_sctp() -> SctpOptions {
-        SctpOptions {
-            streams: 1,
-            max_message_bytes: 16_384,
-            unordered: false,
-            message_lifetime_ns: None,
-            max_retransmissions: None,
-            rto_initial_ns: 3_000_000_000,
-            rto_min_ns: 1_000_000_000,
-            rto_max_ns: 60_000_000_000,
-            multihomed: false,
-        }
-    }
-
     #[test]
     fn a_job_of_another_version_names_the_remedy_and_one_cut_short_does_not() {
-        let text = include_str!("../../tests/golden/job-bulk-tcp-impaired.json");
+        let text = golden::text("bulk-tcp-impaired");
         let later = text.replacen('{', r#"{"of_a_later_version": 1, "#, 1);
         let refusal = understand(&later, "job.json").expect_err("an unknown field").to_string();
         assert!(refusal.contains("make setup") && refusal.contains("of_a_later_version"), "{refusal}");
@@ -244,8 +228,8 @@ mod tests {
         for (kind, expected, spoil) in spoil {
             let mut job = golden::job("bulk-tcp-impaired");
             job.only_mut().transport.kind = kind;
-            job.only_mut().transport.sctp = usual_sctp();
-            job.only_mut().transport.tcp = TcpOptions { sack: false, recovery: Recovery::Classic, ..todays_tcp() };
+            let tcp = &mut job.only_mut().transport.tcp;
+            (tcp.sack, tcp.recovery) = (false, Recovery::Classic);
             assert_eq!(problems(&job), Vec::<String>::new());
             spoil(&mut job.only_mut().transport);
             let found = problems(&job);
@@ -259,8 +243,7 @@ mod tests {
         let cannot = |kind, resume, reconnect, handovers: bool| {
             let mut job = golden::job("bulk-tcp-impaired");
             let usual = job.only().transport.clone();
-            job.only_mut().transport =
-                Transport { kind, resume, reconnect, sctp: usual_sctp(), tcp: todays_tcp(), ..usual };
+            job.only_mut().transport = Transport { kind, resume, reconnect, ..usual };
             if handovers {
                 job.timeline.events = vec![Event { at_ns: 1, path: 0, change: Change::Attach {} }];
             }

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use landlock::CompatLevel;
 use netwarp_path::netlink::NetlinkError;
-use netwarp_path::network::Network;
+use netwarp_path::network::{BuildError, Network};
 use netwarp_path::topology::{BuildStep, Namespace, Place, Shaper, bottleneck, client_device};
 use netwarp_path::userns::{self, Privilege};
 use netwarp_programs::confine::restriction;
@@ -17,9 +17,11 @@ use netwarp_programs::files_of::FilesOf;
 use netwarp_programs::guest_memory::{Pages, file_system};
 use netwarp_programs::on_host;
 use netwarp_transport::socket;
-use netwarp_wire::job::{Direction, Distribution, Impairments, Loss, Reorder};
+use netwarp_wire::job::{Direction, Impairments};
 use nix::errno::Errno;
 use serde::Serialize;
+
+use crate::complain::complain;
 
 /// The first kernel whose netem takes a seed (`TCA_NETEM_PRNG_SEED`); older kernels silently ignore it.
 const SEEDED_NETEM: (u32, u32) = (6, 6);
@@ -72,10 +74,7 @@ struct Missing {
 pub(crate) fn report(json: bool) -> ExitCode {
     let capabilities = match examine() {
         Ok(capabilities) => capabilities,
-        Err(error) => {
-            eprintln!("netwarp-endpoint: {error:#}");
-            return ExitCode::FAILURE;
-        }
+        Err(error) => return complain(format_args!("{error:#}")),
     };
     if json {
         println!("{}", serde_json::json!(capabilities));
@@ -114,9 +113,6 @@ fn missing(tried: Result<Option<String>>) -> Option<String> {
 }
 
 /// Returns the first two numbers of the kernel's release.
-///
-/// # Errors
-/// As `uname(2)`.
 pub(crate) fn kernel_release() -> Result<(u32, u32)> {
     Ok(release(&kernel_version()?))
 }
@@ -141,7 +137,7 @@ fn examine_native() -> Result<Capabilities> {
     };
     let network = match Network::build(&smallest_path()) {
         Ok(network) => network,
-        Err(error) => return Ok(nothing(path_remedy(&format!("{error:#}")))),
+        Err(error) => return Ok(nothing(path_remedy(error))),
     };
     let mut capabilities = network.within(Namespace::Client, || look_around(&kernel))?;
     capabilities.rootless = privilege == Privilege::UserNamespace;
@@ -205,7 +201,7 @@ fn programs() -> Result<()> {
 fn netem(kernel: &str) -> Result<Option<String>> {
     let device = bottleneck(0, Direction::Down);
     let mut steps = smallest_path();
-    steps.push(BuildStep::Netem { device, impairments: nothing_but_a_limit() });
+    steps.push(BuildStep::Netem { device, impairments: Impairments::nothing() });
     match Network::build(&steps) {
         Ok(_) if release(kernel) < SEEDED_NETEM => Ok(Some(format!(
             "the netem of Linux {kernel} cannot be seeded, so that losses would differ from one transport to the next: \
@@ -219,7 +215,7 @@ fn netem(kernel: &str) -> Result<Option<String>> {
 /// Builds what keeps a rate that netem cannot keep, with a queueing discipline that every kernel has.
 fn shaper() -> Result<Option<String>> {
     let device = bottleneck(0, Direction::Down);
-    let impairments = nothing_but_a_limit();
+    let impairments = Impairments::nothing();
     let shaper = Shaper { rate_bit_s: 1_000_000, frame_bytes: 1514, queue_bytes: 15_140, place: Place::BehindNetem };
     let mut steps = smallest_path();
     steps.push(BuildStep::ShapedNetem { device, impairments, shaper, mtu_bytes: 1500 });
@@ -233,14 +229,12 @@ fn shaper() -> Result<Option<String>> {
 ///
 /// # Errors
 /// It was refused for another reason.
-fn lacking(error: anyhow::Error, attempt: &'static str, message: &str) -> Result<String> {
-    let errno = error.chain().find_map(|cause| match cause.downcast_ref() {
-        Some(NetlinkError::Refused { errno, .. }) => Some(*errno),
-        _ => None,
-    });
-    match errno {
-        Some(Errno::ENOENT | Errno::EOPNOTSUPP) => Ok(message.to_owned()),
-        _ => Err(error.context(attempt)),
+fn lacking(error: BuildError, attempt: &'static str, message: &str) -> Result<String> {
+    match error {
+        BuildError::Refused {
+            source: NetlinkError::Refused { errno: Errno::ENOENT | Errno::EOPNOTSUPP, .. }, ..
+        } => Ok(message.to_owned()),
+        error => Err(error).context(attempt),
     }
 }
 
@@ -264,35 +258,16 @@ fn smallest_path() -> Vec<BuildStep> {
     ]
 }
 
-/// Impairments that impair nothing, for trying a netem.
-pub(crate) fn nothing_but_a_limit() -> Impairments {
-    Impairments {
-        delay_ns: 0,
-        jitter_ns: 0,
-        jitter_correlation: 0.0,
-        distribution: Distribution::Uniform,
-        loss: Loss::None {},
-        rate_bit_s: None,
-        limit_packets: 1,
-        shaper_queue_bytes: None,
-        discipline: None,
-        reorder: Reorder { ratio: 0.0, correlation: 0.0, gap: 0 },
-        duplicate_ratio: 0.0,
-        corrupt_ratio: 0.0,
-        seed: 0,
-    }
-}
-
 /// Returns the usual reasons why a path cannot be built although its namespaces could be made.
-fn path_remedy(error: &str) -> String {
-    let remedy = if error.contains("sysctl") {
-        "make /proc/sys writable (in a container: `--privileged`, or `--security-opt systempaths=unconfined`)"
-    } else if error.contains("veth") {
-        "`modprobe veth` as root"
-    } else {
-        "run on another host"
+fn path_remedy(error: BuildError) -> String {
+    let remedy = match &error {
+        BuildError::Sysctl(_) => {
+            "make /proc/sys writable (in a container: `--privileged`, or `--security-opt systempaths=unconfined`)"
+        }
+        BuildError::Veth(_) => "`modprobe veth` as root",
+        BuildError::Refused { .. } | BuildError::Other(_) => "run on another host",
     };
-    format!("cannot build a path: {error}: {remedy}, or use the virtual backend")
+    format!("cannot build a path: {:#}: {remedy}, or use the virtual backend", anyhow::Error::from(error))
 }
 
 #[cfg(test)]
@@ -308,8 +283,11 @@ mod tests {
 
     #[test]
     fn a_probe_that_is_refused_leaves_the_runs_that_do_not_need_it() {
-        let refused = |errno| NetlinkError::Refused { attempt: "add a qdisc".to_owned(), errno, detail: String::new() };
-        let tried = |errno| missing(lacking(refused(errno).into(), "try a shaper", NO_SHAPER).map(Some));
+        let tried = |errno| {
+            let source = NetlinkError::Refused { attempt: "add a qdisc".to_owned(), errno, detail: String::new() };
+            let refused = BuildError::Refused { namespace: Namespace::Client, source };
+            missing(lacking(refused, "try a shaper", NO_SHAPER).map(Some))
+        };
         assert_eq!(tried(Errno::ENOENT).as_deref(), Some(NO_SHAPER));
         let reason = tried(Errno::EPERM).expect("it was refused");
         assert!(reason.starts_with("try a shaper: ") && reason.contains("add a qdisc"), "{reason}");
@@ -317,13 +295,11 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_a_limit_asks_for_nothing() {
-        assert!(!nothing_but_a_limit().impairs());
-    }
-
-    #[test]
     fn a_path_that_cannot_be_built_says_what_to_do() {
-        assert!(path_remedy("write \"1\" to the sysctl net/x: Read-only file system").contains("/proc/sys writable"));
-        assert!(path_remedy("cannot create veth pair: Operation not supported").contains("modprobe veth"));
+        let read_only = anyhow::Error::msg("Read-only file system").context("write \"1\" to the sysctl net/x");
+        let said = path_remedy(BuildError::Sysctl(read_only));
+        assert!(said.contains("net/x: Read-only file system: make /proc/sys writable"), "{said}");
+        let unknown = anyhow::Error::msg("cannot create a veth pair: Operation not supported");
+        assert!(path_remedy(BuildError::Veth(unknown)).contains("modprobe veth"));
     }
 }

@@ -2,17 +2,15 @@
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
-use std::io::Write;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use netwarp_core::gauges::{self, SharedGauges};
-use netwarp_core::message_pipe::MESSAGE_FD;
-use netwarp_core::message_pipe::MessagePipe;
-use netwarp_path::capture::{KeyLog, key_log};
+use netwarp_core::gauges;
+use netwarp_core::message_pipe::{MESSAGE_FD, MessagePipe};
+use netwarp_path::capture::key_log;
 use netwarp_transport::QLOG_VARIABLE;
 use netwarp_wire::record::Side;
 use netwarp_wire::role_protocol::Order;
@@ -21,7 +19,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, pipe2};
 
-use crate::running_role::{Event, Role};
+use crate::run::host::Shared;
+use crate::run::running_role::{Event, Role, give_order};
 
 /// The executable of this program, whatever its file is called.
 const OURSELVES: &str = "/proc/self/exe";
@@ -31,7 +30,7 @@ const PATH: &CStr = c"PATH=/usr/local/bin:/usr/bin:/bin";
 
 /// A running role. It is killed when this is dropped.
 #[derive(Debug)]
-pub(crate) struct RoleProcess {
+pub(super) struct RoleProcess {
     side: Side,
     process: Option<Pid>,
     orders: File,
@@ -40,7 +39,7 @@ pub(crate) struct RoleProcess {
 
 /// What a role is started with.
 #[derive(Clone, Copy)]
-pub(crate) struct RoleStart<'a> {
+pub(super) struct RoleStart<'a> {
     /// The role's side.
     pub side: Side,
     /// The program that plays the role; none for this one.
@@ -55,23 +54,12 @@ pub(crate) struct RoleStart<'a> {
     pub shared: Shared<'a>,
 }
 
-/// Memory and files that a role shares with the orchestrator.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Shared<'a> {
-    /// Where the role logs its TLS secrets, if it should.
-    pub keys: Option<&'a KeyLog>,
-    /// Where the role writes the state of its connections, if they are sampled.
-    pub gauges: Option<&'a SharedGauges>,
-    /// Where the role writes qlog files of its QUIC connections, if it should.
-    pub qlog: Option<&'a Path>,
-}
-
 impl RoleProcess {
     /// Starts a role in the caller's network namespace.
     ///
     /// # Errors
     /// The program does not exist or cannot be executed.
-    pub(crate) fn spawn(start: &RoleStart<'_>, virtual_clock: bool) -> Result<Self> {
+    pub(super) fn spawn(start: &RoleStart<'_>, virtual_clock: bool) -> Result<Self> {
         let RoleStart { side, program, job, address, port, shared: Shared { keys, gauges, qlog } } = *start;
         let name = side.name();
         let (their_orders, our_orders) = pipe2(OFlag::O_CLOEXEC).context("make a pipe")?;
@@ -128,12 +116,7 @@ impl Role for RoleProcess {
     }
 
     fn order(&mut self, order: &Order) -> Result<()> {
-        let mut line = serde_json::to_vec(order).context("encode an order")?;
-        line.push(b'\n');
-        match self.orders.write_all(&line) {
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            written => written.with_context(|| format!("give the {} an order", self.side.name())),
-        }
+        give_order(&mut self.orders, self.side, order)
     }
 
     fn receive(&mut self) -> Result<Vec<Event>> {

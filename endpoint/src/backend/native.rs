@@ -11,9 +11,11 @@ use netwarp_wire::job::Job;
 use netwarp_wire::record::{ClockKind, Failure};
 use netwarp_workload::sandbox;
 
+use super::namespaces::Namespaces;
 use crate::check;
-use crate::host::{Host, Namespaces};
-use crate::orchestrate;
+use crate::complain::complain;
+use crate::run;
+use crate::run::host::Host;
 
 /// The name of the job file in the run directory.
 const JOB_FILE: &str = "job.json";
@@ -24,7 +26,7 @@ pub(crate) fn run(run_directory: &Path) -> ExitCode {
 }
 
 /// Calls `run`, in a process apart ([`on_host::apart`]) if the job in `run_directory` runs programs of the machine.
-pub(crate) fn run_apart_if_of_programs(
+pub(super) fn run_apart_if_of_programs(
     run_directory: &Path,
     network: NetworkOf,
     run: impl FnOnce() -> ExitCode,
@@ -33,13 +35,12 @@ pub(crate) fn run_apart_if_of_programs(
     if !is_of_programs {
         return run();
     }
-    on_host::apart(network, run).unwrap_or_else(|error| complain(&format!("{error:#}")))
+    on_host::apart(network, run).unwrap_or_else(|error| complain(format_args!("{error:#}")))
 }
 
 fn run_here(run_directory: &Path) -> ExitCode {
-    let (prepared, finished) = (run_directory.to_owned(), run_directory.to_owned());
-    let prepare = move |job: &Job| prepare(job, &prepared);
-    let mut host = Namespaces::new(ClockKind::Real, prepare, move |job| sandbox::keep_written(job, &finished));
+    let prepared = run_directory.to_owned();
+    let mut host = Namespaces::new(ClockKind::Real, move |job| prepare(job, &prepared));
     run_on(run_directory, &mut host)
 }
 
@@ -51,26 +52,20 @@ fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
 }
 
 /// Carries out `run_directory/job.json` on these hosts, as [`run`] does.
-pub(crate) fn run_on(run_directory: &Path, host: &mut dyn Host) -> ExitCode {
+pub(super) fn run_on(run_directory: &Path, host: &mut dyn Host) -> ExitCode {
     match live(run_directory, host) {
         Ok(None) => ExitCode::SUCCESS,
-        Ok(Some(failure)) => complain(&format!("{}: {}", failure.stage, failure.message)),
-        Err(error) => complain(&format!("{error:#}")),
+        Ok(Some(failure)) => complain(format_args!("{}: {}", failure.stage, failure.message)),
+        Err(error) => complain(format_args!("{error:#}")),
     }
 }
 
 fn live(run_directory: &Path, host: &mut dyn Host) -> Result<Option<Failure>> {
     // Roles receive the path of the job under this directory.
-    orchestrate::run_directory(&absolute(run_directory)?, host)
+    run::run_directory(&absolute(run_directory)?, host)
 }
 
 fn absolute(run_directory: &Path) -> Result<PathBuf> {
     let attempt = || format!("find the run directory {}", run_directory.display());
     fs::canonicalize(run_directory).with_context(attempt)
-}
-
-/// Prints an error on standard error.
-pub(crate) fn complain(message: &str) -> ExitCode {
-    eprintln!("netwarp-endpoint: {message}");
-    ExitCode::FAILURE
 }

@@ -1,15 +1,8 @@
-//! Imposes impairments on the incoming packets of a run between two hosts, and removes them again whatever happens.
-//!
-//! The receiving host does it, because netem at a sender changes the sender (TCP small queues, bundles of segments). An ingress
-//! discipline has filters ([`redirect`]) that send the run's packets, and no others, through an ifb with the disciplines of a
-//! router's device.
-//!
-//! It is a process of its own that reads a pipe from the process that started it: first a job, then orders. When the pipe
-//! closes, however the other process ended, it removes everything.
+//! The disciplines that one direction's packets pass where they come in, from when they are made until they are removed.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, Write};
 use std::net::IpAddr;
-use std::process::{ExitCode, id};
+use std::process::id;
 use std::thread::sleep;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -21,100 +14,20 @@ use netwarp_path::netlink::bottleneck::{self, QueueSample};
 use netwarp_path::netlink::ethtool::Ethtool;
 use netwarp_path::netlink::message::Request;
 use netwarp_path::netlink::qdisc::{self, NetemCounters};
-use netwarp_path::netlink::redirect::{self, DataPort, Incoming, Redirected};
+use netwarp_path::netlink::redirect::{self, Incoming, Redirected};
 use netwarp_path::netlink::route::{self, Link, LinkCounters};
 use netwarp_path::netlink::{NetlinkError, Socket, shaper};
 use netwarp_path::topology::{self, ETHERNET_HEADER_BYTES};
 use netwarp_wire::job::{Direction, Impairments};
 use netwarp_wire::record::{CalibrationRecord, ImposedRecord, Record};
 use nix::errno::Errno;
-use nix::sys::signal::{SigHandler, Signal, signal};
 use serde_json::json;
-
-use crate::capabilities::nothing_but_a_limit;
-use crate::check;
-use crate::native::complain;
 
 /// The order to report the counters.
 const COUNT: &str = "count";
 
-/// The packets to impair, from the command line.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
-    /// This host's address of the run.
-    #[arg(long)]
-    address: IpAddr,
-    /// The other host's address.
-    #[arg(long)]
-    peer: IpAddr,
-    /// The server's port for data.
-    #[arg(long)]
-    data_port: u16,
-    /// The direction that arrives at this host: down at the client's, up at the server's.
-    #[arg(long, value_parser = direction)]
-    direction: Direction,
-    /// Only try whether this host can, and leave nothing behind.
-    #[arg(long)]
-    check: bool,
-}
-
-fn direction(text: &str) -> Result<Direction, serde_json::Error> {
-    serde_json::from_value(json!(text))
-}
-
-impl Arguments {
-    fn incoming(&self) -> Incoming {
-        let (peer, address) = (self.peer.to_canonical(), self.address.to_canonical());
-        let port = match self.direction {
-            Direction::Down => DataPort::Source(self.data_port),
-            Direction::Up => DataPort::Destination(self.data_port),
-        };
-        Incoming { peer, address, port }
-    }
-}
-
-/// Imposes what the job on standard input asks of one direction, until standard input ends. Writes to standard output, a JSON
-/// object per line, the disciplines in force, and the counters each time it is asked for them.
-pub(crate) fn run(arguments: &Arguments) -> ExitCode {
-    match impose(arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => complain(&format!("{error:#}")),
-    }
-}
-
-fn impose(arguments: &Arguments) -> Result<()> {
-    ignore_signals()?;
-    if arguments.check {
-        return Imposition::begin(arguments, &nothing_but_a_limit(), 0)?.remove();
-    }
-    let mut lines = io::stdin().lock().lines();
-    let text = lines.next().context("no job came on standard input")?.context("read the job")?;
-    let job = check::understand(&text, "on standard input")?;
-    let path = job.paths.first().context("the job has no path")?;
-    let impairments = match arguments.direction {
-        Direction::Down => &path.down,
-        Direction::Up => &path.up,
-    };
-    ensure!(
-        impairments.corrupt_ratio == 0.0 && impairments.discipline.is_none(),
-        "neither corruption nor disciplines are imposed: checksums were verified before, and queues are first in, first out"
-    );
-    let mut imposition = Imposition::begin(arguments, impairments, path.mtu_bytes)?;
-    let obeyed = imposition.obey(lines);
-    imposition.remove().and(obeyed)
-}
-
-/// Ignores signals: the end of the pipe ends this process, and a signal meant for the other process must not end it earlier.
-fn ignore_signals() -> Result<()> {
-    for each in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
-        // SAFETY: no handler of ours is installed, which could interrupt anything.
-        unsafe { signal(each, SigHandler::SigIgn) }.with_context(|| format!("ignore {each} (signal)"))?;
-    }
-    Ok(())
-}
-
 /// The disciplines in force on a device, and which of them have to be removed.
-struct Imposition<'a> {
+pub(super) struct Imposition<'a> {
     direction: Direction,
     impairments: &'a Impairments,
     route: Socket,
@@ -129,11 +42,14 @@ struct Imposition<'a> {
 
 impl<'a> Imposition<'a> {
     /// Imposes the disciplines; if that fails, removes those already made.
-    fn begin(arguments: &Arguments, impairments: &'a Impairments, mtu_bytes: u32) -> Result<Self> {
-        let incoming = arguments.incoming();
+    pub(super) fn begin(
+        incoming: Incoming,
+        direction: Direction,
+        impairments: &'a Impairments,
+        mtu_bytes: u32,
+    ) -> Result<Self> {
         let mut route = Socket::open(NETLINK_ROUTE)?;
         let device = device_with(&mut route, incoming.address)?;
-        let direction = arguments.direction;
         let mut imposition = Self { direction, impairments, route, device, has_ingress: false, ifb: None, since_ns: 0 };
         let begun = imposition.refuse_bundles().and_then(|()| imposition.build(incoming, mtu_bytes));
         match begun {
@@ -175,7 +91,7 @@ impl<'a> Imposition<'a> {
         let ifb_name = format!("netwarp-{}", id());
         let frame_mtu_bytes = mtu_bytes.max(self.device.mtu_bytes);
         self.take(&[route::create_ifb(&ifb_name, 0, frame_mtu_bytes)], |errno| missing(errno, "ifb", "modprobe ifb"))?;
-        let ifb = self.ask_link(route::find_link(&ifb_name))?.index;
+        let ifb = Link::from_answer(&self.route.ask(&route::find_link(&ifb_name))?)?.index;
         self.ifb = Some(ifb);
         let options = netem::options(self.impairments);
         let qdiscs = match topology::shaper(self.impairments, frame_mtu_bytes) {
@@ -219,14 +135,14 @@ impl<'a> Imposition<'a> {
     }
 
     fn in_force(&mut self) -> Result<InForce> {
-        let answer = self.ask(qdisc::ask_netem(self.ifb()?))?;
+        let answer = self.route.ask(&qdisc::ask_netem(self.ifb()?))?;
         qdisc::options_of(&answer)
             .and_then(InForce::read)
             .context("the kernel's netem has no seed: use Linux 6.6 or later")
     }
 
     /// Answers orders until the pipe closes.
-    fn obey(&mut self, orders: impl Iterator<Item = io::Result<String>>) -> Result<()> {
+    pub(super) fn obey(&mut self, orders: impl Iterator<Item = io::Result<String>>) -> Result<()> {
         let mut output = io::stdout();
         let mut say = |record: &Record| writeln!(output, "{}", json!(record)).context("say what is in force");
         say(&Record::Imposed(self.record()?))?;
@@ -242,7 +158,7 @@ impl<'a> Imposition<'a> {
     fn record(&mut self) -> Result<ImposedRecord> {
         let found = self.in_force()?;
         let rate_byte_s = if topology::shaper(self.impairments, 0).is_some() {
-            let answer = self.ask(shaper::ask_rate(self.ifb()?))?;
+            let answer = self.route.ask(&shaper::ask_rate(self.ifb()?))?;
             Some(qdisc::options_of(&answer).and_then(shaper::rate_byte_s).context("the shaper has no rate")?)
         } else {
             found.rate_byte_s
@@ -289,9 +205,9 @@ impl<'a> Imposition<'a> {
     fn read_counters(&mut self) -> Result<Counted> {
         let ifb = self.ifb()?;
         let redirected = Redirected::from_answers(&self.route.dump(&redirect::ask_redirected(self.device.index))?);
-        let answer = self.ask(qdisc::ask_netem(ifb))?;
+        let answer = self.route.ask(&qdisc::ask_netem(ifb))?;
         let mut netem = NetemCounters::from_answer(&answer)?;
-        let link = LinkCounters::from_answer(&self.ask(route::ask_link(ifb))?)?;
+        let link = LinkCounters::from_answer(&self.route.ask(&route::ask_link(ifb))?)?;
         netem.dropped_packets += link.send_dropped_packets;
         let header_bytes = u64::from(ETHERNET_HEADER_BYTES) * redirected.packets;
         let count = Count {
@@ -305,7 +221,7 @@ impl<'a> Imposition<'a> {
     }
 
     /// Removes what this process made, if it is still there. Packets that wait in netem are lost.
-    fn remove(&mut self) -> Result<()> {
+    pub(super) fn remove(&mut self) -> Result<()> {
         let ingress = if std::mem::take(&mut self.has_ingress) {
             self.route.transact(&[redirect::remove_ingress(self.device.index)]).map(drop)
         } else {
@@ -317,14 +233,6 @@ impl<'a> Imposition<'a> {
 
     fn ifb(&self) -> Result<u32> {
         self.ifb.context("there is no ifb")
-    }
-
-    fn ask(&mut self, request: Request) -> Result<Vec<u8>> {
-        ask(&mut self.route, request)
-    }
-
-    fn ask_link(&mut self, request: Request) -> Result<Link> {
-        Ok(Link::from_answer(&self.ask(request)?)?)
     }
 }
 
@@ -347,13 +255,7 @@ impl Counted {
 fn device_with(route: &mut Socket, address: IpAddr) -> Result<Link> {
     let answers = route.dump(&route::ask_addresses())?;
     let index = route::link_with(address, &answers).with_context(|| format!("no device has the address {address}"))?;
-    Ok(Link::from_answer(&ask(route, route::ask_link(index))?)?)
-}
-
-fn ask(route: &mut Socket, request: Request) -> Result<Vec<u8>> {
-    let attempt = request.attempt.clone();
-    let answers = route.transact(&[request])?;
-    Ok(answers.into_iter().next().ok_or(NetlinkError::Incomplete { attempt, missing: "answer" })?)
+    Ok(Link::from_answer(&route.ask(&route::ask_link(index))?)?)
 }
 
 /// Explains the error of a kernel that lacks a discipline or an action.
@@ -374,25 +276,6 @@ fn ethtool_name(feature: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn arguments(address: &str, direction: Direction) -> Arguments {
-        let parsed = || address.parse().unwrap();
-        Arguments { address: parsed(), peer: parsed(), data_port: 4433, direction, check: false }
-    }
-
-    #[test]
-    fn the_servers_port_is_where_a_client_sends_to_and_where_its_packets_come_from() {
-        let port = |direction| arguments("192.0.2.7", direction).incoming().port;
-        assert_eq!(port(Direction::Down), DataPort::Source(4433));
-        assert_eq!(port(Direction::Up), DataPort::Destination(4433));
-    }
-
-    #[test]
-    fn an_ipv4_host_seen_by_an_ipv6_socket_sends_ipv4_packets() {
-        let incoming = arguments("::ffff:192.0.2.7", Direction::Up).incoming();
-        assert!(incoming.peer.is_ipv4() && incoming.address.is_ipv4());
-        assert!(arguments("2001:db8::7", Direction::Up).incoming().peer.is_ipv6());
-    }
 
     #[test]
     fn a_bundle_is_several_packets_to_netem_and_one_to_the_ifb() {

@@ -1,7 +1,11 @@
 //! Carries out one run, from job to records: builds the path, starts the roles, relays between them, reads counters,
 //! probes the path and compares what was delivered with what was sent.
 
+pub(crate) mod host;
 mod pair;
+pub(crate) mod record_writer;
+pub(crate) mod running_role;
+mod sampling;
 
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -17,17 +21,17 @@ use netwarp_path::timeline::Timeline;
 use netwarp_wire::job::{Change, Event as TimelineEvent, Job, RECORD_FORMAT};
 use netwarp_wire::record::{ClockKind, EventRecord, Failure, Record, Side, StartRecord};
 use netwarp_wire::role_protocol::{Message, Order};
+use netwarp_workload::sandbox;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
+use self::host::{Host, Shared};
 use self::pair::{JobFiles, Pair};
+use self::record_writer::RecordWriter;
+use self::running_role::Event;
+use self::sampling::Sampler;
 use crate::check;
-use crate::host::Host;
-use crate::record_writer::RecordWriter;
-use crate::role_process::Shared;
-use crate::running_role::Event;
-use crate::sampling::Sampler;
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -41,16 +45,18 @@ const QLOG_DIRECTORY: &str = "qlog";
 /// The records cannot be written.
 pub(crate) fn run_directory(directory: &Path, host: &mut dyn Host) -> Result<Option<Failure>> {
     let mut records = RecordWriter::open(directory)?;
-    let failure = run_job(&directory.join("job.json"), host, &mut records).err();
+    let failure = run_job(directory, host, &mut records).err();
     records.end(failure.clone())?;
     Ok(failure)
 }
 
-fn run_job(job_file: &Path, host: &mut dyn Host, records: &mut RecordWriter) -> Result<(), Failure> {
+fn run_job(directory: &Path, host: &mut dyn Host, records: &mut RecordWriter) -> Result<(), Failure> {
+    let job_file = &directory.join("job.json");
     let job = check::load(job_file).stage("setup")?;
     host.prepare(&job).stage("setup")?;
     let ran = run(&job, job_file, host, records);
-    let finished = host.finish(&job).stage("teardown");
+    // No role is running any more.
+    let finished = sandbox::keep_written(&job, directory).stage("teardown");
     ran.and(finished)
 }
 

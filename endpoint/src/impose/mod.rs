@@ -1,0 +1,121 @@
+//! Imposes impairments on the incoming packets of a run between two hosts, and removes them again whatever happens.
+//!
+//! The receiving host does it, because netem at a sender changes the sender (TCP small queues, bundles of segments). An ingress
+//! discipline has filters ([`redirect`]) that send the run's packets, and no others, through an ifb with the disciplines of a
+//! router's device.
+//!
+//! It is a process of its own that reads a pipe from the process that started it: first a job, then orders. When the pipe
+//! closes, however the other process ended, it removes everything.
+
+mod imposition;
+
+use std::io::{self, BufRead};
+use std::net::IpAddr;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, ensure};
+use netwarp_path::netlink::redirect::{DataPort, Incoming};
+use netwarp_wire::job::{Direction, Impairments};
+use nix::sys::signal::{SigHandler, Signal, signal};
+use serde_json::json;
+
+use self::imposition::Imposition;
+use crate::check;
+use crate::complain::complain;
+
+/// The packets to impair, from the command line.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// This host's address of the run.
+    #[arg(long)]
+    address: IpAddr,
+    /// The other host's address.
+    #[arg(long)]
+    peer: IpAddr,
+    /// The server's port for data.
+    #[arg(long)]
+    data_port: u16,
+    /// The direction that arrives at this host: down at the client's, up at the server's.
+    #[arg(long, value_parser = direction)]
+    direction: Direction,
+    /// Only try whether this host can, and leave nothing behind.
+    #[arg(long)]
+    check: bool,
+}
+
+fn direction(text: &str) -> Result<Direction, serde_json::Error> {
+    serde_json::from_value(json!(text))
+}
+
+impl Arguments {
+    fn incoming(&self) -> Incoming {
+        let (peer, address) = (self.peer.to_canonical(), self.address.to_canonical());
+        let port = match self.direction {
+            Direction::Down => DataPort::Source(self.data_port),
+            Direction::Up => DataPort::Destination(self.data_port),
+        };
+        Incoming { peer, address, port }
+    }
+}
+
+/// Imposes what the job on standard input asks of one direction, until standard input ends. Writes to standard output, a JSON
+/// object per line, the disciplines in force, and the counters each time it is asked for them.
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    match impose(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => complain(format_args!("{error:#}")),
+    }
+}
+
+fn impose(arguments: &Arguments) -> Result<()> {
+    ignore_signals()?;
+    let (incoming, direction) = (arguments.incoming(), arguments.direction);
+    if arguments.check {
+        return Imposition::begin(incoming, direction, &Impairments::nothing(), 0)?.remove();
+    }
+    let mut lines = io::stdin().lock().lines();
+    let text = lines.next().context("no job came on standard input")?.context("read the job")?;
+    let job = check::understand(&text, "on standard input")?;
+    let path = job.paths.first().context("the job has no path")?;
+    let impairments = path.toward(direction);
+    ensure!(
+        impairments.corrupt_ratio == 0.0 && impairments.discipline.is_none(),
+        "neither corruption nor disciplines are imposed: checksums were verified before, and queues are first in, first out"
+    );
+    let mut imposition = Imposition::begin(incoming, direction, impairments, path.mtu_bytes)?;
+    let obeyed = imposition.obey(lines);
+    imposition.remove().and(obeyed)
+}
+
+/// Ignores signals: the end of the pipe ends this process, and a signal meant for the other process must not end it earlier.
+fn ignore_signals() -> Result<()> {
+    for each in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        // SAFETY: no handler of ours is installed, which could interrupt anything.
+        unsafe { signal(each, SigHandler::SigIgn) }.with_context(|| format!("ignore {each} (signal)"))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(address: &str, direction: Direction) -> Arguments {
+        let parsed = || address.parse().unwrap();
+        Arguments { address: parsed(), peer: parsed(), data_port: 4433, direction, check: false }
+    }
+
+    #[test]
+    fn the_servers_port_is_where_a_client_sends_to_and_where_its_packets_come_from() {
+        let port = |direction| arguments("192.0.2.7", direction).incoming().port;
+        assert_eq!(port(Direction::Down), DataPort::Source(4433));
+        assert_eq!(port(Direction::Up), DataPort::Destination(4433));
+    }
+
+    #[test]
+    fn an_ipv4_host_seen_by_an_ipv6_socket_sends_ipv4_packets() {
+        let incoming = arguments("::ffff:192.0.2.7", Direction::Up).incoming();
+        assert!(incoming.peer.is_ipv4() && incoming.address.is_ipv4());
+        assert!(arguments("2001:db8::7", Direction::Up).incoming().peer.is_ipv6());
+    }
+}

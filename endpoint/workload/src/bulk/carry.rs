@@ -1,0 +1,251 @@
+//! Carries the client's share of a transfer over one connection of `bulk`: requests chunks, and receives or sends them.
+
+use std::pin::pin;
+
+use netwarp_core::clock::Moment;
+use netwarp_core::sink::SharedSink;
+use netwarp_transport::error::{Context as _, Result};
+use netwarp_transport::{Connection, Stream};
+use netwarp_wire::job::{Direction, Done};
+use netwarp_wire::record::{ConnectionRecord, Record, Side};
+use tokio::task::JoinSet;
+
+use super::request::PROTOCOL;
+use super::{Bulk, CONFIRMATION, time_over};
+use crate::{Moves, connection_record, unless_handed_over};
+
+/// The work of one connection of a transfer.
+pub(super) struct Share {
+    /// The index of the connection in the transfer.
+    pub number: u32,
+    pub slots: Vec<StreamSlot>,
+    /// When the connection was first dialled, if handovers interrupted that.
+    pub first_try: Option<Moment>,
+}
+
+/// The work of one stream: chunks, one after another.
+#[derive(Clone)]
+pub(super) struct StreamSlot {
+    pub number: u32,
+    pub chunks: Vec<Chunk>,
+}
+
+#[derive(Clone)]
+pub(super) struct Chunk {
+    pub number: u32,
+    /// The sink of a chunk from the server, filled over as many connections as needed.
+    pub sink: SharedSink,
+}
+
+/// The result of a connection.
+pub(super) struct ConnectionOutcome {
+    /// The index of the connection in the transfer.
+    pub number: u32,
+    pub records: Vec<Record>,
+    /// The work that is left, if the connection was given up.
+    pub remaining: Option<Share>,
+}
+
+/// How a connection ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// All its slots were carried out.
+    Whole,
+    /// It was given up because the client has moved to another path.
+    GivenUp,
+    /// It was broken off because the transfer's time was over.
+    BrokenOff,
+}
+
+/// A slot that was carried out.
+pub(super) struct Carried {
+    number: u32,
+    pub records: Vec<Record>,
+    /// Its stream, if that is finished only when the transfer is done.
+    stream: Option<Box<dyn Stream>>,
+    /// Whether the peer is known to have received everything.
+    is_confirmed: bool,
+}
+
+impl Bulk {
+    /// Carries out a share of the transfer over a connection, for as long as the connection is used.
+    pub(super) async fn carry_share(
+        self,
+        mut connection: Box<dyn Connection>,
+        share: Share,
+        round: (u32, u32),
+        mut handovers: Moves,
+    ) -> Result<ConnectionOutcome> {
+        let (mut carried, ending) = self.carry_all(&mut *connection, &share.slots, round, &mut handovers).await?;
+        if ending == Ending::Whole && self.requested.done == Done::Transfer {
+            let streams = carried.iter_mut().filter_map(|slot| slot.stream.take()).collect();
+            self.say_done(&mut *connection, streams).await?;
+        }
+        // A connection that was given up before its handshake was complete has no record.
+        let record = connection_record(&self.run, Side::Client, &*connection, ending != Ending::Whole)?;
+        let (transfer, attempt) = round;
+        let index = self.layout.connection(transfer, attempt, share.number * self.layout.streams);
+        let is_given_up = match ending {
+            Ending::Whole => close(connection, &mut handovers).await?.is_none(),
+            Ending::GivenUp => true,
+            Ending::BrokenOff => {
+                // Closing tells the peer; whether it succeeds does not matter any more.
+                let _ = connection.close().await;
+                false
+            }
+        };
+        let record = record.map(|record| {
+            let start_ns = share.first_try.map_or(record.start_ns, |first_try| first_try.since(self.run.epoch_ns));
+            ConnectionRecord { connection: index, transfer, abandoned: is_given_up, start_ns, ..record }
+        });
+        carried.retain(|slot| slot.is_confirmed || !is_given_up);
+        carried.sort_by_key(|slot| slot.number);
+        let is_left = |slot: &StreamSlot| carried.iter().all(|carried| carried.number != slot.number);
+        let slots: Vec<StreamSlot> = share.slots.into_iter().filter(is_left).collect();
+        let remaining = (!slots.is_empty()).then_some(Share { number: share.number, slots, first_try: None });
+        let records = record
+            .map(Record::Connection)
+            .into_iter()
+            .chain(carried.into_iter().flat_map(|slot| slot.records))
+            .collect();
+        Ok(ConnectionOutcome { number: share.number, records, remaining })
+    }
+
+    /// Carries out slots concurrently. Returns those that were completed or broken off with the transfer, and how the
+    /// connection ended.
+    async fn carry_all(
+        &self,
+        connection: &mut dyn Connection,
+        slots: &[StreamSlot],
+        round: (u32, u32),
+        handovers: &mut Moves,
+    ) -> Result<(Vec<Carried>, Ending)> {
+        let mut carrying = JoinSet::new();
+        let mut indices = Vec::new();
+        for slot in slots {
+            // This does not block: an established connection has room for its streams.
+            let stream = connection.open_stream().await?;
+            indices.push(stream.index());
+            carrying.spawn(self.clone().carry(stream, slot.clone(), round));
+        }
+        let (mut carried, mut ending) = (Vec::new(), Ending::Whole);
+        let mut time_over = pin!(time_over(self.until_ns));
+        loop {
+            tokio::select! {
+                biased;
+                one = carrying.join_next() => match one {
+                    Some(one) => match one.context("a task panicked")? {
+                        Ok(slot) => carried.push(slot),
+                        // The slots' sinks have what arrived before.
+                        Err(_) if ending != Ending::Whole => {}
+                        Err(error) => return Err(error),
+                    },
+                    None => break,
+                },
+                () = given_up(handovers, connection), if ending == Ending::Whole => {
+                    ending = Ending::GivenUp;
+                    connection.abandon();
+                }
+                over = &mut time_over, if ending == Ending::Whole => {
+                    over?;
+                    ending = Ending::BrokenOff;
+                    connection.break_off();
+                }
+            }
+        }
+        if ending == Ending::BrokenOff {
+            let is_carried = |slot: &StreamSlot| carried.iter().any(|each: &Carried| each.number == slot.number);
+            let open: Vec<_> = slots.iter().zip(indices).filter(|(slot, _)| !is_carried(slot)).collect();
+            carried.extend(open.into_iter().map(|(slot, stream)| self.broken_off(slot, stream, round)));
+        }
+        Ok((carried, ending))
+    }
+
+    /// Returns the result of a slot that was broken off. The client has records of chunks from the server; the server
+    /// has those of chunks to it.
+    pub(super) fn broken_off(&self, slot: &StreamSlot, stream: u32, round: (u32, u32)) -> Carried {
+        let of_chunk = |chunk: &Chunk| self.record_of_broken_off(stream, round, chunk.number, &chunk.sink);
+        let records = match self.requested.direction {
+            Direction::Down => slot.chunks.iter().map(of_chunk).collect(),
+            Direction::Up => Vec::new(),
+        };
+        Carried { number: slot.number, records, stream: None, is_confirmed: false }
+    }
+
+    /// Says that all has arrived over a connection, on one more stream if it has any, and finishes its streams.
+    async fn say_done(&self, connection: &mut dyn Connection, mut streams: Vec<Box<dyn Stream>>) -> Result<()> {
+        if self.layout.is_multiplexed {
+            let mut further = connection.open_stream().await?;
+            further.send(&[CONFIRMATION]).await.context("saying that the transfer is done")?;
+            streams.push(further);
+            for stream in &mut streams {
+                stream.close_sending().await?;
+            }
+        }
+        for stream in &mut streams {
+            stream.finish().await?;
+        }
+        Ok(())
+    }
+
+    /// Carries out a slot's chunks, one after another, without waiting for the peer's confirmation in between.
+    async fn carry(self, mut stream: Box<dyn Stream>, slot: StreamSlot, round: (u32, u32)) -> Result<Carried> {
+        let records = match self.requested.direction {
+            Direction::Down => self.fetch(&mut *stream, &slot, round).await?,
+            Direction::Up => self.deliver(&mut *stream, &slot, round).await?,
+        };
+        if self.requested.done == Done::Transfer {
+            return Ok(Carried { number: slot.number, records, stream: Some(stream), is_confirmed: false });
+        }
+        let is_confirmed = stream.finish().await?;
+        Ok(Carried { number: slot.number, records, stream: None, is_confirmed })
+    }
+
+    async fn fetch(&self, stream: &mut dyn Stream, slot: &StreamSlot, round: (u32, u32)) -> Result<Vec<Record>> {
+        let mut requests = Vec::new();
+        for Chunk { number, sink } in &slot.chunks {
+            let request = self.request(round, *number, sink.lock().expect("no holder panics").position_bytes());
+            stream.send(&request.encode(self.run.request_prefix(PROTOCOL))).await.context("sending the request")?;
+            requests.push(request);
+        }
+        let mut records = Vec::new();
+        for (Chunk { sink, .. }, request) in slot.chunks.iter().zip(&requests) {
+            let received = self.receive(stream, sink).await?;
+            records.push(self.record(stream, request, 0, received));
+        }
+        Ok(records)
+    }
+
+    async fn deliver(&self, stream: &mut dyn Stream, slot: &StreamSlot, round: (u32, u32)) -> Result<Vec<Record>> {
+        let mut all_sent = Vec::new();
+        for chunk in &slot.chunks {
+            let request = self.request(round, chunk.number, 0);
+            stream.send(&request.encode(self.run.request_prefix(PROTOCOL))).await.context("sending the request")?;
+            all_sent.push((request, self.send(stream, &request, self.requested.verify).await?));
+        }
+        let mut records = Vec::new();
+        for (request, sent) in all_sent {
+            let received = self.confirmed(stream, sent).await?;
+            records.push(self.record(stream, &request, 0, received));
+        }
+        Ok(records)
+    }
+}
+
+/// Waits until the client has to give the connection up.
+async fn given_up(handovers: &mut Moves, connection: &dyn Connection) {
+    while handovers.changed().await.is_ok() {
+        if !connection.migrates() {
+            return;
+        }
+    }
+    std::future::pending().await
+}
+
+/// Closes a connection. Returns none if the client has to give it up meanwhile.
+async fn close(connection: Box<dyn Connection>, handovers: &mut Moves) -> Result<Option<()>> {
+    if connection.migrates() {
+        return connection.close().await.map(Some);
+    }
+    unless_handed_over(handovers, connection.close()).await.transpose()
+}

@@ -1,0 +1,24 @@
+//! What the requests of workloads have in common as bytes: a prefix, and numbers in big endian.
+
+use anyhow::{Result, ensure};
+use netwarp_wire::request_prefix::{PREFIX_BYTES, RequestPrefix};
+
+/// Returns what follows the prefix of a request.
+///
+/// # Errors
+/// The request has another protocol or version, or another token.
+pub(crate) fn after_prefix(encoded: &[u8], expected: RequestPrefix) -> Result<&[u8]> {
+    let (prefix, rest) = encoded.split_at(PREFIX_BYTES);
+    ensure!(
+        expected.is(prefix),
+        "the client speaks another protocol or version, or is a stranger: its request begins with {prefix:02x?}"
+    );
+    Ok(rest)
+}
+
+/// Takes the next field of a request, which has room for all its fields.
+pub(crate) fn take<const LENGTH: usize>(rest: &mut &[u8]) -> [u8; LENGTH] {
+    let (field, after) = rest.split_first_chunk().expect("a request has room for all its fields");
+    *rest = after;
+    *field
+}
