@@ -8,6 +8,7 @@ use std::os::fd::AsRawFd as _;
 
 use anyhow::{Context, Result, ensure};
 use libc::{c_int, sockaddr_ll, socklen_t};
+use nix::sys::socket::{SetSockOpt as _, sockopt};
 use socket2::{Domain, Socket, Type};
 
 use crate::netlink::bottleneck::WAKING_PRIORITY;
@@ -23,14 +24,7 @@ impl Waker {
     /// Opens a socket in the caller's network namespace. It receives nothing.
     pub(crate) fn open() -> Result<Self> {
         let socket = Socket::new(Domain::PACKET, Type::RAW, None).context("open a packet socket")?;
-        let priority = WAKING_PRIORITY as c_int;
-        // SAFETY: `priority` is valid for reads of its size.
-        let result = unsafe {
-            let pointer = std::ptr::from_ref(&priority).cast();
-            let size = size_of_val(&priority) as socklen_t;
-            libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PRIORITY, pointer, size)
-        };
-        ensure!(result == 0, "set a packet socket's SO_PRIORITY: {}", io::Error::last_os_error());
+        sockopt::Priority.set(&socket, &(WAKING_PRIORITY as c_int)).context("set a packet socket's SO_PRIORITY")?;
         Ok(Self(socket))
     }
 

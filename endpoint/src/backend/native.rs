@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use netwarp_path::userns;
 use netwarp_programs::on_host::{self, NetworkOf};
 use netwarp_wire::job::Job;
-use netwarp_wire::record::{ClockKind, Failure};
+use netwarp_wire::record::ClockKind;
 use netwarp_workload::sandbox;
 
 use super::namespaces::Namespaces;
@@ -53,16 +53,12 @@ fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
 
 /// Carries out `run_directory/job.json` on these hosts, as [`run`] does.
 pub(super) fn run_on(run_directory: &Path, host: &mut dyn Host) -> ExitCode {
-    match live(run_directory, host) {
+    // Roles receive the path of the job under this directory.
+    match absolute(run_directory).and_then(|directory| run::run_directory(&directory, host)) {
         Ok(None) => ExitCode::SUCCESS,
         Ok(Some(failure)) => complain(format_args!("{}: {}", failure.stage, failure.message)),
         Err(error) => complain(format_args!("{error:#}")),
     }
-}
-
-fn live(run_directory: &Path, host: &mut dyn Host) -> Result<Option<Failure>> {
-    // Roles receive the path of the job under this directory.
-    run::run_directory(&absolute(run_directory)?, host)
 }
 
 fn absolute(run_directory: &Path) -> Result<PathBuf> {

@@ -14,6 +14,7 @@ mod quic;
 mod sctp;
 pub mod socket;
 mod stack;
+mod stamp;
 mod tcp;
 mod tickets;
 mod timestamped_recv;

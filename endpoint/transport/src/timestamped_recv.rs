@@ -14,12 +14,13 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd as _;
 use std::time::Duration;
 
-use libc::{c_int, timespec};
+use libc::c_int;
 use netwarp_core::clock::{self, Moment};
 use netwarp_core::sink::Sink;
 
 use super::error::{Context as _, Error, Result};
 use super::socket::{Socket, retry, size};
+use super::stamp::{Control, stamp_ns};
 
 /// How long the kernel collects data: the tick, in which the kernel counts a socket's time-outs, is the least; up to
 /// one more tick may pass.
@@ -79,10 +80,6 @@ fn receive_batches(socket: &Socket, sink: &mut Sink) -> Result<()> {
     Ok(())
 }
 
-/// Room for one control message: a header and a time.
-#[repr(C, align(8))]
-struct Control([u8; 64]);
-
 /// `recvmsg(2)` into the block or, if the block is empty, discarding the data (`MSG_TRUNC`, tcp(7)). Returns how many
 /// bytes were received, and when the last of them arrived, in nanoseconds of `CLOCK_REALTIME`; packets that arrived
 /// before stamps were switched on have no time.
@@ -92,7 +89,7 @@ fn receive(socket: &Socket, block: &mut [u8], length: usize, flags: c_int) -> io
         block => (block.as_mut_ptr().cast(), flags),
     };
     let mut part = libc::iovec { iov_base: base, iov_len: length };
-    let mut control = Control([0; 64]);
+    let mut control = Control::EMPTY;
     // SAFETY: a msghdr is plain data, of which zeros are valid.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
@@ -100,17 +97,8 @@ fn receive(socket: &Socket, block: &mut [u8], length: usize, flags: c_int) -> io
     // SAFETY: the message's parts live until the call is over. The block is valid for writes of `length` bytes, which
     // callers keep within it; without one, TCP writes nothing.
     let received = retry(|| size(unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) }))?;
-    // SAFETY: the kernel has filled the control buffer as far as the message's header now says.
-    let first = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
-    if first.is_null() {
-        return Ok((received, None));
-    }
-    // SAFETY: a control message that is not null is whole, and that of this type holds a timespec, aligned or not.
-    let stamp = unsafe {
-        let is_stamp = ((*first).cmsg_level, (*first).cmsg_type) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS);
-        is_stamp.then(|| libc::CMSG_DATA(first).cast::<timespec>().read_unaligned())
-    };
-    Ok((received, stamp.map(|stamp| clock::nanoseconds(&stamp))))
+    // SAFETY: the kernel has filled the message, whose control is this function's.
+    Ok((received, unsafe { stamp_ns(&message) }))
 }
 
 #[cfg(test)]

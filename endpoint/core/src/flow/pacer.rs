@@ -1,16 +1,16 @@
 //! Generates the messages of a flow, each when it is due.
 
 use std::iter::Peekable;
+use std::time::Duration;
 
-use libc::{CLOCK_MONOTONIC, timespec};
 use netwarp_wire::job::Flow;
 use netwarp_wire::record::{FlowSentRecord, Side};
 use nix::errno::Errno;
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
 
 use super::{HEADER_BYTES, Header, Schedule};
 use crate::clock::Moment;
-
-const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
 /// The messages of a flow, and what its sender knows of them.
 pub struct Pacer {
@@ -99,12 +99,8 @@ pub fn sleep_until(at_ns: u64) {
     }
     // If the kernel refuses, the messages' times show how late they were.
     PUNCTUAL.with(|_| ());
-    let at =
-        timespec { tv_sec: (at_ns / NANOSECONDS_PER_SECOND) as i64, tv_nsec: (at_ns % NANOSECONDS_PER_SECOND) as i64 };
-    // SAFETY: `at` outlives the call; an absolute sleep has no remaining time to return.
-    while unsafe { libc::clock_nanosleep(CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &at, std::ptr::null_mut()) }
-        == Errno::EINTR as i32
-    {}
+    let at = TimeSpec::from_duration(Duration::from_nanos(at_ns));
+    while clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &at) == Err(Errno::EINTR) {}
 }
 
 #[cfg(test)]

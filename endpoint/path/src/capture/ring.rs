@@ -2,7 +2,7 @@
 //! Documentation/networking/packet_mmap.rst). The ring is not read while packets arrive, so it must have room for all
 //! of them.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd as _;
 use std::ptr::NonNull;
 
 use anyhow::{Context, Result, ensure};
@@ -10,6 +10,8 @@ use libc::{
     ETH_P_ALL, SOL_PACKET, c_int, c_void, sock_filter, sock_fprog, sockaddr_ll, tpacket_block_desc, tpacket_hdr_v1,
     tpacket_req3, tpacket3_hdr,
 };
+use netwarp_transport::socket::Socket;
+use socket2::{Domain, Type};
 
 /// The size of a block, the unit in which the kernel fills the ring.
 const BLOCK_BYTES: u32 = 1 << 20;
@@ -75,7 +77,7 @@ impl Selection {
 /// The captured packets of a network namespace's devices.
 #[derive(Debug)]
 pub struct Ring {
-    socket: OwnedFd,
+    socket: Socket,
     memory: NonNull<c_void>,
     blocks: u32,
     is_whole: bool,
@@ -85,21 +87,18 @@ impl Ring {
     /// Starts capturing in the caller's network namespace, with room for `bytes` of packets and their headers. Without
     /// a selection, all packets are captured whole.
     pub fn open(bytes: u64, selection: Option<&Selection>) -> Result<Self> {
-        // Nothing is captured before `bind`: the protocol is zero. SAFETY: plain calls; the descriptor is new and owned
-        // from here on.
-        let socket = unsafe {
-            let descriptor = libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0);
-            check(descriptor, "open a packet socket (CAP_NET_RAW, CONFIG_PACKET)")?;
-            OwnedFd::from_raw_fd(descriptor)
-        };
+        // Nothing is captured before `bind`: the protocol is zero.
+        let socket = socket2::Socket::new(Domain::PACKET, Type::RAW, None)
+            .context("open a packet socket (CAP_NET_RAW, CONFIG_PACKET)")?;
+        let socket = Socket::from(socket);
         if let Some(selection) = selection {
             let mut program = selection.program();
             let filter = sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-            set_at(&socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter, "SO_ATTACH_FILTER")?;
+            socket.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter, "SO_ATTACH_FILTER")?;
         }
         let blocks = u32::try_from(bytes.div_ceil(BLOCK_BYTES.into())).context("a ring of that size")?;
         let version = libc::tpacket_versions::TPACKET_V3 as c_int;
-        set(&socket, libc::PACKET_VERSION, &version, "PACKET_VERSION")?;
+        socket.set(SOL_PACKET, libc::PACKET_VERSION, &version, "PACKET_VERSION")?;
         let request = tpacket_req3 {
             tp_block_size: BLOCK_BYTES,
             tp_block_nr: blocks,
@@ -109,7 +108,7 @@ impl Ring {
             tp_sizeof_priv: 0,
             tp_feature_req_word: 0,
         };
-        set(&socket, libc::PACKET_RX_RING, &request, "PACKET_RX_RING")?;
+        socket.set(SOL_PACKET, libc::PACKET_RX_RING, &request, "PACKET_RX_RING")?;
         let length = blocks as usize * BLOCK_BYTES as usize;
         // SAFETY: a new mapping at an address that the kernel chooses.
         let memory = unsafe {
@@ -143,7 +142,7 @@ impl Ring {
             let pointer = std::ptr::from_ref(&address).cast();
             libc::bind(self.socket.as_raw_fd(), pointer, size_of_val(&address) as libc::socklen_t)
         };
-        check(result, "bind a packet socket").map(drop)
+        check(result, "bind a packet socket")
     }
 
     /// Passes every packet to `take`, in order. The capture must have stopped.
@@ -224,19 +223,6 @@ impl Drop for Ring {
     }
 }
 
-fn set<T>(socket: &OwnedFd, option: c_int, value: &T, name: &str) -> Result<()> {
-    set_at(socket, SOL_PACKET, option, value, name)
-}
-
-fn set_at<T>(socket: &OwnedFd, level: c_int, option: c_int, value: &T, name: &str) -> Result<()> {
-    // SAFETY: `value` is valid for reads of its size.
-    let result = unsafe {
-        let pointer = std::ptr::from_ref(value).cast();
-        libc::setsockopt(socket.as_raw_fd(), level, option, pointer, size_of::<T>() as libc::socklen_t)
-    };
-    check(result, "set the packet socket's option").with_context(|| name.to_owned()).map(drop)
-}
-
-fn check(result: c_int, attempt: &'static str) -> Result<c_int> {
-    if result < 0 { Err(std::io::Error::last_os_error()).context(attempt) } else { Ok(result) }
+fn check(result: c_int, attempt: &'static str) -> Result<()> {
+    if result < 0 { Err(std::io::Error::last_os_error()).context(attempt) } else { Ok(()) }
 }

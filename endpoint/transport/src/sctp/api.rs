@@ -238,13 +238,6 @@ pub(super) struct PeerAddress {
     mtu_bytes: u32,
 }
 
-impl PeerAddress {
-    /// Returns the peer's address to which data is sent.
-    pub(super) fn of(status: &AssociationStatus) -> Self {
-        status.primary
-    }
-}
-
 /// `struct sctp_status`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
@@ -260,7 +253,8 @@ pub(super) struct AssociationStatus {
     pub outbound_streams: u16,
     /// The largest piece of a message that fits into one packet, in bytes.
     pub fragmentation_point_bytes: u32,
-    primary: PeerAddress,
+    /// The peer's address to which data is sent.
+    pub primary: PeerAddress,
 }
 
 impl AssociationStatus {

@@ -25,7 +25,7 @@ use netwarp_wire::content::Reader;
 use netwarp_wire::job::{Resume, Transport, TransportKind};
 use netwarp_wire::record::Settings;
 
-use self::api::{AssociationStats, PeerAddress, Piece, SCTP_GET_ASSOC_STATS, SOL_SCTP, SendControl, receive_message};
+use self::api::{AssociationStats, Piece, SCTP_GET_ASSOC_STATS, SOL_SCTP, SendControl, receive_message};
 use self::association::{stats, status};
 use self::inbox::Inbox;
 use self::reassembly::{PLACE_BYTES, Reassembly, placed};
@@ -259,7 +259,6 @@ impl ByteStream for SctpStream {
 
     fn report(&self) -> Result<Report> {
         let status = status(&self.socket)?;
-        let peer = PeerAddress::of(&status);
         let counters: AssociationStats =
             self.socket.get(SOL_SCTP, SCTP_GET_ASSOC_STATS, AssociationStats::default(), "SCTP_GET_ASSOC_STATS")?;
         let settings = Settings {
@@ -271,6 +270,6 @@ impl ByteStream for SctpStream {
             receive_buffer_bytes: socket::effective_receive_bytes(&self.socket)?,
             paced: false,
         };
-        Ok(Report { settings, stats: stats(&counters, &peer, clock::tick_ns()), resumed: Resume::None })
+        Ok(Report { settings, stats: stats(&counters, &status.primary, clock::tick_ns()), resumed: Resume::None })
     }
 }

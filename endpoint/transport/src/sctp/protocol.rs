@@ -9,7 +9,7 @@ use netwarp_wire::job::{Job, SctpOptions, Transport};
 use socket2::{Domain, Type};
 
 use super::api::{
-    AssociationValue, InitMessage, PeerAddress, ROUND_ROBIN, SCTP_INITMSG, SCTP_MAXSEG, SCTP_NODELAY, SCTP_RECVRCVINFO,
+    AssociationValue, InitMessage, ROUND_ROBIN, SCTP_INITMSG, SCTP_MAXSEG, SCTP_NODELAY, SCTP_RECVRCVINFO,
     SCTP_RTOINFO, SCTP_STREAM_SCHEDULER, SOL_SCTP,
 };
 use super::association::{check_association, rto_bounds, status};
@@ -111,7 +111,7 @@ impl Protocol for Sctp {
         let stream = |number| SctpStream {
             socket: socket.clone(),
             options: self.options.clone(),
-            initial_window_bytes: PeerAddress::of(&status).congestion_window_bytes,
+            initial_window_bytes: status.primary.congestion_window_bytes,
             number,
             inbox: inbox.clone(),
             begun: Cursor::default(),

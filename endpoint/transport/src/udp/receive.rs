@@ -4,12 +4,13 @@ use std::io::ErrorKind;
 use std::os::fd::AsRawFd as _;
 use std::time::Duration;
 
-use libc::{c_uint, iovec, mmsghdr, timespec};
-use netwarp_core::clock::{self, Moment};
+use libc::{c_uint, iovec, mmsghdr};
+use netwarp_core::clock::Moment;
 use netwarp_core::flow::{HEADER_BYTES, Header, MessageSink, Received};
 
 use crate::error::{Context as _, Result};
 use crate::socket::{Socket, retry, size};
+use crate::stamp::{Control, stamp_ns};
 
 /// The most datagrams in one call, which waits for all of them: their arrival times are the kernel's.
 const BATCH: usize = 64;
@@ -17,9 +18,6 @@ const BATCH: usize = 64;
 /// The longest that a call waits for the next of its datagrams. The time-out of a socket begins anew with each of them:
 /// a call that waited for as long as the flow can last would end up to as much later.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
-
-/// The size of the buffer for the control message with a stamp.
-const CONTROL_BYTES: usize = 64;
 
 /// The shortest time-out of a socket: zero would mean none.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
@@ -33,13 +31,9 @@ pub(super) struct Receiver<'a> {
     lead_ns: u64,
 }
 
-#[repr(C, align(8))]
-#[derive(Clone, Copy)]
-struct Control([u8; CONTROL_BYTES]);
-
 impl<'a> Receiver<'a> {
     pub(super) fn new(socket: &'a Socket, lead_ns: u64) -> Self {
-        let (headers, controls) = ([[0; HEADER_BYTES]; BATCH], [Control([0; CONTROL_BYTES]); BATCH]);
+        let (headers, controls) = ([[0; HEADER_BYTES]; BATCH], [Control::EMPTY; BATCH]);
         Self { socket, headers: Box::new(headers), controls: Box::new(controls), lead_ns }
     }
 
@@ -97,7 +91,9 @@ impl<'a> Receiver<'a> {
             received => received.context("receiving datagrams")?,
         };
         for (message, header) in messages[..received].iter().zip(self.headers.iter()) {
-            let stamp_ns = stamp_ns(message).context("a datagram came without the kernel's stamp")?;
+            // SAFETY: the kernel has filled the message, whose control is this receiver's.
+            let stamp_ns = unsafe { stamp_ns(&message.msg_hdr) };
+            let stamp_ns = stamp_ns.context("a datagram came without the kernel's stamp")?;
             if let Some(header) = Header::decode(&header[..HEADER_BYTES.min(message.msg_len as usize)]) {
                 let at_ns = stamp_ns.saturating_sub(self.lead_ns);
                 sink.arrived(Received { header, bytes: message.msg_len.into(), at_ns });
@@ -105,19 +101,4 @@ impl<'a> Receiver<'a> {
         }
         Ok(())
     }
-}
-
-/// Returns when the kernel received a datagram, in nanoseconds of `CLOCK_REALTIME`.
-fn stamp_ns(message: &mmsghdr) -> Option<u64> {
-    // SAFETY: the kernel has filled the control buffer as far as the header now says.
-    let control = unsafe { libc::CMSG_FIRSTHDR(&raw const message.msg_hdr) };
-    if control.is_null() {
-        return None;
-    }
-    // SAFETY: a control message that is not null is whole, and one of this type holds a timespec, aligned or not.
-    let stamp = unsafe {
-        let is_stamp = ((*control).cmsg_level, (*control).cmsg_type) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS);
-        is_stamp.then(|| libc::CMSG_DATA(control).cast::<timespec>().read_unaligned())
-    };
-    stamp.map(|stamp| clock::nanoseconds(&stamp))
 }

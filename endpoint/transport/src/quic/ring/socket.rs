@@ -261,12 +261,7 @@ mod tests {
 
     fn send_without_checksums(socket: &UdpSocket) {
         let is_on: libc::c_int = 1;
-        // SAFETY: `is_on` is valid for reads of its size.
-        let result = unsafe {
-            let (pointer, size) = (std::ptr::from_ref(&is_on).cast(), size_of_val(&is_on) as libc::socklen_t);
-            libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_NO_CHECK, pointer, size)
-        };
-        assert_eq!(result, 0);
+        crate::socket::set_option(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_NO_CHECK, &is_on).unwrap();
     }
 
     #[test]

@@ -1,0 +1,29 @@
+//! The kernel's stamps of when packets arrived (`SO_TIMESTAMPNS`), in the control messages that come with them.
+
+use libc::{msghdr, timespec};
+use netwarp_core::clock;
+
+/// Room for one control message: a header and a time.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+pub(crate) struct Control([u8; 64]);
+
+impl Control {
+    pub(crate) const EMPTY: Self = Self([0; 64]);
+}
+
+/// Returns when the kernel received the last packet of a message, in nanoseconds of `CLOCK_REALTIME`; packets that
+/// arrived before stamps were switched on have no time.
+///
+/// # Safety
+/// The message is one that the kernel has filled, and its control buffer is still valid.
+pub(crate) unsafe fn stamp_ns(message: &msghdr) -> Option<u64> {
+    // SAFETY: the kernel has filled the control buffer as far as the header now says. A control message that is not
+    // null is whole, and one of this type holds a timespec, aligned or not.
+    let stamp = unsafe {
+        let control = libc::CMSG_FIRSTHDR(message).as_ref()?;
+        let is_stamp = (control.cmsg_level, control.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS);
+        is_stamp.then(|| libc::CMSG_DATA(control).cast::<timespec>().read_unaligned())
+    };
+    stamp.map(|stamp| clock::nanoseconds(&stamp))
+}
