@@ -36,6 +36,7 @@ LEFT_OUT = [
     "    *value == T::default()",
     "}",
 ]
+STRICT = '#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]'
 LINE_WIDTH = 120
 OWN_TYPES = {"Workload", "Record"}
 """Unions whose variants are types of their own in Rust, for they are passed around alone."""
@@ -219,10 +220,11 @@ def _choice(kind: Choice) -> Iterator[str]:
 
 def _union(kind: Tagged) -> Iterator[str]:
     is_own = kind.name in OWN_TYPES
-    strict = "" if is_own else ", deny_unknown_fields"
     yield from _comment("///", kind.meaning.description)
     yield _derive(kind)
-    yield f'#[serde(tag = "{kind.tag}", rename_all = "lowercase"{strict})]'
+    yield f'#[serde(tag = "{kind.tag}", rename_all = "lowercase")]'
+    if not is_own:
+        yield STRICT
     yield f"pub enum {kind.name} {{"
     for variant in kind.variants:
         yield from _comment("    ///", _prose(variant))
@@ -242,7 +244,7 @@ def _union(kind: Tagged) -> Iterator[str]:
 def _struct(model: type[Wire]) -> Iterator[str]:
     yield from _comment("///", _prose(model))
     yield _derive(model)
-    yield "#[serde(deny_unknown_fields)]"
+    yield STRICT
     yield f"pub struct {_name(model)} {{"
     yield from _struct_fields(model, "    ", "pub ")
     yield "}"

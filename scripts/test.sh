@@ -81,13 +81,16 @@ cargo_lint_lane() {
     lint_lane "$name" env -C "$directory" "$CARGO" "${@:2}"
 }
 
-# The formatting of all stacks, and the warnings of what roles have in common.
+# The formatting of all stacks, and the warnings of what roles have in common and of the stacks that are built here.
 stack_cargo_lint_lanes() {
-    local manifest
+    local manifest name
     for manifest in stacks/*/Cargo.toml; do
-        cargo_lint_lane "$(dirname "$manifest")" fmt --check
+        name=$(basename "$(dirname "$manifest")")
+        cargo_lint_lane "stacks/$name" fmt --check
+        if [[ $name == role || -f $STACKS/$name/stack.toml ]]; then
+            cargo_lint_lane "stacks/$name" clippy --release --locked --all-targets --target-dir "$STACKS/$name/target" -- -D warnings
+        fi
     done
-    cargo_lint_lane stacks/role clippy --release --locked --all-targets --target-dir "$STACKS/role/target" -- -D warnings
 }
 
 # count STATUS LANE PASSED FAILED SKIPPED

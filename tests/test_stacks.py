@@ -154,6 +154,11 @@ def test_a_wheel_brings_every_crate_that_a_stack_is_built_with() -> None:
             from_wheel = Path(os.path.normpath(packed / manifest.parent.name / place))
             packs_all = from_clone.is_relative_to("stacks")
             assert packs_all or included[str(from_clone)] == str(from_wheel), manifest
+            own = tomllib.loads((clone / from_clone / "Cargo.toml").read_text())
+            if {"workspace": True} in own["package"].values():
+                for root in ("Cargo.toml", "src/main.rs"):
+                    found = included[str(from_clone.parent / root)]
+                    assert found == str(from_wheel.parent / root), manifest
 
 
 def test_what_builds_a_stack_is_named_when_it_is_missing() -> None:

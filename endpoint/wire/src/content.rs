@@ -5,7 +5,9 @@ use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::FileExt;
 
 use anyhow::{Context as _, Result, ensure};
-use ring::digest::{Context as Hasher, SHA256};
+/// A SHA-256 under way.
+pub use ring::digest::Context as Hasher;
+use ring::digest::SHA256;
 
 use crate::job::Content;
 use crate::seeded;

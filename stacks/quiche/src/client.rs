@@ -29,7 +29,7 @@ pub(crate) fn drive(job: &Job, orchestrator: &mut Orchestrator, server: SocketAd
     config.load_verify_locations_from_file(TRUSTED_FILE).context("trust the server's certificate")?;
     let mut socket = open((local_address(server)?, 0).into(), job.transport.buffer_bytes, job.payload_bytes())?;
     let mut session = None;
-    for transfer in 0..job.bulk()?.transfers {
+    for transfer in 0..job.bulk.transfers {
         if transfer > 0 {
             socket.renew()?;
         }
@@ -46,16 +46,16 @@ fn carry(
     orchestrator: &mut Orchestrator,
     (socket, server): (&mut dyn Socket, SocketAddr),
     config: &mut quiche::Config,
-    (transfer, epoch_ns): (u64, u64),
+    (transfer, epoch_ns): (u32, u64),
     session: Option<Vec<u8>>,
 ) -> Result<Option<Vec<u8>>> {
     let quic = quiche::connect(Some(SERVER_NAME), &fresh_id()?, socket.local(), server, config);
     let mut connection = Connection::new(Side::Client, quic.context("begin a connection")?, job, epoch_ns)?;
-    if let Some(session) = session.filter(|_| job.transport.resume != Resume::Nothing) {
+    if let Some(session) = session.filter(|_| job.transport.resume != Resume::None) {
         connection.resume(&session)?;
     }
-    for chunk in 0..job.bulk()?.chunks {
-        connection.begin(STREAM_STEP * chunk, Chunk::ask(job.bulk()?, Request { transfer, chunk }, epoch_ns)?);
+    for chunk in 0..job.bulk.chunks {
+        connection.begin(STREAM_STEP * u64::from(chunk), Chunk::ask(&job.bulk, Request { transfer, chunk }, epoch_ns)?);
     }
     connection.work(socket)?;
     while !connection.is_done() {

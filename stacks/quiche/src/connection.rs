@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use netwarp_role::{Bulk, Chunk, ConnectionRecord, Job, Orchestrator, Resume, Settings, Side, Stats, now_ns};
+use netwarp_role::{
+    Bulk, Chunk, ConnectionRecord, Job, Orchestrator, Record, Resume, Settings, Side, Stats, TransportKind, now_ns,
+};
 
 use crate::outbox::Outbox;
 use crate::socket::Socket;
@@ -43,7 +45,7 @@ impl Connection {
         Ok(Self {
             side,
             quic,
-            bulk: job.bulk()?.clone(),
+            bulk: job.bulk.clone(),
             epoch_ns,
             start_ns: now_ns() - epoch_ns,
             connected_ns: None,
@@ -206,14 +208,14 @@ impl Connection {
     pub(crate) fn report(&self, job: &Job, orchestrator: &mut Orchestrator) -> Result<()> {
         let records: Vec<_> = self.chunks.values().filter_map(Chunk::record).collect();
         let transfer = records.first().map_or(0, |record| record.transfer);
-        records.iter().try_for_each(|record| orchestrator.write(record))?;
+        records.into_iter().try_for_each(|record| orchestrator.write(Record::Transfer(record)))?;
         let Some(connected_ns) = self.connected_ns else {
             return Ok(());
         };
         let path = self.quic.path_stats().next().context("the connection has no path")?;
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let payload_bytes = self.quic.max_send_udp_payload_size() as u64;
-        orchestrator.write(&ConnectionRecord {
+        let payload_bytes = self.quic.max_send_udp_payload_size() as u32;
+        orchestrator.write(Record::Connection(ConnectionRecord {
             side: self.side,
             connection: transfer,
             transfer,
@@ -222,9 +224,9 @@ impl Connection {
             start_ns: self.start_ns,
             connected_ns,
             settings: Settings {
-                transport: "quic",
+                transport: TransportKind::Quic,
                 congestion: job.transport.congestion.clone(),
-                initial_window_bytes: u64::from(job.transport.initial_window_packets) * payload_bytes,
+                initial_window_bytes: u64::from(job.transport.initial_window_packets) * u64::from(payload_bytes),
                 mss_bytes: payload_bytes,
                 send_buffer_bytes: job.transport.buffer_bytes,
                 receive_buffer_bytes: job.transport.buffer_bytes,
@@ -237,14 +239,14 @@ impl Connection {
                 congestion_window_bytes: Some(path.cwnd as u64),
                 ..Stats::default()
             },
-        })
+        }))
     }
 
     fn resumed(&self) -> Resume {
         match (self.quic.is_resumed(), self.was_early) {
             (true, true) => Resume::ZeroRtt,
             (true, false) => Resume::OneRtt,
-            (false, _) => Resume::Nothing,
+            (false, _) => Resume::None,
         }
     }
 }

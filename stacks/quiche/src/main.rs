@@ -79,7 +79,7 @@ fn config(job: &Job) -> Result<quiche::Config> {
     config.set_initial_max_stream_data_bidi_remote(window_bytes);
     config.set_max_connection_window(window_bytes);
     config.set_max_stream_window(window_bytes);
-    config.set_initial_max_streams_bidi(job.bulk()?.chunks + 1);
+    config.set_initial_max_streams_bidi(u64::from(job.bulk.chunks) + 1);
     if transport.resume == Resume::ZeroRtt {
         config.enable_early_data();
     }

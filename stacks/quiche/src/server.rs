@@ -60,7 +60,7 @@ pub(crate) fn serve(job: &Job, orchestrator: &mut Orchestrator, address: SocketA
         }
     }
     match orchestrator.next_order()? {
-        None | Some(Order::Finish) => {}
+        None | Some(Order::Finish {}) => {}
         Some(order) => bail!("a server is only ordered to finish, not to {order:?}"),
     }
     connections.iter().try_for_each(|connection| connection.report(job, orchestrator))

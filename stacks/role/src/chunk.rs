@@ -5,13 +5,12 @@
 //! its side of the stream when it knows that everything has arrived.
 
 use anyhow::{Result, ensure};
-use sha2::{Digest as _, Sha256};
+use netwarp_wire::content::{Hasher, Reader, hex_digest, new_hasher};
+use netwarp_wire::job::{Bulk, Direction};
+use netwarp_wire::record::{Side, TransferRecord};
 
-use crate::content::Reader;
 use crate::environment::now_ns;
-use crate::job::{Bulk, Direction};
-use crate::orchestrator::Side;
-use crate::record::TransferRecord;
+use crate::job::part;
 
 /// The size of a request, in bytes.
 pub const REQUEST_BYTES: usize = 16;
@@ -25,28 +24,27 @@ const BLOCK_BYTES: usize = 64 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// The index of the transfer in the run.
-    pub transfer: u64,
+    pub transfer: u32,
     /// The index of the chunk in the content.
-    pub chunk: u64,
+    pub chunk: u32,
 }
 
 impl Request {
     /// Returns the request's bytes on the wire.
     pub fn encode(self) -> [u8; REQUEST_BYTES] {
         let mut encoded = [0; REQUEST_BYTES];
-        encoded[..8].copy_from_slice(&self.transfer.to_be_bytes());
-        encoded[8..].copy_from_slice(&self.chunk.to_be_bytes());
+        encoded[..8].copy_from_slice(&u64::from(self.transfer).to_be_bytes());
+        encoded[8..].copy_from_slice(&u64::from(self.chunk).to_be_bytes());
         encoded
     }
 
-    fn decode(encoded: [u8; REQUEST_BYTES]) -> Self {
-        let number = |at: usize| u64::from_be_bytes(std::array::from_fn(|byte| encoded[at + byte]));
-        Self { transfer: number(0), chunk: number(8) }
+    fn decode(encoded: [u8; REQUEST_BYTES]) -> Result<Self> {
+        let number = |at: usize| u64::from_be_bytes(std::array::from_fn(|byte| encoded[at + byte])).try_into();
+        Ok(Self { transfer: number(0)?, chunk: number(8)? })
     }
 }
 
 /// The work of one end on one stream.
-#[derive(Debug)]
 pub struct Chunk {
     side: Side,
     epoch_ns: u64,
@@ -56,7 +54,7 @@ pub struct Chunk {
     /// The bytes of a request that have arrived.
     asked: Vec<u8>,
     source: Option<Reader>,
-    hasher: Option<Sha256>,
+    hasher: Option<Hasher>,
     /// The bytes to send next, from `sent` on.
     block: Vec<u8>,
     sent: usize,
@@ -90,7 +88,7 @@ impl Chunk {
             request: None,
             asked: Vec::new(),
             source: None,
-            hasher: bulk.verify.then(Sha256::new),
+            hasher: bulk.verify.then(new_hasher),
             block: Vec::new(),
             sent: 0,
             missing_bytes: 0,
@@ -116,11 +114,11 @@ impl Chunk {
             "there is no chunk {chunk} of transfer {transfer}"
         );
         self.request = Some(request);
-        let part = self.bulk.part(chunk);
+        let part = part(&self.bulk, chunk);
         if self.sends() {
-            self.source = Some(Reader::open(&self.bulk.content, part)?);
+            self.source = Some(Reader::open(&self.bulk.content, part, false)?);
         } else {
-            self.missing_bytes = part.1;
+            self.missing_bytes = part.length_bytes;
         }
         Ok(())
     }
@@ -131,7 +129,7 @@ impl Chunk {
     /// The content cannot be read.
     pub fn outgoing(&mut self) -> Result<&[u8]> {
         if self.sent == self.block.len()
-            && let Some(source) = self.source.as_mut().filter(|source| source.left_bytes() > 0)
+            && let Some(source) = self.source.as_mut().filter(|source| source.remaining_bytes() > 0)
         {
             self.first_byte_ns.get_or_insert_with(|| now_ns() - self.epoch_ns);
             self.block.resize(BLOCK_BYTES, 0);
@@ -162,7 +160,7 @@ impl Chunk {
             let Ok(encoded) = self.asked[..].try_into() else {
                 return Ok(());
             };
-            self.begin(Request::decode(encoded))?;
+            self.begin(Request::decode(encoded)?)?;
         }
         if bytes.is_empty() {
             return Ok(());
@@ -192,7 +190,7 @@ impl Chunk {
 
     /// Returns whether all of the content, or the confirmation, was accepted for sending.
     fn is_sent(&self) -> bool {
-        self.sent == self.block.len() && self.source.as_ref().is_none_or(|source| source.left_bytes() == 0)
+        self.sent == self.block.len() && self.source.as_ref().is_none_or(|source| source.remaining_bytes() == 0)
     }
 
     /// Returns whether nothing is left to send or receive, except for the stream's end.
@@ -210,11 +208,11 @@ impl Chunk {
             transfer,
             chunk,
             direction: self.bulk.direction,
-            bytes: self.bulk.part(chunk).1,
+            bytes: part(&self.bulk, chunk).length_bytes,
             resumed_at_bytes: 0,
             first_byte_ns: self.first_byte_ns.unwrap_or(last_byte_ns),
             last_byte_ns,
-            sha256: self.hasher.clone().map(|hasher| format!("{:x}", hasher.finalize())),
+            sha256: self.hasher.clone().map(hex_digest),
             longest_gap_ns: None,
             longest_gap_at_ns: None,
         })
@@ -224,12 +222,7 @@ impl Chunk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Content;
-
-    fn bulk(direction: Direction) -> Bulk {
-        let content = Content::Seeded { seed: 7, size_bytes: 200_001 };
-        Bulk { direction, content, verify: true, chunks: 2, transfers: 1 }
-    }
+    use crate::job::tests::bulk;
 
     fn pass(from: &mut Chunk, to: &mut Chunk, at_most: usize) {
         loop {
@@ -246,7 +239,7 @@ mod tests {
     #[test]
     fn both_ends_have_moved_the_same_bytes() {
         for direction in [Direction::Down, Direction::Up] {
-            let bulk = bulk(direction);
+            let bulk = bulk(direction, 200_001, 2);
             let mut client = Chunk::ask(&bulk, Request { transfer: 0, chunk: 1 }, 0).unwrap();
             let mut server = Chunk::answer(&bulk, 0);
             for at_most in [5, 4096, 4096] {
@@ -262,7 +255,7 @@ mod tests {
 
     #[test]
     fn what_was_not_asked_for_is_refused() {
-        let bulk = bulk(Direction::Down);
+        let bulk = bulk(Direction::Down, 200_001, 2);
         let mut server = Chunk::answer(&bulk, 0);
         assert!(server.incoming(&Request { transfer: 0, chunk: 2 }.encode()).is_err());
         let mut client = Chunk::ask(&bulk, Request { transfer: 0, chunk: 0 }, 0).unwrap();

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::orchestrator::Side;
+use netwarp_wire::record::Side;
 
 /// The environment variable that tells BoringSSL and AWS-LC which features of the CPU not to use.
 const CPU_FEATURES: &str = "OPENSSL_ia32cap";

@@ -26,7 +26,7 @@ impl Identity {
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).context("make the server's key")?;
         let names = CertificateParams::new([SERVER_NAME.to_owned()]).context("name the server")?;
         let certificate = names.self_signed(&key).context("sign the server's certificate")?;
-        let certificate_hex = certificate.der().iter().map(|byte| format!("{byte:02x}")).collect();
+        let certificate_hex = hex::encode(certificate.der());
         Ok(Self { certificate_hex, certificate_pem: certificate.pem(), key_pem: key.serialize_pem() })
     }
 }
@@ -36,9 +36,7 @@ impl Identity {
 /// # Errors
 /// The text is not hex.
 pub fn to_pem(certificate_hex: &str) -> Result<String> {
-    let pairs = certificate_hex.as_bytes().chunks(2);
-    let digits = pairs.map(|pair| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok()));
-    let der: Vec<u8> = digits.collect::<Option<_>>().context("the server's certificate is not in hex")?;
+    let der = hex::decode(certificate_hex).context("the server's certificate is not in hex")?;
     Ok(pem::encode(&pem::Pem::new("CERTIFICATE", der)))
 }
 

@@ -1,10 +1,11 @@
-//! The part of a job that a role reads (`docs/run-format.md`). Unknown keys are ignored.
+//! What a role asks its job (`docs/run-format.md`). Unknown keys are ignored, as `netwarp-wire` is built with `tolerant`.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use serde::Deserialize;
+use netwarp_wire::content::Part;
+use netwarp_wire::job::{self, Bulk, JOB_FORMAT, Limits, Transport, Workload};
 
 /// The size of the headers of IPv4 and UDP, in bytes.
 const HEADERS_BYTES: u32 = 28;
@@ -12,142 +13,16 @@ const HEADERS_BYTES: u32 = 28;
 /// The smallest UDP payload that QUIC needs (RFC 9000, section 14).
 const LEAST_PAYLOAD_BYTES: u32 = 1200;
 
-/// The job of one run, with the one workload that a role carries out.
-#[derive(Debug, Deserialize)]
-#[serde(from = "Written")]
+/// The job of a role that moves a content.
+#[derive(Debug)]
 pub struct Job {
-    /// The seed of the run.
-    pub seed: u64,
-    paths: Vec<Link>,
     /// The transport and its options.
     pub transport: Transport,
-    workload: Workload,
+    /// The content, and how it is moved.
+    pub bulk: Bulk,
     /// When the run is given up.
     pub limits: Limits,
-}
-
-/// A job as it is written.
-#[derive(Deserialize)]
-struct Written {
-    seed: u64,
-    paths: Vec<Link>,
-    workloads: [Exchange; 1],
-    limits: Limits,
-}
-
-#[derive(Deserialize)]
-struct Exchange {
-    transport: Transport,
-    workload: Workload,
-}
-
-impl From<Written> for Job {
-    fn from(Written { seed, paths, workloads: [Exchange { transport, workload }], limits }: Written) -> Self {
-        Self { seed, paths, transport, workload, limits }
-    }
-}
-
-#[derive(Debug, Deserialize)]
-struct Link {
     mtu_bytes: u32,
-}
-
-/// The transport's options.
-#[derive(Debug, Deserialize)]
-pub struct Transport {
-    /// The name of the congestion control in the stack.
-    pub congestion: String,
-    /// The size of the flow-control windows, in bytes.
-    pub buffer_bytes: u64,
-    /// The initial congestion window, in full-size packets.
-    pub initial_window_packets: u32,
-    /// The largest UDP payload of a packet, in bytes, if smaller than the MTU allows.
-    pub mss_bytes: Option<u32>,
-    /// What later connections use of earlier ones.
-    pub resume: Resume,
-}
-
-/// What later connections use of earlier ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
-pub enum Resume {
-    /// Nothing.
-    #[serde(rename = "none")]
-    Nothing,
-    /// Session tickets.
-    #[serde(rename = "1rtt")]
-    OneRtt,
-    /// Session tickets with early data.
-    #[serde(rename = "0rtt")]
-    ZeroRtt,
-}
-
-/// When a run is given up.
-#[derive(Debug, Deserialize)]
-pub struct Limits {
-    /// The limit on the run's own clock, in nanoseconds.
-    pub virtual_ns: u64,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-enum Workload {
-    Bulk(Bulk),
-    #[serde(other)]
-    Other,
-}
-
-/// One content, whole or in chunks, once or several times.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Bulk {
-    /// The direction of the content.
-    pub direction: Direction,
-    /// The content to send.
-    pub content: Content,
-    /// Whether both ends hash it.
-    pub verify: bool,
-    /// The number of chunks that are sent concurrently.
-    pub chunks: u64,
-    /// How often it is sent.
-    pub transfers: u64,
-}
-
-/// The direction of a content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// From server to client.
-    Down,
-    /// From client to server.
-    Up,
-}
-
-/// A content to send.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Content {
-    /// Bytes made from a seed.
-    Seeded {
-        /// The seed of the generator.
-        seed: u64,
-        /// The number of bytes.
-        size_bytes: u64,
-    },
-    /// A file.
-    File {
-        /// The file's absolute path.
-        path: String,
-        /// The file's size when the run was planned, in bytes.
-        size_bytes: u64,
-    },
-}
-
-impl Content {
-    /// Returns the content's size, in bytes.
-    pub fn size_bytes(&self) -> u64 {
-        match self {
-            Self::Seeded { size_bytes, .. } | Self::File { size_bytes, .. } => *size_bytes,
-        }
-    }
 }
 
 impl Job {
@@ -157,53 +32,94 @@ impl Job {
     /// The file is not a job, or asks for something that no role of this crate does.
     pub fn read(file: &Path) -> Result<Self> {
         let text = fs::read_to_string(file).with_context(|| format!("read the job {}", file.display()))?;
-        let job: Self =
-            serde_json::from_str(&text).with_context(|| format!("understand the job {}", file.display()))?;
-        ensure!(!job.paths.is_empty(), "the job has no path");
-        job.bulk()?;
-        Ok(job)
+        Self::of(&text).with_context(|| format!("understand the job {}", file.display()))
     }
 
-    /// Returns the job's workload.
-    ///
-    /// # Errors
-    /// It is not a bulk workload.
-    pub fn bulk(&self) -> Result<&Bulk> {
-        match &self.workload {
-            Workload::Bulk(bulk) => Ok(bulk),
-            Workload::Other => bail!("this role has the workload bulk, and no other"),
-        }
+    fn of(text: &str) -> Result<Self> {
+        let job: job::Job = serde_json::from_str(text)?;
+        ensure!(job.format == JOB_FORMAT, "it has format {}, and this role reads {JOB_FORMAT}", job.format);
+        let own = job.alone().context("a role carries out one workload")?;
+        let Workload::Bulk(bulk) = &own.workload else { bail!("this role has the workload bulk, and no other") };
+        let mtu_bytes = job.paths.first().context("it has no path")?.mtu_bytes;
+        Ok(Self { transport: own.transport.clone(), bulk: bulk.clone(), limits: job.limits, mtu_bytes })
     }
 
     /// Returns the UDP payload of a full packet, in bytes: what the path's MTU allows, or less if the job says so.
     pub fn payload_bytes(&self) -> u32 {
-        let allowed_bytes = self.paths[0].mtu_bytes.saturating_sub(HEADERS_BYTES);
+        let allowed_bytes = self.mtu_bytes.saturating_sub(HEADERS_BYTES);
         self.transport
             .mss_bytes
             .unwrap_or(allowed_bytes)
             .clamp(LEAST_PAYLOAD_BYTES, allowed_bytes.max(LEAST_PAYLOAD_BYTES))
     }
-}
 
-impl Bulk {
-    /// Returns the offset and the length of a chunk in the content: chunks are equal, and the last also takes the
-    /// remainder.
-    pub fn part(&self, chunk: u64) -> (u64, u64) {
-        let (size_bytes, each_bytes) = (self.content.size_bytes(), self.content.size_bytes() / self.chunks);
-        let offset_bytes = chunk * each_bytes;
-        let is_last = chunk + 1 == self.chunks;
-        (offset_bytes, if is_last { size_bytes - offset_bytes } else { each_bytes })
+    /// Returns the first flight of full packets, in bytes of payload.
+    pub fn initial_window_bytes(&self) -> u32 {
+        self.transport.initial_window_packets.saturating_mul(self.payload_bytes())
     }
 }
 
+/// Returns where a chunk lies in the content: chunks are equal, and the last also takes the remainder.
+pub(crate) fn part(bulk: &Bulk, chunk: u32) -> Part {
+    let (size_bytes, each_bytes) = (bulk.content.size_bytes(), bulk.content.size_bytes() / u64::from(bulk.chunks));
+    let offset_bytes = u64::from(chunk) * each_bytes;
+    let is_last = chunk + 1 == bulk.chunks;
+    Part { offset_bytes, length_bytes: if is_last { size_bytes - offset_bytes } else { each_bytes } }
+}
+
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use netwarp_wire::job::{Content, Direction};
+    use serde_json::{Value, json};
+
     use super::*;
+
+    fn golden() -> Value {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/job-bulk-quic-stack.json");
+        serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
+    }
+
+    /// A content of so many bytes, to be moved in chunks.
+    pub(crate) fn bulk(direction: Direction, size_bytes: u64, chunks: u32) -> Bulk {
+        let content = Content::Seeded { seed: 7, size_bytes };
+        Bulk { direction, content, chunks, verify: true, ..Job::of(&golden().to_string()).unwrap().bulk }
+    }
 
     #[test]
     fn parts_tile_the_content() {
-        let content = Content::Seeded { seed: 7, size_bytes: 1001 };
-        let bulk = Bulk { direction: Direction::Down, content, verify: true, chunks: 3, transfers: 1 };
-        assert_eq!([0, 1, 2].map(|chunk| bulk.part(chunk)), [(0, 333), (333, 333), (666, 335)]);
+        let bulk = bulk(Direction::Down, 1001, 3);
+        let parts = [0, 1, 2].map(|chunk| part(&bulk, chunk));
+        assert_eq!(parts.map(|part| (part.offset_bytes, part.length_bytes)), [(0, 333), (333, 333), (666, 335)]);
+    }
+
+    #[test]
+    fn keys_of_later_versions_are_ignored_at_every_depth() {
+        fn with_more(value: &mut Value) {
+            match value {
+                Value::Object(keys) => {
+                    keys.values_mut().for_each(with_more);
+                    keys.insert("of_a_later_version".to_owned(), json!({"x": 1}));
+                }
+                Value::Array(values) => values.iter_mut().for_each(with_more),
+                _ => {}
+            }
+        }
+        let (mut later, golden) = (golden(), Job::of(&golden().to_string()).unwrap());
+        with_more(&mut later);
+        let read = Job::of(&later.to_string()).unwrap();
+        assert_eq!((&read.bulk, &read.transport), (&golden.bulk, &golden.transport));
+    }
+
+    #[test]
+    fn what_a_role_cannot_carry_out_is_refused() {
+        let refusal = |change: fn(&mut Value)| {
+            let mut job = golden();
+            change(&mut job);
+            format!("{:#}", Job::of(&job.to_string()).unwrap_err())
+        };
+        assert!(refusal(|job| job["format"] = json!(1)).contains("format 1"));
+        assert!(refusal(|job| job["workloads"] = json!([])).contains("one workload"));
+        assert!(refusal(|job| job["paths"] = json!([])).contains("no path"));
+        assert!(refusal(|job| job["workloads"][0]["workload"] = json!({"kind": "dance"})).contains("dance"));
     }
 }

@@ -6,33 +6,13 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, RawFd};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use netwarp_wire::record::{Failure, Record, Side};
+use netwarp_wire::role_protocol::{Message, Order};
 
 const MESSAGE_FD: RawFd = 3;
 
-/// A side of the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Side {
-    /// The side that connects.
-    Client,
-    /// The side that listens.
-    Server,
-}
-
-/// An order to a role.
-#[derive(Debug, Deserialize)]
-#[serde(tag = "order", rename_all = "lowercase")]
-pub enum Order {
-    /// The first order: begin to work.
-    Begin(Begin),
-    /// The client is done: report and exit.
-    Finish,
-}
-
 /// The order to begin.
-#[derive(Debug, Deserialize)]
+#[derive(Debug)]
 pub struct Begin {
     /// The run's epoch, in nanoseconds of `CLOCK_MONOTONIC`.
     pub epoch_ns: u64,
@@ -73,7 +53,7 @@ impl Orchestrator {
     /// Another order, or none.
     pub fn begin(&mut self) -> Result<Begin> {
         match self.next_order()? {
-            Some(Order::Begin(begin)) => Ok(begin),
+            Some(Order::Begin { epoch_ns, certificate, token: _ }) => Ok(Begin { epoch_ns, certificate }),
             other => bail!("ordered to {other:?} before having begun"),
         }
     }
@@ -104,15 +84,15 @@ impl Orchestrator {
     /// # Errors
     /// An orchestrator that is gone.
     pub fn ready(&mut self, certificate: &str) -> Result<()> {
-        self.say(&json!({ "message": "ready", "certificate": certificate }))
+        self.say(&Message::Ready { certificate: Some(certificate.to_owned()) })
     }
 
     /// Writes a record.
     ///
     /// # Errors
     /// An orchestrator that is gone.
-    pub fn write(&mut self, record: &impl Serialize) -> Result<()> {
-        self.say(&json!({ "message": "write", "line": record }))
+    pub fn write(&mut self, record: Record) -> Result<()> {
+        self.say(&Message::Write { line: Box::new(record) })
     }
 
     /// Sends the last message: how the work ended.
@@ -120,16 +100,13 @@ impl Orchestrator {
     /// # Errors
     /// An orchestrator that is gone.
     pub fn end(&mut self, side: Side, worked: &Result<()>) -> Result<()> {
-        match worked {
-            Ok(()) => self.say(&json!({ "message": "done" })),
-            Err(error) => {
-                let failure = json!({ "stage": side, "message": format!("{error:#}") });
-                self.say(&json!({ "message": "failed", "failure": failure }))
-            }
-        }
+        let failed = |error| Failure { stage: side.name().to_owned(), message: format!("{error:#}") };
+        self.say(
+            &worked.as_ref().map_or_else(|error| Message::Failed { failure: failed(error) }, |()| Message::Done {}),
+        )
     }
 
-    fn say(&mut self, message: &serde_json::Value) -> Result<()> {
+    fn say(&mut self, message: &Message) -> Result<()> {
         let mut line = serde_json::to_vec(message).context("word a message")?;
         line.push(b'\n');
         self.messages.write_all(&line).context("tell the orchestrator")

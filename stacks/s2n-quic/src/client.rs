@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use anyhow::{Context as _, Result};
-use netwarp_role::{Chunk, Job, Orchestrator, Request, SERVER_NAME, Side, now_ns, to_pem};
+use netwarp_role::{Chunk, Job, Orchestrator, Record, Request, SERVER_NAME, Side, now_ns, to_pem};
 use s2n_quic::Client;
 use s2n_quic::client::Connect;
 use tokio::task::JoinSet;
@@ -21,7 +21,7 @@ pub(crate) async fn drive(job: &Job, orchestrator: &mut Orchestrator, server: So
     let begin = begin(orchestrator)?;
     let trusted = begin.certificate.context("the server has no certificate")?;
     let client = endpoint::client(job, &to_pem(&trusted)?)?;
-    for transfer in 0..job.bulk()?.transfers {
+    for transfer in 0..job.bulk.transfers {
         transfer_once(job, orchestrator, &client, server, (transfer, begin.epoch_ns))
             .await
             .with_context(|| format!("transfer {transfer}"))?;
@@ -34,16 +34,16 @@ async fn transfer_once(
     orchestrator: &mut Orchestrator,
     client: &Client,
     server: SocketAddr,
-    (transfer, epoch_ns): (u64, u64),
+    (transfer, epoch_ns): (u32, u64),
 ) -> Result<()> {
     let start_ns = now_ns() - epoch_ns;
     let dialled = client.connect(Connect::new(server).with_server_name(SERVER_NAME));
     let mut connection = dialled.await.context("connect")?;
     let connected_ns = now_ns() - epoch_ns;
     let mut carried = JoinSet::new();
-    for chunk in 0..job.bulk()?.chunks {
+    for chunk in 0..job.bulk.chunks {
         let stream = connection.open_bidirectional_stream().await;
-        let chunk = Chunk::ask(job.bulk()?, Request { transfer, chunk }, epoch_ns)?;
+        let chunk = Chunk::ask(&job.bulk, Request { transfer, chunk }, epoch_ns)?;
         carried.spawn(carry(stream.context("open a stream")?, chunk, false));
     }
     let mut records = Vec::new();
@@ -51,8 +51,8 @@ async fn transfer_once(
         records.extend(chunk.context("carry a chunk")??.record());
     }
     records.sort_by_key(|record| record.chunk);
-    records.iter().try_for_each(|record| orchestrator.write(record))?;
+    records.into_iter().try_for_each(|record| orchestrator.write(Record::Transfer(record)))?;
     let counted = Counters::of(&connection).context("s2n-quic has forgotten the connection")?;
     connection.close(0_u32.into());
-    orchestrator.write(&counted.record(job, Side::Client, transfer, (start_ns, connected_ns)))
+    orchestrator.write(Record::Connection(counted.record(job, Side::Client, transfer, (start_ns, connected_ns))))
 }

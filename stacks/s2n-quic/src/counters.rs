@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use netwarp_role::{ConnectionRecord, Job, Resume, Settings, Side, Stats, now_ns};
+use netwarp_role::{ConnectionRecord, Job, Resume, Settings, Side, Stats, TransportKind, now_ns};
 use s2n_quic::Connection;
 use s2n_quic::provider::event::events::{PacketLost, RecoveryMetrics};
 use s2n_quic::provider::event::{ConnectionInfo, ConnectionMeta, Subscriber};
-
-use crate::endpoint::initial_window_bytes;
 
 /// Counts for every connection.
 pub(crate) struct Counting;
@@ -59,7 +57,7 @@ impl Counters {
         &self,
         job: &Job,
         side: Side,
-        transfer: u64,
+        transfer: u32,
         (start_ns, connected_ns): (u64, u64),
     ) -> ConnectionRecord {
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
@@ -69,14 +67,14 @@ impl Counters {
             connection: transfer,
             transfer,
             abandoned: false,
-            resumed: Resume::Nothing,
+            resumed: Resume::None,
             start_ns,
             connected_ns,
             settings: Settings {
-                transport: "quic",
+                transport: TransportKind::Quic,
                 congestion: job.transport.congestion.clone(),
-                initial_window_bytes: initial_window_bytes(job).into(),
-                mss_bytes: job.payload_bytes().into(),
+                initial_window_bytes: job.initial_window_bytes().into(),
+                mss_bytes: job.payload_bytes(),
                 send_buffer_bytes: job.transport.buffer_bytes,
                 receive_buffer_bytes: job.transport.buffer_bytes,
                 paced: true,

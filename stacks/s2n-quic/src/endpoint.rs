@@ -47,11 +47,6 @@ pub(crate) fn server(job: &Job, identity: &Identity, address: SocketAddr) -> Res
     }
 }
 
-/// First flight of full packets, in bytes.
-pub(crate) fn initial_window_bytes(job: &Job) -> u32 {
-    job.transport.initial_window_packets.saturating_mul(job.payload_bytes())
-}
-
 /// The congestion controls that s2n-quic has.
 enum Congestion {
     Cubic(congestion_controller::Cubic),
@@ -59,7 +54,7 @@ enum Congestion {
 }
 
 fn congestion(job: &Job) -> Result<Congestion> {
-    let window_bytes = initial_window_bytes(job);
+    let window_bytes = job.initial_window_bytes();
     match job.transport.congestion.as_str() {
         "cubic" => {
             Ok(Congestion::Cubic(cubic::Builder::default().with_initial_congestion_window(window_bytes).build()))
@@ -131,7 +126,7 @@ fn socket(job: &Job, address: SocketAddr) -> Result<io::Provider> {
 fn limits(job: &Job) -> Result<Limits> {
     let window_bytes = job.transport.buffer_bytes.min(LARGEST_WINDOW_BYTES);
     let idle = Duration::from_nanos(job.limits.virtual_ns) + IDLE_BEYOND;
-    let streams = job.bulk()?.chunks + 1;
+    let streams = u64::from(job.bulk.chunks) + 1;
     Limits::new()
         .with_data_window(window_bytes)
         .and_then(|limits| limits.with_bidirectional_local_data_window(window_bytes))
@@ -161,7 +156,7 @@ mod tests {
         let mut job = job();
         job.transport.initial_window_packets = 10;
         job.transport.mss_bytes = Some(1200);
-        assert_eq!(initial_window_bytes(&job), 12_000);
+        assert_eq!(job.initial_window_bytes(), 12_000);
     }
 
     #[test]

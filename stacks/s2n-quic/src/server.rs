@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::os::fd::RawFd;
 
 use anyhow::{Context as _, Result, bail};
-use netwarp_role::{Chunk, ConnectionRecord, Identity, Job, Orchestrator, Order, Side, TransferRecord, now_ns};
+use netwarp_role::{Chunk, ConnectionRecord, Identity, Job, Orchestrator, Order, Record, Side, TransferRecord, now_ns};
 use s2n_quic::Connection;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -44,12 +44,12 @@ pub(crate) async fn serve(job: &Job, orchestrator: &mut Orchestrator, address: S
         }
     }
     match orchestrator.next_order()? {
-        None | Some(Order::Finish) => {}
+        None | Some(Order::Finish {}) => {}
         Some(order) => bail!("a server is only ordered to finish, not to {order:?}"),
     }
     for each in &answered {
-        each.transfers.iter().try_for_each(|record| orchestrator.write(record))?;
-        orchestrator.write(&each.record)?;
+        each.transfers.iter().cloned().try_for_each(|record| orchestrator.write(Record::Transfer(record)))?;
+        orchestrator.write(Record::Connection(each.record.clone()))?;
     }
     Ok(())
 }
@@ -65,12 +65,12 @@ struct Answered {
 /// Answers what a client asks for on one connection, until all chunks have been carried.
 async fn answer(job: &Job, mut connection: Connection, connected_ns: u64, epoch_ns: u64) -> Result<Answered> {
     let mut carried = JoinSet::new();
-    for _ in 0..job.bulk()?.chunks {
+    for _ in 0..job.bulk.chunks {
         let stream = connection.accept_bidirectional_stream().await;
         let stream = stream
             .context("accept a stream")?
             .context("the client closed the connection before it asked for all chunks")?;
-        carried.spawn(carry(stream, Chunk::answer(job.bulk()?, epoch_ns), true));
+        carried.spawn(carry(stream, Chunk::answer(&job.bulk, epoch_ns), true));
     }
     let mut transfers = Vec::new();
     while let Some(chunk) = carried.join_next().await {

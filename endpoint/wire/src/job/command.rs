@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// They see the machine's files below layers in memory, which receive what they write.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Command {
     /// The server's program and its arguments.
     pub server: Vec<String>,
@@ -36,7 +36,8 @@ pub struct Command {
 
 /// What says that a server is ready for its client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub enum Ready {
     /// A socket in the server's namespace listens (TCP, UDP or SCTP).
     Listening {
@@ -57,7 +58,7 @@ pub enum Ready {
 
 /// A variable of an environment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Variable {
     /// The variable's name.
     pub name: String,
@@ -67,7 +68,7 @@ pub struct Variable {
 
 /// A number that a program prints.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct PrintedMetric {
     /// Name of the metric; ends in its unit.
     pub name: String,
@@ -81,7 +82,8 @@ pub struct PrintedMetric {
 
 /// Where in a program's output a number is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub enum Extraction {
     /// A value of the JSON document that a program prints.
     Json {

@@ -10,7 +10,7 @@ use super::Direction;
 /// Over `udp` a message is a datagram, and over `quic` if datagrams are used; over `sctp` it is an SCTP message of its
 /// own if messages are unordered or may be given up. Otherwise messages are sent in order on one stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Flow {
     /// Seed of the arrivals that are drawn.
     pub seed: u64,
@@ -30,7 +30,8 @@ pub struct Flow {
 
 /// When the messages of a flow are due.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub enum Arrivals {
     /// Arrivals with a constant time between messages.
     Constant {
@@ -62,7 +63,7 @@ pub enum Arrivals {
 ///
 /// Over `udp` each is a datagram. Other transports carry them in order on one stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Rr {
     /// Seed of the arrivals that are drawn.
     pub seed: u64,

@@ -25,7 +25,7 @@ pub use self::workload::*;
 
 /// One run, resolved to numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Job {
     /// Version of the job's format.
     pub format: u32,
@@ -49,7 +49,7 @@ pub struct Job {
 
 /// A workload over a transport, between a server and a client of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Exchange {
     /// Name of the workload, in a study whose runs can have several.
     pub name: Option<String>,
@@ -65,7 +65,7 @@ pub struct Exchange {
 
 /// How often queues and connections are sampled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Sampling {
     /// Time between two samples; if samples are thinned, the initial one.
     pub interval_ns: u64,
@@ -75,7 +75,7 @@ pub struct Sampling {
 
 /// Limits at which a run is given up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Limits {
     /// The time on the run's own clock at which the run has failed.
     pub virtual_ns: u64,

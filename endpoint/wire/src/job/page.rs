@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// A resource is requested when the one that refers to it has run. A resource runs when it has arrived and all that
 /// block it have run. The page is loaded when all resources have arrived.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Page {
     /// The version of HTTP with which it is requested.
     pub http: Http,
@@ -48,7 +48,7 @@ pub enum Http {
 
 /// One resource of a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct PageResource {
     /// Path and query of its URL.
     pub path: String,
@@ -96,7 +96,7 @@ pub enum ResourceType {
 
 /// A program of the machine at one end of a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct WebProgram {
     /// The program's kind.
     pub kind: WebProgramKind,

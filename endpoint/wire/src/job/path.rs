@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A path from the client over a router to the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Path {
     /// Largest IP packet, headers included.
     pub mtu_bytes: u32,
@@ -34,7 +34,7 @@ pub enum Neighbours {
 
 /// What one direction of a path does to packets: one `sch_netem` on the router.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Impairments {
     /// One-way delay (mean, when there is jitter).
     pub delay_ns: u64,
@@ -84,7 +84,8 @@ pub enum Distribution {
 
 /// How packets are lost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub enum Loss {
     /// No packet is lost.
     None {},
@@ -112,7 +113,7 @@ pub enum Loss {
 
 /// The queueing discipline of a bottleneck, as the child of the shaper that limits the rate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Discipline {
     /// The discipline's kind.
     pub kind: DisciplineKind,
@@ -152,7 +153,7 @@ pub enum DisciplineKind {
 
 /// netem's `reorder`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Reorder {
     /// Share of packets sent on at once; 0 is none.
     pub ratio: f64,

@@ -10,7 +10,7 @@ use super::Direction;
 /// Of changes that are due at the same time, events are applied first, then redraws, then traces, each in the order
 /// given.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Timeline {
     /// Single events, in order of time.
     pub events: Vec<Event>,
@@ -22,7 +22,7 @@ pub struct Timeline {
 
 /// An event of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Event {
     /// When it occurs, in nanoseconds after the epoch.
     pub at_ns: u64,
@@ -34,7 +34,8 @@ pub struct Event {
 
 /// A change of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub enum Change {
     /// Both directions drop every packet from now on; neither host is told.
     Outage {},
@@ -64,7 +65,7 @@ pub enum Change {
 
 /// A path whose delay is drawn anew at a fixed period, from a normal distribution cut at 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Redraw {
     /// Index of the path.
     pub path: u32,
@@ -80,7 +81,7 @@ pub struct Redraw {
 
 /// A direction of a path whose rate follows a trace, over and over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Trace {
     /// Index of the path.
     pub path: u32,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The transport and its options.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Transport {
     /// The protocol that carries the bytes.
     pub kind: TransportKind,
@@ -63,7 +63,7 @@ pub enum TransportKind {
 
 /// Another implementation: a program that takes the place of the roles.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Stack {
     /// Name of the implementation, such as `quic-go`.
     pub name: String,
@@ -131,7 +131,7 @@ pub enum Reconnect {
 
 /// Options of the kernel's TCP that differ between its generations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct TcpOptions {
     /// Selective acknowledgements (RFC 2018), including duplicate ones (RFC 2883).
     pub sack: bool,
@@ -155,7 +155,7 @@ pub enum Recovery {
 
 /// Options of the kernel's SCTP.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct SctpOptions {
     /// Number of streams of an association, in each direction.
     pub streams: u16,
@@ -179,7 +179,7 @@ pub struct SctpOptions {
 
 /// Options of QUIC.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct QuicOptions {
     /// Whether each message of a flow is sent as a datagram (RFC 9221), which is not retransmitted.
     pub datagrams: bool,

@@ -37,7 +37,7 @@ pub enum Workload {
 
 /// A content, sent as fast as possible.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Bulk {
     /// The direction of the content.
     pub direction: Direction,
@@ -64,7 +64,8 @@ pub struct Bulk {
 
 /// Bytes to send.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub enum Content {
     /// Incompressible bytes made from a seed.
     Seeded {
@@ -107,7 +108,7 @@ pub enum Done {
 ///
 /// The viewer watches for `watch_ns`, and may move the play position at every full second of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Stream {
     /// Seed of the medium's bytes.
     pub seed: u64,
@@ -135,7 +136,7 @@ pub struct Stream {
 
 /// One quality of a medium.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Quality {
     /// Name of the quality, such as `hd`.
     pub name: String,
@@ -145,7 +146,8 @@ pub struct Quality {
 
 /// How a player chooses the quality of the next segment. All choose the lowest after connecting and after a seek.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub enum Rule {
     /// Chooses by the delay that the player measured of the previous segment, from its request to the first byte of the
     /// answer: the highest quality below the first bound, the next below the second, and so on. Retransmissions and

@@ -7,7 +7,7 @@ use super::Side;
 
 /// How one program ran, written when it has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct ProgramRecord {
     /// The host whose program it is.
     pub side: Side,
@@ -32,7 +32,7 @@ pub struct ProgramRecord {
 /// The file that a client's program has left, in a run by the interop runner's contract. What the program does
 /// meanwhile is not known, so times are those of its process and of its host's packets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct DownloadRecord {
     /// When the client's process was started.
     pub started_ns: u64,

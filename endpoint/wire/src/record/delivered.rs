@@ -11,7 +11,7 @@ use crate::job::{Direction, DisciplineKind, Loss, Reorder};
 /// for an ARP reply that never arrives are counted only as offered. Between two hosts that impose what the study asks
 /// for, the run's packets that arrived at the receiving host are counted, without those that the network lost before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct CalibrationRecord {
     /// Index of the path.
     pub path: u32,
@@ -37,7 +37,7 @@ pub struct CalibrationRecord {
 
 /// A bottleneck's queueing discipline as read back from the kernel, with its counters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct DisciplineRecord {
     /// Index of the path.
     pub path: u32,
@@ -61,7 +61,7 @@ pub struct DisciplineRecord {
 ///
 /// It is as read back from the kernel, and comes on top of what the network between them does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct ImposedRecord {
     /// The direction that was impaired: `down` by the client's host, `up` by the server's.
     pub direction: Direction,
@@ -89,7 +89,7 @@ pub struct ImposedRecord {
 
 /// Probes of the idle path after the workload: UDP packets of a few bytes, echoed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct ProbeRecord {
     /// Index of the path.
     pub path: u32,
@@ -110,7 +110,7 @@ pub struct ProbeRecord {
 /// Nothing sets the properties of the network between the hosts: what a study asks for, the hosts impose on top of
 /// them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct PathMeasurementRecord {
     /// When the path was measured.
     pub moment: Moment,

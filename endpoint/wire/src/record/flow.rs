@@ -8,7 +8,7 @@ use crate::job::Direction;
 
 /// What the sender of a flow handed to its transport.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct FlowSentRecord {
     /// The side that sent.
     pub side: Side,
@@ -28,7 +28,7 @@ pub struct FlowSentRecord {
 /// Statistics of what arrived of a flow, as computed by ns-3's FlowMonitor (Carneiro, Fortuna, Ricardo: FlowMonitor,
 /// VALUETOOLS 2009). Duplicates are counted in `duplicates` only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct FlowStatsRecord {
     /// What was counted. Packets of `udp` are counted by the receiver; those of other transports are followed at the
     /// router, which they reach when they are sent, and from which they reach the receiver without delay.

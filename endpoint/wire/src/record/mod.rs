@@ -111,7 +111,7 @@ pub enum Record {
 
 /// First record: what carried out the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct StartRecord {
     /// Version of the format of records.
     pub format: u32,
@@ -137,7 +137,7 @@ pub enum ClockKind {
 
 /// An event of the timeline that was applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct EventRecord {
     /// When it was applied.
     pub at_ns: u64,
@@ -148,7 +148,7 @@ pub struct EventRecord {
 /// CPU time of one side's process, and of the program that it ran. It is recorded in real time only: in virtual time
 /// computing is free.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct UsageRecord {
     /// The side whose process it is.
     pub side: Side,
@@ -160,7 +160,7 @@ pub struct UsageRecord {
 
 /// A record of one of the workloads of a run that has several.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct OfWorkloadRecord {
     /// The workload's name.
     pub workload: String,
@@ -171,7 +171,7 @@ pub struct OfWorkloadRecord {
 /// A side's transport has given up, since the peer did not answer any more: a result of the path between them. What the
 /// workload would have recorded is missing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct GaveUpRecord {
     /// The side whose transport gave up first.
     pub side: Side,
@@ -183,7 +183,7 @@ pub struct GaveUpRecord {
 
 /// Last record: how the run ended. A run without it did not finish.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct EndRecord {
     /// The run's clock at the end.
     pub virtual_ns: u64,
@@ -193,7 +193,7 @@ pub struct EndRecord {
 
 /// Why a run failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Failure {
     /// The stage that failed: `setup`, `server`, `client`, `limit`, `verify`, `teardown`.
     pub stage: String,

@@ -7,7 +7,7 @@ use crate::job::Http;
 
 /// A resource of a page at the client. Times are those of W3C's Resource Timing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct ResourceRecord {
     /// Index of the resource.
     pub resource: u32,
@@ -36,7 +36,7 @@ pub struct ResourceRecord {
 
 /// A load of a page as a browser tells of it. Times are those of W3C's Navigation Timing and Paint Timing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct PageLoadRecord {
     /// Name and version of the browser.
     pub browser: String,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A segment of a medium at the player.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct SegmentRecord {
     /// Number of the request, in the order of sending, from 0.
     pub request: u32,
@@ -35,7 +35,7 @@ pub struct SegmentRecord {
 /// A segment that the player wanted and did not get, because the viewer moved or left before it had arrived. Its
 /// loading delay is longer than from `requested_ns` to `cut_ns`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct CutSegmentRecord {
     /// Number of the request, in the order of sending, from 0; null if none had been sent.
     pub request: Option<u32>,
@@ -63,7 +63,7 @@ pub enum CutCause {
 
 /// An action of the player. The records are in order of time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct PlayerRecord {
     /// When the player did it.
     pub at_ns: u64,
@@ -73,7 +73,8 @@ pub struct PlayerRecord {
 
 /// An action of a player.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub enum Action {
     /// The player plays: at first, after a stall, after a seek.
     Play {

@@ -10,7 +10,7 @@ use crate::job::Direction;
 
 /// The bottleneck of one direction of a path, sampled at the router.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct QueueSamplesRecord {
     /// Index of the path.
     pub path: u32,
@@ -34,7 +34,7 @@ pub struct QueueSamplesRecord {
 /// Samples of one end of a connection: from TCP's `TCP_INFO` (`ss -tin`), SCTP's `sctp_info` (of its primary path), and
 /// what netwarp's QUIC reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct ConnectionSamplesRecord {
     /// The side of this end.
     pub side: Side,

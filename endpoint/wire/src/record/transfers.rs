@@ -7,7 +7,7 @@ use crate::job::{Direction, Resume, TransportKind};
 
 /// One side of one connection, written when it is over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct ConnectionRecord {
     /// The side that recorded it: the client connects, the server listens.
     pub side: Side,
@@ -43,7 +43,7 @@ pub enum Side {
 
 /// The settings that a stack used, read back where possible.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Settings {
     /// The protocol that was used; `tcp` for MPTCP that fell back.
     pub transport: TransportKind,
@@ -63,7 +63,7 @@ pub struct Settings {
 
 /// A stack's counters for one connection; null where it does not count.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Stats {
     /// TCP: `tcpi_total_retrans`; SCTP: `sas_rtxchunks`; QUIC: packets declared lost.
     pub retransmitted_packets: Option<u64>,
@@ -83,7 +83,7 @@ pub struct Stats {
 
 /// A content, or a chunk of one, moved over one stream; each end has a record of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct TransferRecord {
     /// The side that recorded it.
     pub side: Side,
@@ -117,7 +117,7 @@ pub struct TransferRecord {
 
 /// The file that the receiver put together from the chunks of a transfer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct MergedRecord {
     /// Which of the run's transfers.
     pub transfer: u32,
@@ -133,7 +133,7 @@ pub struct MergedRecord {
 
 /// The client was told of its address on another path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct HandoverRecord {
     /// When the client was told.
     pub at_ns: u64,
@@ -149,7 +149,7 @@ pub struct HandoverRecord {
 
 /// Content received over time, in a run with a timeline or a player.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct GoodputRecord {
     /// Width of each step, from the epoch on.
     pub step_ns: u64,

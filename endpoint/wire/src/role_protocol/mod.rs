@@ -13,7 +13,8 @@ use crate::record::{Failure, Record};
 
 /// An order of the orchestrator to a role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "order", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(tag = "order", rename_all = "lowercase")]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub enum Order {
     /// To both, the first order: begin to work.
     Begin {
@@ -44,7 +45,8 @@ pub enum Order {
 
 /// A message of a role to the orchestrator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "message", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(tag = "message", rename_all = "lowercase")]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub enum Message {
     /// From the server: it listens, and a client may connect.
     Ready {
