@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +28,8 @@ from netwarp.sources.reproduce import outcomes_of, reproduce_document, to_json, 
 from netwarp.sources.reproduction import Reproduction
 from netwarp.sources.scorecard import expected_text, score_text, total_text
 from netwarp.sources.seeds import fresh_seeds, release_seed
-from netwarp.study import Study, load_study
+from netwarp.sources.variants import sensitivity_study
+from netwarp.study import Study, load_study, study_from_mapping
 from netwarp.study.overrides import apply_quick
 
 INDEX = """# A test.
@@ -490,3 +492,16 @@ def test_a_loose_reason_and_a_variant_that_changes_nothing_are_refused(
     path.write_text(CONTROLLED.replace(before, after))
     with pytest.raises(StudyError, match=message):
         load_study(path)
+
+
+def test_a_sensitivity_need_not_have_the_levels_that_its_claims_leave_out() -> None:
+    tables = tomllib.loads(STUDY)
+    del tables["quick"]
+    tables["factors"]["path.loss"] = ["0%", "1%", "2%"]
+    tables["claim"][0] |= {"id": "sooner", "without": {"path.loss": ["0%", "2%"]}}
+    rate = {"id": "rate", "chosen": "the rate", "here": "none", "over": "path.rate"}
+    change = {"factors": {"path.loss": ["1%", "2%"]}}
+    tables["sensitivity"] = [{**rate, "levels": ["10mbit"], "change": change}]
+    study = study_from_mapping(tables, file="one.toml")
+    (claim,) = sensitivity_study(study, study.sensitivities[0]).claims
+    assert claim.without == {"path.loss": ["2%"]}

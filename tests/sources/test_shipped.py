@@ -10,8 +10,15 @@ from click.testing import CliRunner
 
 from netwarp.cli.program import app
 from netwarp.errors import InputError
+from netwarp.sources import find_sources, load_sources
+from netwarp.sources.preparation import prepare
 from netwarp.sources.shipped import question_of, shipped_studies, study_named
-from netwarp.study import load_study
+from netwarp.study import Study, load_study
+from netwarp.study.claims import Claim
+
+SOURCES = sorted(find_sources())
+WHOSE = ("ours", "taken as", "bound", "up to", "about")
+"""Words by which `claimed` says that a threshold is a choice, or which number it comes from."""
 
 
 def test_every_shipped_study_has_a_question_and_is_one() -> None:
@@ -65,3 +72,58 @@ def test_a_source_has_its_own_quic_whose_verdicts_say_so(
     assert all("quic-go" in claim.text for claim in study.claims)
     stacks = {stack.name for cell in study.cells if (stack := cell.spec.transport.stack)}
     assert stacks == {"quic-go"}, "planned also where it is not built: then it is not testable"
+
+
+def test_a_hypothesis_of_ours_does_not_name_the_publication_as_who_says_so() -> None:
+    misplaced = [
+        f"{study.file}: {claim.id}"
+        for study, claim in _claims_of_sources()
+        if claim.authors == (claim.source or "").startswith("ours")
+    ]
+    assert misplaced == []
+
+
+def test_a_threshold_under_the_authors_name_says_whose_it_is() -> None:
+    silent = [
+        f"{study.file}: {claim.id}"
+        for study, claim in _claims_of_sources()
+        if claim.authors
+        and _thresholds(claim)
+        and not any(word in (claim.claimed or "") for word in WHOSE)
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_each_variant_of_a_source_can_be_planned_and_finds_cells_for_its_claims(
+    source: str,
+) -> None:
+    prepared = prepare(load_sources([source])[0])
+    for each in prepared.studies:
+        for study, place in each.executions():
+            for claim in study.claims:
+                assert claim.not_testable or _has_cells(study, claim), f"{place}: {claim.id}"
+
+
+def _claims_of_sources() -> list[tuple[Study, Claim]]:
+    studies = [load_study(path) for source in load_sources(SOURCES) for path in source.studies]
+    return [(study, claim) for study in studies for claim in study.claims]
+
+
+def _thresholds(claim: Claim) -> bool:
+    is_equality = any((claim.equal, claim.flat_over, claim.linear_over, claim.stays_over))
+    shares = (claim.by_at_least, claim.by_at_most, claim.up_to)
+    return is_equality or any(shares)
+
+
+def _has_cells(study: Study, claim: Claim) -> bool:
+    """Whether the study has a cell for both sides of a claim, at levels that are not left out."""
+    both = claim.equal or [side for side in (claim.less, claim.than) if side is not None] or [{}]
+    return all(
+        any(
+            all(cell.levels[f] == level for f, level in {**claim.where, **side}.items())
+            and not any(cell.levels[f] in levels for f, levels in claim.without.items())
+            for cell in study.cells
+        )
+        for side in both
+    )
