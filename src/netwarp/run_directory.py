@@ -14,6 +14,7 @@ import json
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -55,6 +56,8 @@ _RUN_NAME = re.compile(r"c\d+-r\d+")
 _PLAN_TYPES = {
     "run": str, "cell": int, "replicate": int, "seed": int, "factors": dict, "job_sha256": str,
 }  # fmt: skip
+
+_PLAN_BITS = {"cell": 32, "replicate": 32, "seed": 64}
 
 
 @dataclass(frozen=True)
@@ -361,6 +364,10 @@ class RunDirectory:
             self.damage[self.plan_file] = _why(error)
             return []
         read = [_plan_line(line) for line in lines]
+        # All runs of a study have a level of each factor.
+        varied = Counter(frozenset(line["factors"]) for line in read if line is not None)
+        factors = max(varied, key=varied.__getitem__, default=frozenset())
+        read = [line if line and line["factors"].keys() == factors else None for line in read]
         intact = [line for line in read if line is not None]
         if len(intact) < len(read):
             first = read.index(None) + 1
@@ -400,7 +407,12 @@ def _plan_line(text: str) -> dict[str, Any] | None:
     if not isinstance(line, dict):
         return None
     is_whole = all(isinstance(line.get(key), kind) for key, kind in _PLAN_TYPES.items())
-    return line if is_whole and _RUN_NAME.fullmatch(line["run"]) else None
+    if not is_whole or not _RUN_NAME.fullmatch(line["run"]):
+        return None
+    counts = all(0 <= line[key] < 2**bits for key, bits in _PLAN_BITS.items())
+    random = line.get("random", [])  # not in older plans
+    names = isinstance(random, list) and all(isinstance(each, str) for each in random)
+    return line if counts and names else None
 
 
 def _why(error: Exception) -> str:

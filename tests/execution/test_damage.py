@@ -15,6 +15,7 @@ from netwarp import pipeline
 from netwarp.backends.replay import ReplayBackend
 from netwarp.errors import RecordError, ResultError, RunDirectoryError
 from netwarp.evaluation import RunData, load
+from netwarp.results.parquet import to_frame
 from netwarp.run_directory import RunDirectory
 from netwarp.run_files import file_sha256, write_text
 from netwarp.study import study_from_mapping
@@ -142,6 +143,27 @@ def test_of_a_plan_that_was_cut_the_lines_that_are_whole_are_used(out: Path) -> 
     shown = load(out)
     assert 0 < len(shown.results.runs) < RUNS
     assert out / "plan.jsonl" in shown.damage
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("factors", {}), ("cell", -1), ("replicate", 2**70), ("seed", -1), ("random", 5),
+        ("random", [1]),
+    ],
+)  # fmt: skip
+def test_a_line_of_a_plan_that_is_of_no_run_of_the_study_is_left_out(
+    out: Path, key: str, value: object
+) -> None:
+    """Also one that lacks the level of a factor, which every run has."""
+    first, *others = (out / "plan.jsonl").read_text().splitlines()
+    damaged = json.dumps(json.loads(first) | {key: value})
+    (out / "plan.jsonl").write_text("\n".join([damaged, *others]) + "\n")
+    shown = load(out)
+    assert len(shown.results.runs) == RUNS - 1
+    told = "1 of its lines are no planned runs, line 1 for one"
+    assert shown.damage[out / "plan.jsonl"] == told
+    assert to_frame(shown.results).height == RUNS - 1
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
