@@ -20,8 +20,9 @@ ENOUGH = 10
 missed is part of each p-value, fewer decide little, and as many decide little at a tenth of it."""
 BEFORE = 0.05
 """Share of the error of all looks before that one."""
-FUTILE = 4
-"""No further stage is run for a verdict that needs this many times the last stage's replicates."""
+FUTILE = 2
+"""No further stage is run for a verdict that needs this many times the last stage's replicates:
+what four studies of five would decide with all of them, half would with half as many."""
 
 
 @dataclass(frozen=True)
