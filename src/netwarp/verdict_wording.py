@@ -64,12 +64,20 @@ def favourable(comparison: Comparison, metric: str) -> bool | None:
 
 
 def _without_difference(comparison: Comparison, metric: str) -> str:
-    """Write an equivalence or an open question with its interval: `undecided [−5, +8 %]`."""
+    """Write an equivalence or an open question with its interval: `undecided [−5, +8 %]`.
+
+    Where so few replicates bound nothing, an open question has what was measured: `undecided
+    (1.08×)`.
+    """
     if comparison.verdict not in (Verdict.EQUIVALENT, Verdict.UNDECIDED):
         return str(comparison.verdict)
     if comparison.exact:
         return f"{comparison.verdict} (exact)"
-    return f"{comparison.verdict} {_interval(comparison, metric)}".rstrip()
+    bounds = _interval(comparison, metric)
+    is_bare = not bounds and comparison.verdict is Verdict.UNDECIDED
+    if is_bare and comparison.scale == "ratio" and comparison.effect is not None:
+        return f"{comparison.verdict} ({number(comparison.effect)}×)"
+    return f"{comparison.verdict} {bounds}".rstrip()
 
 
 def _interval(comparison: Comparison, metric: str) -> str:

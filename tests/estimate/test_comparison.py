@@ -110,6 +110,18 @@ def test_cells_without_chance_are_compared_exactly() -> None:
     assert result.verdict is Verdict.MORE
 
 
+def test_what_nobody_planned_and_hardly_shows_is_no_chance() -> None:
+    """QUIC draws identifiers, which move its times by parts in a million."""
+    tcp, quic = cell(1.024, 1.024), cell(0.9552230, 0.9552233)
+    result = compare(tcp, quic)
+    assert (result.exact, result.verdict) == (True, Verdict.LESS)
+    assert result.ci95 == (result.effect, result.effect)
+    moved = compare(tcp, cell(0.955, 0.956))
+    assert (moved.exact, moved.verdict) == (False, Verdict.UNDECIDED)
+    planned = compare(tcp, cell(0.9552230, 0.9552233, random=True))
+    assert (planned.exact, planned.verdict) == (False, Verdict.UNDECIDED)
+
+
 def test_zeros_are_compared_by_difference() -> None:
     result = by_student(cell(0.0, 1.0, 0.0, 2.0), cell(5.0, 7.0, 6.0, 6.0))
     assert result.scale == "difference"

@@ -131,7 +131,7 @@ def test_what_is_undecided_has_a_number_of_replicates() -> None:
     assert text.startswith(
         f"{len(compared.undecided)} of {len(compared.comparisons)} are undecided"
     )
-    assert "--decide adds them" in text
+    assert "--decide stops at 24" in text
     staged = replace(few, criteria=replace(few.criteria, looks=4))
     assert "It stopped at 3 replicates" in (undecided_text(compared, staged) or "")
     assert all(c.verdict is Verdict.UNDECIDED for c in compared.undecided)
@@ -175,3 +175,11 @@ def test_tables_share_the_error_among_looks() -> None:
     assert (once.verdict, often.verdict) == (Verdict.EQUIVALENT, Verdict.UNDECIDED)
     assert often.error == once.error / 4
     assert compared.replicates_needed(often) == 42
+
+
+def test_what_deciding_would_not_reach_says_so() -> None:
+    """Three replicates become 24 at most; the equivalence takes 29."""
+    few, enough = equal_but_for_noise(3), equal_but_for_noise(5)
+    text, reached = (undecided_text(compare_contenders(each), each) or "" for each in (few, enough))
+    assert text.endswith("--decide stops at 24: begin with more (--replicates).")
+    assert reached.endswith("--decide adds them, up to 8 times as many.")

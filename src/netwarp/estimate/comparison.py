@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 
-from netwarp.estimate.location import Location, difference_of, location_of
+from netwarp.estimate.location import Location, difference_of, is_fixed, location_of
 from netwarp.estimate.needed import Undecided, to_decide
 from netwarp.estimate.signed_rank import signed_rank_p
 from netwarp.estimate.stats import CONFIDENCE, Interval, mean_of, standard_deviation
@@ -246,14 +246,16 @@ def _compared(
     first = [math.log(value) if positive else value for value in a]
     second = [math.log(value) if positive else value for value in b]
     differences = [y - x for x, y in zip(first, second, strict=True)] if paired else []
-    constant = min(a) == max(a) and min(b) == max(b)
-    random = random or not constant
+    fixed = all(is_fixed(each, is_log=positive) for each in (first, second))
+    random = random or not fixed
     location = (
         location_of(differences, random=random, is_log=positive)
         if paired
         else difference_of(first, second, random=random, is_log=positive)
     )
-    if constant:
+    if not random:
+        location = replace(location, error=0.0, sampled=0, cautious=None, ranked=())
+    if min(a) == max(a) and min(b) == max(b):
         # This is the quotient of the values themselves, as logarithms are rounded.
         value = math.log(b[0] / a[0]) if positive else b[0] - a[0]
         location = Location(value, 0.0, n - 1, n if random else 0, positive)

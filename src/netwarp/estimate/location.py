@@ -13,6 +13,10 @@ from netwarp.estimate.stats import Interval, mean_of, standard_deviation
 from netwarp.estimate.student import student_quantile, two_sided_p
 
 ROUNDING = 1e-12
+FIXED_RANGE = 1e-4
+"""Where nothing random is planned, samples that are so near to one another are one value: QUIC's
+own draws (identifiers, packet numbers that it skips) move times by parts in a million. It is a
+hundredth of the usual smallest relevant difference."""
 PRECISION = 1e-5
 FARTHEST = 1e6
 
@@ -153,11 +157,15 @@ def location_of(values: Sequence[float], *, random: bool = True, is_log: bool = 
 
     Args:
         values: one for each replicate.
-        random: whether anything was planned to be random. Samples that differ are random anyhow.
+        random: whether anything was planned to be random. Samples that differ by more than
+            `FIXED_RANGE` are random anyhow.
         is_log: whether they are logarithms.
     """
-    found = _plain(values, is_log=is_log, sampled=_sampled(len(values), random, values))
-    modes = modes_of(values) if found.sampled and found.error else None
+    sampled = _sampled(len(values), random, values, is_log=is_log)
+    found = _plain(values, is_log=is_log, sampled=sampled)
+    if not sampled:
+        return replace(found, error=0.0)
+    modes = modes_of(values) if found.error else None
     if modes is None:
         return found
     lower, upper = (_plain([*values, mode], is_log=is_log, sampled=0) for mode in modes)
@@ -176,9 +184,11 @@ def difference_of(
         random: whether anything was planned to be random.
         is_log: whether they are logarithms.
     """
-    sampled = _sampled(min(len(first), len(second)), random, first, second)
+    sampled = _sampled(min(len(first), len(second)), random, first, second, is_log=is_log)
     found = _welch(first, second, is_log=is_log, sampled=sampled)
-    modes = [modes_of(first), modes_of(second)] if sampled else [None, None]
+    if not sampled:
+        return replace(found, error=0.0)
+    modes = [modes_of(first), modes_of(second)]
     if modes == [None, None]:
         return found
     lower, upper = (
@@ -188,8 +198,20 @@ def difference_of(
     return replace(found, cautious=(lower, upper))
 
 
-def _sampled(n: int, random: bool, *samples: Sequence[float]) -> int:
-    return n if random or not all(_is_constant(each) for each in samples) else 0
+def _sampled(n: int, random: bool, *samples: Sequence[float], is_log: bool) -> int:
+    """Give the number of replicates in which something was random: all of them, or none."""
+    return n if random or not all(is_fixed(each, is_log=is_log) for each in samples) else 0
+
+
+def is_fixed(values: Sequence[float], *, is_log: bool) -> bool:
+    """Whether samples of which nothing random is planned are one value; see `FIXED_RANGE`.
+
+    Args:
+        values: the samples, or their logarithms.
+        is_log: whether they are logarithms.
+    """
+    whole = 1.0 if is_log else max(map(abs, values))
+    return max(values) - min(values) <= FIXED_RANGE * whole
 
 
 def _is_constant(values: Sequence[float]) -> bool:

@@ -31,9 +31,15 @@ def undecided_text(compared: Comparisons, results: Results) -> str | None:
     None where all are decided.
     """
     text = open_text(compared.comparisons, compared.alpha)
-    if text is None or results.criteria.looks == 1:
-        return text and f"{text}; --decide adds them, up to {TIMES} times as many."
+    if text is None:
+        return None
     most = max(each.n for each in compared.undecided)
+    if results.criteria.looks == 1:
+        last = TIMES * most
+        needed = max(_needed(compared.comparisons, compared.alpha))
+        if math.isinf(needed) or needed <= last:
+            return f"{text}; --decide adds them, up to {TIMES} times as many."
+        return f"{text}; --decide stops at {count(last)}: begin with more (--replicates)."
     return (
         f"{text}. It stopped at {count(most)} replicates: no more than {TIMES} times the study's"
         f" are added, and none where over {FUTILE * TIMES} times would be needed."
@@ -45,7 +51,7 @@ def open_text(family: Sequence[Comparison], alpha: float = ALPHA) -> str | None:
     undecided = [each for each in family if each.verdict is Verdict.UNDECIDED]
     if not undecided:
         return None
-    needed = sorted((replicates_needed(each, family, alpha) or math.inf) for each in undecided)
+    needed = _needed(family, alpha)
     nearest, hardest = (None if math.isinf(each) else int(each) for each in (needed[0], needed[-1]))
     total = sum(each.verdict is not Verdict.NO_VALUE for each in family)
     if len(undecided) == 1:
@@ -54,3 +60,9 @@ def open_text(family: Sequence[Comparison], alpha: float = ALPHA) -> str | None:
     if nearest is None or hardest is not None:
         return f"{start}: {needed_text(hardest, 'them' if nearest is None else 'them all')}"
     return f"{start}: {needed_text(nearest, 'the nearest')}, {needed_text(None, 'the hardest')}"
+
+
+def _needed(family: Sequence[Comparison], alpha: float) -> list[float]:
+    """Give the replicates that would decide each undecided comparison, the fewest first."""
+    undecided = (each for each in family if each.verdict is Verdict.UNDECIDED)
+    return sorted((replicates_needed(each, family, alpha) or math.inf) for each in undecided)
