@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+import ssl
 from pathlib import Path
 
 import pytest
 
 from netwarp.backends.remote.identity import (
     PEERS,
+    der,
     fingerprint,
     identity_directory,
     new_token,
     open_identity,
     proof,
 )
-from netwarp.errors import BackendError, InputError
+from netwarp.errors import BackendError
 
 
 def test_an_identity_is_made_once_and_is_its_owners_alone(tmp_path: Path) -> None:
@@ -44,11 +46,36 @@ def test_peers_are_known_by_their_whole_certificate(tmp_path: Path) -> None:
     assert strangers.certificate not in ours.peers()
 
 
-def test_a_file_that_is_no_certificate_is_named(tmp_path: Path) -> None:
-    identity = open_identity(tmp_path)
-    (identity.directory / PEERS / "wrong.pem").write_text("-----BEGIN CERTIFICATE-----\n")
-    with pytest.raises(InputError, match=r"wrong\.pem is no certificate"):
-        identity.peers()
+NO_CERTIFICATE = ssl.DER_cert_to_PEM_cert(b"\x30\x03abc")
+"""A sequence of ASN.1, and no certificate."""
+
+
+@pytest.mark.parametrize("text", ["-----BEGIN CERTIFICATE-----\n", NO_CERTIFICATE, "\xff\0"])
+def test_a_file_that_is_no_certificate_is_named_and_keeps_nobody_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str
+) -> None:
+    identity = open_identity(tmp_path / "ours")
+    other = open_identity(tmp_path / "other").certificate
+    identity.add_peer(other)
+    (identity.directory / PEERS / "wrong.pem").write_text(text)
+    assert list(identity.peers()) == [other]
+    identity.context("server")
+    open_identity(identity.directory)
+    assert "peers/wrong.pem is no certificate" in caplog.text
+
+
+def test_what_is_no_certificate_is_not_read_as_one() -> None:
+    with pytest.raises(ValueError, match="not a certificate"):
+        der(NO_CERTIFICATE)
+
+
+@pytest.mark.parametrize("folder", [".", PEERS])
+def test_a_directory_that_others_can_write_to_is_refused(tmp_path: Path, folder: str) -> None:
+    identity = open_identity(tmp_path / "ours")
+    identity.directory.chmod(0o755)
+    (identity.directory / folder).chmod(0o777)
+    with pytest.raises(BackendError, match=f"others can put keys .*{identity.directory / folder}"):
+        open_identity(identity.directory)
 
 
 def test_where_it_is_kept() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from netwarp.backends.remote.channel import RefusedError
+from netwarp.backends.remote.channel import ChannelError, RefusedError
 from netwarp.backends.remote.connecting import pair
 from netwarp.backends.remote.identity import open_identity, proof
 from netwarp.backends.remote.messages import Pair, Paired, Refused
@@ -71,6 +71,22 @@ def test_a_pairing_that_is_sent_again_is_refused(server: RunningServer) -> None:
         channel.send(again)
         assert isinstance(channel.receive_any(PATIENCE_S), expected)
         channel.close()
+    server.expect_it_goes_on()
+
+
+def test_a_certificate_that_is_none_is_not_stored_and_leaves_the_token(
+    server: RunningServer,
+) -> None:
+    """The guest that was invited keeps out all others with it, if it is stored."""
+    garbage = b"\x30\x03abc"
+    mine = proof(server.token, "client", server.server.identity.certificate, garbage)
+    channel = server.channel()
+    channel.send(Pair(certificate=ssl.DER_cert_to_PEM_cert(garbage), proof=mine))
+    with pytest.raises(ChannelError):
+        channel.receive_any(PATIENCE_S)
+    channel.close()
+    assert server.server.pairing.token is not None
+    assert server.server.identity.peers() == {}
     server.expect_it_goes_on()
 
 

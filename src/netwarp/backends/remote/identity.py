@@ -7,6 +7,7 @@ with, or whose files somebody has put there. No name and no authority counts.
 import base64
 import datetime
 import hmac
+import logging
 import os
 import platform
 import re
@@ -18,7 +19,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
-from netwarp.errors import BackendError, InputError
+from netwarp.errors import BackendError, one_line
+from netwarp.regular_files import UnreadableFileError, read_regular_file
 
 CERTIFICATE_FILE = "identity.pem"
 KEY_FILE = "identity.key"
@@ -29,6 +31,7 @@ VALID_DAYS = 3650
 TOKEN_BYTES = 16
 Side = Literal["client", "server"]
 INSTALL = "pip install cryptography"
+MOST_PEM_BYTES = 8192
 _PEM = re.compile(
     r"\A\s*-----BEGIN CERTIFICATE-----\n([A-Za-z0-9+/=\n]{1,6000})-----END CERTIFICATE-----\s*\Z"
 )
@@ -67,19 +70,23 @@ class Identity:
     def peers(self) -> dict[bytes, str]:
         """Give the certificates, DER, of the hosts that this one knows, with their files' names.
 
-        Raises:
-            InputError: a file that is no certificate.
+        What is no certificate there keeps nobody else out; see `unusable_peers`.
         """
-        found = {}
-        for file in sorted((self.directory / PEERS).glob("*.pem")):
-            try:
-                found[der(file.read_text())] = file.stem
-            except ValueError:
-                raise InputError(f"{file} is no certificate (PEM): remove it") from None
-        return found
+        return {read: file.stem for file in self._peer_files() if (read := _peer(file))}
+
+    def unusable_peers(self) -> list[Path]:
+        """Name the files among the peers that hold no certificate which TLS could load."""
+        return [file for file in self._peer_files() if _peer(file) is None]
+
+    def _peer_files(self) -> list[Path]:
+        return sorted((self.directory / PEERS).glob("*.pem"))
 
     def add_peer(self, certificate: bytes) -> Path:
-        """Store the certificate of a host, which is known from now on."""
+        """Store the certificate of a host, which is known from now on.
+
+        Args:
+            certificate: DER, as `der` gives it.
+        """
         file = self.directory / PEERS / f"{fingerprint(certificate)}.pem"
         _write_private(file, ssl.DER_cert_to_PEM_cert(certificate))
         return file
@@ -121,20 +128,31 @@ def open_identity(directory: Path | None = None) -> Identity:
             _make(identity)
         (identity.directory / PEERS).mkdir(mode=0o700, exist_ok=True)
         mode = identity.key_file.stat().st_mode & 0o077
-        folder = identity.directory.stat()
+        folders = (identity.directory, identity.directory / PEERS)
+        shared = [each for each in folders if _others_write(each)]
+        unusable = identity.unusable_peers()
     except OSError as error:
         raise BackendError(f"cannot keep a key in {identity.directory}: {error.strerror}") from None
-    if folder.st_uid != os.geteuid() or folder.st_mode & 0o022:
+    if shared:
         raise BackendError(
-            f"others can put keys and peers into {identity.directory}: it has to be yours, and"
-            f" `chmod 700 {identity.directory}`"
+            f"others can put keys and peers into {shared[0]}: it has to be yours, and"
+            f" `chmod 700 {shared[0]}`"
         )
     if mode:
         raise BackendError(
             f"others can read {identity.key_file}: `chmod 600 {identity.key_file}`, and if they"
             f" may have, remove {identity.directory} and pair anew"
         )
+    for file in unusable:
+        logging.getLogger("netwarp").warning(
+            "warning: %s is no certificate (PEM), and left out: remove it", one_line(str(file))
+        )
     return identity
+
+
+def _others_write(folder: Path) -> bool:
+    about = folder.stat()
+    return about.st_uid != os.geteuid() or bool(about.st_mode & 0o022)
 
 
 def _make(identity: Identity) -> None:
@@ -179,8 +197,16 @@ def _write_private(file: Path, text: str) -> None:
     partial.replace(file)
 
 
+def _peer(file: Path) -> bytes | None:
+    """Read the certificate of a peer, DER; None where there is none."""
+    try:
+        return der(read_regular_file(file, MOST_PEM_BYTES).decode())
+    except (UnreadableFileError, ValueError):
+        return None
+
+
 def der(pem: str) -> bytes:
-    """Read a certificate.
+    """Read a certificate, which TLS can load.
 
     Raises:
         ValueError: it is none.
@@ -188,7 +214,13 @@ def der(pem: str) -> bytes:
     match = _PEM.fullmatch(pem)
     if match is None:
         raise ValueError("not one certificate in PEM")
-    return base64.b64decode(match[1].replace("\n", ""), validate=True)
+    certificate = base64.b64decode(match[1].replace("\n", ""), validate=True)
+    trial = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        trial.load_verify_locations(cadata=ssl.DER_cert_to_PEM_cert(certificate))
+    except ssl.SSLError:
+        raise ValueError("not a certificate (X.509)") from None
+    return certificate
 
 
 def fingerprint(certificate: bytes) -> str:
