@@ -12,10 +12,13 @@ The command line prints the message of any of them as one line and exits with it
 """
 
 import json
+import unicodedata
 from typing import Any
 
 MOST_CHARACTERS = 500
 """Most characters of each part of a message, so that the message fits a screen."""
+_UNSHOWN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Unicode categories of controls, of signs that turn text round, and of separators of lines."""
 
 
 class NetwarpError(Exception):
@@ -111,3 +114,15 @@ def one_line(text: str, most_characters: int = MOST_CHARACTERS) -> str:
             each if each.isprintable() else each.encode("unicode_escape").decode() for each in shown
         )
     return shown if len(shown) <= most_characters else shown[: most_characters - 3] + "…"
+
+
+def without_controls(text: str) -> str:
+    """Write control characters, ends of lines aside, as escapes, so that a terminal shows them."""
+    if text.isprintable():
+        return text
+    return "".join(
+        each.encode("unicode_escape").decode()
+        if each != "\n" and unicodedata.category(each) in _UNSHOWN
+        else each
+        for each in text
+    )

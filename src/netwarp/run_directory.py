@@ -25,6 +25,7 @@ from typing import Any, Literal
 from netwarp.errors import RunDirectoryError, one_line
 from netwarp.run_files import (
     file_sha256,
+    lines_of,
     make_folder,
     read_tail,
     read_text,
@@ -357,7 +358,7 @@ class RunDirectory:
     def plan_lines(self) -> list[dict[str, Any]]:
         """Read the plan as far as it is intact; empty when nothing was planned here yet."""
         try:
-            lines = read_text(self.plan_file).splitlines()
+            lines = lines_of(read_text(self.plan_file))
         except (FileNotFoundError, NotADirectoryError):
             return []
         except (OSError, ValueError) as error:

@@ -62,6 +62,13 @@ def read_text(path: Path) -> str:
         return content.read()
 
 
+def lines_of(text: str) -> list[str]:
+    """Give the lines of a file of JSON lines: a line feed alone ends one, as JSON leaves characters
+    such as U+2028 as they are, at which `str.splitlines` splits too.
+    """
+    return text.removesuffix("\n").split("\n") if text else []
+
+
 def read_tail(path: Path, most_bytes: int) -> str:
     """Read the last bytes of a regular file, as `read_text` does; what is no UTF-8 is replaced.
 

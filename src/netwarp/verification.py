@@ -15,7 +15,7 @@ from netwarp.execution import Executor, LocalExecutor, Observer, Unobserved, exe
 from netwarp.file_trees import temporary_directory
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.run_directory import RECORDS_FILE, RunDirectory
-from netwarp.run_files import read_text
+from netwarp.run_files import lines_of, read_text
 
 if TYPE_CHECKING:
     from netwarp.evaluation import RunData
@@ -183,7 +183,7 @@ def first_difference(kept: str, again: str) -> FirstDifference | None:
     """Find where two record files first differ; None where they are the same, byte for byte."""
     if kept == again:
         return None
-    for line, (a, b) in enumerate(zip_longest(kept.splitlines(), again.splitlines()), start=1):
+    for line, (a, b) in enumerate(zip_longest(lines_of(kept), lines_of(again)), start=1):
         if a == b:
             continue
         if a is None or b is None:

@@ -11,6 +11,7 @@ from netwarp.metrics import METRICS, failure_from_records, metrics_from_records
 from netwarp.wire import (
     Command,
     End,
+    GaveUp,
     Record,
     Transfer,
     job_from_json,
@@ -103,6 +104,31 @@ def test_a_record_cut_short_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     path.write_text(BULK_RECORDS.read_text().rstrip("\n")[:-5])
     with pytest.raises(RecordError, match="cut short"):
+        read_records(path)
+
+
+def test_a_line_ends_at_a_line_feed_alone(tmp_path: Path) -> None:
+    """JSON leaves these characters as they are, and a program may print them."""
+    cause = "\u2028\u2029\u0085"
+    gave_up = {"record": "gave_up", "side": "client", "at_ns": 1, "cause": cause}
+    path = tmp_path / "records.jsonl"
+    path.write_text(json.dumps(gave_up, ensure_ascii=False) + "\n")
+    (read,) = read_records(path)
+    assert isinstance(read, GaveUp)
+    assert read.cause == cause
+
+
+def test_a_line_without_end_is_not_held_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "records.jsonl"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(RecordError, match="a record of more than 64 MiB"):
+        read_records(path)
+    monkeypatch.setattr("netwarp.wire.record.MOST_BYTES", 1000)
+    path.write_text(BULK_RECORDS.read_text())
+    with pytest.raises(RecordError, match="more than the"):
         read_records(path)
 
 

@@ -8,7 +8,7 @@ import click
 
 from netwarp.cli.command import Argument, Whole, command
 from netwarp.cli.interruption import interruption
-from netwarp.errors import RunDirectoryError
+from netwarp.errors import RunDirectoryError, without_controls
 from netwarp.options import Option, Takes
 from netwarp.options.running import AGAINST, JSON, METRIC
 
@@ -115,14 +115,13 @@ def figure(
     config: Path | None = None,
 ) -> None:
     """Draw a figure of the report into a file, or list the figures there are."""
-    from netwarp.cli.terminal import escaped
     from netwarp.report.pictures import draw_figure, figures_of
 
     if number is not None:
         click.echo(draw_figure(directory, number, out, theme=theme, config=config))
         return
     for place, chart in enumerate(figures_of(directory), start=1):
-        click.echo(f"{place:2}  {escaped(chart.title)}  ({chart.name})")
+        click.echo(f"{place:2}  {without_controls(chart.title)}  ({chart.name})")
 
 
 @command(

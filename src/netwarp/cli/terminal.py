@@ -107,18 +107,18 @@ def print_error(message: str) -> None:
 
 def console() -> Console:
     """Everything that is not the answer goes to standard error."""
-    from rich.console import Console
+    from netwarp.cli.printable import PrintableConsole
 
-    return Console(stderr=True, emoji=False)
+    return PrintableConsole(stderr=True, emoji=False)
 
 
 def answer_console(
     *, highlight: bool = True, soft_wrap: bool = False, markup: bool = True
 ) -> Console:
     """Give what writes an answer to standard output. A path with `:x:` in it stays as it is."""
-    from rich.console import Console
+    from netwarp.cli.printable import PrintableConsole
 
-    return Console(emoji=False, highlight=highlight, soft_wrap=soft_wrap, markup=markup)
+    return PrintableConsole(emoji=False, highlight=highlight, soft_wrap=soft_wrap, markup=markup)
 
 
 def planning() -> AbstractContextManager[object]:

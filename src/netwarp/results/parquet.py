@@ -12,6 +12,7 @@ only to write them: importing polars takes longer than printing a table.
 from __future__ import annotations
 
 import io
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -19,10 +20,12 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from netwarp.errors import ResultError, one_line
+from netwarp.errors import RecordError, one_line
 from netwarp.metrics import metric_named
 from netwarp.results.results import Results, RunResult
-from netwarp.run_files import replaced
+from netwarp.run_directory import JOB_FILE
+from netwarp.run_files import read_text, replaced, require_regular
+from netwarp.wire import Flow, job_from_json
 
 if TYPE_CHECKING:
     from netwarp.run_directory import RunDirectory
@@ -87,38 +90,54 @@ GROUP_PACKETS = 1 << 17
 
 
 def write_packets(results: Results, directory: RunDirectory) -> None:
-    """Write `packets.parquet` beside the results, if any run wrote a table.
+    """Write `packets.parquet` beside the results, if any run wrote a table that its job asked for.
+
+    A table that is damaged is left out, with a warning.
 
     Raises:
-        OSError: a table cannot be read, or the file cannot be written.
-        ResultError: a table is damaged.
+        OSError: the file cannot be written.
     """
     found = [
         (run, path)
         for run in results.runs
-        if run.outcome == "ok" and (path := directory.packets_of(run.run)) is not None
+        if run.outcome == "ok"
+        and (path := directory.packets_of(run.run)) is not None
+        and _is_asked_for(path)
     ]
     if not found:
         return
     texts = dict.fromkeys(["run", *results.factors], pl.String)
     schema = {**texts, **dict.fromkeys(NUMBERS, pl.UInt64)}
     write_table(
-        (_packets_frame(*each) for each in found), schema, directory.packets_file, GROUP_PACKETS
-    )
+        (frame for each in found if (frame := _packets_frame(*each)) is not None),
+        schema, directory.packets_file, GROUP_PACKETS,
+    )  # fmt: skip
 
 
-def _packets_frame(run: RunResult, path: Path) -> pl.DataFrame:
+def _is_asked_for(table: Path) -> bool:
+    """Whether the job of a run asks for the table in its directory, where programs may write."""
+    try:
+        job = job_from_json(read_text(table.with_name(JOB_FILE)), JOB_FILE)
+    except (OSError, ValueError, RecordError):
+        return False
+    flows = (each.workload for each in job.workloads if isinstance(each.workload, Flow))
+    return any(flow.packet_table for flow in flows)
+
+
+def _packets_frame(run: RunResult, path: Path) -> pl.DataFrame | None:
     about = [pl.lit(run.run).alias("run")]
     about += [pl.lit(level).alias(factor) for factor, level in run.factors.items()]
     try:
+        require_regular(path)
         table = pl.read_csv(path, schema_overrides=dict.fromkeys(NUMBERS, pl.UInt64))
         return table.select(*about, *NUMBERS)
-    except pl.exceptions.PolarsError as error:
+    except (OSError, pl.exceptions.PolarsError) as error:
         why = one_line(str(error).partition("\n")[0], 200)
-        raise ResultError(
-            f"{path} is damaged ({why}): remove the directory of this run, and the command that"
-            " made it does the run again"
-        ) from None
+        logging.getLogger("netwarp").warning(
+            "warning: %s is damaged (%s) and left out: remove the directory of this run, and the"
+            " command that made it does the run again", one_line(str(path)), why,
+        )  # fmt: skip
+        return None
 
 
 def write_table(

@@ -6,10 +6,12 @@ sent anything), read from one clock for both sides.
 
 from __future__ import annotations
 
+import errno
 import json
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import IO, Annotated, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -160,10 +162,15 @@ Record = Annotated[
     Meaning("One line of `records.jsonl`."),
 ]
 
+MOST_BYTES = 256 << 20
+"""Largest file of records that is read, and as much as a server may say of a run."""
+MOST_LINE_BYTES = 64 << 20
+"""Longest line of it. That of a program with 1 MiB of output has 7 MiB, all of it escaped."""
+
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record, config=ConfigDict(defer_build=True))
 
 
-def record_from_json(line: str, source: str = "record") -> Record:
+def record_from_json(line: str | bytes, source: str = "record") -> Record:
     """Read one line of ``records.jsonl``.
 
     Raises:
@@ -190,12 +197,30 @@ def read_records(path: str | PathLike[str]) -> list[Record]:
             line without newline is a write cut short.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        with Path(path).open("rb") as file:
+            return [
+                _whole_record(line, f"{path}:{number}")
+                for number, line in enumerate(_lines(file), start=1)
+            ]
+    except OSError as error:
         raise RecordError(f"cannot read the records in {path}: {error}") from None
-    if text and not text.endswith("\n"):
-        raise RecordError(f"{path}: the last line was cut short: the run was stopped while writing")
-    return [
-        record_from_json(line, f"{path}:{number}")
-        for number, line in enumerate(text.splitlines(), start=1)
-    ]
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    """Give the lines one by one: a line feed alone ends one, as JSON leaves U+2028 as it is."""
+    read_bytes = 0
+    while line := file.readline(MOST_LINE_BYTES + 1):
+        read_bytes += len(line)
+        if read_bytes > MOST_BYTES:
+            raise OSError(errno.EFBIG, f"more than the {MOST_BYTES >> 20} MiB that are read")
+        yield line
+
+
+def _whole_record(line: bytes, source: str) -> Record:
+    if len(line) > MOST_LINE_BYTES:
+        raise RecordError(f"{source}: a record of more than {MOST_LINE_BYTES >> 20} MiB")
+    if not line.endswith(b"\n"):
+        raise RecordError(
+            f"{source}: the last line was cut short: the run was stopped while writing"
+        )
+    return record_from_json(line, source)

@@ -58,5 +58,6 @@ def path_measurement(
 
 def with_measurements(records: str, measurements: Sequence[Record]) -> str:
     """Put measurements among the lines of a run's records, before the last, which is its end."""
-    *others, end = records.splitlines(keepends=True) or [""]
-    return "".join([*others, *(f"{record_to_json(each)}\n" for each in measurements), end])
+    before_end = records.rfind("\n", 0, -1) + 1
+    among = "".join(f"{record_to_json(each)}\n" for each in measurements)
+    return f"{records[:before_end]}{among}{records[before_end:]}"

@@ -28,6 +28,7 @@ from netwarp.execution.cluster.message import (
 from netwarp.execution.cluster.programs import Programs, programs_of
 from netwarp.execution.outcome import Outcome, failed, run_job
 from netwarp.file_trees import temporary_directory
+from netwarp.run_files import lines_of
 from netwarp.wire import job_from_json
 
 BATCH_BYTES = 16 << 20
@@ -68,7 +69,7 @@ def run_here(execution: str, jobs_json: str, programs: str, stall_cpu_s: float) 
         return pack(backend)
     finished: list[FinishedRun] = []
     with _counted(execution):
-        for job_json in jobs_json.splitlines():
+        for job_json in lines_of(jobs_json):
             try:
                 finished.append(_run(backend, job_json))
             except (NetwarpError, OSError) as error:

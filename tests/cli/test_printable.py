@@ -1,0 +1,34 @@
+"""What goes to a terminal has no orders to it, whoever wrote the text."""
+
+from __future__ import annotations
+
+import io
+
+from rich.table import Table
+from rich.text import Text
+
+from netwarp.cli.printable import PrintableConsole
+
+HOSTILE = "a\x1b]0;mine\x07\x9b31m\u202eb\x7f\x85"
+SHOWN = r"a\x1b]0;mine\x07\x9b31m\u202eb\x7f\x85"
+
+
+def printed(what: object, *, as_terminal: bool = False) -> str:
+    out = io.StringIO()
+    PrintableConsole(file=out, width=200, force_terminal=as_terminal).print(what, soft_wrap=True)
+    return out.getvalue()
+
+
+def test_control_characters_are_written_as_escapes_wherever_they_stand() -> None:
+    table = Table("head")
+    table.add_row(Text(HOSTILE))
+    for what in (HOSTILE, Text(HOSTILE), table):
+        text = printed(what)
+        assert all(each == "\n" or each.isprintable() for each in text), text
+        assert r"\x1b]0;mine" in text
+    assert r"\x9b31m\u202eb\x7f\x85" in printed(Text(HOSTILE))
+
+
+def test_colours_of_its_own_stay() -> None:
+    assert printed(Text("red", style="red"), as_terminal=True) == "\x1b[31mred\x1b[0m\n"
+    assert printed("±\u202f1\u00a0ms\nnext") == "±\u202f1\u00a0ms\nnext\n"
