@@ -95,6 +95,26 @@ def test_a_missing_kernel_says_how_to_build_it(tmp_path: Path) -> None:
         find_kernel({"NETWARP_KERNEL": str(tmp_path)})
 
 
+@pytest.mark.parametrize("part", [".", "linux", "getrandom_shim.so"])
+def test_a_kernel_of_another_user_in_the_cache_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    """As `sudo -E netwarp` finds it: the shim would be loaded into a process of root's."""
+    kernel = tmp_path / "netwarp" / "kernel" / "current"
+    kernel.mkdir(parents=True)
+    (kernel / "kernel.json").write_text('{"seccomp": true}')
+    for name in ("linux", "getrandom_shim.so"):
+        (kernel / name).write_text("")
+    find_kernel({"XDG_CACHE_HOME": str(tmp_path)})
+    if os.geteuid() == 0:
+        os.chown(kernel / part, 12345, -1)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    with pytest.raises(BackendError, match="could have anything run as you"):
+        find_kernel({"XDG_CACHE_HOME": str(tmp_path)})
+    find_kernel({"NETWARP_KERNEL": str(kernel)})
+
+
 def test_a_missing_endpoint_says_how_to_build_it(tmp_path: Path) -> None:
     with pytest.raises(BackendError, match=r"scripts/setup\.sh rust"):
         find_endpoint({"NETWARP_ENDPOINT": str(tmp_path / "nothing")})

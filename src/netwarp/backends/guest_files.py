@@ -1,5 +1,6 @@
 """Finds what the guest is made of: the kernel, its getrandom shim and the endpoint."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -62,7 +63,7 @@ def find_kernel(environ: Mapping[str, str] = os.environ) -> GuestKernel:
     """Locate the guest kernel: ``$NETWARP_KERNEL`` (a directory), else the newest one built here.
 
     Raises:
-        BackendError: there is none; says how to build it.
+        BackendError: there is none, and how to build it; or the cache has one of another user's.
     """
     directory = Path(environ["NETWARP_KERNEL"]) if environ.get("NETWARP_KERNEL") else None
     if directory is None:
@@ -74,12 +75,31 @@ def find_kernel(environ: Mapping[str, str] = os.environ) -> GuestKernel:
             f"no guest kernel in {directory} ({error}): run `{BUILD_KERNEL}`"
         ) from None
     kernel = GuestKernel(directory.resolve(), info)
+    if not environ.get("NETWARP_KERNEL"):
+        _refuse_anothers(kernel)
     for part in (kernel.linux, kernel.shim):
         if not os.access(part, os.R_OK):
             raise BackendError(
                 f"the guest kernel in {directory} lacks {part.name}: run `{BUILD_KERNEL}`"
             )
     return kernel
+
+
+def _refuse_anothers(kernel: GuestKernel) -> None:
+    """Refuse a kernel that another user could change, who would be the caller with it.
+
+    Raises:
+        BackendError: neither root nor the caller owns the directory, the kernel or the shim.
+    """
+    for part in (kernel.directory, kernel.linux, kernel.shim):
+        with contextlib.suppress(FileNotFoundError):
+            owner = part.stat().st_uid
+            if owner not in (0, os.geteuid()):
+                raise BackendError(
+                    f"{part} is user {owner}'s, who could have anything run as you: build your own"
+                    f" (`{BUILD_KERNEL}`, with sudo without -E), or if you trust that user, say so"
+                    f" with NETWARP_KERNEL={kernel.directory}"
+                )
 
 
 def find_endpoint(environ: Mapping[str, str] = os.environ) -> Path:

@@ -35,6 +35,8 @@ TRAIN_PACKETS = 48
 ANSWER_TIMEOUT_S = 15.0
 MOST_DATAGRAMS = 1000
 """Most datagrams that a server answers in one probe."""
+DATAGRAMS_AT_ONCE = 2 * (ECHOES + TRAIN_PACKETS + 1)
+"""Datagrams received before the client's messages are looked at: more than a probe has."""
 LONGEST_PROBE_S = 20.0
 LONGEST_WAIT_S = 2.0
 """Time in s to wait for echoes and trains; those that come later count as lost."""
@@ -187,9 +189,11 @@ class Responder:
         self._train: dict[int, int] = {}
 
     def respond(self) -> None:
-        """Receive the datagrams that have arrived, and answer them."""
+        """Receive datagrams that have arrived, and answer them; those beyond a number stay until
+        the next call, so that whoever sends without end does not keep the server.
+        """
         with contextlib.suppress(BlockingIOError):
-            while True:
+            for _ in range(DATAGRAMS_AT_ONCE):
                 data, stamped_ns, sender = _receive_stamped(self.socket)
                 arrived_ns = time.monotonic_ns()
                 self._left -= 1

@@ -49,6 +49,7 @@ TCP_SETTINGS = Path("/proc/sys/net/ipv4")
 HELLO_TIMEOUT_S = 10.0
 IDLE_TIMEOUT_S = 900.0
 """Time in s without a request after which a client is disconnected, as others may wait."""
+TIME_IS_OVER = "the server's time for a run was over"
 GRACE_S = 15.0
 """Time in s that a role has to end once it was told to."""
 
@@ -281,8 +282,11 @@ class Session:
                     if lines is None:
                         return role.how_it_ended()
                     for line in lines:
+                        # Of short lines there are many in what is read at once.
+                        if time.monotonic() > role.until_s:
+                            return TIME_IS_OVER
                         self.channel.send(Said(line=line))
-        return "the server's time for a run was over"
+        return TIME_IS_OVER
 
 
 class Pairing:
