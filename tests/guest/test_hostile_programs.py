@@ -120,6 +120,36 @@ def test_what_a_program_plants_in_its_run_directory_is_harmless(tmp_path: Path) 
         assert not mode & (stat.S_ISUID | stat.S_ISGID), path
 
 
+def test_no_file_of_the_run_directory_is_set_user_id_while_the_run_lasts(
+    tmp_path: Path, held: None
+) -> None:
+    """Nor after kill -9, when nobody makes it harmless: the machine refuses the mode itself."""
+    place = tmp_path / "kept"
+    mount = f"mount -t hostfs none /tmp/run -o {place}/runs/.c000-r00.partial"
+    # Mounted anew, hostfs asks the machine for what it has.
+    script = (
+        f"mkdir /tmp/run; {mount} && cd /tmp/run; cp /bin/true root; chmod 6755 root; mkdir dir;"
+        f" chmod 2755 dir; chmod 1755 dir; cd /; umount /tmp/run; {mount};"
+        " stat -c %a /tmp/run/root /tmp/run/dir"
+    )
+    done = run_exec(tmp_path, "--out", str(place), "--", "sh", "-c", script)
+    assert done.stdout == "755\n1755\n", done.stderr
+    assert done.stderr.count("Operation not permitted") == 2, done.stderr
+
+
+def test_what_a_guest_writes_beside_its_memory_has_a_bound(tmp_path: Path, held: None) -> None:
+    script = (
+        "for n in 3 4 5 6 7 8 9; do mkdir /tmp/$n;"
+        " mount -t hostfs none /tmp/$n -o /proc/self/fd/$n || continue;"
+        " touch /tmp/$n/mine || continue; stat -f -c '%b %S' /tmp/$n;"
+        " dd if=/dev/zero of=/tmp/$n/mine bs=1M count=300 conv=fsync && echo written; done"
+    )
+    done = run_exec(tmp_path, "--memory", "128MiB", "--", "sh", "-c", script)
+    (size,) = done.stdout.splitlines()
+    blocks, block_bytes = map(int, size.split())
+    assert 128 << 20 <= blocks * block_bytes <= 160 << 20, done.stderr
+
+
 @pytest.mark.parametrize("plant", ["mkfifo {}", "ln -s /dev/zero {}", "truncate -s 8T {}"])
 def test_records_that_are_none_are_a_failed_run(tmp_path: Path, plant: str) -> None:
     place = tmp_path / "kept"

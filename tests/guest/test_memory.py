@@ -40,7 +40,7 @@ print(sum(map(int, mapped)), os.environ["TMPDIR"])
 
 def test_the_memory_of_a_guest_is_in_huge_pages_where_the_host_allows_them() -> None:
     endpoint = find_endpoint()
-    confined = [*enclosed_in(endpoint, own_memory=True), sys.executable, "-c", TOUCH]
+    confined = [*enclosed_in(endpoint, own_memory_bytes=32 << 20), sys.executable, "-c", TOUCH]
     environment = {**os.environ, "TMPDIR": "/var/empty/none"}
     done = subprocess.run(confined, env=environment, capture_output=True, text=True, check=False)
     if probe_host(endpoint).missing_huge_pages is not None:
@@ -59,7 +59,12 @@ def test_an_unprivileged_user_has_them_too() -> None:
         pytest.skip("only root can become another user")
     as_nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
     asked = subprocess.run(
-        [*as_nobody, *enclosed_in(find_endpoint(), own_memory=True), "printenv", "TMPDIR"],
+        [
+            *as_nobody,
+            *enclosed_in(find_endpoint(), own_memory_bytes=32 << 20),
+            "printenv",
+            "TMPDIR",
+        ],
         env={"PATH": os.environ["PATH"], "TMPDIR": "/dev/shm"},
         capture_output=True,
         text=True,
@@ -69,6 +74,22 @@ def test_an_unprivileged_user_has_them_too() -> None:
     if not userns or probe_host(find_endpoint()).missing_huge_pages is not None:
         pytest.skip("this host gives nobody huge pages, or has no user namespaces")
     assert asked.stdout.startswith("/proc/self/fd/")
+
+
+def test_the_memory_of_a_guest_has_a_bound() -> None:
+    """Of bytes, and of files, each of which takes memory of the kernel's."""
+    fill = "yes | head -c 40M > $TMPDIR/memory; wc -c $TMPDIR/memory >&2; rm $TMPDIR/memory;"
+    files = " n=0; while : > $TMPDIR/$n; do n=$((n+1)); [ $n -lt 1000 ] || break; done; echo $n"
+    confined = [*enclosed_in(find_endpoint(), own_memory_bytes=32 << 20), "bash", "-c"]
+    done = subprocess.run(
+        [*confined, fill + files],
+        env={"PATH": os.environ["PATH"], "TMPDIR": "/var/empty/none"},
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    if "/var/empty/none" in done.stderr:
+        pytest.skip("this host gives nobody a file system in memory")
+    assert f"{32 << 20} /proc/self/fd/" in done.stderr
+    assert 0 < int(done.stdout) < 64
 
 
 def test_the_kind_of_pages_makes_no_difference(

@@ -28,6 +28,8 @@ def call(number, *arguments):
         raise OSError(ctypes.get_errno(), "")
 def connect(address):
     socket.socket(socket.AF_UNIX).connect(address)
+def datagrams(kind=socket.SOCK_DGRAM):
+    return socket.socketpair(socket.AF_UNIX, kind)[0]
 attack("write", lambda: open(outside, "w"))
 attack("chmod", lambda: os.chmod(outside, 0o777))
 attack("utime", lambda: os.utime(outside, (0, 0)))
@@ -40,6 +42,10 @@ attack("signal", lambda: os.kill(pid, 0))
 attack("see a process", lambda: os.stat(f"/proc/{pid}"))
 attack("socket with a name", lambda: connect(outside + ".socket"))
 attack("abstract socket", lambda: connect("\\0" + abstract))
+attack("datagram", lambda: datagrams().sendto(b"x", outside + ".datagrams"))
+attack("message", lambda: datagrams().sendmsg([b"x"], [], 0, outside + ".datagrams"))
+attack("raw pair", lambda: datagrams(socket.SOCK_RAW).sendto(b"x", outside + ".datagrams"))
+attack("large file", lambda: open("large", "w").truncate((64 << 30) + 1))
 attack("network", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
 attack("user namespace", lambda: call(272, 0x10000000))
 attack("mount namespace", lambda: call(272, 0x20000))
@@ -48,6 +54,10 @@ attack("chroot", lambda: os.chroot("/"))
 attack("remount", lambda: call(165, None, b"/", None, 0x1020, None))
 attack("setuid", lambda: os.setuid(os.getuid() + 1))
 open("inside", "w").write("mine")
+open("large", "w").truncate(1 << 30)
+one, other = socket.socketpair()
+one.sendall(b"ours")
+assert other.recv(4) == b"ours"
 print("done")
 """
 
@@ -67,7 +77,13 @@ def test_an_enclosed_process_changes_nothing_outside(tmp_path: Path, user: int) 
     abstract = f"netwarp-test-{os.getpid()}"
     as_user = ["setpriv", "--reuid", str(user), "--clear-groups"] if os.geteuid() == 0 else []
     enclosed = [*as_user, *enclosed_in(find_endpoint(), Path(), must=True)]
-    with socket.socket(socket.AF_UNIX) as named, socket.socket(socket.AF_UNIX) as unnamed:
+    with (
+        socket.socket(socket.AF_UNIX) as named,
+        socket.socket(socket.AF_UNIX) as unnamed,
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as datagrams,
+    ):
+        datagrams.bind(f"{outside}.datagrams")
+        Path(f"{outside}.datagrams").chmod(0o777)
         named.bind(f"{outside}.socket")
         Path(f"{outside}.socket").chmod(0o777)
         unnamed.bind("\0" + abstract)
@@ -77,13 +93,37 @@ def test_an_enclosed_process_changes_nothing_outside(tmp_path: Path, user: int) 
             [*enclosed, "/usr/bin/python3", "-c", ATTACKS, outside, str(os.getpid()), abstract],
             cwd=place, capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
+        with pytest.raises(BlockingIOError):
+            datagrams.recv(1)
     if "user namespace" in done.stderr or "clone" in done.stderr:
         pytest.skip(done.stderr)
     assert done.stdout == "done\n", done.stderr
     after = outside.stat()
     assert (after.st_mode, after.st_mtime_ns) == (before.st_mode, before.st_mtime_ns)
     assert (place / "inside").read_text() == "mine"
-    assert {each.name for each in tmp_path.iterdir()} == {"run", "outside", "outside.socket"}
+    made = {"run", "outside", "outside.socket", "outside.datagrams"}
+    assert {each.name for each in tmp_path.iterdir()} == made
+
+
+# Ignores the signal itself, and sends it to all of its process group: they are outside of its
+# number space for processes, but need no number.
+SIGNAL_THE_GROUP = "import os, signal; signal.signal(15, signal.SIG_IGN); os.kill(0, 15)"
+
+
+@pytest.mark.parametrize("is_enclosed", [True, False])
+def test_an_enclosed_process_signals_nobody_outside(tmp_path: Path, is_enclosed: bool) -> None:
+    front = enclosed_in(find_endpoint(), Path(), must=True) if is_enclosed else []
+    with subprocess.Popen(["sleep", "1000"], process_group=0) as outside:
+        done = subprocess.run(
+            [*front, "/usr/bin/python3", "-c", SIGNAL_THE_GROUP],
+            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
+            process_group=outside.pid,
+        )  # fmt: skip
+        outside.kill()
+    if is_enclosed and ("user namespace" in done.stderr or "clone" in done.stderr):
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stderr
+    assert outside.returncode == (-9 if is_enclosed else -15), done.stderr
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,13 @@ NETWARP = Path(sys.executable).with_name("netwarp")
 PYTHON = "/usr/bin/python3"
 SERVE = f"exec {PYTHON} -m http.server 80"
 
-# Leaves a root directory made by chroot(2), and acts on a file outside.
+# Leaves a root directory made by chroot(2), and acts on a file outside. In a user namespace of its
+# own a program has the capability that chroot(2) takes.
 LEAVE_THE_ROOT = """
-import os, socket, sys
+import ctypes, os, socket, sys
 directory = sys.argv[1]
+if sys.argv[2] == "user namespace":
+    assert ctypes.CDLL(None).unshare(0x10000000) == 0
 outside = os.open("/", os.O_RDONLY)
 os.makedirs("/tmp/below", exist_ok=True)
 try:
@@ -28,6 +31,7 @@ try:
     for _ in range(64):
         os.chdir("..")
     os.chroot(".")
+    print("chroot: done")
 except OSError as error:
     print("chroot:", error.strerror)
 for name, attack in {
@@ -58,15 +62,18 @@ def run_exec(folder: Path, *client: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_no_way_leads_out_of_the_root(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("by", "answer"), [("plain", "Operation not permitted"), ("user namespace", "done")]
+)
+def test_no_way_leads_out_of_the_root(tmp_path: Path, by: str, answer: str) -> None:
     file = tmp_path / "mine"
     file.write_text("before")
     before = file.stat()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(tmp_path / "socket"))
         listening.listen()
-        done = run_exec(tmp_path, PYTHON, "-c", LEAVE_THE_ROOT, str(tmp_path))
-    assert "chroot: Operation not permitted" in done.stdout, done.stderr
+        done = run_exec(tmp_path, PYTHON, "-c", LEAVE_THE_ROOT, str(tmp_path), by)
+    assert f"chroot: {answer}\n" in done.stdout, done.stderr
     assert "connect failed" in done.stdout, done.stderr
     after = file.stat()
     assert (after.st_mode, after.st_mtime_ns) == (before.st_mode, before.st_mtime_ns)

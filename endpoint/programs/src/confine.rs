@@ -5,6 +5,7 @@
 //! only the host refuses the writes.
 
 use std::convert::Infallible;
+use std::env;
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::IntoRawFd as _;
@@ -19,6 +20,8 @@ use landlock::{
 };
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::signal::{SigHandler, Signal, signal};
 
 use crate::enclosure;
 use crate::guest_memory::{Pages, file_system};
@@ -27,6 +30,9 @@ use crate::privileges::{LOW_PORTS, NETWORK, become_nobody};
 /// The accesses that are refused: creating, removing, renaming, writing and truncating (Linux 6.2), as far as the
 /// kernel supports them.
 const ACCESS: ABI = ABI::V3;
+
+/// What a file of a guest's has at most, in bytes: records and captures of the largest transfers fit many times.
+const FILE_BYTES_AT_MOST: u64 = 64 << 30;
 
 /// What error messages say was attempted.
 const ATTEMPT: &str = "restrict what can be written (Landlock)";
@@ -40,10 +46,12 @@ pub struct Confinement {
     /// Fail if the kernel cannot enforce it, rather than go on without.
     #[arg(long)]
     must: bool,
-    /// Give it a TMPDIR of its own, in memory, with huge pages where the host allows that.
-    #[arg(long)]
-    own_memory: bool,
-    /// Give it namespaces of its own, in which all file systems are read-only except for what it can write to.
+    /// Give it a TMPDIR of its own, in memory, that holds so many bytes, with huge pages where the host allows that.
+    /// Where it allows none, TMPDIR stays, and can be written to.
+    #[arg(long, value_name = "BYTES")]
+    own_memory: Option<u64>,
+    /// Give it namespaces of its own, in which all file systems are read-only except for what it can write to; and let
+    /// no file of it grow beyond 64 GiB.
     #[arg(long)]
     enclosed: bool,
     /// As root, let it be nobody, with no capability but over the network.
@@ -64,26 +72,43 @@ pub fn run(confinement: &Confinement) -> ExitCode {
 
 fn confine(confinement: &Confinement) -> Result<Infallible> {
     let Confinement { writable, must, own_memory, enclosed, as_nobody, program } = confinement;
+    // The file system is attached nowhere, so its descriptor keeps it, in other namespaces too.
+    let memory = |bytes| file_system(Pages::Huge, bytes).or_else(|_| file_system(Pages::Ordinary, bytes)).ok();
+    let memory = own_memory.and_then(memory);
+    let directory = memory.map(|memory| PathBuf::from(format!("/proc/self/fd/{}", memory.into_raw_fd())));
+    let shared = (own_memory.is_some() && directory.is_none()).then(env::temp_dir);
+    let writable: Vec<_> = writable.iter().chain(&shared).cloned().collect();
     if let Some(missing) = writable.iter().find(|directory| !directory.is_dir()) {
         bail!("{} is no directory", missing.display());
     }
-    // The file system is attached nowhere, so its descriptor keeps it, in other namespaces too.
-    let memory = || file_system(Pages::Huge).or_else(|_| file_system(Pages::Ordinary)).ok();
-    let memory = own_memory.then(memory).flatten();
-    let directory = memory.map(|memory| PathBuf::from(format!("/proc/self/fd/{}", memory.into_raw_fd())));
     let all: Vec<_> = writable.iter().chain(&directory).cloned().collect();
     let become_program = || {
+        if *enclosed && let Err(error) = bound_files(own_memory.unwrap_or(0)) {
+            return error;
+        }
         let file = as_nobody.then(|| give_up_root(program)).transpose();
         let restricted = file.and_then(|file| restrict(&all, *must, *enclosed).map(|()| file));
         restricted.map_or_else(|error| error, |file| start(program, file, directory.as_deref()))
     };
     if *enclosed {
-        let Err(error) = enclosure::run(writable, &become_program);
+        let Err(error) = enclosure::run(&writable, &become_program);
         if *must {
-            return Err(error);
+            return Err(error.context("enclose a guest's kernel"));
         }
     }
     Err(become_program())
+}
+
+/// Has the kernel refuse to let a file of this process, and of all it starts, grow beyond a bound.
+///
+/// # Arguments
+/// * `memory_bytes` - what the file that is a guest's memory may have, also if that is more.
+fn bound_files(memory_bytes: u64) -> Result<()> {
+    let bytes = FILE_BYTES_AT_MOST.max(memory_bytes);
+    // SAFETY: nothing is called when the signal comes. A write fails then (EFBIG), and what it was for goes on.
+    unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }.context("ignore the signal of large files (SIGXFSZ)")?;
+    let (_, most) = getrlimit(Resource::RLIMIT_FSIZE).context("read the bound of files (RLIMIT_FSIZE)")?;
+    setrlimit(Resource::RLIMIT_FSIZE, bytes.min(most), bytes.min(most)).context("bound files (RLIMIT_FSIZE)")
 }
 
 /// Restricts this process, and all it starts, to writing below these directories, and an enclosed one to signals and

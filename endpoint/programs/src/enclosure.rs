@@ -24,20 +24,21 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, chdir, fork, getcwd, pipe2};
 
 use crate::mounts::{Change, change};
-use crate::privileges::{READ_ALL_FILES, forbid_system_calls, keep_capabilities};
+use crate::privileges::{READ_ALL_FILES, RefusedBy, Word, forbid_system_calls, keep_capabilities};
 
 /// The stack of the enclosed process until it executes the program, in bytes.
 const STACK_BYTES: usize = 512 << 10;
 
 /// What a guest kernel has no use for, and what reaches further than its own processes and files: sockets with names,
 /// namespaces and mounts, other processes' memory, keys, and parts of the kernel with many faults in the past.
-const FORBIDDEN: [libc::c_long; 33] = [
+const FORBIDDEN: [libc::c_long; 35] = [
     libc::SYS_connect,
     libc::SYS_bind,
     libc::SYS_listen,
     libc::SYS_accept,
     libc::SYS_accept4,
     libc::SYS_socket,
+    libc::SYS_sendmmsg,
     libc::SYS_unshare,
     libc::SYS_setns,
     libc::SYS_mount,
@@ -51,6 +52,8 @@ const FORBIDDEN: [libc::c_long; 33] = [
     libc::SYS_fsmount,
     libc::SYS_fspick,
     libc::SYS_mount_setattr,
+    // The mode of a file that it makes cannot be seen.
+    libc::SYS_openat2,
     libc::SYS_open_by_handle_at,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
@@ -66,6 +69,34 @@ const FORBIDDEN: [libc::c_long; 33] = [
     libc::SYS_msgget,
     libc::SYS_semget,
 ];
+
+/// The set-user-ID and set-group-ID bits of a mode: a file of root's with them makes root of whoever executes it.
+const SET_ID: u32 = libc::S_ISUID | libc::S_ISGID;
+/// The flags with which open(2) makes a file and heeds a mode; `O_TMPFILE` has `O_DIRECTORY` too, which alone makes none.
+const MAKES_A_FILE: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY) as u32;
+
+/// What is refused with some arguments: files that are set-user-ID or set-group-ID, and sockets that reach by a name what
+/// is not connected. Pairs are of Unix streams, as a guest kernel's are: a datagram's sender may name any socket, and
+/// in a way that no filter sees (sendmsg(2)).
+const REFUSED: [RefusedBy; 15] = [
+    RefusedBy { number: libc::SYS_chmod, tests: &[(Word::Low(1), SET_ID)] },
+    RefusedBy { number: libc::SYS_fchmod, tests: &[(Word::Low(1), SET_ID)] },
+    RefusedBy { number: libc::SYS_fchmodat, tests: &[(Word::Low(2), SET_ID)] },
+    RefusedBy { number: libc::SYS_fchmodat2, tests: &[(Word::Low(2), SET_ID)] },
+    RefusedBy { number: libc::SYS_creat, tests: &[(Word::Low(1), SET_ID)] },
+    RefusedBy { number: libc::SYS_open, tests: &[(Word::Low(1), MAKES_A_FILE), (Word::Low(2), SET_ID)] },
+    RefusedBy { number: libc::SYS_openat, tests: &[(Word::Low(2), MAKES_A_FILE), (Word::Low(3), SET_ID)] },
+    RefusedBy { number: libc::SYS_mkdir, tests: &[(Word::Low(1), SET_ID)] },
+    RefusedBy { number: libc::SYS_mkdirat, tests: &[(Word::Low(2), SET_ID)] },
+    RefusedBy { number: libc::SYS_mknod, tests: &[(Word::Low(1), SET_ID)] },
+    RefusedBy { number: libc::SYS_mknodat, tests: &[(Word::Low(2), SET_ID)] },
+    RefusedBy { number: libc::SYS_socketpair, tests: &[(Word::Low(0), !(libc::AF_UNIX as u32))] },
+    RefusedBy { number: libc::SYS_socketpair, tests: &[(Word::Low(1), SOCKET_TYPE & !(libc::SOCK_STREAM as u32))] },
+    RefusedBy { number: libc::SYS_sendto, tests: &[(Word::Low(4), u32::MAX)] },
+    RefusedBy { number: libc::SYS_sendto, tests: &[(Word::High(4), u32::MAX)] },
+];
+/// The bits of a socket's type that are no flags (`SOCK_TYPE_MASK` of `include/linux/net.h`).
+const SOCKET_TYPE: u32 = 0xf;
 
 /// The namespaces of an enclosure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -282,7 +313,7 @@ fn start(become_program: &dyn Fn() -> anyhow::Error) -> Result<Pid> {
         ForkResult::Child => {
             let error = set_pdeathsig(Signal::SIGKILL)
                 .context("ask to die with the run (prctl PR_SET_PDEATHSIG)")
-                .and_then(|()| forbid_system_calls(&FORBIDDEN))
+                .and_then(|()| forbid_system_calls(&FORBIDDEN, &REFUSED))
                 .map_or_else(|error| error, |()| become_program());
             eprintln!("netwarp-endpoint: {error:#}");
             std::process::exit(1)

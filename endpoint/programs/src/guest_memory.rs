@@ -16,14 +16,20 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, 
 /// The child's stack, larger than making a file system needs.
 const CHILD_STACK_BYTES: usize = 256 << 10;
 
+/// Files and directories of a file system at most, as each takes memory of the kernel's. A guest's memory is one file.
+const FILES_AT_MOST: &str = "64";
+
 /// Makes an empty file system for this process and the program it executes next, which name it by its descriptor's
 /// number. The caller must have one thread.
 ///
+/// # Arguments
+/// * `bytes` - what its files hold at most, all together.
+///
 /// # Errors
 /// The attempt that the host refused, and its error.
-pub fn file_system(pages: Pages) -> Result<OwnedFd, (&'static str, Errno)> {
-    match make(pages) {
-        Err((_, Errno::EPERM)) => make_in_a_namespace(pages),
+pub fn file_system(pages: Pages, bytes: u64) -> Result<OwnedFd, (&'static str, Errno)> {
+    match make(pages, bytes) {
+        Err((_, Errno::EPERM)) => make_in_a_namespace(pages, bytes),
         made => made,
     }
 }
@@ -37,13 +43,15 @@ pub enum Pages {
     Ordinary,
 }
 
-fn make(pages: Pages) -> Result<OwnedFd, (&'static str, Errno)> {
+fn make(pages: Pages, bytes: u64) -> Result<OwnedFd, (&'static str, Errno)> {
     let make = || {
         let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         if pages == Pages::Huge {
             fsconfig_set_string(&context, "huge", "within_size")?;
         }
         fsconfig_set_string(&context, "mode", "0700")?;
+        fsconfig_set_string(&context, "size", bytes.to_string())?;
+        fsconfig_set_string(&context, "nr_inodes", FILES_AT_MOST)?;
         fsconfig_create(&context)?;
         let restricted = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
         // No close-on-exec: the descriptor stays open when this process executes another program.
@@ -56,13 +64,13 @@ fn make(pages: Pages) -> Result<OwnedFd, (&'static str, Errno)> {
     make().map_err(|errno: rustix::io::Errno| (attempt, Errno::from_raw(errno.raw_os_error())))
 }
 
-fn make_in_a_namespace(pages: Pages) -> Result<OwnedFd, (&'static str, Errno)> {
+fn make_in_a_namespace(pages: Pages, bytes: u64) -> Result<OwnedFd, (&'static str, Errno)> {
     let attempt = "create a user and a mount namespace (clone)";
     let caller = Caller::now();
     let mut made = Err((attempt, Errno::ECHILD));
     let mut stack = vec![0; CHILD_STACK_BYTES];
     let child = || {
-        made = caller.become_root().and_then(|()| make(pages));
+        made = caller.become_root().and_then(|()| make(pages, bytes));
         0
     };
     let shared = CloneFlags::CLONE_VM | CloneFlags::CLONE_VFORK | CloneFlags::CLONE_FILES;
@@ -85,9 +93,11 @@ mod tests {
     fn a_file_system_that_is_attached_nowhere_holds_files() {
         // A host may forbid it, or lack such pages or system calls.
         let refusals = [Errno::EPERM, Errno::EINVAL, Errno::ENOSPC, Errno::ENOSYS, Errno::EACCES];
-        match make(Pages::Huge) {
+        match make(Pages::Huge, 4 << 20) {
             Ok(root) => {
                 let file = format!("/proc/self/fd/{}/memory", root.as_raw_fd());
+                let full = fs::write(&file, vec![1; 5 << 20]).unwrap_err();
+                assert_eq!(full.raw_os_error(), Some(libc::ENOSPC));
                 fs::write(&file, b"kept").unwrap();
                 assert_eq!(fs::read(&file).unwrap(), b"kept");
                 assert!(!fs::read_to_string("/proc/self/mounts").unwrap().contains("huge=within_size"));

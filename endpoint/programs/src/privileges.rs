@@ -29,6 +29,32 @@ const X32: u32 = 0x4000_0000;
 pub(crate) const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
 
+/// A system call that is refused where all of these words of its arguments have a bit of their masks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RefusedBy {
+    pub(crate) number: libc::c_long,
+    pub(crate) tests: &'static [(Word, u32)],
+}
+
+/// Half of an argument of a system call, 32 bits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Word {
+    /// The lower half of the argument of this index, from 0.
+    Low(u32),
+    /// The upper half.
+    High(u32),
+}
+
+impl Word {
+    /// Returns its offset in `struct seccomp_data` of a little-endian machine.
+    fn offset(self) -> u32 {
+        match self {
+            Self::Low(argument) => 16 + 8 * argument,
+            Self::High(argument) => 20 + 8 * argument,
+        }
+    }
+}
+
 /// Changes the user from root to nobody. If nobody does not exist, as for the root of a user namespace, the user stays
 /// the same.
 ///
@@ -128,10 +154,14 @@ pub(crate) fn keep_capabilities(kept: &[u32]) -> io::Result<()> {
 /// Has the kernel refuse system calls of this process, and of all it starts, with `EPERM`: these, and every one of
 /// another architecture than x86-64 (seccomp(2)).
 ///
+/// # Arguments
+/// * `forbidden` - the calls that are refused whatever their arguments.
+/// * `by_arguments` - those that are refused with some arguments. What an argument points to cannot be seen.
+///
 /// # Errors
 /// The kernel has no seccomp filters.
-pub(crate) fn forbid_system_calls(forbidden: &[libc::c_long]) -> Result<()> {
-    let instructions = filter(forbidden);
+pub(crate) fn forbid_system_calls(forbidden: &[libc::c_long], by_arguments: &[RefusedBy]) -> Result<()> {
+    let instructions = filter(forbidden, by_arguments);
     let program =
         libc::sock_fprog { len: instructions.len() as libc::c_ushort, filter: instructions.as_ptr().cast_mut() };
     // SAFETY: the call takes numbers.
@@ -143,9 +173,10 @@ pub(crate) fn forbid_system_calls(forbidden: &[libc::c_long]) -> Result<()> {
 }
 
 /// Returns the filter's program (`struct sock_filter`, bpf(4)): each test jumps to the next one or to the refusal.
-fn filter(forbidden: &[libc::c_long]) -> Vec<libc::sock_filter> {
+fn filter(forbidden: &[libc::c_long], by_arguments: &[RefusedBy]) -> Vec<libc::sock_filter> {
     let answer = |action| statement(libc::BPF_RET | libc::BPF_K, action);
     let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    let has_any = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
     let refused = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
     let mut program = vec![
         load(ARCHITECTURE_AT),
@@ -157,6 +188,16 @@ fn filter(forbidden: &[libc::c_long]) -> Vec<libc::sock_filter> {
     ];
     for number in forbidden {
         program.extend([jump(equal, *number as u32, 0, 1), answer(refused)]);
+    }
+    for RefusedBy { number, tests } in by_arguments {
+        // Each test is two instructions; after them are the refusal and what loads the number for the next call.
+        let after = |tests: usize| (2 * tests) as u8;
+        program.push(jump(equal, *number as u32, 0, after(tests.len()) + 2));
+        for (index, (word, mask)) in tests.iter().enumerate() {
+            let has_none = after(tests.len() - index - 1) + 1;
+            program.extend([load(word.offset()), jump(has_any, *mask, 0, has_none)]);
+        }
+        program.extend([answer(refused), load(NUMBER_AT)]);
     }
     program.push(answer(libc::SECCOMP_RET_ALLOW));
     program
@@ -197,11 +238,42 @@ mod tests {
         // SAFETY: the child makes only system calls.
         match unsafe { fork() }.unwrap() {
             ForkResult::Child => {
-                let is_set = forbid_system_calls(&[libc::SYS_connect, libc::SYS_memfd_create]).is_ok();
+                let is_set = forbid_system_calls(&[libc::SYS_connect, libc::SYS_memfd_create], &[]).is_ok();
                 // SAFETY: the kernel refuses the call before it looks at its arguments.
                 let call = unsafe { libc::syscall(libc::SYS_memfd_create, 0, 0) };
                 let is_refused = call < 0 && Errno::last() == Errno::EPERM;
                 let status = if is_set && is_refused && getpid().as_raw() > 0 { 0 } else { 1 };
+                // SAFETY: nothing of the parent's is run at exit.
+                unsafe { libc::_exit(status) }
+            }
+            ForkResult::Parent { child } => assert_eq!(waitpid(child, None), Ok(WaitStatus::Exited(child, 0))),
+        }
+    }
+
+    #[test]
+    fn a_call_is_refused_by_its_arguments_where_all_tests_hold() {
+        const TESTS: &[(Word, u32)] = &[(Word::Low(0), 6), (Word::High(1), 1)];
+        let rules = [libc::SYS_lseek, libc::SYS_fchmod].map(|number| RefusedBy { number, tests: TESTS });
+        // No file is open at these numbers, so what is let through fails otherwise.
+        let cases: [(libc::c_long, i32, u64, bool); 7] = [
+            (libc::SYS_lseek, 1002, 1 << 32, true),
+            (libc::SYS_lseek, 1004, 3 << 32, true),
+            (libc::SYS_lseek, 1001, 1 << 32, false),
+            (libc::SYS_lseek, 1002, 2 << 32 | 1, false),
+            (libc::SYS_fchmod, 1002, 1 << 32, true),
+            (libc::SYS_fchmod, 1002, 1, false),
+            (libc::SYS_ftruncate, 1002, 1 << 32, false),
+        ];
+        // SAFETY: the child makes only system calls.
+        match unsafe { fork() }.unwrap() {
+            ForkResult::Child => {
+                let is_set = forbid_system_calls(&[libc::SYS_connect], &rules).is_ok();
+                let wrong = cases.iter().position(|(call, descriptor, argument, is_refused)| {
+                    // SAFETY: the calls take numbers, of which the first names no file.
+                    let done = unsafe { libc::syscall(*call, *descriptor, *argument, 0) };
+                    done >= 0 || (Errno::last() == Errno::EPERM) != *is_refused
+                });
+                let status = if is_set { wrong.map_or(0, |case| 1 + case as i32) } else { 100 };
                 // SAFETY: nothing of the parent's is run at exit.
                 unsafe { libc::_exit(status) }
             }

@@ -187,7 +187,7 @@ fn enter(
         restriction.restrict_self().map_err(io::Error::other)?;
     }
     if !hold.forbidden_calls().is_empty() {
-        forbid_system_calls(hold.forbidden_calls()).map_err(io::Error::other)?;
+        forbid_system_calls(hold.forbidden_calls(), &[]).map_err(io::Error::other)?;
     }
     Ok(())
 }

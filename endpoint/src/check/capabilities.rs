@@ -28,6 +28,8 @@ const SEEDED_NETEM: (u32, u32) = (6, 6);
 
 /// The largest socket buffer that Linux can be asked for: it keeps twice the size in an `int`.
 const BUFFER_MAX_BYTES: u64 = i32::MAX as u64 / 2;
+/// The size of the file system in memory that is tried, in bytes.
+const TRIED_BYTES: u64 = 4 << 20;
 
 /// The size of the file system for programs, here where none is run.
 const PROGRAMS_BYTES: u64 = 16 << 20;
@@ -100,7 +102,7 @@ pub(crate) fn report(json: bool) -> ExitCode {
 fn examine() -> Result<Capabilities> {
     // Tried first, before this process enters namespaces itself.
     let refused = |(attempt, errno): (&str, Errno)| format!("cannot {attempt}: {}", errno.desc());
-    let huge_pages = file_system(Pages::Huge).err().map(refused);
+    let huge_pages = file_system(Pages::Huge, TRIED_BYTES).err().map(refused);
     let mut capabilities = examine_native()?;
     capabilities.missing.huge_pages = huge_pages;
     Ok(capabilities)

@@ -63,6 +63,8 @@ COMPUTES = (
 """What is said of a program that spins. docs/exec.md has it, too."""
 OWN_NAMES = (ENDPOINT_LINK, "netwarp-endpoint")
 """What netwarp's own processes in a guest are called."""
+MEMORY_SLACK_BYTES = 16 << 20
+"""What the file system of a guest's memory holds beyond it: UML rounds up by less than 1 MiB."""
 
 
 def _check_architecture(_: Machine) -> None:
@@ -160,8 +162,10 @@ class VirtualBackend:
         self.cpus = sorted(os.sched_getaffinity(0))
         self.bounds = bounds or Bounds()
         self._processes = Processes(self.bounds)
-        self._telling = threading.Lock()
+        self._trying = threading.Lock()
+        self._has_tried = False
         self._has_told = False
+        self._missing_confinement: str | None = None
 
     @classmethod
     def opened(cls, argument: str, bounds: Bounds) -> Self:
@@ -192,15 +196,14 @@ class VirtualBackend:
     ) -> Status:
         """Boot a guest for one job; see :class:`netwarp.backends.base.Backend`."""
         (directory / ENDPOINT_LINK).symlink_to(self.endpoint)
-        if runs_code_of_others(job):
-            self._tell_of_missing_confinement()
+        must = self._is_confined(tell=runs_code_of_others(job))
         try:
             with (
                 free_cpu(self.cpus, slot, self.scratch) as cpu,
                 temporary_directory("netwarp-memory-", self.scratch) as memory,
             ):
                 ending = self._processes.run(
-                    self._command(cpu, job, memory),
+                    self._command(cpu, job, memory, must=must),
                     directory,
                     guest_environment(self.kernel.shim, memory, job.seed),
                     on_progress,
@@ -228,25 +231,37 @@ class VirtualBackend:
             "endpoint": endpoint_version(self.endpoint),
         }
 
-    def _tell_of_missing_confinement(self) -> None:
-        """Say once what does not hold programs on this machine."""
-        with self._telling:
-            if self._has_told:
-                return
-            self._has_told = True
-        try:
-            CONFINEMENT.check(Machine(self.environ))
-        except BackendError as error:
-            logging.getLogger("netwarp").warning("warning: %s", error)
+    def _is_confined(self, *, tell: bool) -> bool:
+        """Whether this machine holds guests; it is tried once, so that whatever refuses a later one
+        fails that run.
 
-    def _command(self, cpu: int, job: Job, memory: Path) -> list[str]:
+        Args:
+            tell: say once what is missing.
+        """
+        with self._trying:
+            if not self._has_tried:
+                self._has_tried = True
+                try:
+                    CONFINEMENT.check(Machine(self.environ))
+                except BackendError as error:
+                    self._missing_confinement = str(error)
+            missing = self._missing_confinement
+            if missing is not None and tell and not self._has_told:
+                self._has_told = True
+                logging.getLogger("netwarp").warning("warning: %s", missing)
+            return missing is None
+
+    def _command(self, cpu: int, job: Job, memory: Path, *, must: bool) -> list[str]:
         # setarch: no address randomisation on the host, for repeatability. taskset: a guest system
         # call costs a quarter when pinned.
         pinned = ["setarch", "-R", "taskset", "-c", str(cpu)]
-        own_memory = has_own_file_system(self.environ)
-        confined = enclosed_in(self.endpoint, Path(), memory, own_memory=own_memory)
-        seccomp = self.kernel.has_seccomp and not runs_code_of_others(job)
         memory_bytes = max(workload_of(each).memory_bytes(each) for each in job.each_alone)
+        if has_own_file_system(self.environ):
+            own_bytes = memory_bytes + MEMORY_SLACK_BYTES
+            confined = enclosed_in(self.endpoint, Path(), must=must, own_memory_bytes=own_bytes)
+        else:
+            confined = enclosed_in(self.endpoint, Path(), memory, must=must)
+        seccomp = self.kernel.has_seccomp and not runs_code_of_others(job)
         guest = guest_command(self.kernel.linux, seccomp, memory_bytes)
         return [*confined, *pinned, *guest]
 
@@ -275,17 +290,19 @@ def spinner_text(directory: Path, pid: int) -> str:
 
 
 def enclosed_in(
-    endpoint: Path, *writable: Path, must: bool = False, own_memory: bool = False
+    endpoint: Path, *writable: Path, must: bool = False, own_memory_bytes: int | None = None
 ) -> list[str]:
     """Build the front of a command that can write to these directories and nowhere else.
 
     The guest's root is the host's, mounted read-only; but a guest that mounts it anew is root in
     its kernel. So the host refuses too, by namespaces and Landlock, as far as it has them; ``must``
-    fails elsewhere. ``own_memory`` puts its memory into a file system of its own, with huge pages
-    where the host gives them (``netwarp doctor`` says whether it does); elsewhere TMPDIR stays.
+    fails elsewhere. ``own_memory_bytes`` puts its memory into a file system of its own, which holds
+    so many bytes, with huge pages where the host gives them (``netwarp doctor`` says whether it
+    does); elsewhere TMPDIR stays, and can be written to.
     """
     directories = (f"--writable={directory}" for directory in writable)
-    options = {"--enclosed": True, "--must": must, "--own-memory": own_memory}
+    own_memory = f"--own-memory={own_memory_bytes}"
+    options = {"--enclosed": True, "--must": must, own_memory: own_memory_bytes is not None}
     asked = (option for option, is_asked in options.items() if is_asked)
     return [str(endpoint), "confine", *directories, *asked, "--"]
 
