@@ -154,7 +154,7 @@ def test_without_a_browser_its_conclusions_are_not_testable(
         return pipeline.run(study, VirtualBackend(), out=directory), None
 
     done = reproduce_document(prepare(load_source(folder), out=tmp_path / "out"), run_study)
-    assert len(done.rows) == 3
+    assert len(done.rows) == 4
     assert {row.result.verdict for row in done.rows} == {ClaimVerdict.NOT_TESTABLE}
     assert "chromium is not installed: `apt-get install chromium`" in done.rows[0].result.found
     assert "caddy is not installed: `apt-get install caddy`" in done.rows[0].result.found
