@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import re
@@ -29,6 +30,7 @@ from native.remote_commands import (
     skip_unless_commands_are_contained,
 )
 from native.two_hosts import SERVER, Hosts, pair, serve, stop
+from netwarp.backends.remote.admission import Limits
 from netwarp.backends.remote.identity import Identity, open_identity
 from netwarp.backends.remote.memory_group import NoGroupError, memory_group, memory_text
 from netwarp.backends.remote.role import ROLE_MESSAGES_ON_STDOUT
@@ -269,3 +271,30 @@ def test_memory_of_all_processes_together_is_bounded_where_root_serves() -> None
 def test_serve_says_what_bounds_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 65534)
     assert "not in sum, since no control group can be made (only root makes" in memory_text()
+
+
+def test_each_process_has_the_cpu_time_of_a_run_and_goes_first_when_memory_runs_out() -> None:
+    assert printed("ulimit -t; ulimit -Ht; cat /proc/self/oom_score_adj") == "601\n601\n1000"
+    with contained("ulimit -t; echo; echo ready; sleep 1000", Limits(run_s=7)) as held:
+        assert held.printed().startswith("8\n"), "--max-time, and a second to end it"
+
+
+def test_a_key_of_the_owners_session_is_not_seen() -> None:
+    """The command runs with serve's user ID, so that it is the session keyring that keeps it."""
+    name = mark("key")
+    add_key, keyctl, session_keyring, invalidate = 248, 250, -3, 21
+    libc = ctypes.CDLL(None, use_errno=True)
+    key = libc.syscall(add_key, b"user", name.encode(), b"secret", 6, session_keyring)
+    if key < 0:
+        pytest.skip(f"no key can be added here: {os.strerror(ctypes.get_errno())}")
+    search = (
+        f"{PYTHON} -c 'import ctypes;"
+        f' print(ctypes.CDLL(None).syscall({keyctl}, 10, {session_keyring}, b"user", b"{name}", 0))'
+        "'"
+    )
+    try:
+        seen = subprocess.run(["sh", "-c", search], capture_output=True, text=True, check=True)
+        assert int(seen.stdout) == key, "nothing hides it, so that the test can fail"
+        assert printed(search) == "-1"
+    finally:
+        libc.syscall(keyctl, invalidate, key)
