@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
@@ -32,3 +33,12 @@ def test_control_characters_are_written_as_escapes_wherever_they_stand() -> None
 def test_colours_of_its_own_stay() -> None:
     assert printed(Text("red", style="red"), as_terminal=True) == "\x1b[31mred\x1b[0m\n"
     assert printed("±\u202f1\u00a0ms\nnext") == "±\u202f1\u00a0ms\nnext\n"
+
+
+def test_a_bar_of_progress_has_them_as_escapes_too() -> None:
+    out = io.StringIO()
+    bar = Progress(console=PrintableConsole(file=out, width=200, force_terminal=True))
+    with bar:
+        bar.add_task("run\x1b]0;mine\x07", total=2)
+    assert "\x1b]0;" not in out.getvalue()
+    assert r"run\x1b]0;" in out.getvalue()
