@@ -93,6 +93,10 @@ def test_queues_are_bdps_bytes_or_packets(text: str, queue: QueueLength) -> None
         (parse_rate_bit_s, "50mbps", 'unknown unit "mbps"'),
         (parse_size_bytes, "0B", "at least 1B"),
         (parse_size_bytes, "1.5B", "finer than one byte"),
+        (parse_size_bytes, "10Mb", '"Mb" are megabits'),
+        (parse_size_bytes, "1.5Gb", '"Gb" are gigabits'),
+        (parse_size_bytes, "64 kb", '"kb" are kilobits'),
+        (parse_queue, "64kb", '"kb" are kilobits'),
         (parse_ratio, "120%", "more than 100 %"),
         (parse_ratio, "-1%", "negative"),
         (parse_ratio, 0.05, "the unit is missing"),
@@ -110,6 +114,12 @@ def test_what_cannot_be_read_says_why_and_what_would_be_right(
         parse(text)
     assert reason in caught.value.reason
     assert caught.value.remedy.startswith("write ")
+
+
+def test_a_size_in_bits_is_told_what_it_is_in_bytes() -> None:
+    with pytest.raises(UnitError, match=r'write "1\.25MB", or "10MB" for bytes'):
+        parse_size_bytes("10Mb")
+    assert parse_size_bytes("10mb") == parse_size_bytes("10MB")
 
 
 @pytest.mark.parametrize("text", ["100ms", "1.5s", "250us", "7ns", "0s", "0.001234567s"])

@@ -6,7 +6,8 @@ stands for is imported when it is used. `docs/extending.md` has an example of ea
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -39,7 +40,7 @@ def load(kind: str, name: str, accepts: Callable[[Any], bool] = lambda _: True) 
         InputError: it cannot be imported, or is something else.
     """
     entry = added(kind)[name]
-    package = entry.dist.name if entry.dist else entry.module
+    package = _package(entry)
     where = f"{kind.removesuffix('s')} {name}, which the package {package} adds"
     try:
         found = entry.load()
@@ -53,6 +54,43 @@ def load(kind: str, name: str, accepts: Callable[[Any], bool] = lambda _: True) 
             f"the {where}, is none: see docs/extending.md for what {package} is to add"
         )
     return found
+
+
+@dataclass(frozen=True)
+class Added:
+    """What a package adds."""
+
+    kind: str
+    name: str
+    package: str
+
+    def __str__(self) -> str:
+        return f"{self.kind.removesuffix('s')} {self.name}"
+
+
+def added_by(modules: Sequence[str]) -> Added | None:
+    """Find what a package adds whose code is among some modules; None for netwarp's own alone.
+
+    Args:
+        modules: full names. The first that is a package's decides; of several things that the
+            package adds, the one from this very module is named.
+    """
+    entries = [(kind, entry) for kind in GROUPS for entry in added(kind).values()]
+    for module in modules:
+        of_package = [each for each in entries if _root(each[1].module) == _root(module)]
+        of_module = [each for each in of_package if each[1].module == module]
+        for kind, entry in of_module or of_package:
+            return Added(kind, entry.name, _package(entry))
+    return None
+
+
+def _root(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def _package(entry: EntryPoint) -> str:
+    """Name the package that an entry point is of."""
+    return entry.dist.name if entry.dist else entry.module
 
 
 def folder(kind: str, name: str) -> Path:

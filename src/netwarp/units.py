@@ -42,6 +42,8 @@ _SIZE_BYTES = {
     "gib": 2**30,
     "tib": 2**40,
 }
+# So spelled they are bits everywhere, and eight times as much as bytes.
+_BITS = {"kb": "kilobits", "Kb": "kilobits", "Mb": "megabits", "Gb": "gigabits", "Tb": "terabits"}
 # Digits are ASCII's: those of other scripts are read as numbers by Python and by nothing else here.
 _QUANTITY = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))\s*([^\d\s].*)?")
 # No quantity needs more; arithmetic with millions of digits takes minutes.
@@ -106,9 +108,10 @@ def parse_size_bytes(text: object) -> int:
     """Read a size such as ``10MB`` (decimal) or ``4MiB`` (binary) into bytes.
 
     Raises:
-        UnitError: not a size, zero, negative, or not a whole number of bytes.
+        UnitError: not a size, zero, negative, not a whole number of bytes, or written in bits.
     """
     remedy = 'write a size such as "10MB", "64kB" or "4MiB"'
+    _refuse_bits(text, remedy)
     size_bytes = _whole(_scaled(text, _SIZE_BYTES, "a size", remedy), "one byte", remedy)
     if size_bytes == 0:
         raise UnitError("a size must be at least 1B", remedy)
@@ -194,7 +197,7 @@ def _scaled(
     text: object, units: dict[str, int] | dict[str, Decimal], what: str, remedy: str
 ) -> Decimal:
     number, unit = _split(text, what, remedy)
-    # Case matters to nobody here: "10MB", "10mb" and "50Mbit" have one reading each.
+    # Beyond `_BITS` case matters to nobody: "10MB", "10mb" and "50Mbit" have one reading each.
     scale = units.get(unit.lower())
     if scale is None and number == 0 and not unit:
         return Decimal(0)
@@ -206,6 +209,14 @@ def _scaled(
     if scaled > _LARGEST:
         raise UnitError(f"too large for {what}", remedy)
     return scaled
+
+
+def _refuse_bits(text: object, remedy: str) -> None:
+    number, unit = _split(text, "a size", remedy)
+    if unit in _BITS:
+        byte = f"{unit[0]}B"
+        remedy = f'write "{_plain(number / 8)}{byte}", or "{_plain(number)}{byte}" for bytes'
+        raise UnitError(f'"{unit}" are {_BITS[unit]}, and a size is in bytes', remedy)
 
 
 def _split(text: object, what: str, remedy: str) -> tuple[Decimal, str]:

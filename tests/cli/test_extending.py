@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,6 +18,8 @@ from support import write_run_directory
 
 WORST = 14
 """Lines of an example, without blank ones and imports."""
+EMPTY = re.compile(r"an empty `([^`]+)`")
+"""What the document says of files without content."""
 Lab = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -34,8 +37,8 @@ def _install(package: Path, site: str) -> None:
         assert block.file is not None
         (package / block.file).parent.mkdir(parents=True, exist_ok=True)
         (package / block.file).write_text(block.text)
-    for folder in ("", "lab_notes", "lab_quic"):
-        (package / "netwarp_lab" / folder / "__init__.py").touch()
+    for empty in EMPTY.findall((DOCS / "extending.md").read_text(encoding="utf-8")):
+        (package / empty).touch()
     (package / "netwarp_lab/lab_quic/role").write_text("#!/bin/sh\n")
     (package / "netwarp_lab/lab_quic/role").chmod(0o755)
     subprocess.run(
@@ -91,6 +94,21 @@ def test_a_source_of_the_package_is_reproduced(lab: Lab) -> None:
 def test_a_backend_of_the_package_is_named_with_the_others(lab: Lab) -> None:
     told = lab("run", "lab_notes/loss", "--backend", "cloud")
     assert "archive:NAME" in told.stderr
+
+
+def test_what_the_code_of_the_package_fails_at_is_told_as_the_package_s(
+    netwarp: Netwarp, site: Path, tmp_path: Path
+) -> None:
+    told = netwarp(
+        "run", "lab_notes/loss", "--backend", "archive:monday",
+        PYTHONPATH=str(site), TMPDIR=str(tmp_path),
+    )  # fmt: skip
+    assert told.returncode == 70
+    (line,) = [each for each in told.stderr.splitlines() if "error:" in each]
+    assert "the package netwarp-lab failed, which adds the backend archive (KeyError" in line
+    assert "a defect of netwarp" not in told.stderr
+    (report,) = tmp_path.glob("netwarp-error-*.txt")
+    assert "LAB_RUNS" in report.read_text()
 
 
 def test_a_stack_of_the_package_is_listed(lab: Lab, site: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from guides import DOCS, blocks
+from guides import DOCS, REPOSITORY, blocks, commands
 
 TYPED = ("tutorial", "recipes", "results", "pages", "role-protocol")
 
@@ -33,6 +34,23 @@ def test_a_guide_can_be_followed(
             assert "warning:" not in answer.stderr, f"{arguments}: {answer.stderr}"
         if block.language == "python":
             exec(block.text, {})  # noqa: S102 - our own documentation
+
+
+def test_the_first_command_of_exec_fetches_a_file_in_an_empty_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first, again = (
+        next(each for each in commands(guide) if each[1] == "exec" and "curl" in each)
+        for guide in (REPOSITORY / "README.md", DOCS / "exec.md")
+    )
+    assert first == again
+    answer = subprocess.run(
+        [Path(sys.prefix) / "bin" / first[0], first[1], "--json", *first[2:]],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert answer.returncode == 0, answer.stderr
+    assert json.loads(answer.stdout)["metrics"]["wire_bytes_down"] > 10 << 20
 
 
 def test_every_guide_with_a_prompt_is_typed() -> None:

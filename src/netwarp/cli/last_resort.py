@@ -1,4 +1,7 @@
-"""What nobody foresaw: a report file for whoever mends it, and one line for the user."""
+"""What nobody foresaw: a report file for whoever mends it, and one line for the user.
+
+It is told as the defect of the package in whose code it happened: netwarp, or one that adds to it.
+"""
 
 import platform
 import shlex
@@ -7,13 +10,20 @@ import traceback
 from collections.abc import Sequence
 from importlib import metadata
 
+from netwarp.plugins import added_by
+
 UNEXPECTED_STATUS = 70
 """Exit status: EX_SOFTWARE of sysexits.h."""
 
 
 def unexpected(error: Exception, arguments: Sequence[str]) -> str:
-    """Write a report of an error that is netwarp's own, and give the line that says where it is."""
+    """Write a report of an error that nobody foresaw, and give the line that says where it is."""
+    added = added_by(_modules(error))
     what = f"this is a defect of netwarp, not of what was asked ({_summary(error)})"
+    where = "please report it"
+    if added is not None:
+        what = f"the package {added.package} failed, which adds the {added} ({_summary(error)})"
+        where = f"mend or uninstall {added.package}, or tell its authors"
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="netwarp-error-", suffix=".txt", delete=False, errors="backslashreplace"
@@ -21,7 +31,13 @@ def unexpected(error: Exception, arguments: Sequence[str]) -> str:
             report.write(_report(error, arguments))
     except OSError as problem:
         return f"{what}; no report could be written: {problem.strerror}"
-    return f"{what}; please report it with {report.name}"
+    return f"{what}; {where} with {report.name}"
+
+
+def _modules(error: Exception) -> list[str]:
+    """Name the modules through which an error came, the innermost first."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return [str(frame.f_globals.get("__name__")) for frame in reversed(frames)]
 
 
 def _report(error: Exception, arguments: Sequence[str]) -> str:
