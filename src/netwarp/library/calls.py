@@ -173,7 +173,10 @@ def run_in_real_time(
     study = study_from_mapping(raw, file=f"the study of {virtual.directory}")
     if not place.sets_path:
         study, filters = without_path(study, filters), []
-    beside = virtual.directory.with_name(virtual.directory.name + place.suffix)
+    # As the caller names it, unless the program has changed to another directory since.
+    named = virtual.data.directory
+    whole = named if named.absolute() == virtual.directory else virtual.directory
+    beside = whole.with_name(whole.name + place.suffix)
     return run(
         study, place, out=out or beside, filter=filters, command_line=command_line,
         observer=observer,
