@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from netwarp.execution.cluster.message import (  # noqa: E402
     read_files,
     unpack,
 )
+from netwarp.file_trees import temporary_directory  # noqa: E402
 from netwarp.run_directory import Status  # noqa: E402
 
 OK = Status("ok", None, 0.1, 0.1, 1 << 20, 2.0)
@@ -79,3 +81,20 @@ def test_files_that_are_too_large_are_not_sent(
         file.truncate((1 << 20) + 1)
     with pytest.raises(MessageError, match="--executor local"):
         read_files(tmp_path)
+
+
+@pytest.mark.parametrize(("name", "depth"), [("d" * 250, 30), ("d", 1600)])
+def test_files_of_a_program_too_deep_to_send_fail_the_run_alone(
+    tmp_path: Path, name: str, depth: int
+) -> None:
+    with temporary_directory("netwarp-", tmp_path) as place:
+        here = os.open(place, os.O_RDONLY)
+        for _ in range(depth):
+            os.mkdir(name, dir_fd=here)
+            below = os.open(name, os.O_RDONLY, dir_fd=here)
+            os.close(here)
+            here = below
+        os.close(os.open("file", os.O_WRONLY | os.O_CREAT, dir_fd=here))
+        os.close(here)
+        with pytest.raises(MessageError, match="cannot be sent"):
+            read_files(place)

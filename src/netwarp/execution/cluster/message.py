@@ -64,8 +64,16 @@ def read_files(directory: Path) -> dict[str, bytes]:
     """Read all regular files of a run's directory.
 
     Raises:
-        MessageError: they are too large to send.
+        MessageError: they are too large to send, or have paths that are too long or too deep.
     """
+    try:
+        return _read_files(directory)
+    except (OSError, RecursionError) as error:
+        why = getattr(error, "strerror", None) or "too many directories in each other"
+        raise MessageError(f"its files cannot be sent: {why}") from None
+
+
+def _read_files(directory: Path) -> dict[str, bytes]:
     files = {
         path.relative_to(directory).as_posix(): path
         for path in sorted(directory.rglob("*"))
