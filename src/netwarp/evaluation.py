@@ -77,6 +77,9 @@ class RunData:
     place: Path | None = None
     """The absolute path of the directory, whatever the working directory is by now."""
 
+    not_done: int = 0
+    """Runs of the plan that have not ended yet."""
+
     @property
     def kept(self) -> RunDirectory:
         """The run directory, from which what is not in memory is read."""
@@ -86,6 +89,17 @@ class RunData:
     def clock(self) -> Clock:
         """The clock of the results: virtual or real time."""
         return clock_of(self.provenance)
+
+    @property
+    def unfinished_text(self) -> str | None:
+        """Note that runs of the plan are missing; None where all have ended."""
+        if not self.not_done:
+            return None
+        done = len(self.results.runs)
+        return (
+            f"{done} of {done + self.not_done} runs; the rest was not done. The same command again"
+            " goes on."
+        )
 
     @property
     def limit_text(self) -> str | None:
@@ -289,8 +303,9 @@ def load(
         question_of(paths),
     )
     data = RunData(
-        directory, with_harm(results), paths.provenance(), paths.damage, study, directory.absolute()
-    )
+        directory, with_harm(results), paths.provenance(), paths.damage, study,
+        directory.absolute(), len(lines) - len(results.runs),
+    )  # fmt: skip
     if any(not outcome.failed and not outcome.status.records_sha256 for outcome in known.values()):
         _note_changed_records(data, paths)
     return data

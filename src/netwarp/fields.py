@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from netwarp import wire
 from netwarp.path_profiles import PROFILES
+from netwarp.suggestions import nearest
 from netwarp.units import (
     QueueLength,
     UnitError,
@@ -36,6 +38,8 @@ class Section(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True
     )
+    impossible: ClassVar[Mapping[str, str]] = {}
+    """What is said of keys that users look for and that there cannot be, by key."""
 
 
 class KeyValueError(ValueError):
@@ -214,7 +218,8 @@ def parse_discipline(value: object) -> wire.DisciplineKind | None:
         "droptail": "that is fifo; ",
         "pfifo": "that is fifo; ",
     }
-    hint = also.get(str(value).lower(), "")
+    near = nearest(str(value), ["fifo", *DISCIPLINES])
+    hint = also.get(str(value).lower(), f'did you mean "{near}"? ' if near else "")
     raise UnitError(
         "no queueing discipline of this name", f"{hint}choose fifo, {', '.join(DISCIPLINES)}"
     )

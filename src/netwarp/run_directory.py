@@ -167,9 +167,10 @@ class RunDirectory:
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             lock = os.open(self.path / ".lock", flags, 0o644)
         except OSError as error:
+            is_file = isinstance(error, FileExistsError) and not self.path.is_dir()
+            why = "it is a file, not a directory" if is_file else _why(error)
             raise RunDirectoryError(
-                f"cannot write to {one_line(str(self.path))} ({_why(error)}): choose another with"
-                " --out DIR"
+                f"cannot write to {one_line(str(self.path))} ({why}): choose another with --out DIR"
             ) from None
         try:
             self._take(lock)

@@ -23,7 +23,8 @@ from netwarp.cache import cache_directory
 from netwarp.errors import InputError
 from netwarp.fields import Kind, Section
 from netwarp.regular_files import UnreadableFileError, is_file, read_regular_file
-from netwarp.transports import Missing, TransportTraits
+from netwarp.transports import TRANSPORTS, Missing, TransportTraits
+from netwarp.units import UnitError
 from netwarp.wire import Resume
 
 # A wheel carries the sources inside the package, a clone beside it.
@@ -200,6 +201,23 @@ def installed(environ: Mapping[str, str] = os.environ) -> Sequence[str]:
     """Name the stacks that are found here."""
     found = {found.parent.name for place in places(environ) for found in _manifests(place)}
     return sorted({*found, *plugins.added("stacks")})
+
+
+def refuse_as_transport(value: object) -> object:
+    """Refuse the name of a stack where a transport is asked for; all else passes.
+
+    Raises:
+        UnitError: it is a stack's name; the remedy is the study that races it.
+    """
+    if not isinstance(value, str) or value in TRANSPORTS:
+        return value
+    if value in {*installed(), *(found.parent.name for found in _manifests(SOURCES))}:
+        own = f'{{ kind = "quic", stack = "{value}", label = "{value}" }}'
+        raise UnitError(
+            "a stack of QUIC, and no transport",
+            f'write a study in which it races: transport = ["tcp", {own}]',
+        )
+    return value
 
 
 def places(environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:

@@ -25,6 +25,12 @@ size = "1kB"
 transport = ["tcp"]
 """
 
+CLAIM = """[[claim]]
+text = "it is quick"
+metric = "completion_time_s"
+less = { transport = "tcp" }
+than = { transport = "tcp" }
+"""
 BAD_STUDIES = {
     "unknown key": (STUDY.replace("rtt", "rrt"), ["path.rrt", "rtt"]),
     "unknown section": (STUDY + "[pth]\n", ["pth", "path"]),
@@ -70,6 +76,28 @@ BAD_STUDIES = {
     "device as trace": (
         STUDY.replace("[path]", '[path]\ntrace = { down = "/dev/zero" }'),
         ["path.trace.down", "device"],
+    ),
+    "misspelt key of a command": (
+        STUDY.replace(
+            'kind = "bulk"\nsize = "1kB"', 'kind = "command"\nserver = "a"\nclinet = "b"'
+        ),
+        ["workload.clinet", 'did you mean "client"?', ":9:"],
+    ),
+    "bound of a claim": (
+        f"{STUDY}{CLAIM}at_most = '3s'\n",
+        ["claim.0.at_most", "there are no absolute bounds"],
+    ),
+    "discipline that is misspelt": (
+        STUDY.replace("[path]", '[path]\nrate = "1mbit"\ndiscipline = "cacke"'),
+        ["path.discipline", 'did you mean "cake"?'],
+    ),
+    "stack as a transport": (
+        STUDY.replace('"tcp"', '"quic-go", "quic"'),
+        ["quic-go", "a stack of QUIC", 'stack = "quic-go"'],
+    ),
+    "size in bits": (
+        STUDY.replace('"1kB"', '"10Mb"'),
+        ["workload.size", "megabits", 'write "1.25MB"'],
     ),
     "wrong quick": (f"{STUDY}[quick]\nrepicates = 3\n", ["repicates", "replicates", ":12:"]),
 }
@@ -209,7 +237,9 @@ def test_an_out_that_is_a_file_is_refused(netwarp: Netwarp, tmp_path: Path) -> N
     (tmp_path / "out").write_text("in the way")
     answer = netwarp("compare", "--out", "out")
     assert answer.returncode == 2
-    assert "--out" in answer.stderr
+    assert "cannot write to out (it is a file, not a directory): choose another with --out" in (
+        answer.stderr
+    )
 
 
 @pytest.mark.parametrize("command", ["show", "report", "export"])

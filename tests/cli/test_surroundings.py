@@ -173,6 +173,20 @@ def test_results_are_there_though_nobody_read_the_answer(
     assert (out / "report.html").is_file()
 
 
+@pytest.mark.parametrize(
+    "arguments", [["show"], ["show", "--json"], ["export"], ["export", "--format", "json"]]
+)
+def test_what_nobody_reads_any_more_ends_quietly(recorded: Path, arguments: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as nobody:
+        answer = subprocess.run(
+            [NETWARP, arguments[0], recorded, *arguments[1:]],
+            stdout=nobody, stderr=subprocess.PIPE, text=True, timeout=100, check=False,
+        )  # fmt: skip
+    assert (answer.returncode, answer.stderr) == (1, "")
+
+
 # Root goes everywhere; without these abilities it may not enter what is closed, as nobody else may.
 SHUT_OUT = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search",
             "--inh-caps", "-dac_override,-dac_read_search"]  # fmt: skip

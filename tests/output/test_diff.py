@@ -180,3 +180,17 @@ def test_both_values_have_one_unit_and_no_line_ends_within_a_number(before: RunD
         earlier, later = value.split(" → ")
         assert not earlier.endswith("s"), "the unit is said once"
         assert re.search(r" m?s(, |$)", later), later
+
+
+def test_directories_without_a_common_cell_are_refused_with_what_keeps_them_apart(
+    before: RunData,
+) -> None:
+    runs = before.results.runs
+    moved = [replace(run, factors={**run.factors, "path.rtt": "7ms"}) for run in runs]
+    after = replace(before, results=Results(tuple(moved)))
+    told = r"no cell is in both .*: path.rtt is 50ms, 200ms before and 7ms after$"
+    with pytest.raises(InputError, match=told):
+        differences(before, after)
+    bare = [replace(run, factors={"transport": run.factors["transport"]}) for run in runs]
+    with pytest.raises(InputError, match=r"path.loss is .* before and no factor after"):
+        differences(before, replace(before, results=Results(tuple(bare))))

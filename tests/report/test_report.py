@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import re
+import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,6 +19,7 @@ from netwarp.evaluation import RunData, load
 from netwarp.measure.limits import LIMITS
 from netwarp.metrics.limits import limit_metric
 from netwarp.output.summary import summary
+from netwarp.output.table import result_blocks
 from netwarp.report import write_figures, write_report
 from netwarp.report.answer import mark_class, verdict_grid
 from netwarp.report.calibration import _loss_check, calibration
@@ -301,6 +303,20 @@ def test_runs_that_were_not_kept_are_not_made_up(directory: Path, tmp_path: Path
     assert {row.loss_mark for row in calibration(data)} == {"none"}
     assert settings_used(data) == []
     assert "Its console was not kept." in write_report(data).read_text()
+
+
+def test_runs_that_were_not_done_are_counted_in_table_and_report(tmp_path: Path) -> None:
+    """As after Ctrl-C: the plan has all runs, and some have no directory."""
+    out = support.write_run_directory(tmp_path / "out")
+    whole = load(out)
+    assert whole.unfinished_text is None
+    planned = len(whole.results.runs)
+    for run in whole.results.runs[3:]:
+        shutil.rmtree(out / "runs" / run.run)
+    data = load(out)
+    said = f"3 of {planned} runs; the rest was not done."
+    assert said in write_report(data).read_text()
+    assert said in "\n".join(str(block) for block in result_blocks(data))
 
 
 def test_the_power_hint_names_a_number(directory: Path) -> None:

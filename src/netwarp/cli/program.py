@@ -10,7 +10,7 @@ import click
 from netwarp.cli.commands import Commands
 from netwarp.cli.interruption import interruption
 from netwarp.cli.refusals import Refusal, of_netwarp, of_usage, wants_json
-from netwarp.cli.surroundings import why_refused
+from netwarp.cli.surroundings import is_unread, why_refused
 from netwarp.cli.terminal import accept_any_encoding, answer, print_error, print_json
 from netwarp.errors import InputError, NetwarpError, one_line
 from netwarp.regular_files import is_utf8
@@ -73,6 +73,8 @@ def run_program() -> int:
         _tell(of_netwarp(error))
         return error.exit_status
     except Exception as error:  # noqa: BLE001 - the last resort: nobody is shown a traceback
+        if is_unread(error):  # whoever read the output has what was wanted, and left
+            return 1
         reason = why_refused(error)
         if reason is not None:
             _tell(Refusal(reason))

@@ -5,6 +5,7 @@ Such an error is nobody's defect. It is told with what the system said, of what,
 
 import errno
 import os
+import select
 import sys
 
 _LIMITS = {
@@ -43,6 +44,15 @@ def why_refused(error: BaseException) -> str | None:
     what = f"cannot write: {error.strerror}" if _is_of_output(error) else _of_call(error)
     remedy = _LIMITS.get(error.errno)
     return f"{what}; {remedy}" if remedy else what
+
+
+def is_unread(error: BaseException) -> bool:
+    """Whether an error is that nobody reads standard output any more, as after `| head -1`."""
+    if not isinstance(error, BrokenPipeError) or error.filename is not None:
+        return False
+    reader = select.poll()
+    reader.register(1, 0)
+    return any(state & select.POLLERR for _, state in reader.poll(0))
 
 
 def refuse_little_memory() -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from netwarp.errors import InputError
+from netwarp.errors import InputError, without_controls
 from netwarp.estimate.comparison import (
     Comparison,
     Sample,
@@ -96,13 +96,32 @@ def differences(
             that it is told how its ratio to that one changed. None to compare the values.
 
     Raises:
-        InputError: one of them has no such metric, or no such level.
+        InputError: one of them has no such metric, or no such level, or no cell is in both.
     """
+    _refuse_apart(before, after)
     asked = [data.asked(metrics, against or {}) for data in (before, after)]
     chosen = list(metrics) or main_metrics(asked[1].results)
     for data, metric in ((data, metric) for data in asked for metric in chosen):
         require_metric(data, metric)
     return [_difference(asked[0], asked[1], metric, against or {}) for metric in chosen]
+
+
+def _refuse_apart(before: RunData, after: RunData) -> None:
+    """Refuse two directories without a common cell, and name the factors that keep them apart."""
+    keys = [{_key(cell) for cell in data.results.cells} for data in (before, after)]
+    if keys[0] & keys[1]:
+        return
+    factors = [data.results.factors for data in (before, after)]
+    apart = []
+    for name in dict.fromkeys([*factors[0], *factors[1]]):
+        levels = [each.get(name, ()) for each in factors]
+        if not set(levels[0]) & set(levels[1]):
+            was, is_now = (", ".join(each) or "no factor" for each in levels)
+            apart.append(f"{name} is {was} before and {is_now} after")
+    why = "; ".join(apart) or "no combination of their factors' levels is the same"
+    raise InputError(
+        f"no cell is in both {before.directory} and {after.directory}: {without_controls(why)}"
+    )
 
 
 def _difference(before: RunData, after: RunData, metric: str, against: Factors) -> Difference:

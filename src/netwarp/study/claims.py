@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -23,12 +23,21 @@ OF_LESS = (
 )  # fmt: skip
 
 
+_NO_BOUND = (
+    "there are no absolute bounds: a claim compares cells with each other (less and than,"
+    ' by_at_most = "10%" of what `than` has)'
+)
+
+
 class Claim(Section):
     """A sentence that the results can support or contradict, in one of six forms: `less` and
     `than`, the same with `grows_with` or `shrinks_with`, `equal`, `flat_over`, `linear_over`. A
     sentence that nothing here can test says why in `not_testable`.
     """
 
+    impossible: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("at_most", "at_least", "above", "below", "max", "min", "value", "threshold"), _NO_BOUND
+    )
     text: str
     """What the source says, in a sentence."""
     id: str | None = None

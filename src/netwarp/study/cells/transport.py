@@ -15,11 +15,12 @@ from netwarp.study.sections.transport import (
     USUAL_QUIC,
     USUAL_SCTP,
     Group,
+    NamedTransport,
     TransportOptions,
     owners,
 )
 from netwarp.transports import TRANSPORTS, TransportTraits, rfc9260_window_bytes
-from netwarp.wire import QuicOptions, Reconnect, SctpOptions, TcpOptions, TransportKind
+from netwarp.wire import QuicOptions, Reconnect, SctpOptions, TcpOptions
 
 NS_PER_MS = 1_000_000
 GUEST_TICK_NS = 10 * NS_PER_MS  # User-Mode Linux has HZ = 100
@@ -31,7 +32,7 @@ _OWN_KEYS = frozenset[str]().union(*(traits.own_keys for traits in TRANSPORTS.va
 class CellTransport(TransportOptions):
     """One transport with the options that hold for it in one cell."""
 
-    kind: TransportKind
+    kind: NamedTransport
 
     @property
     def traits(self) -> TransportTraits:

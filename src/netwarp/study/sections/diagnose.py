@@ -1,15 +1,15 @@
 """Validates tables by their models; errors have key, value, reason and remedy."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from netwarp.fields import KeyValueError, Kind
+from netwarp.fields import KeyValueError, Kind, Section
 from netwarp.study.tables import Table, joined
-from netwarp.suggestions import did_you_mean
+from netwarp.suggestions import did_you_mean, nearest
 from netwarp.units import UnitError
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -29,7 +29,7 @@ def validated(model: type[Model], table: Table) -> Model:
 
 def _key_value_error(error: ValidationError, model: type[BaseModel]) -> KeyValueError:
     """Describe the first error in a table; its key is relative to the table."""
-    details = error.errors(include_url=False)[0]
+    details = _most_telling(error.errors(include_url=False))
     key = joined(*map(str, details["loc"]))
     cause = details.get("ctx", {}).get("error")
     if isinstance(cause, KeyValueError):
@@ -39,6 +39,18 @@ def _key_value_error(error: ValidationError, model: type[BaseModel]) -> KeyValue
     reason, remedy = _explain(details, model)
     value = None if details["type"] == "missing" else details["input"]
     return KeyValueError(key, value, reason, remedy)
+
+
+def _most_telling(errors: Sequence[ErrorDetails]) -> ErrorDetails:
+    """Choose the error to tell: the first, or what stands misspelt where a key is missing."""
+    first = errors[0]
+    unknown = (
+        each
+        for each in errors
+        if each["type"] == "extra_forbidden" and each["loc"][:-1] == first["loc"][:-1]
+        and nearest(str(each["loc"][-1]), [str(first["loc"][-1])])
+    )  # fmt: skip
+    return next(unknown, first) if first["type"] == "missing" else first
 
 
 def keys_of(model: type[BaseModel]) -> list[str]:
@@ -51,7 +63,12 @@ def _explain(details: ErrorDetails, model: type[BaseModel]) -> tuple[str, str | 
     match details["type"]:
         case "extra_forbidden":
             owner = _model_at(model, parents)
-            return "unknown key", did_you_mean(str(last), keys_of(owner)) if owner else None
+            if owner is None:
+                return "unknown key", None
+            impossible = owner.impossible if issubclass(owner, Section) else {}
+            return "unknown key", impossible.get(str(last)) or did_you_mean(
+                str(last), keys_of(owner)
+            )
         case "dict_type" | "model_type" | "model_attributes_type" | "dataclass_type":
             return "not a table", f"write [{'.'.join(map(str, (*parents, last)))}] and its keys"
         case "list_type" | "tuple_type":

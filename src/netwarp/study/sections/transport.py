@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import Field, create_model
+from pydantic import BeforeValidator, Field, create_model
 
 import netwarp.fields
 from netwarp.fields import KeyValueError, Kind, Section, SizeBytes
-from netwarp.stacks import StackField
+from netwarp.stacks import StackField, refuse_as_transport
 from netwarp.study.tables import Table, Written
 from netwarp.transports import (
     TRANSPORTS,
@@ -37,6 +37,9 @@ Preset = Literal["tcp-2008"]
 Window = Annotated[int, Field(ge=1, le=1000, strict=True), Kind("a whole number from 1 to 1000")]
 # 88: the kernel's smallest (TCP_MIN_MSS in include/net/tcp.h).
 Mss = Annotated[int, Field(ge=88, le=65495, strict=True), Kind("a whole number from 88 to 65495")]
+
+
+NamedTransport = Annotated[TransportKind, BeforeValidator(refuse_as_transport)]
 
 
 class CommonOptions(Section):
@@ -177,7 +180,7 @@ class _TransportSection(TransportOptions):
     names and tables mix: `["quic", { kind = "tcp", congestion = "bbr", label = "tcp-bbr" }]`.
     """
 
-    kind: TransportKind | None = None
+    kind: NamedTransport | None = None
     """The transport protocol, where `transport` is not a factor."""
 
 
