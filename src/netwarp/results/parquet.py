@@ -25,7 +25,7 @@ from netwarp.metrics import metric_named
 from netwarp.results.results import Results, RunResult
 from netwarp.run_directory import JOB_FILE
 from netwarp.run_files import read_text, replaced, require_regular
-from netwarp.wire import Flow, job_from_json
+from netwarp.wire import job_from_json
 
 if TYPE_CHECKING:
     from netwarp.run_directory import RunDirectory
@@ -120,8 +120,8 @@ def _is_asked_for(table: Path) -> bool:
         job = job_from_json(read_text(table.with_name(JOB_FILE)), JOB_FILE)
     except (OSError, ValueError, RecordError):
         return False
-    flows = (each.workload for each in job.workloads if isinstance(each.workload, Flow))
-    return any(flow.packet_table for flow in flows)
+    # What has no such table has no such field.
+    return any(getattr(each.workload, "packet_table", False) for each in job.workloads)
 
 
 def _packets_frame(run: RunResult, path: Path) -> pl.DataFrame | None:
