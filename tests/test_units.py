@@ -9,6 +9,7 @@ from netwarp.units import (
     UnitError,
     format_duration,
     format_size,
+    older_sizes_in_bytes,
     parse_duration_ns,
     parse_queue,
     parse_rate_bit_s,
@@ -143,3 +144,14 @@ def test_what_no_quantity_needs_is_refused_at_once(text: object) -> None:
     for parse in (parse_duration_ns, parse_rate_bit_s, parse_size_bytes, parse_ratio, parse_queue):
         with pytest.raises(UnitError):
             parse(text)
+
+
+def test_sizes_of_an_older_study_are_bytes_as_they_were() -> None:
+    kept = {
+        "title": "10 Mb of it",
+        "workload": {"size": "10Mb"},
+        "factors": {"path.queue": ["1kb"]},
+    }
+    read = older_sizes_in_bytes(kept)
+    assert read["title"] == kept["title"]
+    assert (read["workload"]["size"], read["factors"]["path.queue"]) == ("10MB", ["1kB"])

@@ -29,7 +29,7 @@ from netwarp.run_directory import (
 from netwarp.run_files import read_tail, read_text, require_regular
 from netwarp.study import Study, study_from_mapping
 from netwarp.suggestions import did_you_mean
-from netwarp.units import parse_ratio, span_text
+from netwarp.units import older_sizes_in_bytes, parse_ratio, span_text
 from netwarp.wire import Job, Record, job_from_json, read_records
 from netwarp.workloads import workload_of
 
@@ -387,7 +387,8 @@ def read_study(directory: RunDirectory) -> Study:
     if raw is None:
         error = ResultError if file in directory.damage else RunDirectoryError
         raise error(_missing_text(directory, file))
-    return study_from_mapping(raw, file=str(file), question=directory.question())
+    as_read_then = older_sizes_in_bytes(raw)
+    return study_from_mapping(as_read_then, file=str(file), question=directory.question())
 
 
 def _missing_text(directory: RunDirectory, file: Path) -> str:

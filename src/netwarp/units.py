@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from netwarp.errors import InputError
 from netwarp.suggestions import did_you_mean
@@ -217,6 +217,21 @@ def _refuse_bits(text: object, remedy: str) -> None:
         byte = f"{unit[0]}B"
         remedy = f'write "{_plain(number / 8)}{byte}", or "{_plain(number)}{byte}" for bytes'
         raise UnitError(f'"{unit}" are {_BITS[unit]}, and a size is in bytes', remedy)
+
+
+def older_sizes_in_bytes(tables: Any) -> Any:
+    """Spell the sizes of a kept study as they were read when it was written: "10Mb" as "10MB".
+
+    Nothing but sizes had such a unit, in either case of its letters.
+    """
+    match tables:
+        case dict():
+            return {key: older_sizes_in_bytes(value) for key, value in tables.items()}
+        case list():
+            return [older_sizes_in_bytes(value) for value in tables]
+        case str() if (match := _QUANTITY.fullmatch(tables.strip())) and match[2] in _BITS:
+            return tables.strip()[:-1] + "B"
+    return tables
 
 
 def _split(text: object, what: str, remedy: str) -> tuple[Decimal, str]:
