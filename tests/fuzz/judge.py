@@ -75,6 +75,8 @@ def _loss_faults(asked: Impairments, counted: Calibration, where: str) -> Iterat
 
 def _time_faults(run: Measured) -> Iterator[str]:
     job, metrics = run.planned.job, run.metrics
+    if len(job.workloads) > 1:
+        return  # they take each other's rate
     steady = not (job.timeline.events or job.timeline.redraws)
     if steady and "connect_time_s" in metrics:
         is_at_once = job.only.transport.resume == "0rtt" or job.only.transport.kind == "udp"
