@@ -138,16 +138,19 @@ def test_no_file_of_the_run_directory_is_set_user_id_while_the_run_lasts(
 
 
 def test_what_a_guest_writes_beside_its_memory_has_a_bound(tmp_path: Path, held: None) -> None:
+    """What fills it leaves the guest no memory: the write fails, or the guest ends."""
     script = (
         "for n in $(seq 3 60); do mkdir /tmp/$n;"
         " mount -t hostfs none /tmp/$n -o /proc/self/fd/$n || continue;"
-        " touch /tmp/$n/mine || continue; stat -f -c '%b %S' /tmp/$n;"
-        " dd if=/dev/zero of=/tmp/$n/mine bs=1M count=300 conv=fsync && echo written; done"
+        " touch /tmp/$n/mine || continue; {}; done"
     )
-    done = run_exec(tmp_path, "--memory", "128MiB", "--", "sh", "-c", script)
-    (size,) = done.stdout.splitlines()
-    blocks, block_bytes = map(int, size.split())
-    assert 128 << 20 <= blocks * block_bytes <= 160 << 20, done.stderr
+    size, fill = "stat -f -c '%b %S' /tmp/$n", "head -c 300M /dev/zero > /tmp/$n/mine && echo all"
+    seen = run_exec(tmp_path, "--memory", "128MiB", "--", "sh", "-c", script.format(size))
+    (line,) = seen.stdout.splitlines()
+    blocks, block_bytes = map(int, line.split())
+    assert 128 << 20 <= blocks * block_bytes <= 160 << 20, seen.stderr
+    filled = run_exec(tmp_path, "--memory", "128MiB", "--", "sh", "-c", script.format(fill))
+    assert "all" not in filled.stdout, filled.stderr
 
 
 @pytest.mark.parametrize("plant", ["mkfifo {}", "ln -s /dev/zero {}", "truncate -s 8T {}"])
