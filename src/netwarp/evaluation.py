@@ -8,58 +8,26 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netwarp.errors import InputError, RecordError, ResultError, RunDirectoryError
+from netwarp.errors import InputError, ResultError, RunDirectoryError
 from netwarp.estimate.criteria import Criteria
 from netwarp.estimate.staging import Staging
 from netwarp.execution.outcome import Outcome, read_outcome
+from netwarp.kept_runs import KeptRuns
 from netwarp.measure.two_hosts import MOST_UNCERTAIN, early_s
 from netwarp.plan.randomness import REAL_TIME, randomness
 from netwarp.results import Question, Results, RunResult, from_plan
 from netwarp.results.comparisons import Comparisons, compare_contenders, main_metrics
 from netwarp.results.harm import with_harm
 from netwarp.results.two_modes import bimodal_text
-from netwarp.run_directory import (
-    CONSOLE_FILE,
-    JOB_FILE,
-    RECORDS_FILE,
-    Clock,
-    RunDirectory,
-    clock_of,
-)
-from netwarp.run_files import read_tail, read_text, require_regular
+from netwarp.run_directory import Clock, RunDirectory, clock_of
 from netwarp.study import Study, study_from_mapping
 from netwarp.suggestions import did_you_mean
 from netwarp.units import older_sizes_in_bytes, parse_ratio, span_text
-from netwarp.wire import Job, Record, job_from_json, read_records
+from netwarp.wire import Job, Record
 from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
     from netwarp.claims import ClaimResult
-
-CONSOLE_TAIL_BYTES = 64 << 10
-"""Most of a console that is shown."""
-
-
-@dataclass(frozen=True)
-class KeptRuns:
-    """Access to the directories of runs, where they were kept."""
-
-    path: Path
-
-    def job(self, run: str) -> Job | None:
-        """Read a run's job; None when its directory was not kept."""
-        path = self.path / run / JOB_FILE
-        if not _is_kept(path):
-            return None
-        try:
-            return job_from_json(read_text(path), str(path))
-        except (OSError, ValueError) as error:
-            raise RecordError(f"cannot read the job in {path}: {error}") from None
-
-    def records(self, run: str) -> list[Record]:
-        """Read a run's records; empty when its directory was not kept."""
-        path = self.path / run / RECORDS_FILE
-        return read_records(path) if _is_kept(path) else []
 
 
 @dataclass(frozen=True)
@@ -261,10 +229,7 @@ class RunData:
 
     def console_tail(self, run: str, lines: int = 15) -> str:
         """Give the last lines of a run's console."""
-        path = self._kept.path / run / CONSOLE_FILE
-        if not _is_kept(path):
-            return ""
-        return "\n".join(read_tail(path, CONSOLE_TAIL_BYTES).splitlines()[-lines:])
+        return self._kept.console_tail(run, lines)
 
     @property
     def _kept(self) -> KeptRuns:
@@ -402,11 +367,3 @@ def _missing_text(directory: RunDirectory, file: Path) -> str:
         f"{directory.path} is not a run directory (no {file.name}): name one that `netwarp run`"
         " made"
     )
-
-
-def _is_kept(path: Path) -> bool:
-    try:
-        require_regular(path)
-    except OSError:
-        return False
-    return not path.parent.is_symlink()

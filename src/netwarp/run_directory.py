@@ -12,9 +12,7 @@ import errno
 import fcntl
 import json
 import os
-import re
 import stat
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -23,6 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from netwarp.errors import RunDirectoryError, one_line
+from netwarp.plan_lines import RUN_NAME, intact_lines
 from netwarp.run_files import (
     file_sha256,
     lines_of,
@@ -52,13 +51,6 @@ Clock = Literal["virtual", "real"]
 # When virtual time begins, 2026-01-01T00:00:00Z: TLS certificates need a date, and a run must not
 # depend on today's.
 EPOCH_NS = 1_767_225_600_000_000_000
-
-_RUN_NAME = re.compile(r"c\d+-r\d+")
-_PLAN_TYPES = {
-    "run": str, "cell": int, "replicate": int, "seed": int, "factors": dict, "job_sha256": str,
-}  # fmt: skip
-
-_PLAN_BITS = {"cell": 32, "replicate": 32, "seed": 64}
 
 
 @dataclass(frozen=True)
@@ -222,7 +214,7 @@ class RunDirectory:
                 folders = [each.name for each in entries if each.is_dir(follow_symlinks=False)]
         except OSError:
             return set()
-        return {name for name in folders if _RUN_NAME.fullmatch(name)}
+        return {name for name in folders if RUN_NAME.fullmatch(name)}
 
     def begin(self, run: str) -> Path:
         """Make the hidden directory of a new run, in place of one that an interrupted run left."""
@@ -365,17 +357,9 @@ class RunDirectory:
         except (OSError, ValueError) as error:
             self.damage[self.plan_file] = _why(error)
             return []
-        read = [_plan_line(line) for line in lines]
-        # All runs of a study have a level of each factor.
-        varied = Counter(frozenset(line["factors"]) for line in read if line is not None)
-        factors = max(varied, key=varied.__getitem__, default=frozenset())
-        read = [line if line and line["factors"].keys() == factors else None for line in read]
-        intact = [line for line in read if line is not None]
-        if len(intact) < len(read):
-            first = read.index(None) + 1
-            self.damage[self.plan_file] = (
-                f"{len(read) - len(intact)} of its lines are no planned runs, line {first} for one"
-            )
+        intact, damage = intact_lines(lines)
+        if damage is not None:
+            self.damage[self.plan_file] = damage
         return intact
 
     def write_plan(self, lines: Iterable[dict[str, Any]]) -> None:
@@ -398,23 +382,6 @@ class RunDirectory:
             return content
         self.damage[path] = "it is not an object"
         return None
-
-
-def _plan_line(text: str) -> dict[str, Any] | None:
-    """Read a line of the plan; None when it is not one."""
-    try:
-        line = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(line, dict):
-        return None
-    is_whole = all(isinstance(line.get(key), kind) for key, kind in _PLAN_TYPES.items())
-    if not is_whole or not _RUN_NAME.fullmatch(line["run"]):
-        return None
-    counts = all(0 <= line[key] < 2**bits for key, bits in _PLAN_BITS.items())
-    random = line.get("random", [])  # not in older plans
-    names = isinstance(random, list) and all(isinstance(each, str) for each in random)
-    return line if counts and names else None
 
 
 def _why(error: Exception) -> str:

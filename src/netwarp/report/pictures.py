@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from netwarp.errors import InputError, ResultError, RunDirectoryError
-from netwarp.evaluation import KeptRuns, load
+from netwarp.evaluation import load
 from netwarp.figures import draw_all, write_chart
 from netwarp.figures.chart import Chart
 from netwarp.figures.figures import require_ending
 from netwarp.figures.over_time.figure import run_chart
 from netwarp.figures.style import PAPER, SCREEN, THEMES, Theme
+from netwarp.kept_runs import KeptRuns
 from netwarp.regular_files import UnreadableFileError, read_regular_file
 from netwarp.results import RunResult
 from netwarp.run_directory import RunDirectory

@@ -1,0 +1,49 @@
+"""The directories of runs that were kept: the job and the records of each."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from netwarp.errors import RecordError
+from netwarp.run_directory import CONSOLE_FILE, JOB_FILE, RECORDS_FILE
+from netwarp.run_files import read_tail, read_text, require_regular
+from netwarp.wire import Job, Record, job_from_json, read_records
+
+CONSOLE_TAIL_BYTES = 64 << 10
+"""Most of a console that is shown."""
+
+
+@dataclass(frozen=True)
+class KeptRuns:
+    """Access to the directories of runs, where they were kept."""
+
+    path: Path
+
+    def job(self, run: str) -> Job | None:
+        """Read a run's job; None when its directory was not kept."""
+        path = self.path / run / JOB_FILE
+        if not _is_kept(path):
+            return None
+        try:
+            return job_from_json(read_text(path), str(path))
+        except (OSError, ValueError) as error:
+            raise RecordError(f"cannot read the job in {path}: {error}") from None
+
+    def records(self, run: str) -> list[Record]:
+        """Read a run's records; empty when its directory was not kept."""
+        path = self.path / run / RECORDS_FILE
+        return read_records(path) if _is_kept(path) else []
+
+    def console_tail(self, run: str, lines: int) -> str:
+        """Give the last lines of a run's console; empty when its directory was not kept."""
+        path = self.path / run / CONSOLE_FILE
+        if not _is_kept(path):
+            return ""
+        return "\n".join(read_tail(path, CONSOLE_TAIL_BYTES).splitlines()[-lines:])
+
+
+def _is_kept(path: Path) -> bool:
+    try:
+        require_regular(path)
+    except OSError:
+        return False
+    return not path.parent.is_symlink()

@@ -1,0 +1,51 @@
+"""The lines of a plan, each a run that is planned: which of them are intact."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+RUN_NAME = re.compile(r"c\d+-r\d+")
+"""Names of runs: their cell and their replicate."""
+_TYPES = {
+    "run": str, "cell": int, "replicate": int, "seed": int, "factors": dict, "job_sha256": str,
+}  # fmt: skip
+_BITS = {"cell": 32, "replicate": 32, "seed": 64}
+
+
+def intact_lines(lines: Sequence[str]) -> tuple[list[dict[str, Any]], str | None]:
+    """Read the lines of a plan.
+
+    Returns:
+        Those that are planned runs, and what is wrong with the others; None where there are none.
+    """
+    read = [_planned_run(line) for line in lines]
+    # All runs of a study have a level of each factor.
+    varied = Counter(frozenset(line["factors"]) for line in read if line is not None)
+    factors = max(varied, key=varied.__getitem__, default=frozenset())
+    read = [line if line and line["factors"].keys() == factors else None for line in read]
+    intact = [line for line in read if line is not None]
+    if len(intact) == len(read):
+        return intact, None
+    first = read.index(None) + 1
+    return intact, (
+        f"{len(read) - len(intact)} of its lines are no planned runs, line {first} for one"
+    )
+
+
+def _planned_run(text: str) -> dict[str, Any] | None:
+    """Read a line of the plan; None when it is not one."""
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(line, dict):
+        return None
+    is_whole = all(isinstance(line.get(key), kind) for key, kind in _TYPES.items())
+    if not is_whole or not RUN_NAME.fullmatch(line["run"]):
+        return None
+    counts = all(0 <= line[key] < 2**bits for key, bits in _BITS.items())
+    random = line.get("random", [])  # not in older plans
+    names = isinstance(random, list) and all(isinstance(each, str) for each in random)
+    return line if counts and names else None
