@@ -6,6 +6,6 @@ from pathlib import Path
 
 
 def cache_directory(environ: Mapping[str, str] = os.environ) -> Path:
-    """Give the cache directory (XDG Base Directory Specification)."""
+    """Return the cache directory (XDG Base Directory Specification)."""
     base = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "/")) / ".cache"
     return Path(base) / "netwarp"

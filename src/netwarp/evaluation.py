@@ -173,7 +173,7 @@ class RunData:
         return [compare_contenders(self.results, metric) for metric in main_metrics(self.results)]
 
     def asked(self, metrics: Sequence[str], against: Mapping[str, str]) -> RunData:
-        """Give the same results with another question, as `show` is asked it.
+        """Return the same results with another question, as `show` is asked it.
 
         Args:
             metrics: main metrics; empty for those of the study.
@@ -228,7 +228,7 @@ class RunData:
         return self._kept.records(run)
 
     def console_tail(self, run: str, lines: int = 15) -> str:
-        """Give the last lines of a run's console."""
+        """Return the last lines of a run's console."""
         return self._kept.console_tail(run, lines)
 
     @property

@@ -34,7 +34,7 @@ class KeptRuns:
         return read_records(path) if _is_kept(path) else []
 
     def console_tail(self, run: str, lines: int) -> str:
-        """Give the last lines of a run's console; empty when its directory was not kept."""
+        """Return the last lines of a run's console; empty when its directory was not kept."""
         path = self.path / run / CONSOLE_FILE
         if not _is_kept(path):
             return ""

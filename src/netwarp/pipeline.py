@@ -346,7 +346,7 @@ def unused_directory(name: str) -> Path:
 
 
 def _study_text(study: Study) -> str | None:
-    """Give the study's own text; None for one that came from no file."""
+    """Return the study's own text; None for one that came from no file."""
     return _text_or_none(Path(study.file).absolute()) if is_file(Path(study.file)) else None
 
 

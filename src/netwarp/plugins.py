@@ -94,7 +94,7 @@ def _package(entry: EntryPoint) -> str:
 
 
 def folder(kind: str, name: str) -> Path:
-    """Give the folder that a package adds: that of the package within it which the entry names.
+    """Return the folder that a package adds: that of the package within it which the entry names.
 
     Raises:
         KeyError: no package adds it.
@@ -131,7 +131,7 @@ class Extended(Mapping[str, T], Generic[T]):
         return len(self.own) + len(self._added)
 
     def values(self) -> Any:
-        """Give all of them; faster than one after the other."""
+        """Return all of them; faster than one after the other."""
         return [*self.own.values(), *self._added.values()] if self._added else self.own.values()
 
     @cached_property

@@ -37,7 +37,7 @@ def read_regular_file(path: Path, most_bytes: int) -> bytes:
 
 
 def regular_file_size(path: Path) -> int:
-    """Give the size in bytes of a file that can be read.
+    """Return the size in bytes of a file that can be read.
 
     Raises:
         UnreadableFileError: it cannot be opened, or is no regular file.

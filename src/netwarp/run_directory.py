@@ -96,7 +96,7 @@ class Status:
 
 
 def clock_of(provenance: Mapping[str, Any]) -> Clock:
-    """Give the clock of results with a provenance: virtual or real time."""
+    """Return the clock of results with a provenance: virtual or real time."""
     return "real" if provenance.get("clock") == "real" else "virtual"
 
 
@@ -105,7 +105,7 @@ MOST_REASON_CHARACTERS = 2000
 
 
 def last_line(run: Path) -> str | None:
-    """Give the last line that a run's programs printed; None if there is none."""
+    """Return the last line that a run's programs printed; None if there is none."""
     files = [(path, path.lstat()) for path in run.glob("*.std*")]
     found = [(about.st_mtime_ns, path) for path, about in files if about.st_size]
     try:
@@ -143,7 +143,7 @@ class RunDirectory:
         """Damaged files that were left out so far, with the reasons."""
 
     def run_path(self, run: str) -> Path:
-        """Give the directory of a finished run."""
+        """Return the directory of a finished run."""
         return self.runs / run
 
     @contextmanager
@@ -333,7 +333,7 @@ class RunDirectory:
             return False
 
     def drawn(self, version: str) -> str:
-        """Give what the file says that marks a directory as drawn: the version, and hashes."""
+        """Return what the file says that marks a directory as drawn: the version, and hashes."""
         files = (self.results_file, self.packets_file, self.summary_file, self.report_file)
         hashes = [f"{file_sha256(file)} {file.name}" for file in files]
         return "\n".join([version, *hashes]) + "\n"
@@ -367,7 +367,7 @@ class RunDirectory:
         write_text(self.plan_file, "".join(json.dumps(line) + "\n" for line in lines))
 
     def partial_path(self, run: str) -> Path:
-        """Give the directory of a run in progress."""
+        """Return the directory of a run in progress."""
         return self.runs / f".{run}{PARTIAL_SUFFIX}"
 
     def _json_object(self, path: Path) -> dict[str, Any] | None:

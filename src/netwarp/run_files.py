@@ -63,8 +63,8 @@ def read_text(path: Path) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """Give the lines of a file of JSON lines: a line feed alone ends one, as JSON leaves characters
-    such as U+2028 as they are, at which `str.splitlines` splits too.
+    """Return the lines of a file of JSON lines: a line feed alone ends one, as JSON leaves
+    characters such as U+2028 as they are, at which `str.splitlines` splits too.
     """
     return text.removesuffix("\n").split("\n") if text else []
 

@@ -19,7 +19,7 @@ class SharedValues(Generic[Value]):
         """Values with their owners, kept alive so that no other object gets their identity."""
 
     def get(self, owner: Owner, key: Hashable, make: Callable[[Owner], Value]) -> Value:
-        """Give the value of an owner and a key, and make it if there is none yet."""
+        """Return the value of an owner and a key, and make it if there is none yet."""
         found = self._made.get((id(owner), key))
         if found is None:
             found = self._made[id(owner), key] = owner, make(owner)

@@ -95,13 +95,13 @@ class Stack(Manifest):
         return self.contract == "interop"
 
     def in_job(self) -> wire.Stack:
-        """Give the stack part of the job."""
+        """Return the stack part of the job."""
         return wire.Stack(
             name=self.name, version=self.version, program=self.program, contract=self.contract
         )
 
     def traits(self, usual: TransportTraits) -> TransportTraits:
-        """Give the traits of the transport in this implementation."""
+        """Return the traits of the transport in this implementation."""
         fixed = f"{self.name}'s initial window is fixed" if self.initial_window else None
         lacks = Missing(f"{self.name} does not resume connections so")
         if self.decides_alone:
@@ -152,7 +152,7 @@ def read_manifest(directory: Path) -> Manifest:
 
 
 def stack_in(directory: Path) -> Stack:
-    """Give the stack of a directory, ready to be started.
+    """Return the stack of a directory, ready to be started.
 
     Raises:
         InputError: there is none, or its program is not there or where no guest sees it.
@@ -227,7 +227,7 @@ def places(environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
 
 
 def built_stacks(environ: Mapping[str, str] = os.environ) -> Path:
-    """Give the directory of the stacks that `netwarp stack build` has built.
+    """Return the directory of the stacks that `netwarp stack build` has built.
 
     Each version of the role protocol has its own, for netwarp's of several versions on one machine.
     """
@@ -246,7 +246,7 @@ def interop_stack(
     version: str | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Stack:
-    """Give what is known of a program that does what the QUIC interop runner asks of endpoints.
+    """Return what is known of a program that does what the QUIC interop runner asks of endpoints.
 
     Args:
         named: the program's path, or the name of a stack whose program does that as well.
@@ -299,7 +299,7 @@ def _refuse_unseen(program: Path) -> None:
 
 
 def stack_table(name: str) -> dict[str, Any]:
-    """Give what a study's tables say of a stack that it names.
+    """Return what a study's tables say of a stack that it names.
 
     Raises:
         InputError: as :func:`find_stack`.

@@ -94,7 +94,7 @@ def _plain(word: str) -> str:
 
 
 def _nearness(asked: str, known: str) -> float:
-    """Give the similarity of two words: by spelling from 0 to 1, plus that bonus."""
+    """Return the similarity of two words: by spelling from 0 to 1, plus that bonus."""
     mine, theirs = _words(asked), _words(known)
     spelling = SequenceMatcher(None, "_".join(mine), "_".join(theirs)).ratio()
     shared = set(mine) & set(theirs)

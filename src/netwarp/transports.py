@@ -288,7 +288,7 @@ def is_simulated(model: Model) -> bool:
 
 
 def rfc9260_window_bytes(mtu_bytes: int) -> int:
-    """Give SCTP's initial congestion window (RFC 9260, section 7.2.1; net/sctp/transport.c)."""
+    """Return SCTP's initial congestion window (RFC 9260, section 7.2.1; net/sctp/transport.c)."""
     return min(4 * mtu_bytes, max(2 * mtu_bytes, 4380))
 
 

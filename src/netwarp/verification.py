@@ -82,7 +82,7 @@ class Verification:
         return all(run.is_identical for run in self.runs)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the fields that ``--json`` prints."""
+        """Return the fields that ``--json`` prints."""
         return {
             "identical": self.is_identical,
             "of": self.of,

@@ -216,7 +216,7 @@ def factor_title(factor: str) -> str:
 
 
 def factor_unit(factor: str) -> str:
-    """Give the unit of a factor whose levels are plain numbers; "" where they are counts."""
+    """Return the unit of a factor whose levels are plain numbers; "" where they are counts."""
     return FACTOR_UNITS.get(factor, "")
 
 

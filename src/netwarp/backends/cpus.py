@@ -75,7 +75,7 @@ def cpu_times(stat: Path = STAT) -> CpuTimes:
 
 
 def busy_share(before: CpuTimes, after: CpuTimes) -> float | None:
-    """Give the share of the CPUs' time between two readings that was used; None without time."""
+    """Return the share of the CPUs' time between two readings that was used; None without time."""
     busy_s, idle_s = after.busy_s - before.busy_s, after.idle_s - before.idle_s
     return min(1.0, max(0.0, busy_s / (busy_s + idle_s))) if busy_s + idle_s > 0 else None
 

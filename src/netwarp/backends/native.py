@@ -225,7 +225,7 @@ def _lack_of_one(capabilities: HostCapabilities, job: Job) -> str | None:
 
 
 def _needs_shaper(job: Job) -> bool:
-    """Say whether netem does not keep a path's rate; see `shaper` in the endpoint's topology."""
+    """Return whether netem does not keep a path's rate; see `shaper` in the endpoint's topology."""
     return any(
         each.shaper_queue_bytes is not None
         or each.discipline is not None

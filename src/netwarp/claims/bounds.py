@@ -98,7 +98,7 @@ def lead_stays(
 def _gaps(
     cells: Sequence[CellResult], others: Sequence[CellResult], metric: str, factor: str, label: str
 ) -> dict[int, float]:
-    """Give others − cells at a level, for the replicates in which both have a value."""
+    """Return others − cells at a level, for the replicates in which both have a value."""
     ours, theirs = (
         next(each.samples(metric) for each in side if each.factors[factor] == label)
         for side in (cells, others)

@@ -72,7 +72,7 @@ class ClaimResult:
         return any(each["random"] for each in self.values.get("conditions", ()))
 
     def to_json(self) -> dict[str, Any]:
-        """Give the fields that `--json` prints."""
+        """Return the fields that `--json` prints."""
         return {
             "id": self.id,
             "source": self.claim.source,
@@ -110,7 +110,7 @@ def evaluate_claim(claim: Claim, results: Results) -> ClaimResult:
 
 
 def not_tested(claim: Claim, reason: str) -> ClaimResult:
-    """Give the result of a claim that was not tested, with the reason."""
+    """Return the result of a claim that was not tested, with the reason."""
     return ClaimResult(claim, ClaimVerdict.NOT_TESTABLE, reason, {})
 
 

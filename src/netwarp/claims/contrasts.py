@@ -20,7 +20,7 @@ Key = tuple[tuple[str, str], ...]
 
 
 def contrasts(claim: Claim, cells: Sequence[CellResult]) -> dict[Key, Terms]:
-    """Give for each condition the cells of the claim's effect, each with its weight."""
+    """Return for each condition the cells of the claim's effect, each with its weight."""
     first, second = claim.less or {}, claim.than or {}
     if claim.equal is not None:
         first, second = claim.equal
@@ -62,7 +62,7 @@ def _terms(
 
 
 def scale_of_effect(claim: Claim, cells: Sequence[CellResult]) -> Scale:
-    """Give the scale of the effect: differences stand in for ratios where a value is 0."""
+    """Return the scale of the effect: differences stand in for ratios where a value is 0."""
     values = [value for cell in cells for value in cell.values(claim.metric or "")]
     is_gap = claim.lead == "gap" or claim.stays_over is not None
     return "difference" if is_gap or min(values, default=1.0) <= 0 else "ratio"

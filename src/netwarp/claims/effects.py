@@ -48,7 +48,9 @@ class ConditionEffect:
     """Number of replicates that the study has in the end."""
 
     def chance(self, under_control: str | None) -> float:
-        """Give the two-sided p-value of such a change if it were not as the claim's reason says."""
+        """Return the two-sided p-value of such a change if it were not as the claim's reason
+        says.
+        """
         if under_control is None:
             return 1.0
         is_higher = under_control == "higher"
@@ -57,7 +59,7 @@ class ConditionEffect:
         return self.change.p_above(self.limit, 2)
 
     def interval(self, error: float) -> tuple[float, float] | None:
-        """Give the confidence interval of the ratio of ratios, or of the difference.
+        """Return the confidence interval of the ratio of ratios, or of the difference.
 
         None where it has no end, as so few replicates tell nothing.
         """
@@ -92,7 +94,7 @@ class Effect:
         return any(each.change.sampled for each in self.conditions)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the fields that `--json` prints."""
+        """Return the fields that `--json` prints."""
         return {
             "shows_it": self.is_shown,
             "found": self.found,

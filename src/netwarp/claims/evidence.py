@@ -58,7 +58,7 @@ class Evidence:
     """Whether `holds` is an equivalence."""
 
     def at(self, error: float, said: Says) -> Evidence:
-        """Give the findings with intervals of the error probability at which it was judged.
+        """Return the findings with intervals of the error probability at which it was judged.
 
         Of an equivalence they are those of the two one-sided tests, of confidence 1 − 2 · error.
         """
@@ -69,7 +69,7 @@ class Evidence:
         return replace(self, found=found, values=values)
 
     def says(self, alpha: float) -> Says:
-        """Give the answer at an error probability."""
+        """Return the answer at an error probability."""
         if self.fixed is not None:
             return self.fixed
         shown = (answer for answer in ORDER if self.chances.get(answer, 1.0) < alpha)
@@ -82,7 +82,7 @@ class Evidence:
 
 
 def missing_values(metric: str, *cells: CellResult) -> Evidence | None:
-    """Give evidence that names the cells with runs without a value; None where all have one.
+    """Return evidence that names the cells with runs without a value; None where all have one.
 
     A run without a value counts against its cell, whether it failed or has no such metric: leaving
     it out would bias the comparison towards the other runs. Where no run of a cell that succeeded

@@ -66,7 +66,7 @@ part holds may show more than that, or that another part is reversed."""
 
 
 def smallest_chance(found: Sequence[Evidence]) -> float:
-    """Give the smallest error probability at which the conditions decide anything."""
+    """Return the smallest error probability at which the conditions decide anything."""
     tested = [each for each in found if each.fixed is None]
     if not tested:
         return 1.0

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def cells_to_repeat(study: Study, results: Results, staging: Staging) -> frozenset[int]:
-    """Give the indices of the cells that need another stage of replicates.
+    """Return the indices of the cells that need another stage of replicates.
 
     With a precision, they are the cells whose main metric has too wide a confidence interval; else
     those that an undecided claim compares; of a study without claims, those of undecided

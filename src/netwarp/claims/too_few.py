@@ -88,7 +88,7 @@ class TooFew:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Give the object that `--json` prints."""
+        """Return the object that `--json` prints."""
         return {
             "replicates": self.replicates,
             "least": self.least,
@@ -143,7 +143,9 @@ def too_few_replicates(
 
 
 def _least_of(needed: Mapping[str, int], compared: int, alpha: float) -> int:
-    """Give the replicates that all claims need, or as many comparisons; 0 where there are none."""
+    """Return the replicates that all claims need, or as many comparisons; 0 where there are
+    none.
+    """
     if compared:
         return unseen.least_different(alpha / compared)
     return max(needed.values(), default=0)
@@ -186,14 +188,14 @@ def too_few_in(study: Study, results: Results) -> TooFew | None:
 
 
 def _last_look(first: int) -> tuple[int, float]:
-    """Give the replicates of the last look, and its share of the error."""
+    """Return the replicates of the last look, and its share of the error."""
     return Staging().sizes(first)[-1], ALPHA * Staging().shares(first)[-1]
 
 
 def _needed_by_claims(
     claims: Sequence[Claim], cells: Sequence[Planned], alpha: float
 ) -> dict[str, int]:
-    """Give the least replicates of each claim about something random, by its id.
+    """Return the least replicates of each claim about something random, by its id.
 
     Of k claims Holm's procedure leaves the first a k-th of the error, as all small differences have
     the same chance of a mode that was not seen, and all equivalences that of an event.
@@ -211,7 +213,7 @@ def _needed_by_claims(
 
 
 def _tolerance(claim: Claim) -> float | None:
-    """Give the tolerance of a claim that two are the same, as a logarithm; None for others.
+    """Return the tolerance of a claim that two are the same, as a logarithm; None for others.
 
     Gaps and what is off a line have no logarithm, and no event is too small to matter there.
     """

@@ -123,7 +123,7 @@ def _is_random(*cells: CellResult) -> bool:
 
 
 def _bounds(lead: Location, error: float) -> tuple[float, float] | None:
-    """Give the interval of a ratio; None where it has no end."""
+    """Return the interval of a ratio; None where it has no end."""
     low, high = lead.interval(1 - error)
     return None if math.isinf(high) else (math.exp(low), math.exp(high))
 
@@ -132,7 +132,7 @@ def _growth_chances(
     by_level: Sequence[Location], steps: Sequence[Location], whole: Location,
     limits: Sequence[float],
 ) -> dict[Answer, float]:  # fmt: skip
-    """Give the chances of the answers; `limits` are the smallest relevant leads at the levels."""
+    """Return the chances of the answers; `limits` are the smallest relevant leads at the levels."""
     last, limit = by_level[-1], limits[-1]
     leads = last.p_above(limit, 2)
     grows = whole.p_above(limit, 2)
@@ -154,7 +154,7 @@ def _growth_chances(
 def _undecided_step(
     last: Location, steps: Sequence[Location], whole: Location, limit: float, n: int
 ) -> Undecided | None:
-    """Give the undecided test that would take the most replicates."""
+    """Return the undecided test that would take the most replicates."""
     tests = [(last, limit), (whole, limit), *((step, 0.0) for step in steps)]
     found = [to_decide(at, n, stdev_of(at, n), (to,), to) for at, to in tests]
     random = [each for each in found if each is not None]
@@ -165,7 +165,7 @@ def _leads(
     cells: Sequence[CellResult], others: Sequence[CellResult], metric: str, factor: str,
     labels: Sequence[str], scale: LeadScale,
 ) -> list[list[float]] | Evidence:  # fmt: skip
-    """Give ln(others ÷ cells) or others − cells, by replicate (rows) and level (columns)."""
+    """Return ln(others ÷ cells) or others − cells, by replicate (rows) and level (columns)."""
     ours, theirs = _table(cells, metric, factor, labels), _table(others, metric, factor, labels)
     replicates = sorted(ours.keys() & theirs.keys())
     if len(replicates) < 2:
@@ -248,7 +248,7 @@ def _line(places: Sequence[float], row: Sequence[float]) -> tuple[float, float]:
 
 
 def _places(labels: Sequence[str]) -> list[float]:
-    """Give the levels' numeric values, or their ranks where they are names."""
+    """Return the levels' numeric values, or their ranks where they are names."""
     scale = scale_of(labels)
     return [float(i) if scale is None else scale.values[label] for i, label in enumerate(labels)]
 
@@ -256,7 +256,7 @@ def _places(labels: Sequence[str]) -> list[float]:
 def _table(
     cells: Sequence[CellResult], metric: str, factor: str, labels: Sequence[str]
 ) -> dict[int, list[float]]:
-    """Give a metric's values at all levels by replicate, for replicates that have all levels."""
+    """Return a metric's values at all levels by replicate, for replicates that have all levels."""
     by_level = {cell.factors[factor]: cell.samples(metric) for cell in cells}
     rows: dict[int, list[float]] = {}
     for replicate in sorted(set.intersection(*(set(by_level[label]) for label in labels))):
@@ -270,7 +270,7 @@ def _table(
 def _means_at(
     cells: Sequence[CellResult], metric: str, factor: str, labels: Sequence[str]
 ) -> list[float]:
-    """Give the size of the mean at each level."""
+    """Return the size of the mean at each level."""
     by_level = {cell.factors[factor]: cell.values(metric) for cell in cells}
     return [abs(mean_of(by_level[label])) for label in labels]
 

@@ -18,7 +18,7 @@ _BOX, _PLAIN_BOX = "╭─╮│╰╯", "+-+|++"
 
 
 def help_text(command: click.Command, ctx: click.Context, *, is_whole: bool) -> str:
-    """Give the help of a command.
+    """Return the help of a command.
 
     Args:
         command: of which `params` have the options.

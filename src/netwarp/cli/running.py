@@ -266,5 +266,5 @@ def progress_bar(warnings: Callable[[Clock], Iterable[str]] | None = None) -> Pr
 
 
 def command_line() -> list[str]:
-    """Give the command as the report has it."""
+    """Return the command as the report has it."""
     return ["netwarp", *sys.argv[1:]]

@@ -32,7 +32,7 @@ _MEMORY_WORDS = ("map segment", "allocate memory", "static TLS")
 
 
 def why_refused(error: BaseException) -> str | None:
-    """Give the line for an error that is the machine's; None for any other."""
+    """Return the line for an error that is the machine's; None for any other."""
     if isinstance(error, MemoryError):
         return f"not enough memory: {_LIMITS[errno.ENOMEM]}"
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
@@ -56,7 +56,7 @@ def is_unread(error: BaseException) -> bool:
 
 
 def refuse_little_memory() -> str | None:
-    """Give the line for a limit of memory under which libraries would fail or spin; else None.
+    """Return the line for a limit of memory under which libraries would fail or spin; else None.
 
     OpenBLAS asks again for ever for memory that it does not get, and Polars goes on without its
     own library: so the limit is looked at before they are loaded.

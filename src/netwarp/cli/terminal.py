@@ -115,7 +115,7 @@ def console() -> Console:
 def answer_console(
     *, highlight: bool = True, soft_wrap: bool = False, markup: bool = True
 ) -> Console:
-    """Give what writes an answer to standard output. A path with `:x:` in it stays as it is."""
+    """Return what writes an answer to standard output. A path with `:x:` in it stays as it is."""
     from netwarp.cli.printable import PrintableConsole
 
     return PrintableConsole(emoji=False, highlight=highlight, soft_wrap=soft_wrap, markup=markup)

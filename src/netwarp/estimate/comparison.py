@@ -194,7 +194,7 @@ def holm(family: Sequence[Comparison], alpha: float = ALPHA) -> list[Comparison]
 def replicates_needed(
     comparison: Comparison, family: Sequence[Comparison], alpha: float = ALPHA
 ) -> int | None:
-    """Give the replicates that would decide a comparison of a family, in four studies of five.
+    """Return the replicates that would decide a comparison of a family, in four studies of five.
 
     Holm's procedure leaves each of the k undecided ones a k-th of the error at least. None where
     too many would be needed, or nothing is random.
@@ -215,7 +215,7 @@ def same_executions(baseline: Samples, contender: Samples) -> bool:
 
 
 def _withheld(samples: Iterable[Sample]) -> Verdict | None:
-    """Give the verdict where values are missing; None where none is."""
+    """Return the verdict where values are missing; None where none is."""
     missing = [sample for sample in samples if sample.value is None]
     if not missing:
         return None
@@ -223,7 +223,7 @@ def _withheld(samples: Iterable[Sample]) -> Verdict | None:
 
 
 def _shared(baseline: Samples, contender: Samples) -> list[int] | None:
-    """Give the replicates that both have with equal seeds; None where samples are not paired."""
+    """Return the replicates that both have with equal seeds; None where samples are not paired."""
     shared = sorted(baseline.keys() & contender.keys())
     agree = all(
         baseline[r].seed is not None and baseline[r].seed == contender[r].seed for r in shared
@@ -299,7 +299,7 @@ def _untested(
 
 
 def _effect_interval(location: Location | None, scale: Scale, confidence: float) -> Interval | None:
-    """Give the interval of an effect; None where it has no end."""
+    """Return the interval of an effect; None where it has no end."""
     if location is None:
         return None
     low, high = location.interval(confidence)

@@ -28,6 +28,6 @@ class Criteria:
         return ALPHA * (1 / self.looks if self.share is None else self.share)
 
     def divided(self, families: int) -> Criteria:
-        """Give the criteria of one of several families that share the error probability."""
+        """Return the criteria of one of several families that share the error probability."""
         share = None if self.share is None else self.share / families
         return replace(self, looks=self.looks * families, share=share)

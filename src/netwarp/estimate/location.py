@@ -44,12 +44,12 @@ class Location:
     signed-rank test has to agree."""
 
     def interval(self, confidence: float) -> Interval:
-        """Give the two-sided confidence interval: the limits that are not told from the value."""
+        """Return the two-sided confidence interval: the limits that are not told from the value."""
         alpha = 1 - confidence
         return (self.value - self._reach(alpha), self.value + self._mirrored()._reach(alpha))
 
     def p_above(self, limit: float, sides: int = 1) -> float:
-        """Give the p-value of a value this high if the true one were `limit` or less.
+        """Return the p-value of a value this high if the true one were `limit` or less.
 
         Args:
             limit: the largest value that is not above.
@@ -58,11 +58,11 @@ class Location:
         return min(1.0, sides * self._tail_above(limit) + self._missed(self.value - limit, sides))
 
     def p_below(self, limit: float, sides: int = 1) -> float:
-        """Give the p-value of a value this low if the true one were `limit` or more."""
+        """Return the p-value of a value this low if the true one were `limit` or more."""
         return self._mirrored().p_above(-limit, sides)
 
     def p_within(self, low: float, high: float) -> float:
-        """Give the p-value of such a value if the true one were outside of `low` … `high`.
+        """Return the p-value of such a value if the true one were outside of `low` … `high`.
 
         It is that of two one-sided tests (Schuirmann 1987, J. Pharmacokinetics and Biopharmaceutics
         15:657), and of not having seen an event that would take it outside.
@@ -77,15 +77,17 @@ class Location:
         return min(1.0, tail + missed)
 
     def p_outside(self, low: float, high: float) -> float:
-        """Give the two-sided p-value of such a value if the true one were within `low` … `high`."""
+        """Return the two-sided p-value of such a value if the true one were within `low` …
+        `high`.
+        """
         return min(self.p_below(low, 2), self.p_above(high, 2))
 
     def distance(self, *limits: float) -> float:
-        """Give the distance to the nearest of some limits."""
+        """Return the distance to the nearest of some limits."""
         return min(abs(self.value - limit) for limit in limits)
 
     def _reach(self, alpha: float) -> float:
-        """Give how far below the value the limits are that it is told from, on two sides."""
+        """Return how far below the value the limits are that it is told from, on two sides."""
         if not self.sampled:
             return self._student_reach(alpha)
         missed = self._missed(0.0, 2)
@@ -112,7 +114,7 @@ class Location:
         return high
 
     def _student_reach(self, alpha: float) -> float:
-        """Give `_reach` by Student's t alone."""
+        """Return `_reach` by Student's t alone."""
         each = (self, *(self.cautious or ()))
         lowest: list[float] = [
             one.value - one.error * student_quantile(one.degrees, 1 - alpha)
@@ -123,7 +125,7 @@ class Location:
         return self.value - min(lowest)
 
     def _tail_above(self, limit: float) -> float:
-        """Give the one-sided p-value from what was seen."""
+        """Return the one-sided p-value from what was seen."""
         tails = [self._student_above(limit)]
         if self.cautious is not None:
             tails.append(self.cautious[0]._student_above(limit))
@@ -199,7 +201,7 @@ def difference_of(
 
 
 def _sampled(n: int, random: bool, *samples: Sequence[float], is_log: bool) -> int:
-    """Give the number of replicates in which something was random: all of them, or none."""
+    """Return the number of replicates in which something was random: all of them, or none."""
     return n if random or not all(is_fixed(each, is_log=is_log) for each in samples) else 0
 
 

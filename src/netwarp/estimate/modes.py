@@ -27,13 +27,13 @@ Modes = tuple[Sequence[float], Sequence[float]]
 
 
 def modes_of(values: Sequence[float], gap: float = GAP) -> tuple[float, float] | None:
-    """Give the means of the lower and the upper mode of samples; None where there is one mode."""
+    """Return the means of the lower and the upper mode of samples; None where there is one mode."""
     found = _parted(values, gap)
     return None if found is None else (_mean(found[0]), _mean(found[1]))
 
 
 def clear_modes(values: Sequence[float]) -> Modes | None:
-    """Give the samples of two modes that a warning is worth; None where there are none."""
+    """Return the samples of two modes that a warning is worth; None where there are none."""
     if len(values) < LEAST_TO_SAY or min(values) <= 0:
         return None
     found = _parted(values, CLEAR_GAP)

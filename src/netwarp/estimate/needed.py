@@ -30,7 +30,7 @@ class Undecided:
     """Whether all these are logarithms."""
 
     def replicates(self, alpha: float) -> int | None:
-        """Give the replicates that decide it with a power of 80 %; None if too many."""
+        """Return the replicates that decide it with a power of 80 %; None if too many."""
         needed = replicates_to_tell(
             self.stdev, self.distance, alpha, tolerance=self.tolerance, is_log=self.is_log
         )
@@ -41,7 +41,7 @@ def replicates_to_tell(
     stdev: float, distance: float, alpha: float, *, tolerance: float | None = None,
     is_log: bool = True,
 ) -> int | None:  # fmt: skip
-    """Give the replicates that tell a distance with a power of 80 %; None if too many.
+    """Return the replicates that tell a distance with a power of 80 %; None if too many.
 
     What they may have missed has a part of the error probability; the rest is the t-test's.
 
@@ -90,5 +90,5 @@ def to_decide(
 
 
 def stdev_of(location: Location, n: int) -> float:
-    """Give the standard deviation of a single replicate from the error of the mean."""
+    """Return the standard deviation of a single replicate from the error of the mean."""
     return location.error * math.sqrt(n)

@@ -9,7 +9,7 @@ MOST_EXACT = 50
 
 
 def signed_rank_p(differences: Sequence[float]) -> float:
-    """Give the two-sided p-value of differences, none of which is 0."""
+    """Return the two-sided p-value of differences, none of which is 0."""
     ranks = _doubled_ranks([abs(difference) for difference in differences])
     positive = sum(rank for rank, d in zip(ranks, differences, strict=True) if d > 0)
     smaller = min(positive, sum(ranks) - positive)
@@ -19,7 +19,8 @@ def signed_rank_p(differences: Sequence[float]) -> float:
 
 
 def signed_rank_above(differences: Sequence[float]) -> float:
-    """Give the one-sided p-value of differences this high, if they are symmetric around 0 or less.
+    """Return the one-sided p-value of differences this high, if they are symmetric around 0 or
+    less.
 
     It is exact for any distribution; those that are 0 count as below.
     """
@@ -29,7 +30,9 @@ def signed_rank_above(differences: Sequence[float]) -> float:
 
 
 def _doubled_ranks(sizes: Sequence[float]) -> list[int]:
-    """Give twice the rank of each size: equal sizes share their mean rank, which may be a half."""
+    """Return twice the rank of each size: equal sizes share their mean rank, which may be a
+    half.
+    """
     order = sorted(range(len(sizes)), key=sizes.__getitem__)
     ranks = [0] * len(sizes)
     before = 0
@@ -42,7 +45,9 @@ def _doubled_ranks(sizes: Sequence[float]) -> list[int]:
 
 
 def _share_up_to(ranks: Sequence[int], most: int) -> float:
-    """Give the share of all assignments of signs whose sum of positive ranks is at most a bound."""
+    """Return the share of all assignments of signs whose sum of positive ranks is at most a
+    bound.
+    """
     ways: list[int] = [1] + [0] * sum(ranks)
     reached = 0
     for rank in ranks:

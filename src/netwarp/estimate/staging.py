@@ -49,12 +49,14 @@ class Staging:
     """Time limit for adding replicates; None where only the number of stages limits them."""
 
     def sizes(self, first: int) -> tuple[int, ...]:
-        """Give the number of replicates of a cell after each stage."""
+        """Return the number of replicates of a cell after each stage."""
         doubled = (first * 2**stage for stage in range(LOOKS))
         return tuple(dict.fromkeys(min(size, MOST_REPLICATES) for size in doubled))
 
     def shares(self, first: int) -> tuple[float, ...]:
-        """Give each look's share of the error; of those after the main one later ones have more."""
+        """Return each look's share of the error; of those after the main one later ones have
+        more.
+        """
         sizes = self.sizes(first)
         main = next((i for i, size in enumerate(sizes) if size >= ENOUGH), len(sizes) - 1)
         early = [BEFORE / main for _ in range(main)]
@@ -65,11 +67,11 @@ class Staging:
         return (*early, 0.5, *((rest - 0.5) * rank / sum(ranks) for rank in ranks))
 
     def worth_while(self, needed: int | None, first: int) -> bool:
-        """Say whether a verdict that needs so many replicates is worth another stage."""
+        """Return whether a verdict that needs so many replicates is worth another stage."""
         return needed is not None and needed <= FUTILE * self.sizes(first)[-1]
 
     def wide(self, samples: list[float], alpha: float) -> bool:
-        """Say whether the confidence interval of a mean is wider than the precision asked for.
+        """Return whether the confidence interval of a mean is wider than the precision asked for.
 
         It is computed at the error probability of one look, so that stopping when it is narrow
         enough does not reduce the coverage of the 95 % interval that is shown.

@@ -82,8 +82,8 @@ def mean_interval(
     confidence: float = CONFIDENCE,
     weights: Sequence[float] | None = None,
 ) -> Interval | None:
-    """Give the two-sided confidence interval of the mean by Student's t ("Student" 1908, Biometrika
-    6:1).
+    """Return the two-sided confidence interval of the mean by Student's t ("Student" 1908,
+    Biometrika 6:1).
 
     For positive samples it is computed on the log scale: by the delta method the mean's logarithm
     has the standard error s ÷ (mean · √n), so the bounds are factors of the mean and none is
@@ -111,7 +111,7 @@ def mean_interval(
 
 
 def binomial_interval(successes: int, trials: int, confidence: float = CONFIDENCE) -> Interval:
-    """Give a proportion's exact confidence interval (Clopper, Pearson 1934, Biometrika 26:404).
+    """Return a proportion's exact confidence interval (Clopper, Pearson 1934, Biometrika 26:404).
 
     Bounds the loss ratio from `successes` packets dropped of `trials` offered; conservative. With
     no trial it is (0, 1). Raises ValueError unless 0 ≤ successes ≤ trials.
@@ -136,7 +136,8 @@ MOST_REPLICATES = 100_000
 def replicates_needed(
     stdev: float, distance: float, alpha: float = 1 - CONFIDENCE, power: float = 0.8
 ) -> int | None:
-    """Give the number of replicates with which a paired t-test detects a difference of `distance`.
+    """Return the number of replicates with which a paired t-test detects a difference of
+    `distance`.
 
     Args:
         stdev: standard deviation of the differences between replicates seen so far.
@@ -167,13 +168,15 @@ def replicates_needed(
 
 
 def _t_power(n: int, standardized_effect: float, alpha: float) -> float:
-    """Give the power of a two-sided paired t-test with `n` pairs."""
+    """Return the power of a two-sided paired t-test with `n` pairs."""
     critical = student_quantile(n - 1, 1 - alpha)
     return noncentral_t_above(critical, n - 1, standardized_effect * math.sqrt(n))
 
 
 def mean_of(values: Sequence[float], weights: Sequence[float] | None = None) -> float:
-    """Give the mean, which is exactly the common value when all are equal (a float sum is not)."""
+    """Return the mean, which is exactly the common value when all are equal (a float sum is
+    not).
+    """
     first = values[0]
     if all(value == first for value in values):
         return first
@@ -183,7 +186,9 @@ def mean_of(values: Sequence[float], weights: Sequence[float] | None = None) -> 
 
 
 def _residuals(values: Sequence[float], weights: Sequence[float], mean: float) -> list[float]:
-    """Give the residuals of a quotient of sums, scaled so that their mean's error is its error."""
+    """Return the residuals of a quotient of sums, scaled so that their mean's error is its
+    error.
+    """
     usual = math.fsum(weights) / len(weights)
     return [w * (v - mean) / usual for v, w in zip(values, weights, strict=True)]
 

@@ -14,7 +14,7 @@ SMALLEST = 1e-300
 
 
 def two_sided_p(t: float, degrees: float) -> float:
-    """Give the two-sided p-value of a t with some degrees of freedom."""
+    """Return the two-sided p-value of a t with some degrees of freedom."""
     squared = t * t
     return _regularized_beta(
         degrees / 2, 0.5, degrees / (degrees + squared), squared / (degrees + squared)
@@ -23,7 +23,7 @@ def two_sided_p(t: float, degrees: float) -> float:
 
 @cache
 def student_quantile(degrees: float, confidence: float) -> float:
-    """Give the half-width of a two-sided interval in standard errors: a quantile of t."""
+    """Return the half-width of a two-sided interval in standard errors: a quantile of t."""
     tail = 1 - confidence
     low, high = 0.0, 1.0
     while two_sided_p(high, degrees) > tail:
@@ -43,7 +43,7 @@ STEPS = 200
 
 
 def noncentral_t_above(limit: float, degrees: float, noncentrality: float) -> float:
-    """Give the probability that a noncentral t is above `limit`, by Simpson's rule.
+    """Return the probability that a noncentral t is above `limit`, by Simpson's rule.
 
     It is the mean of the normal tail over s, where s² is chi-square divided by its degrees
     (Johnson, Kotz, Balakrishnan 1995, Continuous Univariate Distributions 2, chapter 31).
@@ -65,12 +65,12 @@ def noncentral_t_above(limit: float, degrees: float, noncentrality: float) -> fl
 
 
 def _above(z: float) -> float:
-    """Give the probability that a standard normal variable is above `z`."""
+    """Return the probability that a standard normal variable is above `z`."""
     return math.erfc(z / math.sqrt(2)) / 2
 
 
 def _regularized_beta(a: float, b: float, x: float, y: float) -> float:
-    """Give the regularized incomplete beta function I_x(a, b) (Abramowitz, Stegun 1964, 26.5).
+    """Return the regularized incomplete beta function I_x(a, b) (Abramowitz, Stegun 1964, 26.5).
 
     `y` is 1 − x, which the caller knows more precisely when x is near 1.
     """

@@ -30,12 +30,12 @@ DISTANCE_STEP = 1e-6
 
 
 def unseen_share(n: int, error: float = ERROR) -> float:
-    """Give the largest share of runs with an event that n replicates may have missed."""
+    """Return the largest share of runs with an event that n replicates may have missed."""
     return float(1 - error ** (1 / n)) if n else 1.0
 
 
 def mode_chance(n: int, distance: float, *, is_log: bool, sides: int = 1) -> float:
-    """Give the probability of missing a mode in n replicates that would make such a distance.
+    """Return the probability of missing a mode in n replicates that would make such a distance.
 
     A mode in a share s of the runs that is missed moves the mean by s · ln `MODE_FACTOR`, so a
     distance takes a share that is as large. Nothing is known of sizes that are no logarithms.
@@ -57,7 +57,7 @@ def mode_chance(n: int, distance: float, *, is_log: bool, sides: int = 1) -> flo
 
 
 def mode_distance(n: int, alpha: float) -> float:
-    """Give the least distance of logarithms that n replicates can show at an error probability.
+    """Return the least distance of logarithms that n replicates can show at an error probability.
 
     It is 0 where they can show any, and infinite where they can show none.
     """
@@ -74,19 +74,19 @@ def mode_distance(n: int, alpha: float) -> float:
 
 
 def event_share(tolerance: float, *, is_log: bool) -> float:
-    """Give the share of events that must not be missed for means to be within a tolerance."""
+    """Return the share of events that must not be missed for means to be within a tolerance."""
     return max(EVENT_SHARE, min(1.0, tolerance / math.log(EVENT_FACTOR))) if is_log else EVENT_SHARE
 
 
 def event_chance(n: int, tolerance: float, *, is_log: bool) -> float:
-    """Give the probability of missing events in n replicates that exceed a tolerance."""
+    """Return the probability of missing events in n replicates that exceed a tolerance."""
     if n < LEAST_EQUIVALENT:
         return 1.0
     return float((1 - event_share(tolerance, is_log=is_log)) ** n)
 
 
 def least_different(alpha: float) -> int:
-    """Give the fewest replicates that can show a small difference at an error probability."""
+    """Return the fewest replicates that can show a small difference at an error probability."""
     n = LEAST
     while mode_chance(n, 0.0, is_log=True, sides=2) >= alpha:
         n += 1
@@ -94,7 +94,7 @@ def least_different(alpha: float) -> int:
 
 
 def least_equivalent(alpha: float, tolerance: float, *, is_log: bool = True) -> int:
-    """Give the fewest replicates that can show an equivalence at an error probability."""
+    """Return the fewest replicates that can show an equivalence at an error probability."""
     share = event_share(tolerance, is_log=is_log)
     needed = math.floor(math.log(alpha) / math.log(1 - share)) + 1 if share < 1 else 1
     return max(LEAST_EQUIVALENT, needed)

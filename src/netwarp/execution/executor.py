@@ -82,7 +82,9 @@ class Executor(Protocol):
 
 
 def kept_outcomes(plan: Sequence[PlannedRun], directory: RunDirectory) -> dict[str, Outcome]:
-    """Give the runs of a plan that have succeeded before, by name: they need not be done again."""
+    """Return the runs of a plan that have succeeded before, by name: they need not be done
+    again.
+    """
     outcomes = {}
     ended = directory.kept_runs()
     for planned in plan:

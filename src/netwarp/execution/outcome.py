@@ -51,7 +51,7 @@ def run_job(
 
 
 def read_outcome(directory: RunDirectory, run: str) -> Outcome | None:
-    """Give what came of a run that is kept; None when it has not ended.
+    """Return what came of a run that is kept; None when it has not ended.
 
     A run whose job or records are damaged has failed, whatever its status says.
     """

@@ -6,12 +6,12 @@ from netwarp.estimate.staging import TimeLimit
 
 
 def time_limit(length_s: float) -> TimeLimit:
-    """Give a time limit that begins now."""
+    """Return a time limit that begins now."""
     return TimeLimit(length_s, time.monotonic() + length_s)
 
 
 def share(limit: TimeLimit, part: float) -> TimeLimit:
-    """Give a part (0 to 1) of what is left of a time limit, from now on."""
+    """Return a part (0 to 1) of what is left of a time limit, from now on."""
     now_s = time.monotonic()
     left_s = max(0.0, limit.until_s - now_s)
     return TimeLimit(limit.length_s, now_s + part * left_s, is_share=True)

@@ -43,7 +43,7 @@ class Chart:
         return replace(self, spec=spec or self.spec, picture=picture)
 
     def of_width(self, width: int) -> Chart:
-        """Give the picture an exact width in pixels, which are points in a PDF.
+        """Return the picture an exact width in pixels, which are points in a PDF.
 
         How much room axes and labels take is known only when they are drawn, and ticks may change
         with the width: the plots get what a drawing leaves over until less than a pixel for each

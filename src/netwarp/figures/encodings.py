@@ -29,7 +29,7 @@ def field(name: str, kind: str = "quantitative", **more: Any) -> Spec:
 
 
 def level_axis(plan: Layout) -> Spec:
-    """Give the x axis of levels: at even distances where they are few, else at their values."""
+    """Return the x axis of levels: at even distances where they are few, else at their values."""
     if plan.x_is_ordinal:
         places = list(range(len(plan.x_labels)))
         texts = json.dumps(plan.x_texts)
@@ -50,7 +50,7 @@ def level_axis(plan: Layout) -> Spec:
 
 
 def name_axis(plan: Layout) -> Spec:
-    """Give the x axis of levels as names, for bars and boxes."""
+    """Return the x axis of levels as names, for bars and boxes."""
     if plan.x is None:
         return field("x_text", "nominal", title=None)
     names = [level_text(plan.x, label) for label in plan.x_labels]
@@ -62,7 +62,7 @@ def name_axis(plan: Layout) -> Spec:
 def value_axis(
     values: Sequence[float], title: str, log: bool | None, *, name: str, zero: bool = True
 ) -> Spec:
-    """Give the axis of a metric."""
+    """Return the axis of a metric."""
     return field(name, title=title, scale=value_scale(values, log, zero=zero),
                  axis=value_ticks(values, log))  # fmt: skip
 
@@ -78,13 +78,13 @@ def value_ticks(values: Sequence[float], log: bool | None) -> Spec:
 
 
 def is_log(values: Sequence[float], log: bool | None) -> bool:
-    """Say whether an axis is logarithmic: as asked, else by the range of the values."""
+    """Return whether an axis is logarithmic: as asked, else by the range of the values."""
     positive = bool(values) and min(values) > 0
     return positive and (wants_log(values) if log is None else log)
 
 
 def value_scale(values: Sequence[float], log: bool | None = None, *, zero: bool = True) -> Spec:
-    """Give the scale of a metric."""
+    """Return the scale of a metric."""
     if is_log(values, log):
         return {"type": "log", "nice": False, "padding": 10}
     return {"zero": zero, "nice": True}
@@ -128,7 +128,7 @@ def _by_series(plan: Layout, values: Sequence[Any], legend: bool) -> Spec:
 
 
 def legend_title(plan: Layout) -> str | None:
-    """Give the legend's title, the factor; None for transports, whose names need none."""
+    """Return the legend's title, the factor; None for transports, whose names need none."""
     return None if plan.series in (None, "transport") else factor_title(plan.series)
 
 

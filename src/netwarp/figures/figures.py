@@ -42,7 +42,7 @@ def draw_all(
 
 
 def wanted_figures(figures: Sequence[Figure], results: Results) -> list[Figure]:
-    """Give a study's figures, or the default ones, each with the one that goes with its kind."""
+    """Return a study's figures, or the default ones, each with the one that goes with its kind."""
     chosen = list(figures) or default_figures(results)
     asked = {(figure.kind, figure.x, figure.y) for figure in chosen}
     together: list[Figure] = []

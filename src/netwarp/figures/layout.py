@@ -157,7 +157,7 @@ class Layout:
         ]
 
     def panel(self, cell: CellResult) -> str:
-        """Give the title of a cell's panel."""
+        """Return the title of a cell's panel."""
         return sentence_case(condition_text({f: cell.factors[f] for f in self.panel_factors}))
 
     @property
@@ -168,7 +168,7 @@ class Layout:
         return min(MOST_COLUMNS, len(self.panels))
 
     def place(self, cell: CellResult) -> float:
-        """Give a cell's x position: that of its level, with the offset of its series."""
+        """Return a cell's x position: that of its level, with the offset of its series."""
         if self.x is None:
             raise ValueError("this chart has no factor along x")
         label = cell.factors[self.x]
@@ -203,5 +203,5 @@ def layout(
 
 
 def wants_log(values: Sequence[float]) -> bool:
-    """Say whether all values are positive and span more than two decades."""
+    """Return whether all values are positive and span more than two decades."""
     return bool(values) and min(values) > 0 and max(values) > 10**DECADES_FOR_LOG * min(values)

@@ -26,7 +26,7 @@ MOST_SAMPLES = 2000
 
 
 def shown_samples(plan: Layout) -> list[Row]:
-    """Give a row for each run that is a dot beside the means: none where they are too many."""
+    """Return a row for each run that is a dot beside the means: none where they are too many."""
     samples = sample_rows(plan)
     return samples if len(samples) <= MOST_SAMPLES else []
 
@@ -124,13 +124,13 @@ def dots(plan: Layout, y: Spec, *, legend: bool) -> Spec:
 
 
 def run_tips(plan: Layout) -> list[Spec]:
-    """Give what is shown of a run that the pointer is on."""
+    """Return what is shown of a run that the pointer is on."""
     value = field("value", title=plan.shown.axis_title, format=".4~r")
     return [*condition_tips(plan), value, field("run", "nominal", title="run")]
 
 
 def mean_tips(plan: Layout) -> list[Spec]:
-    """Give what is shown of a mean that the pointer is on."""
+    """Return what is shown of a mean that the pointer is on."""
     text = field("text", "nominal", title="mean, 95 % CI")
     return [*condition_tips(plan), text, field("runs", "nominal", title="runs")]
 

@@ -73,7 +73,7 @@ THEMES = {theme.name: theme for theme in (SCREEN, PAPER)}
 
 
 def quality_colours(qualities: int) -> list[str]:
-    """Give shades of blue for the qualities of a medium: the higher, the darker."""
+    """Return shades of blue for the qualities of a medium: the higher, the darker."""
     return [
         "#" + "".join(
             f"{round(low + (high - low) * rank / max(1, qualities - 1)):02X}"
@@ -86,7 +86,7 @@ def quality_colours(qualities: int) -> list[str]:
 def series_styles(
     factor: str | None, labels: Sequence[str], transport: str | None = None
 ) -> list[SeriesStyle]:
-    """Give each series a style.
+    """Return each series a style.
 
     Args:
         factor: factor of the series; None for a single series.
@@ -103,14 +103,14 @@ def series_styles(
 
 
 def _other(index: int) -> SeriesStyle:
-    """Give a style to a label that is not of a transport, such as the name of a stack."""
+    """Return a style to a label that is not of a transport, such as the name of a stack."""
     return SeriesStyle(
         _OTHERS[index % len(_OTHERS)], _SHAPES[index % len(_SHAPES)], _DASHES[index % len(_DASHES)]
     )
 
 
 def _variants(labels: Sequence[str]) -> list[SeriesStyle]:
-    """Give styles by transport; the plain name, else the first label, has the pure colour."""
+    """Return styles by transport; the plain name, else the first label, has the pure colour."""
     styles: dict[int, SeriesStyle] = {}
     seen: dict[str, int] = {}
     plain_first = sorted(enumerate(labels), key=lambda item: item[1] not in TRANSPORT_STYLES)
@@ -130,7 +130,7 @@ def _variant(base: SeriesStyle, rank: int) -> SeriesStyle:
 
 
 def _kind(label: str) -> str:
-    """Give the transport that a variant's label begins with: `tcp` of `tcp-2008`."""
+    """Return the transport that a variant's label begins with: `tcp` of `tcp-2008`."""
     return label.replace(" ", "-").partition("-")[0].lower()
 
 
@@ -146,7 +146,7 @@ def text_colour(colour: str) -> str:
 
 
 def config(theme: Theme = SCREEN) -> Spec:
-    """Give Vega-Lite's configuration: thin rules, no frame, text as in a journal."""
+    """Return Vega-Lite's configuration: thin rules, no frame, text as in a journal."""
     size = theme.font_size
     return {
         "background": "white",
@@ -180,7 +180,7 @@ def config(theme: Theme = SCREEN) -> Spec:
 
 
 def page_overlay() -> Spec:
-    """Give the configuration that a page adds: text and rules in its light or dark colours."""
+    """Return the configuration that a page adds: text and rules in its light or dark colours."""
     text, faint, rule = "var(--ink)", "var(--faint)", "var(--rule)"
     return {
         "background": "transparent",

@@ -7,7 +7,7 @@ DISTURBING = 0.05
 
 
 def others_share(before: CpuTimes, after: CpuTimes) -> float:
-    """Give the share of CPU time between two readings that other work took."""
+    """Return the share of CPU time between two readings that other work took."""
     busy_s = after.busy_s - before.busy_s
     all_s = busy_s + after.idle_s - before.idle_s
     own_s = after.own_s - before.own_s

@@ -90,7 +90,7 @@ def measure_speed(
 def stored_speed(
     endpoint_sha256: str, cpu: str, environ: Mapping[str, str] = os.environ
 ) -> Speed | None:
-    """Give the speed measured with an endpoint on a CPU; None where it was not measured."""
+    """Return the speed measured with an endpoint on a CPU; None where it was not measured."""
     try:
         speed: Speed = json.loads(speed_file(endpoint_sha256, cpu, environ).read_text())
     except (OSError, ValueError):
@@ -99,7 +99,7 @@ def stored_speed(
 
 
 def speed_file(endpoint_sha256: str, cpu: str, environ: Mapping[str, str] = os.environ) -> Path:
-    """Give the path of the cache file for an endpoint on a CPU."""
+    """Return the path of the cache file for an endpoint on a CPU."""
     key = sha256(f"{endpoint_sha256} {cpu}".encode()).hexdigest()[:16]
     return cache_directory(environ) / "speed" / f"{key}.json"
 

@@ -29,5 +29,5 @@ class Values(Mapping[str, float]):
 
 @lru_cache(maxsize=256)
 def _places(names: tuple[str, ...]) -> Mapping[str, int]:
-    """Give the index of each name; runs with the same names share one mapping."""
+    """Return the index of each name; runs with the same names share one mapping."""
     return {name: place for place, name in enumerate(names)}

@@ -22,7 +22,7 @@ LIMITS: tuple[Limit, ...] = get_args(Limit)
 
 
 def limited_shares(job: Job, records: Sequence[Record]) -> Mapping[Limit, float] | None:
-    """Give the share of time for each limit; None where no connection was sampled twice."""
+    """Return the share of time for each limit; None where no connection was sampled twice."""
     delays = queue_delays(job, records, job.direction)
     delay_at = dict(zip(delays.at_ns, delays.delay_ns, strict=True))
     path = job.paths[0]
@@ -59,7 +59,7 @@ def _own_limit(
     paced: bool,
     path: Path,
 ) -> Limit:
-    """Give the limit of a connection that neither the peer's window nor the send buffer limited.
+    """Return the limit of a connection that neither the peer's window nor the send buffer limited.
 
     Args:
         samples: the connection's samples.

@@ -64,7 +64,7 @@ class Metric:
         return self.unit in ("packets", "B", "count")
 
     def stored(self, value: float | None) -> float | int | None:
-        """Give a run's value as files have it: a whole number without decimals."""
+        """Return a run's value as files have it: a whole number without decimals."""
         return int(value) if value is not None and self.is_whole else value
 
 

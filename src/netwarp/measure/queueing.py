@@ -35,7 +35,7 @@ class Delays:
     delay_ns: tuple[float, ...]
 
     def quantile_ns(self, share: float) -> float | None:
-        """Give the delay that is not exceeded for a share of the time; None without samples.
+        """Return the delay that is not exceeded for a share of the time; None without samples.
 
         Each sample stands for half the time to its neighbours on both sides.
         """
@@ -135,7 +135,7 @@ def rtts_under_load(job: Job, records: Sequence[Record], path: int = 0) -> Delay
 
 
 def _queued_bytes(samples: QueueSamples, index: int, line_ns: int) -> float | None:
-    """Give the bytes queued before the delay line; None where no later sample determines them."""
+    """Return the bytes queued before the delay line; None where no later sample determines them."""
     at_ns, backlog_bytes = samples.at_ns[index], samples.backlog_bytes[index]
     until_ns = at_ns + line_ns
     later = bisect_right(samples.at_ns, until_ns)

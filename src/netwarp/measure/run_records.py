@@ -40,10 +40,10 @@ class ContentReader(Protocol):
     """Interprets the records of a workload: its start, its end, and what arrived."""
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Give the time at which the client started, in ns of the run's clock."""
+        """Return the time at which the client started, in ns of the run's clock."""
 
     def breaks_off(self, job: Job) -> bool:
-        """Say whether it ends after a given time, rather than when all content has arrived."""
+        """Return whether it ends after a given time, rather than when all content has arrived."""
         return False
 
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
@@ -51,10 +51,12 @@ class ContentReader(Protocol):
         return records
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
-        """Give the complete objects that the receiver got."""
+        """Return the complete objects that the receiver got."""
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Give the time of completion, in ns of the run's clock, before connections are closed."""
+        """Return the time of completion, in ns of the run's clock, before connections are
+        closed.
+        """
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class RunRecords:
     )
 
     def of_kind(self, kind: type[T]) -> list[T]:
-        """Give the records of one kind, in their order."""
+        """Return the records of one kind, in their order."""
         return select.of_kind(self.records, kind)
 
     def once(self, make: Callable[[RunRecords], T]) -> T:
@@ -128,11 +130,11 @@ class RunRecords:
         return [each.stats for each in sides]
 
     def calibration(self, direction: Direction) -> list[Calibration]:
-        """Give the packet counts on all links of one direction."""
+        """Return the packet counts on all links of one direction."""
         return [each for each in self.of_kind(Calibration) if each.direction == direction]
 
     def cpu_ns(self, side: Side) -> int | None:
-        """Give the CPU time in ns of one side's process; None in virtual time."""
+        """Return the CPU time in ns of one side's process; None in virtual time."""
         used = [each for each in self.of_kind(Usage) if each.side == side]
         return used[-1].user_ns + used[-1].system_ns if used else None
 

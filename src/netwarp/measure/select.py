@@ -10,17 +10,17 @@ SIDES: tuple[Side, Side] = ("client", "server")
 
 
 def of_kind(records: Iterable[Record], kind: type[T]) -> list[T]:
-    """Give the records of one kind, in their order."""
+    """Return the records of one kind, in their order."""
     return [record for record in records if isinstance(record, kind)]
 
 
 def network_alone(records: Iterable[Record]) -> list[PathMeasurement]:
-    """Give what was measured of a network between two hosts, with nothing imposed on it."""
+    """Return what was measured of a network between two hosts, with nothing imposed on it."""
     return [each for each in of_kind(records, PathMeasurement) if each.moment != "imposed"]
 
 
 def of_transfer(records: Iterable[Record], transfer: int) -> list[Record]:
-    """Give the connection and transfer records of one of the run's transfers."""
+    """Return the connection and transfer records of one of the run's transfers."""
     return [
         record
         for record in records
@@ -29,38 +29,38 @@ def of_transfer(records: Iterable[Record], transfer: int) -> list[Record]:
 
 
 def connections(records: Iterable[Record], side: Side) -> list[Connection]:
-    """Give the connections as one side recorded them."""
+    """Return the connections as one side recorded them."""
     return [each for each in of_kind(records, Connection) if each.side == side]
 
 
 def received(job: Job, records: Iterable[Record]) -> list[Transfer]:
-    """Give the transfers as the receiver recorded them."""
+    """Return the transfers as the receiver recorded them."""
     return [each for each in of_kind(records, Transfer) if each.side == receiver(job)]
 
 
 def leaves_file(job: Job) -> bool:
-    """Say whether programs transfer the content: the result is a file, no transfer record."""
+    """Return whether programs transfer the content: the result is a file, no transfer record."""
     stack = job.only.transport.stack
     return stack is not None and stack.contract == "interop"
 
 
 def receiver(job: Job) -> Side:
-    """Give the side that receives the content."""
+    """Return the side that receives the content."""
     return "client" if job.direction == "down" else "server"
 
 
 def sender(job: Job) -> Side:
-    """Give the side that sends the content."""
+    """Return the side that sends the content."""
     return "server" if job.direction == "down" else "client"
 
 
 def start_ns(records: Iterable[Record]) -> int:
-    """Give the time at which the client first called connect, in ns of the run's clock."""
+    """Return the time at which the client first called connect, in ns of the run's clock."""
     return min(connection.start_ns for connection in connections(records, "client"))
 
 
 def ready_ns(records: Iterable[Record]) -> int:
-    """Give the time at which the client's initial connections were ready for application data, in
+    """Return the time at which the client's initial connections were ready for application data, in
     ns.
 
     A connection that was abandoned because the client moved has a successor. So the number of

@@ -53,7 +53,7 @@ class Arrived:
         return Arrived(goodput.step_ns, tuple(accumulate(goodput.bytes, initial=0)))
 
     def until(self, at_ns: float) -> float:
-        """Give the bytes that had arrived by a time, interpolated linearly within a step."""
+        """Return the bytes that had arrived by a time, interpolated linearly within a step."""
         step, last = at_ns / self.step_ns, len(self.sums_bytes) - 1
         whole = min(max(int(step), 0), last)
         after = min(whole + 1, last)
@@ -61,19 +61,21 @@ class Arrived:
         return self.sums_bytes[whole] + passed * (self.sums_bytes[after] - self.sums_bytes[whole])
 
     def between(self, since_ns: float, until_ns: float) -> float:
-        """Give the bytes that arrived in a span of time."""
+        """Return the bytes that arrived in a span of time."""
         return self.until(until_ns) - self.until(since_ns)
 
 
 def shares(arrived: Sequence[Arrived], since_ns: float, until_ns: float) -> list[float] | None:
-    """Give each workload's share of the bytes that arrived in a span of time; None if none did."""
+    """Return each workload's share of the bytes that arrived in a span of time; None if none
+    did.
+    """
     came = [each.between(since_ns, until_ns) for each in arrived]
     total = sum(came)
     return [each / total for each in came] if total else None
 
 
 def convergence_ns(arrived: Sequence[Arrived], span_ns: tuple[int, int], rtt_ns: int) -> int | None:
-    """Give the time in ns until all have a fair share: delta-fair convergence (RFC 5166, section
+    """Return the time in ns until all have a fair share: delta-fair convergence (RFC 5166, section
     2.3).
 
     It lasts from the time when all have started to the beginning of the first window in which each

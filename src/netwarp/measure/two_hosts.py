@@ -10,20 +10,21 @@ MOST_UNCERTAIN = 0.1
 
 
 def clock_uncertainty_ns(records: Sequence[Record]) -> int | None:
-    """Give the uncertainty (±) of the server's times in ns; None where there is one clock."""
+    """Return the uncertainty (±) of the server's times in ns; None where there is one clock."""
     bounds = [each.clock_uncertainty_ns for each in of_kind(records, PathMeasurement)]
     known = [each for each in bounds if each is not None]
     return max(known) if known else None
 
 
 def is_known(span_ns: float, records: Sequence[Record]) -> bool:
-    """Say whether a time from one host's clock to the other's is certain enough to be given."""
+    """Return whether a time from one host's clock to the other's is certain enough to be given."""
     uncertainty_ns = clock_uncertainty_ns(records)
     return uncertainty_ns is None or uncertainty_ns <= MOST_UNCERTAIN * span_ns
 
 
 def upload_refusal(span_ns: int, records: Sequence[Record]) -> str | None:
-    """Give the reason why the time of an upload, which ends on the server's clock, cannot be given.
+    """Return the reason why the time of an upload, which ends on the server's clock, cannot be
+    given.
 
     Args:
         span_ns: time from the client's start to the server's last byte.
@@ -68,7 +69,8 @@ ETHERNET_HEADER_BYTES = 14
 
 
 def early_s(job: Job) -> float:
-    """Give the time in s that a full-size packet takes on the link and nothing takes between hosts.
+    """Return the time in s that a full-size packet takes on the link and nothing takes between
+    hosts.
 
     Where packets may overtake others, a shaper keeps the rate and starts each when the link is
     free. Over a path of netwarp's a second stage then takes the packet's time; what a host imposes

@@ -135,15 +135,15 @@ class _AllWorkloads(ContentReader):
     views: Sequence[WorkloadView]
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Give the time at which the first client started, in ns of the run's clock."""
+        """Return the time at which the first client started, in ns of the run's clock."""
         return min(each.span_ns[0] for each in self.views)
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
-        """Give no arrivals: content belongs to a single workload."""
+        """Return no arrivals: content belongs to a single workload."""
         return ()
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Give the time at which the last workload ended, in ns of the run's clock."""
+        """Return the time at which the last workload ended, in ns of the run's clock."""
         return max(each.span_ns[1] for each in self.views)
 
 

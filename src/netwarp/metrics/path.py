@@ -53,7 +53,7 @@ def _busy(run: RunRecords, side: Side) -> float | None:
 
 
 def _probed_loss(run: RunRecords, direction: Direction) -> float | None:
-    """Give the loss ratio in one direction over all measurements of a path between two hosts."""
+    """Return the loss ratio in one direction over all measurements of a path between two hosts."""
     measured = run.path_measurements
     offered = sum(each.sent if direction == "up" else each.arrived for each in measured)
     came = sum(each.arrived if direction == "up" else each.received for each in measured)

@@ -36,8 +36,8 @@ determine is missing, never 0."""
 
 
 def metric_named(name: str) -> Metric:
-    """Give a metric: one of `METRICS`, that of one of several workloads (`NAME.goodput_bit_s`), or
-    one that a study reads from what programs print.
+    """Return a metric: one of `METRICS`, that of one of several workloads (`NAME.goodput_bit_s`),
+    or one that a study reads from what programs print.
 
     Raises:
         KeyError: there is no such metric, and the name does not end in a unit.

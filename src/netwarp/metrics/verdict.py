@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def failure_from_records(job: Job, records: Sequence[Record]) -> Failure | None:
-    """Give the reason why a run failed; None when everything in the job was done.
+    """Return the reason why a run failed; None when everything in the job was done.
 
     The job's workload decides what is checked.
     """

@@ -89,7 +89,7 @@ class Agreement:
         return sum(cell.answer is answer for cell in self.cells)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the fields that ``--json`` prints, with values in base units."""
+        """Return the fields that ``--json`` prints, with values in base units."""
         return {
             "virtual": str(self.virtual.directory),
             "real": str(self.real.directory),
@@ -242,7 +242,7 @@ def _refuse_another_study(virtual: RunData, real: RunData) -> None:
 def _by_shared_factors(
     cells: Sequence[CellResult], real: RunData
 ) -> dict[frozenset[tuple[str, str]], CellResult]:
-    """Give cells by the levels of the factors that the study in real time also varies.
+    """Return cells by the levels of the factors that the study in real time also varies.
 
     Raises:
         InputError: two cells differ only in factors that the study in real time does not vary.

@@ -61,7 +61,7 @@ def _path_blocks(found: Agreement) -> Iterator[Table | Text]:
 
 
 def _path_rows(found: Agreement, asked: PathAsked) -> Iterator[tuple[str, str, str | None]]:
-    """Give each property of the path: name, value in virtual time, measurement in real time."""
+    """Yield each property of the path: name, value in virtual time, measurement in real time."""
     yield "RTT", value_text("path_min_rtt_s", asked.rtt_s), _spread(found, "path_min_rtt_s")
     for direction, rate_bit_s in asked.rates:
         metric = f"probed_rate_{direction}_bit_s"
@@ -84,7 +84,7 @@ def _spread(found: Agreement, metric: str, before: str = "") -> str | None:
 
 
 def _measured(found: Agreement, metric: str) -> list[float]:
-    """Give a metric's values in all runs in real time, the smallest first."""
+    """Return a metric's values in all runs in real time, the smallest first."""
     return sorted(value for cell in found.real.results.cells for value in cell.values(metric))
 
 
@@ -156,7 +156,7 @@ def _reason_lines(cells: Sequence[HeldCell]) -> Iterator[Text]:
 
 
 def _measured_path_lines(found: Agreement) -> Iterator[Text]:
-    """Give the options that make the virtual path like the measured one, if they differ."""
+    """Yield the options that make the virtual path like the measured one, if they differ."""
     causes = {reason.cause for cell in found.cells for reason in cell.reasons}
     if found.asked is None or "path" not in causes:
         return

@@ -151,7 +151,9 @@ _Key = frozenset[tuple[str, str]]
 
 
 def _samples(results: Results, metric: str, against: Factors) -> dict[_Key, Samples]:
-    """Give each cell's samples; with `against` divided by those of the cell that has its level."""
+    """Return each cell's samples; with `against` divided by those of the cell that has its
+    level.
+    """
     if not against:
         return {_key(cell): cell.samples(metric) for cell in results.cells}
     ((factor, level),) = against.items()
@@ -219,7 +221,7 @@ def _changed_conditions(before: RunData, after: RunData) -> tuple[tuple[str, str
 
 
 def _conditions(data: RunData) -> dict[str, str]:
-    """Give the conditions that all cells share, programs included."""
+    """Return the conditions that all cells share, programs included."""
     kernel, endpoint = (data.provenance.get(part) or {} for part in ("kernel", "endpoint"))
     return data.fixed | {
         "seed": str(data.study.seed),

@@ -159,7 +159,7 @@ def to_qlog(data: RunData) -> Iterator[str]:
 
 
 def values_in_base_units(run: RunResult) -> dict[str, float | int | None]:
-    """Give a run's metrics in base units; counts are integers."""
+    """Return a run's metrics in base units; counts are integers."""
     return {name: metric_named(name).stored(value) for name, value in run.metrics.items()}
 
 

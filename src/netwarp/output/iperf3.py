@@ -36,7 +36,7 @@ _ENDS: Mapping[Side, str] = {"client": "host", "server": "remote"}
 
 
 def iperf3_document(run: RunResult, data: RunData) -> dict[str, Any]:
-    """Give the document that iperf3 would have printed.
+    """Return the document that iperf3 would have printed.
 
     `intervals` has the content received in each second of a run that recorded it over time; of a
     file over TCP, what was acknowledged to the sender from sample to sample, each at least a second
@@ -95,7 +95,7 @@ def _start(run: RunResult, data: RunData) -> dict[str, Any]:
 
 
 def _started(data: RunData) -> datetime:
-    """Give the run's date: by the guest's clock, or in real time that of the study."""
+    """Return the run's date: by the guest's clock, or in real time that of the study."""
     if data.clock == "virtual":
         return datetime.fromtimestamp(EPOCH_NS // NS_PER_S, UTC)
     return datetime.fromisoformat(data.provenance["started"])
@@ -111,7 +111,7 @@ def _content_bytes(run: RunResult) -> float:
 
 
 def _content(run: RunResult) -> dict[str, Any] | None:
-    """Give the sums of a transfer as iperf3 does for TCP; None for a run without transfers."""
+    """Return the sums of a transfer as iperf3 does for TCP; None for a run without transfers."""
     seconds, bit_s = run.value("completion_time_s"), run.value("goodput_bit_s")
     if seconds is None or bit_s is None:
         return None
@@ -123,7 +123,7 @@ def _content(run: RunResult) -> dict[str, Any] | None:
 
 
 def _packets(run: RunResult, records: Sequence[Record]) -> dict[str, Any] | None:
-    """Give the sums of a flow of packets as iperf3 does for UDP; None for other runs."""
+    """Return the sums of a flow of packets as iperf3 does for UDP; None for other runs."""
     arrived = next((r for r in records if isinstance(r, FlowStats) and r.unit == "packet"), None)
     sent = next((record for record in records if isinstance(record, FlowSent)), None)
     if arrived is None or sent is None or run.value("lost_packets") is None:
@@ -141,7 +141,7 @@ def _packets(run: RunResult, records: Sequence[Record]) -> dict[str, Any] | None
 
 
 def _cpu_utilization_percent(records: Sequence[Record], seconds: float) -> dict[str, float]:
-    """Give each end's CPU usage in percent: 0 in virtual time, where computing takes no time."""
+    """Return each end's CPU usage in percent: 0 in virtual time, where computing takes no time."""
     shares = {
         f"{end}_{part}": 0.0 for end in _ENDS.values() for part in ("total", "user", "system")
     }
@@ -156,7 +156,7 @@ def _cpu_utilization_percent(records: Sequence[Record], seconds: float) -> dict[
 
 
 def _intervals(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Give the content received in each second, as iperf3 does; the last interval may be shorter.
+    """Return the content received in each second, as iperf3 does; the last interval may be shorter.
 
     Empty where goodput was not recorded over time.
     """
@@ -177,7 +177,8 @@ def _intervals(records: Sequence[Record]) -> list[dict[str, Any]]:
 def _acknowledged(
     job: Job | None, records: Sequence[Record], total: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Give the bytes acknowledged to TCP's sender between samples that are at least a second apart.
+    """Return the bytes acknowledged to TCP's sender between samples that are at least a second
+    apart.
 
     Empty where connections were not sampled, or samples do not count content: those of TLS and QUIC
     include the overhead of encryption, and SCTP has no such count.
@@ -208,7 +209,7 @@ def _acknowledged(
 
 
 def _acked_bytes(samples: ConnectionSamples, at_ns: int) -> int:
-    """Give the bytes acknowledged at the last sample up to a time."""
+    """Return the bytes acknowledged at the last sample up to a time."""
     index = bisect_right(samples.at_ns, at_ns)
     return samples.acked_bytes[index - 1] if index else 0
 

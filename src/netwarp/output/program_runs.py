@@ -31,7 +31,7 @@ MISSING = ("not found", "No such file")
 
 
 def program_runs(data: RunData) -> dict[str, Any]:
-    """Give the results of the runs; the first that failed, or else the first, represents all."""
+    """Return the results of the runs; the first that failed, or else the first, represents all."""
     runs = data.results.runs
     shown = next((run for run in runs if run.reason is not None), runs[0])
     records = data.records(shown.run)
@@ -155,7 +155,7 @@ def _exit_status(run: RunResult, client: Program | None) -> int:
 
 
 def _told(side: Side, program: Program | None, directory: RunDirectory, run: str) -> dict[str, Any]:
-    """Give what is known of a program: all but what it printed is null where it did not end."""
+    """Return what is known of a program: all but what it printed is null where it did not end."""
     stdout, stdout_bytes = directory.printed(run, f"{side}.stdout", PRINTED_BYTES)
     stderr, stderr_bytes = directory.printed(run, f"{side}.stderr", PRINTED_BYTES)
     unknown = dict.fromkeys(Program.model_fields) | {

@@ -101,7 +101,7 @@ def _conditions(data: RunData) -> list[Text]:
 
 
 def _with_one_rate(fixed: Mapping[str, str]) -> dict[str, str]:
-    """Give equal rates of both directions as one."""
+    """Return equal rates of both directions as one."""
     down, up = fixed.get("path.rate_down"), fixed.get("path.rate_up")
     if down is None or down != up:
         return dict(fixed)
@@ -113,7 +113,7 @@ def _with_one_rate(fixed: Mapping[str, str]) -> dict[str, str]:
 
 
 def _names(data: RunData) -> dict[str, str]:
-    """Give the names of contenders that say more than their level: QUIC of which stack."""
+    """Return the names of contenders that say more than their level: QUIC of which stack."""
     for key in ("transport.stack.name", "transport.quic.stack.name"):
         if key in data.fixed:
             return {"quic": f"{level_text('transport', 'quic')} ({data.fixed[key]})"}
@@ -207,7 +207,7 @@ def _counted(metric: str) -> str:
 
 
 def _longest_verdict(compared: Comparisons) -> int:
-    """Give the longest verdict's width; the text on missing values may take a second line."""
+    """Return the longest verdict's width; the text on missing values may take a second line."""
     comparisons = [c for c in compared.comparisons if c.verdict not in WITHHELD]
     return max((len(verdict_text(c, compared.metric)) for c in comparisons), default=0)
 

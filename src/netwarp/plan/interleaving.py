@@ -36,5 +36,5 @@ def interleaved(
 
 
 def _drawn(seed: int, *parts: object) -> str:
-    """Give a sort key for a random order: a hash, so that it is the same each time."""
+    """Return a sort key for a random order: a hash, so that it is the same each time."""
     return sha256("\0".join(map(str, (seed, *parts))).encode()).hexdigest()

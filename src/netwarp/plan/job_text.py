@@ -114,7 +114,9 @@ class JobWriter:
 
 @cache
 def _keys(table: type[Wire]) -> list[tuple[str, object]]:
-    """Give a table's keys, each with the value at which it is left out; one of no type if none."""
+    """Return a table's keys, each with the value at which it is left out; one of no type if
+    none.
+    """
     fields = sorted(table.model_fields.items())
     return [(key, object() if each.is_required() else each.default) for key, each in fields]
 

@@ -64,7 +64,7 @@ class PlannedRun:
         return self.text.job_sha256({**self.seeds, **self.times})
 
     def to_json(self) -> dict[str, Any]:
-        """Give the run's line in `plan.jsonl`."""
+        """Return the run's line in `plan.jsonl`."""
         return {
             "run": self.run,
             "cell": self.cell.index,
@@ -151,12 +151,12 @@ def filter_cells(study: Study, filters: Iterable[str]) -> list[Cell]:
 
 
 def _places(cell: Cell) -> list[int]:
-    """Give the index of each of a cell's workloads in the study."""
+    """Return the index of each of a cell's workloads in the study."""
     return [each.index for each in cell.workloads] or [0]
 
 
 def _with_file_sizes(cell: Cell, size_of: FileSize) -> Job:
-    """Give the cell's job with the sizes of any files it sends, in bytes."""
+    """Return the cell's job with the sizes of any files it sends, in bytes."""
     job = cell.template
     sized = tuple(_sized(each, size_of) for each in job.workloads)
     unchanged = all(one is other for one, other in zip(sized, job.workloads, strict=True))

@@ -55,7 +55,7 @@ def numbered(slot: str, workload: int) -> str:
 def replicate_seeds(
     study_seed: int, replicate: int, paths: int, workloads: int = 1
 ) -> dict[str, int]:
-    """Give all seeds of a replicate, by the names of their slots in a job's text.
+    """Return all seeds of a replicate, by the names of their slots in a job's text.
 
     Args:
         study_seed: the study's seed.
@@ -91,7 +91,7 @@ def derive(*parts: int) -> int:
 
 
 def splitmix64(state: int) -> int:
-    """Give the first output of SplitMix64 (Steele, Lea, Flood 2014) for a state."""
+    """Return the first output of SplitMix64 (Steele, Lea, Flood 2014) for a state."""
     z = (state + 0x9E3779B97F4A7C15) & _MASK
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK

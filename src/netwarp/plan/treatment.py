@@ -100,7 +100,7 @@ class _Treated:
 
 
 def _treated(cell: Cell) -> Iterator[tuple[str, _Treated]]:
-    """Give the label and sections of each transport of a cell, one for each workload."""
+    """Yield the label and sections of each transport of a cell, one for each workload."""
     if not cell.workloads:
         label = cell.levels.get("transport", cell.spec.transport.kind)
         yield label, _Treated(cell.spec, cell.template)

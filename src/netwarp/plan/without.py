@@ -62,8 +62,8 @@ def needs_ns3(study: Study, filters: Sequence[str] = ()) -> bool:
 
 
 def kernel_filters(study: Study) -> list[str] | None:
-    """Give filters that select the cells which need no ns-3. None where there are no such cells, or
-    where no factor's levels separate them from the others.
+    """Return filters that select the cells which need no ns-3. None where there are no such cells,
+    or where no factor's levels separate them from the others.
     """
     wanted = {cell.index for cell in study.cells if not is_simulated(cell.spec.transport.model)}
     if not wanted:

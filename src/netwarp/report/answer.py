@@ -131,7 +131,7 @@ SLIGHT, STRONG = 1.1, 2.0
 
 
 def mark_class(contender: ContenderResult, compared: Comparisons) -> str:
-    """Give a verdict's CSS classes: better or worse, and the size of the difference."""
+    """Return a verdict's CSS classes: better or worse, and the size of the difference."""
     comparison = contender.comparison
     better = favourable(comparison, compared.metric) if comparison else None
     if comparison is None or better is None:
@@ -180,7 +180,7 @@ def _where(count: int, conditions: int) -> str:
 
 
 def _span(found: Sequence[Comparison], compared: Comparisons) -> str:
-    """Give the smallest and the largest of the differences found."""
+    """Return the smallest and the largest of the differences found."""
     decided = [c for c in found if c.verdict.decided and c.scale == "ratio"]
     texts = [
         effect_text(c, compared.metric)

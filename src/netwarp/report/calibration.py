@@ -164,12 +164,12 @@ def _asks_for_loss(job: Job, direction: Direction) -> bool:
 
 
 def _losses(job: Job, direction: Direction) -> list[Loss]:
-    """Give the distinct loss models that the paths were configured with."""
+    """Return the distinct loss models that the paths were configured with."""
     return list(dict.fromkeys(getattr(path, direction).loss for path in job.paths))
 
 
 def _base_rtts_s(job: Job) -> list[float]:
-    """Give the distinct configured round-trip times of the paths, in s."""
+    """Return the distinct configured round-trip times of the paths, in s."""
     return list(dict.fromkeys((p.down.delay_ns + p.up.delay_ns) / 1e9 for p in job.paths))
 
 

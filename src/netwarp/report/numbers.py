@@ -153,7 +153,7 @@ def cells_csv(results: Results, answers: Sequence[Comparisons], fixed: Mapping[s
 
 
 def _factors_in_order(results: Results) -> dict[str, list[str]]:
-    """Give the factors with sorted levels: conditions first, then the one that is compared."""
+    """Return the factors with sorted levels: conditions first, then the one that is compared."""
     contender = results.contender_factor
     varied = [factor for factor in results.factors if factor != contender]
     factors = [*varied, contender] if contender else varied

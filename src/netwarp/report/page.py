@@ -57,7 +57,7 @@ def _condition_text(key: str, value: str) -> str:
 
 
 def _facts(data: RunData) -> list[tuple[str, str]]:
-    """Give the facts about the study's execution for the top of the page."""
+    """Return the facts about the study's execution for the top of the page."""
     results, provenance = data.results, data.provenance
     facts = [
         ("runs", f"{len(results.runs)} in {len(results.cells)} cells"),
@@ -75,7 +75,7 @@ def _facts(data: RunData) -> list[tuple[str, str]]:
 
 
 def _over_time(runs: MedianRuns) -> dict[str, Any]:
-    """Give all runs as charts that are drawn when the reader selects them."""
+    """Return all runs as charts that are drawn when the reader selects them."""
     figures = [figure_values(chart) | {"label": label} for label, chart in runs.charts]
     return {"runs": figures, "metric": runs.metric, "left_out": runs.cells - len(runs.charts)}
 

@@ -22,7 +22,7 @@ MOST_CONFIG_BYTES = 1 << 20
 
 
 def figures_of(directory: Path, theme: Theme = SCREEN) -> list[Chart]:
-    """Give the figures of a run directory, in the order of its report.
+    """Return the figures of a run directory, in the order of its report.
 
     Raises:
         RunDirectoryError: it is no run directory, or has no results.

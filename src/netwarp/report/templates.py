@@ -40,7 +40,7 @@ def render_page(name: str, *, has_charts: bool, **values: Any) -> str:
 
 
 def figure_values(chart: Chart) -> dict[str, Any]:
-    """Give a figure's values for a page, with the title separately, so that it can wrap."""
+    """Return a figure's values for a page, with the title separately, so that it can wrap."""
     title = chart.spec["title"]
     subtitle = title["subtitle"]
     return {
@@ -68,7 +68,7 @@ def with_code(text: str) -> Markup:
 
 
 def _own(name: str) -> Markup:
-    """Give a file of this package, unescaped."""
+    """Return a file of this package, unescaped."""
     return Markup(_resource(name))  # noqa: S704 - ours, no user's text in it
 
 

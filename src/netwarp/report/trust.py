@@ -59,7 +59,7 @@ def treatment(data: RunData) -> dict[str, Any]:
 
 
 def settings_used(data: RunData) -> list[dict[str, str]]:
-    """Give the settings that the sending stacks reported, once for each contender."""
+    """Return the settings that the sending stacks reported, once for each contender."""
     factor = data.results.contender_factor
     found: dict[str, dict[str, str]] = {}
     for cell in data.results.cells:
@@ -148,7 +148,7 @@ def power_hint(compared: Comparisons) -> str:
 
 
 def comparison_note(comparison: Comparison, compared: Comparisons) -> str:
-    """Give the statistics behind a verdict, and what would decide it where it is open."""
+    """Return the statistics behind a verdict, and what would decide it where it is open."""
     if comparison.exact:
         return f"n = {comparison.n}"
     if comparison.p is None:

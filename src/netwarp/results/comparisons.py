@@ -75,7 +75,7 @@ class Comparisons:
         return sorted(self._open, key=lambda each: self.replicates_needed(each) or math.inf)
 
     def replicates_needed(self, comparison: Comparison) -> int | None:
-        """Give the replicates that would decide one; see `netwarp.estimate.comparison`."""
+        """Return the replicates that would decide one; see `netwarp.estimate.comparison`."""
         return replicates_needed(comparison, self.comparisons, self.alpha)
 
     @property
@@ -148,7 +148,7 @@ def main_metrics(results: Results) -> list[str]:
 
 
 def _metrics_of_workloads(results: Results) -> list[str]:
-    """Give the main metric of each of several workloads; none where there is one workload."""
+    """Return the main metric of each of several workloads; none where there is one workload."""
     names = dict.fromkeys(name.partition(".")[0] for name in results.metrics if "." in name)
     of_one = (*MAIN_METRICS, GOODPUT)
     there = set(results.metrics)

@@ -14,7 +14,7 @@ HOW_METRICS_ARE_READ = "workload.metrics."
 
 
 def fixed_conditions(raw: Mapping[str, Any], job: Job | None) -> dict[str, str]:
-    """Give the keys of path, transport and workload that have one value throughout the study.
+    """Return the keys of path, transport and workload that have one value throughout the study.
 
     Args:
         raw: the study's tables as it was run.
@@ -39,7 +39,7 @@ def fixed_conditions(raw: Mapping[str, Any], job: Job | None) -> dict[str, str]:
 
 
 def _by_name(section: Any) -> Mapping[str, Any]:
-    """Give a section as a table; several workloads as a table of tables by name."""
+    """Return a section as a table; several workloads as a table of tables by name."""
     if not isinstance(section, list):
         table: Mapping[str, Any] = section
         return table
@@ -47,7 +47,7 @@ def _by_name(section: Any) -> Mapping[str, Any]:
 
 
 def _unsaid(job: Job, keys: Sequence[str], varied: Collection[str]) -> dict[str, str]:
-    """Give path properties that come from defaults or a profile, where no key sets them."""
+    """Return path properties that come from defaults or a profile, where no key sets them."""
     path = job.paths[0]
     defaults = {"path.mtu": str(path.mtu_bytes)}
     if isinstance(path.down.loss, NoLoss):
@@ -71,7 +71,7 @@ def _unsaid(job: Job, keys: Sequence[str], varied: Collection[str]) -> dict[str,
 
 
 def _default_queue(path: Path, varied: Collection[str]) -> str:
-    """Give the default queue: one bandwidth-delay product, and not less than some packets."""
+    """Return the default queue: one bandwidth-delay product, and not less than some packets."""
     depends_on = ("path.rtt", "path.delay", "path.rate", "path.profile")
     if any(key.startswith(depends_on) for key in varied):
         return "1bdp"

@@ -51,7 +51,7 @@ class RunResult:
         return {name: time_s for name, time_s in times if time_s is not None}
 
     def value(self, metric: str) -> float | None:
-        """Give the value of a metric; None when the run failed or does not have it."""
+        """Return the value of a metric; None when the run failed or does not have it."""
         return self.metrics.get(metric) if self.outcome == "ok" else None
 
 
@@ -84,12 +84,12 @@ class CellResult:
         return tuple(run for run in self.runs if run.is_disturbed)
 
     def values(self, metric: str) -> list[float]:
-        """Give a metric's values in the runs that have it, in order of replicates."""
+        """Return a metric's values in the runs that have it, in order of replicates."""
         values = (run.value(metric) for run in self.runs)
         return [value for value in values if value is not None]
 
     def samples(self, metric: str) -> Samples:
-        """Give a metric's samples by replicate, for comparisons; None where a run has none."""
+        """Return a metric's samples by replicate, for comparisons; None where a run has none."""
         return {
             run.replicate: Sample(
                 run.value(metric), run.seed, run.outcome == "failed", run.random != ()
@@ -117,7 +117,7 @@ class CellResult:
         return None
 
     def total(self, metric: str) -> float | None:
-        """Give a metric's sum over the runs that have it; None when none has."""
+        """Return a metric's sum over the runs that have it; None when none has."""
         values = self.values(metric)
         return sum(values) if values else None
 
@@ -127,7 +127,7 @@ class CellResult:
 
 
 def _weights(runs: Iterable[RunResult], metric: str) -> list[float] | None:
-    """Give the times that a rate's values are over; None where the mean is the plain one."""
+    """Return the times that a rate's values are over; None where the mean is the plain one."""
     try:
         over = metric_named(metric).over
     except KeyError:  # of another version of netwarp
@@ -184,7 +184,7 @@ class Results:
         return tuple(n for n in names if any(run.value(n) is not None for run in self.runs))
 
     def of_workloads(self, metric: str) -> list[str]:
-        """Give the names of a metric for each workload, such as ``bbr.goodput_bit_s``."""
+        """Return the names of a metric for each workload, such as ``bbr.goodput_bit_s``."""
         return [name for name in self.metrics if name.endswith(f".{metric}")]
 
     @property
@@ -215,7 +215,7 @@ class Results:
         return [(dict(shared), tuple(cells)) for shared, cells in grouped.items()]
 
     def select(self, selection: Factors) -> list[CellResult]:
-        """Give the cells that have all levels of a selection."""
+        """Return the cells that have all levels of a selection."""
         return [cell for cell in self.cells if cell.matches(selection)]
 
 

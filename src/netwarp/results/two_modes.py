@@ -38,7 +38,7 @@ class TwoModes:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Give the object that `--json` prints."""
+        """Return the object that `--json` prints."""
         return {
             "metric": self.metric,
             "modes": [
@@ -48,7 +48,7 @@ class TwoModes:
 
 
 def two_modes(cell: CellResult, metric: str) -> TwoModes | None:
-    """Give the two modes of a cell's values; None where there is one."""
+    """Return the two modes of a cell's values; None where there is one."""
     found = clear_modes(cell.values(metric))
     return None if found is None else TwoModes(cell, metric, *found)
 

@@ -63,6 +63,6 @@ def open_text(family: Sequence[Comparison], alpha: float = ALPHA) -> str | None:
 
 
 def _needed(family: Sequence[Comparison], alpha: float) -> list[float]:
-    """Give the replicates that would decide each undecided comparison, the fewest first."""
+    """Return the replicates that would decide each undecided comparison, the fewest first."""
     undecided = (each for each in family if each.verdict is Verdict.UNDECIDED)
     return sorted((replicates_needed(each, family, alpha) or math.inf) for each in undecided)

@@ -55,7 +55,7 @@ def render(done: Sequence[Reproduction], place: Path) -> str:
 
 
 def _meanings(words: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Give the meaning of each verdict on the page, with the words that stand for it there."""
+    """Return the meaning of each verdict on the page, with the words that stand for it there."""
     found = {
         verdict: sorted(word for word, of in words.items() if of == verdict) for verdict in MEANINGS
     }

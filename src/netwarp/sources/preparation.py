@@ -34,25 +34,25 @@ class PreparedStudy:
     """The study with other seeds."""
 
     def control_place(self, control: Control) -> Path:
-        """Give the run directory of a control."""
+        """Return the run directory of a control."""
         return self.place / CONTROLS_FOLDER / control.id
 
     def sensitivity_place(self, sensitivity: Sensitivity) -> Path:
-        """Give the run directory of a sensitivity."""
+        """Return the run directory of a sensitivity."""
         return self.place / SENSITIVITIES_FOLDER / sensitivity.id
 
     def seed_place(self, study: Study) -> Path:
-        """Give the run directory of the study with another seed."""
+        """Return the run directory of the study with another seed."""
         return self.place / SEEDS_FOLDER / str(study.seed)
 
     def decided(self) -> Iterator[tuple[Study, Path]]:
-        """Give the study and those with other seeds, which get replicates until decided."""
+        """Yield the study and those with other seeds, which get replicates until decided."""
         yield self.study, self.place
         for study in self.other_seeds:
             yield study, self.seed_place(study)
 
     def variants(self) -> Iterator[tuple[Study, Path]]:
-        """Give the controls and sensitivities, which have the study's first replicates."""
+        """Yield the controls and sensitivities, which have the study's first replicates."""
         for control, changed in self.controls:
             if changed is not None:
                 yield changed, self.control_place(control)
@@ -61,7 +61,7 @@ class PreparedStudy:
                 yield other, self.sensitivity_place(sensitivity)
 
     def executions(self) -> Iterator[tuple[Study, Path]]:
-        """Give all that is run, with the run directories."""
+        """Yield all that is run, with the run directories."""
         yield from self.decided()
         yield from self.variants()
 

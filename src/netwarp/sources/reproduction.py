@@ -62,7 +62,7 @@ class Executed:
         return None if self.finished is None else self.finished.limit_text
 
     def clock_s(self, name: str) -> float:
-        """Give ``virtual_s`` or ``wall_s`` of all its runs, in s; 0 when it was refused."""
+        """Return ``virtual_s`` or ``wall_s`` of all its runs, in s; 0 when it was refused."""
         return 0.0 if self.finished is None else float(self.finished.provenance.get(name) or 0.0)
 
     @property
@@ -110,7 +110,7 @@ class SensitivityOutcome:
         return {each.id: each for each in judged}
 
     def of(self, verdict: ClaimResult) -> Dependence | None:
-        """Give what becomes of a verdict; None where the sensitivity is not about its claim."""
+        """Return what becomes of a verdict; None where the sensitivity is not about its claim."""
         each = self.sensitivity
         if verdict.id not in each.claims:
             return None
@@ -215,7 +215,7 @@ class StudyOutcome:
         return sorted(RunDirectory(self.executed.directory).figures.glob("*.svg"))
 
     def to_json(self) -> dict[str, Any]:
-        """Give the fields of a study in `scorecard.json`."""
+        """Return the fields of a study in `scorecard.json`."""
         finished = self.executed.finished
         runs = () if finished is None else finished.results.runs
         return {
@@ -293,7 +293,7 @@ class Reproduction:
         return {word: words.count(word) for word in _in_order(words)}
 
     def to_json(self) -> dict[str, Any]:
-        """Give the fields of `scorecard.json`."""
+        """Return the fields of `scorecard.json`."""
         return {
             "source": self.source.name,
             "title": self.source.index.title,

@@ -59,7 +59,7 @@ class Dependence:
         return f"{verb}{chosen}, which we chose: {listed}"
 
     def to_json(self) -> dict[str, Any]:
-        """Give the fields that `--json` prints."""
+        """Return the fields that `--json` prints."""
         return {
             "id": self.sensitivity.id,
             "chosen": self.sensitivity.chosen,
@@ -150,7 +150,7 @@ class ScoreRow:
         return [each for each in self.dependences if each.is_contradicted]
 
     def to_json(self) -> dict[str, Any]:
-        """Give the fields that `--json` prints."""
+        """Return the fields that `--json` prints."""
         control = None
         if self.control is not None and self.effect is not None:
             control = {

@@ -12,12 +12,12 @@ LARGEST = 2**31
 
 
 def release_seed(version: str = __version__) -> int:
-    """Give the default seed of `netwarp reproduce`, which follows from the version alone."""
+    """Return the default seed of `netwarp reproduce`, which follows from the version alone."""
     return fresh_seeds(f"netwarp {version}", 1)[0]
 
 
 def fresh_seeds(origin: object, count: int) -> list[int]:
-    """Give distinct seeds that follow from a text or a number, as many as asked for.
+    """Return distinct seeds that follow from a text or a number, as many as asked for.
 
     More of them begin with the same ones, so that what was run with fewer is kept.
     """

@@ -27,7 +27,7 @@ def shipped_studies(places: Sequence[Path] = PLACES) -> dict[str, Path]:
 
 
 def question_of(study: Path) -> str:
-    """Give a study's question, which is the comment in its first line."""
+    """Return a study's question, which is the comment in its first line."""
     first = study.read_text(encoding="utf-8").partition("\n")[0]
     return first.lstrip("# ").strip() if first.startswith("#") else ""
 

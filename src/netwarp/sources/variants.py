@@ -46,7 +46,9 @@ def sensitivity_study(study: Study, sensitivity: Sensitivity) -> Study:
 
 
 def other_reading(study: Study, sensitivity: Sensitivity) -> tuple[Claim, ...]:
-    """Give a sensitivity's claims as they are read the other way, to be judged by the same runs."""
+    """Return a sensitivity's claims as they are read the other way, to be judged by the same
+    runs.
+    """
     update = {"lead": sensitivity.lead}
     return tuple(
         claim.model_copy(update=update) for claim in study.claims if claim.id in sensitivity.claims
@@ -54,12 +56,12 @@ def other_reading(study: Study, sensitivity: Sensitivity) -> tuple[Claim, ...]:
 
 
 def claim_at_level(claim: str, position: int) -> str:
-    """Give the id that a claim has in a sensitivity's study, by the position of the level."""
+    """Return the id that a claim has in a sensitivity's study, by the position of the level."""
     return f"{claim}@{position}"
 
 
 def _claims(study: Study, wanted: list[str], change: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Give the claims' tables with their ids, and without what belongs to controls."""
+    """Return the claims' tables with their ids, and without what belongs to controls."""
     unneeded = ("control", "why", "under_control", "without")
     return [
         {
@@ -73,7 +75,7 @@ def _claims(study: Study, wanted: list[str], change: Mapping[str, Any]) -> list[
 
 
 def _left_out(claim: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the claim's `without`, less the levels that the change does not run anyway."""
+    """Return the claim's `without`, less the levels that the change does not run anyway."""
     changed = change.get("factors", {})
     kept = {
         factor: [level for level in levels if level in changed.get(factor, levels)]

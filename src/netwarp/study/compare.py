@@ -143,7 +143,7 @@ def levels_of(row: Option, value: Any) -> list[str]:
 
 
 def display_by(rows: Iterable[Option]) -> Any:
-    """Give what names the option by which a key was given: ``path.loss_up`` is ``--loss-up``."""
+    """Return what names the option by which a key was given: ``path.loss_up`` is ``--loss-up``."""
     options = {row.key: row.on_command_line[0].partition("/")[0] for row in rows if row.key}
 
     def display(key: str) -> str:

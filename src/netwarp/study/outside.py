@@ -51,7 +51,7 @@ def with_contents(study: Table, folder: Path | None) -> Table:
 
 
 def _workloads(study: Table) -> list[tuple[str, Table]]:
-    """Give the tables of a study's workloads with their places."""
+    """Return the tables of a study's workloads with their places."""
     found = study.find("workload").value
     several = enumerate(found) if isinstance(found, list) else ()
     tables = [("workload", found), *((f"workload.{index}", each) for index, each in several)]
@@ -158,7 +158,9 @@ def _trace_reader(step_ns: int, folder: Path | None) -> Reader:
 
 
 def _step_ns(written: Written, default_ns: int) -> int:
-    """Give a trace's step in ns; a value that is not a duration is refused later, with its key."""
+    """Return a trace's step in ns; a value that is not a duration is refused later, with its
+    key.
+    """
     try:
         return parse_duration_ns(written.value) or default_ns
     except UnitError:

@@ -146,7 +146,7 @@ def _workloads_laid_over(below: Sequence[Any], above: Mapping[str, Any]) -> list
 
 
 def _names(workloads: Sequence[Any]) -> list[str]:
-    """Give the names of the ``[[workload]]`` tables."""
+    """Return the names of the ``[[workload]]`` tables."""
     return [str(each.get("name")) if isinstance(each, Mapping) else "" for each in workloads]
 
 

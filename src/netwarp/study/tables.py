@@ -73,7 +73,7 @@ class Table(Mapping[str, Written]):
 
     @classmethod
     def at(cls, written: Written, remedy: str | None = None) -> Table:
-        """Give the value as a table.
+        """Return the value as a table.
 
         Raises:
             KeyValueError: it is none.
@@ -84,11 +84,11 @@ class Table(Mapping[str, Written]):
         raise KeyValueError(place, value, "not a table", remedy or f"write [{place}]")
 
     def __getitem__(self, key: str) -> Written:
-        """Give the value of a key."""
+        """Return the value of a key."""
         return self._entries[key]
 
     def __iter__(self) -> Iterator[str]:
-        """Give the keys in the order in which they were written."""
+        """Yield the keys in the order in which they were written."""
         return iter(self._entries)
 
     def __len__(self) -> int:
@@ -96,7 +96,7 @@ class Table(Mapping[str, Written]):
         return len(self._entries)
 
     def table(self, key: str) -> Table:
-        """Give the table at a key; an empty one where there is none.
+        """Return the table at a key; an empty one where there is none.
 
         Raises:
             KeyValueError: something else stands there.
@@ -109,7 +109,7 @@ class Table(Mapping[str, Written]):
         return any(key in self for key in keys)
 
     def text(self, key: str) -> str | None:
-        """Give the text at a key; None where there is none."""
+        """Return the text at a key; None where there is none."""
         value = self[key].value if key in self else None
         return value if isinstance(value, str) else None
 
@@ -121,11 +121,11 @@ class Table(Mapping[str, Written]):
         return found.inside(*parts[1:])
 
     def replaced(self, entries: Mapping[str, Written]) -> Table:
-        """Give the same table with other values."""
+        """Return the same table with other values."""
         return Table({**self, **entries}, self.place)
 
     def without(self, keys: Collection[str]) -> Table:
-        """Give the same table without some keys."""
+        """Return the same table without some keys."""
         return Table({key: each for key, each in self.items() if key not in keys}, self.place)
 
     def with_value(self, written: Written, *parts: str) -> Table:
@@ -152,7 +152,7 @@ class Table(Mapping[str, Written]):
         return self if made is found.value else self.with_value(found.made(made), *parts)
 
     def plain(self) -> dict[str, Any]:
-        """Give the table as Python's types, as `tomllib` does."""
+        """Return the table as Python's types, as `tomllib` does."""
         return {key: plain(each.value) for key, each in self.items()}
 
     def told(self, error: KeyValueError) -> KeyValueError:
@@ -170,7 +170,7 @@ class Table(Mapping[str, Written]):
 
 
 def plain(value: object) -> Any:
-    """Give a value as Python's types."""
+    """Return a value as Python's types."""
     if isinstance(value, Table):
         return value.plain()
     if not isinstance(value, list):

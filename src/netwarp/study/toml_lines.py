@@ -93,7 +93,7 @@ def study_lines(
 
 
 def line_of(lines: Mapping[str, int], key: str) -> int | None:
-    """Give the line of a dotted key, or of the innermost table or key that contains it."""
+    """Return the line of a dotted key, or of the innermost table or key that contains it."""
     wanted = key.replace('"', "")
     while wanted and wanted not in lines:
         wanted = wanted.rpartition(".")[0]
@@ -101,7 +101,7 @@ def line_of(lines: Mapping[str, int], key: str) -> int | None:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Give the number and text of the first line of each statement."""
+    """Yield the number and text of the first line of each statement."""
     depth = 0
     string_end = ""
     for number, line in enumerate(text.split("\n"), start=1):
@@ -135,7 +135,7 @@ def _note(lines: dict[str, int], table: str, key: str, number: int) -> None:
 
 
 def _numbered(parts: list[str], tables_of: dict[str, int], *, is_array: bool) -> str:
-    """Give a table header's dotted name, with the index of each array of tables in it."""
+    """Return a table header's dotted name, with the index of each array of tables in it."""
     path = ""
     for place, part in enumerate(parts):
         path = f"{path}.{part}" if path else part

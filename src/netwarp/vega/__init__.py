@@ -39,7 +39,7 @@ def pdf(spec: Mapping[str, Any]) -> bytes:
 
 
 def script_bundle() -> str:
-    """Give Vega, Vega-Lite and Vega-Embed as one script that defines `vegaEmbed`."""
+    """Return Vega, Vega-Lite and Vega-Embed as one script that defines `vegaEmbed`."""
     return _ask({"draw": "bundle"}).decode()
 
 
@@ -127,7 +127,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def _as_xml_allows(value: Any) -> Any:
-    """Give a specification with U+FFFD for each character that no SVG can hold. Pure."""
+    """Return a specification with U+FFFD for each character that no SVG can hold. Pure."""
     if isinstance(value, str):
         return _NOT_XML.sub("\ufffd", value)
     if isinstance(value, Mapping):

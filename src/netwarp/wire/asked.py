@@ -41,7 +41,7 @@ class Asked(NamedTuple):
 
 
 def asked(job: Job) -> list[Asked]:
-    """Give all that a job asks for beyond hosts, links that carry packets, and what travels."""
+    """Return all that a job asks for beyond hosts, links that carry packets, and what travels."""
     several = len(job.paths) > 1
     found: list[Asked] = []
     for number, path in enumerate(job.paths, 1):
@@ -63,14 +63,14 @@ def asked(job: Job) -> list[Asked]:
 def asked_of_direction(
     impairments: Impairments, direction: Direction, path: int | None = None
 ) -> list[Asked]:
-    """Give what is asked of one direction of a path."""
+    """Return what is asked of one direction of a path."""
     return [Asked(feature, words, direction, path) for feature, words in _features(impairments)]
 
 
 def _features(
     model: Wire, inside: str = "", words: str = "", leaving_out: tuple[str, ...] = ()
 ) -> list[tuple[str, str]]:
-    """Give what a model asks for: features, each with its words.
+    """Return what a model asks for: features, each with its words.
 
     Args:
         model: its fields are asked, and those of models in them.
@@ -102,7 +102,7 @@ def _features(
 
 @cache
 def _fields(model: type[Wire]) -> tuple[tuple[str, Asks], ...]:
-    """Give the fields of a model that may ask for something, in their order."""
+    """Return the fields of a model that may ask for something, in their order."""
     hints = get_type_hints(model, include_extras=True)
     found = []
     for name in model.model_fields:

@@ -106,7 +106,7 @@ class Wire(BaseModel):
         return made
 
     def to_json(self) -> dict[str, Any]:
-        """Give the object as JSON types, as it is written."""
+        """Return the object as JSON types, as it is written."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
@@ -130,7 +130,7 @@ def _names(model: type[Wire]) -> set[str]:
 
 @cache
 def _usual(model: type[Wire]) -> dict[str, object]:
-    """Give the defaults of what was added to a model, see decision 48."""
+    """Return the defaults of what was added to a model, see decision 48."""
     return {key: each.default for key, each in model.model_fields.items() if not each.is_required()}
 
 

@@ -78,7 +78,7 @@ class Job(Wire):
         return self.workloads[0].workload.direction
 
     def with_only(self, **changed: object) -> Job:
-        """Give the job with other values of its only workload, by the names of its fields."""
+        """Return the job with other values of its only workload, by the names of its fields."""
         return self.model_copy(update={"workloads": (self.only.model_copy(update=changed),)})
 
 

@@ -83,11 +83,13 @@ class Page(Wire):
     """The program that serves it; null for the endpoint itself."""
 
     def is_fetched(self, index: int) -> bool:
-        """Say whether the last visit asks for a resource; one that is in the cache it does not."""
+        """Return whether the last visit asks for a resource; one that is in the cache it does
+        not.
+        """
         return index == 0 or not self.cache or self.visits == 1
 
     def may_use(self, http: Http) -> bool:
-        """Say whether a resource may come over this version of HTTP."""
+        """Return whether a resource may come over this version of HTTP."""
         return http == self.http or (self.discovers_http3 and http == "h2")
 
     @property

@@ -207,7 +207,7 @@ def read_records(path: str | PathLike[str]) -> list[Record]:
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Give the lines one by one: a line feed alone ends one, as JSON leaves U+2028 as it is."""
+    """Yield the lines one by one: a line feed alone ends one, as JSON leaves U+2028 as it is."""
     read_bytes = 0
     while line := file.readline(MOST_LINE_BYTES + 1):
         read_bytes += len(line)

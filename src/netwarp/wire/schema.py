@@ -43,7 +43,7 @@ class Tagged:
     variants: tuple[type[Wire], ...]
 
     def tag_of(self, variant: type[Wire]) -> str:
-        """Give the key's value that stands for a variant."""
+        """Return the key's value that stands for a variant."""
         (value,) = get_args(variant.model_fields[self.tag].annotation)
         return str(value)
 
@@ -59,12 +59,12 @@ def types_of(root: Any) -> tuple[NamedType, ...]:
 
 
 def field_type(field: FieldInfo) -> tuple[Any, tuple[Any, ...]]:
-    """Give a field's type without and with what `Annotated` says of it."""
+    """Return a field's type without and with what `Annotated` says of it."""
     return field.annotation, tuple(field.metadata)
 
 
 def named(annotation: Any, metadata: tuple[Any, ...] = ()) -> NamedType | None:
-    """Give the named type that an annotation is, if it is one."""
+    """Return the named type that an annotation is, if it is one."""
     if get_origin(annotation) is Annotated:
         annotation, *more = get_args(annotation)
         metadata = (*metadata, *more)
@@ -75,7 +75,7 @@ def named(annotation: Any, metadata: tuple[Any, ...] = ()) -> NamedType | None:
 
 
 def parts(annotation: Any) -> Iterator[Any]:
-    """Give what an optional, a list or an annotated type is of; nothing of any other."""
+    """Yield what an optional, a list or an annotated type is of; nothing of any other."""
     if get_origin(annotation) is Annotated:
         yield get_args(annotation)[0]
     elif get_origin(annotation) in (tuple, Union, UnionType):

@@ -68,23 +68,24 @@ WORKLOADS: Extended[Workload[Any]] = Extended(
 
 
 def workload_of(job: wire.Job) -> Workload[Any]:
-    """Give the workload of a job that has one."""
+    """Return the workload of a job that has one."""
     return WORKLOADS[job.only.workload.kind]
 
 
 def reads_of(job: wire.Job) -> Sequence[Reads]:
-    """Give what a run reads of the machine's files."""
+    """Return what a run reads of the machine's files."""
     of_each = (workload_of(each).reads(each) for each in job.each_alone)
     return [reads for reads in of_each if reads is not None]
 
 
 def runs_programs(job: wire.Job) -> bool:
-    """Say whether a run executes programs other than netwarp's, for any of its workloads."""
+    """Return whether a run executes programs other than netwarp's, for any of its workloads."""
     return any(workload_of(each).runs_programs(each) for each in job.each_alone)
 
 
 def section_of(kind: str | None) -> type[WorkloadSection]:
-    """Give the model of the ``[workload]`` tables of a kind; of the usual one where none is named.
+    """Return the model of the ``[workload]`` tables of a kind; of the usual one where none is
+    named.
 
     An unknown kind, which `section_model` refuses, has the keys of all.
     """

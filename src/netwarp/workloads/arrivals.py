@@ -142,7 +142,7 @@ class ArrivalsSection(WorkloadSection):
         return self.lasts_ns
 
     def wire_arrivals(self) -> wire.Arrivals:
-        """Give the arrivals part of the job."""
+        """Return the arrivals part of the job."""
         match self.arrivals:
             case "constant":
                 return wire.ConstantArrivals(kind="constant", interval_ns=self.resolved_interval_ns)
@@ -221,23 +221,23 @@ class ScheduledWorkload(Workload[W]):
     """A workload of messages that are sent by a schedule, and need not arrive completely."""
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
-        """Give no arrivals: messages are not content that must arrive completely."""
+        """Return no arrivals: messages are not content that must arrive completely."""
         return ()
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Give the time of the last arrival, or of sending a later message that was lost."""
+        """Return the time of the last arrival, or of sending a later message that was lost."""
         last_ns = self.chart_end_ns(records)
         return self.start_ns(records) if last_ns is None else last_ns
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Give the time at which the last message was sent or arrived, whichever is later."""
+        """Return the time at which the last message was sent or arrived, whichever is later."""
         sent = [each.last_ns for each in of_kind(records, wire.FlowSent)]
         arrived = [each.last_received_ns for each in of_kind(records, wire.FlowStats)]
         return max((at_ns for at_ns in (*sent, *arrived) if at_ns is not None), default=None)
 
 
 def most_messages(asked: wire.Flow | wire.RequestResponse) -> int:
-    """Give the largest number of messages; random arrivals practically never exceed it."""
+    """Return the largest number of messages; random arrivals practically never exceed it."""
     arrivals = asked.arrivals
     bounds = [] if asked.messages is None else [asked.messages]
     if isinstance(arrivals, wire.TraceArrivals):

@@ -139,7 +139,7 @@ class WorkloadSection(Section):
         return None
 
     def filled(self, job: wire.Workload, size_bytes: int) -> wire.Workload:
-        """Give its job with a content too large to be transferred in the time it has."""
+        """Return its job with a content too large to be transferred in the time it has."""
         return job
 
     @property
@@ -148,7 +148,7 @@ class WorkloadSection(Section):
         return None
 
     def parts(self, streams: int | None) -> int:
-        """Give the number of parts of the content that are transferred concurrently.
+        """Return the number of parts of the content that are transferred concurrently.
 
         Args:
             streams: streams of an association, where the study sets them.
@@ -186,7 +186,7 @@ class WorkloadSection(Section):
 
     @abstractmethod
     def job(self, parts: int) -> wire.Workload:
-        """Give the workload part of the job, with seeds of 0."""
+        """Return the workload part of the job, with seeds of 0."""
 
 
 @dataclass(frozen=True)
@@ -245,11 +245,11 @@ class Workload(ContentReader, ABC, Generic[W]):
     """How ns-3's applications carry it out; None where they cannot."""
 
     def own_metrics(self, job: Job) -> tuple[Metric, ...]:
-        """Give the metrics that the study itself defines."""
+        """Return the metrics that the study itself defines."""
         return ()
 
     def memory_bytes(self, job: Job) -> int:
-        """Give the memory in bytes of a guest that runs it."""
+        """Return the memory in bytes of a guest that runs it."""
         return GUEST_MEMORY_BYTES
 
     @property
@@ -259,7 +259,7 @@ class Workload(ContentReader, ABC, Generic[W]):
         return str(name)
 
     def of(self, job: Job) -> W:
-        """Give the workload part of a job, which must be of this kind.
+        """Return the workload part of a job, which must be of this kind.
 
         Raises:
             TypeError: the job has another workload.
@@ -292,11 +292,11 @@ class Workload(ContentReader, ABC, Generic[W]):
         return None
 
     def messages(self, job: Job) -> int:
-        """Give the number of separate messages; 0 for other content, and where it is random."""
+        """Return the number of separate messages; 0 for other content, and where it is random."""
         return 0
 
     def server_refusal(self, job: Job) -> str | None:
-        """Give the reason why a server refuses it from a client on another host; None where it
+        """Return the reason why a server refuses it from a client on another host; None where it
         accepts.
 
         A server reads no files at another host's request, and runs no program but a
@@ -306,26 +306,28 @@ class Workload(ContentReader, ABC, Generic[W]):
         return f"a server takes no workload of kind {self.name!r} from another host"
 
     def server_command(self, job: Job) -> ServerCommand | None:
-        """Give the command that a server of another host is to run, which its owner has to allow;
+        """Return the command that a server of another host is to run, which its owner has to allow;
         None where it is to run none.
         """
         return None
 
     def real_path_refusal(self, job: Job) -> str | None:
-        """Give the reason why it cannot be carried out over a path whose delay nobody knows, as
+        """Return the reason why it cannot be carried out over a path whose delay nobody knows, as
         between two hosts; None where it can.
         """
         return None
 
     def most_content_bytes(self, job: Job) -> int:
-        """Give the most content in bytes that a run can transfer, for a server that accepts it."""
+        """Return the most content in bytes that a run can transfer, for a server that accepts
+        it.
+        """
         return self.content_bytes(job) or 0
 
     programs: ClassVar[tuple[Program, ...]] = ()
     """Programs of the host that its runs may need."""
 
     def needed_programs(self, job: Job) -> Sequence[Program]:
-        """Give the programs of the host that a run needs."""
+        """Return the programs of the host that a run needs."""
         return ()
 
     def programs_cpu_s(self, job: Job) -> float:
@@ -333,42 +335,46 @@ class Workload(ContentReader, ABC, Generic[W]):
         return 0.0
 
     def runs_programs(self, job: Job) -> bool:
-        """Say whether a run executes programs other than netwarp's. Outside of a guest these can
+        """Return whether a run executes programs other than netwarp's. Outside of a guest these can
         write anywhere, and they repeat exactly only if they take no random numbers from the CPU.
         """
         return False
 
     def reads(self, job: Job) -> Reads | None:
-        """Give what a run reads of the machine's files; None where it reads none."""
+        """Return what a run reads of the machine's files; None where it reads none."""
         stack = job.only.transport.stack
         return None if stack is None else Reads((stack.program,))
 
     def real_time_refusal(self, job: Job) -> str | None:
-        """Give the reason why it cannot be carried out in real time; None where it can."""
+        """Return the reason why it cannot be carried out in real time; None where it can."""
         return None
 
     def is_between_clocks(self, job: Job) -> bool:
-        """Say whether its times are from one host's clock to the other's, where hosts have two."""
+        """Return whether its times are from one host's clock to the other's, where hosts have
+        two.
+        """
         return job.direction == "up"
 
     one_way_delay: ClassVar[str | None] = None
     """Metric of the delay from one host to the other that it measures, if it measures one."""
 
     def dials(self, job: Job) -> bool:
-        """Say whether netwarp itself opens the connections, so that they are in the records."""
+        """Return whether netwarp itself opens the connections, so that they are in the records."""
         return True
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Give the time at which the client started, in ns of the run's clock."""
+        """Return the time at which the client started, in ns of the run's clock."""
         return select.start_ns(records)
 
     @abstractmethod
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
-        """Give the complete objects that the receiver got (transfers, segments, resources)."""
+        """Return the complete objects that the receiver got (transfers, segments, resources)."""
 
     @abstractmethod
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Give the time of completion, in ns of the run's clock, before connections are closed."""
+        """Return the time of completion, in ns of the run's clock, before connections are
+        closed.
+        """
 
     @abstractmethod
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
@@ -376,12 +382,12 @@ class Workload(ContentReader, ABC, Generic[W]):
 
     @abstractmethod
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Give the time in ns at which the last end finished, or None; also of failed runs."""
+        """Return the time in ns at which the last end finished, or None; also of failed runs."""
 
     def http_archive(self, job: Job, records: Sequence[Record], title: str) -> HttpArchive | None:
         """Convert a run to HAR, also a failed one; None where nothing was loaded over HTTP."""
         return None
 
     def activity(self, job: Job, records: Sequence[Record]) -> Activity:
-        """Give its activity over time, also of a failed run."""
+        """Return its activity over time, also of a failed run."""
         return Activity()

@@ -23,7 +23,7 @@ REASON_LENGTH = 300
 
 
 def find_python(machine: Machine) -> str:
-    """Give the Python that has ns-3: the one named, netwarp's own, or the one in the cache.
+    """Return the Python that has ns-3: the one named, netwarp's own, or the one in the cache.
 
     Raises:
         BackendError: there is none; with the remedy.

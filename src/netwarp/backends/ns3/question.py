@@ -102,7 +102,9 @@ def question(job: Job) -> dict[str, Any]:
 
 
 def _simulated(job: Job) -> Simulated[Any]:
-    """Give the part of a workload that ns-3's applications need, of a job that was not refused."""
+    """Return the part of a workload that ns-3's applications need, of a job that was not
+    refused.
+    """
     simulated = workload_of(job).simulated
     if simulated is None:
         raise TypeError(f"ns-3 was asked for {job.run}, which it refuses")
@@ -110,7 +112,7 @@ def _simulated(job: Job) -> Simulated[Any]:
 
 
 def segment_bytes(job: Job) -> int | None:
-    """Give the payload of ns-3's TCP segments; None where they have ns-3's default."""
+    """Return the payload of ns-3's TCP segments; None where they have ns-3's default."""
     path, transport = job.paths[0], job.only.transport
     if transport.model == "ns3default" and transport.mss_bytes is None:
         return None
@@ -120,7 +122,7 @@ def segment_bytes(job: Job) -> int | None:
 
 
 def _queue_packets(mtu_bytes: int, impairments: Impairments) -> int:
-    """Give the room behind the delay line, which netem's limit counts in."""
+    """Return the room behind the delay line, which netem's limit counts in."""
     frame_bits = 8 * (mtu_bytes + 14)
     in_flight = (impairments.rate_bit_s or 0) * impairments.delay_ns / NS_PER_S / frame_bits
     return max(1, impairments.limit_packets - ceil(in_flight))

@@ -219,7 +219,7 @@ def _applications(ns: Any, asked: dict[str, Any], hosts: Any, address: Any) -> A
 
 
 def _flow(ns: Any, monitor: Any, helper: Any) -> dict[str, Any]:
-    """Give the sums of the flow to the server's port, with times after the client began.
+    """Return the sums of the flow to the server's port, with times after the client began.
 
     The answers' first arrival is when a client that dials is connected; 0 where there are none.
     """

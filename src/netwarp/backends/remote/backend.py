@@ -121,7 +121,7 @@ class RemoteBackend:
             self._connected.channel.connection.shutdown(socket.SHUT_RDWR)
 
     def provenance(self) -> dict[str, Any]:
-        """Give the kernels, endpoints and offloads of both hosts."""
+        """Return the kernels, endpoints and offloads of both hosts."""
         welcome = self.connected.welcome
         local = self.connected.channel.connection.getsockname()[0]
         return {
@@ -284,7 +284,7 @@ class RemoteBackend:
         return records, here.failure or there.failure
 
     def _busy(self) -> float | None:
-        """Give the share of this host's CPU time used since the last call; None at the first."""
+        """Return the share of this host's CPU time used since the last call; None at the first."""
         before, self._cpus = self._cpus, cpu_times()
         return None if before is None else busy_share(before, self._cpus)
 

@@ -70,7 +70,7 @@ class Bridge(threading.Thread):
                     self._order(data)
 
     def _left_s(self) -> float | None:
-        """Give how long the server may still take; None where it has ended.
+        """Return how long the server may still take; None where it has ended.
 
         Raises:
             ChannelError: its time is over, whatever it says.

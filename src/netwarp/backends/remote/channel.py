@@ -49,7 +49,7 @@ class Channel:
         return self.connection.getpeercert(binary_form=True) or None
 
     def fileno(self) -> int:
-        """Give the socket's descriptor, for `select`."""
+        """Return the socket's descriptor, for `select`."""
         return self.connection.fileno()
 
     def send(self, message: Message) -> None:
@@ -96,7 +96,7 @@ class Channel:
         return first
 
     def arrived(self) -> Sequence[Message]:
-        """Give the messages that have arrived, without waiting.
+        """Return the messages that have arrived, without waiting.
 
         Raises:
             ChannelError: the peer has closed the connection, or sent what is no message.

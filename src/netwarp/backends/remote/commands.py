@@ -62,7 +62,9 @@ def containment(endpoint: Path, identity: Path) -> Containment:
 
 
 def _hidden(identity: Path) -> tuple[Path, ...]:
-    """Give the directories that are hidden from commands: that of the key, and the user's home."""
+    """Return the directories that are hidden from commands: that of the key, and the user's
+    home.
+    """
     homes = {Path(home).resolve() for home in _homes() if home}
     own = (home for home in sorted(homes) if home != Path("/") and _is_own(home))
     return (identity.resolve(), *own)
@@ -75,7 +77,7 @@ def _homes() -> Iterator[str | None]:
 
 
 def _is_own(directory: Path) -> bool:
-    """Say whether a directory belongs to this user; a system user's home may be shared."""
+    """Return whether a directory belongs to this user; a system user's home may be shared."""
     return directory.is_dir() and directory.stat().st_uid == os.geteuid()
 
 

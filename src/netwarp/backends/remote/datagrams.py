@@ -88,7 +88,7 @@ class ClockOffset:
         return (self.most_ns - self.least_ns + 1) // 2
 
     def spanning(self, other: ClockOffset) -> ClockOffset:
-        """Give the bounds that contain those of both, for a run between two measurements."""
+        """Return the bounds that contain those of both, for a run between two measurements."""
         return ClockOffset(min(self.least_ns, other.least_ns), max(self.most_ns, other.most_ns))
 
 
@@ -127,7 +127,7 @@ def train_rate_bit_s(arrivals_ns: Sequence[int]) -> int | None:
 
 
 def quantile(values: Sequence[int], share: float) -> int:
-    """Give the smallest value that at least this share of the values does not exceed."""
+    """Return the smallest value that at least this share of the values does not exceed."""
     ordered = sorted(values)
     return ordered[max(0, -(-int(share * 1000) * len(ordered) // 1000) - 1)]
 

@@ -38,7 +38,7 @@ _PEM = re.compile(
 
 
 def identity_directory(environ: Mapping[str, str] = os.environ) -> Path:
-    """Give the directory of this user's key and peers (XDG base directories)."""
+    """Return the directory of this user's key and peers (XDG base directories)."""
     named = environ.get(IDENTITY_VARIABLE)
     if named:
         return Path(named)
@@ -68,7 +68,7 @@ class Identity:
         return der(self.certificate_file.read_text())
 
     def peers(self) -> dict[bytes, str]:
-        """Give the certificates, DER, of the hosts that this one knows, with their files' names.
+        """Return the certificates, DER, of the hosts that this one knows, with their files' names.
 
         What is no certificate there keeps nobody else out; see `unusable_peers`.
         """
@@ -224,7 +224,7 @@ def der(pem: str) -> bytes:
 
 
 def fingerprint(certificate: bytes) -> str:
-    """Give the name that people compare: the beginning of its SHA-256."""
+    """Return the name that people compare: the beginning of its SHA-256."""
     return sha256(certificate).hexdigest()[:16]
 
 

@@ -93,7 +93,7 @@ def memory_text() -> str:
 
 
 def _places() -> Iterator[tuple[Path, str]]:
-    """Give directories in which a group may be made, each with the name of its bound's file."""
+    """Yield directories in which a group may be made, each with the name of its bound's file."""
     with contextlib.suppress(OSError):
         for line in OF_PROCESS.read_text().splitlines():
             _, controllers, path = line.split(":", 2)

@@ -104,7 +104,7 @@ class ServerRole:
         self._orders, self._messages = _pipes(self._process)
 
     def fileno(self) -> int:
-        """Give the descriptor of its standard output."""
+        """Return the descriptor of its standard output."""
         return self._messages
 
     def begin(self, epoch_ns: int) -> None:
@@ -117,7 +117,7 @@ class ServerRole:
         self._order({"order": "finish"})
 
     def said(self) -> Sequence[str] | None:
-        """Give the lines that have arrived; None when it has ended.
+        """Return the lines that have arrived; None when it has ended.
 
         Raises:
             RoleError: a line without end.
@@ -196,7 +196,7 @@ def _give_to_nobody(place: Path) -> None:
 
 
 def _bounds(job: Job, limits: Limits) -> list[str]:
-    """Give the bounds of a role's process, and of all that it starts, for prlimit(1)."""
+    """Return the bounds of a role's process, and of all that it starts, for prlimit(1)."""
     workload = workload_of(job)
     has_command = workload.server_command(job) is not None
     file_bytes = workload.memory_bytes(job) // 2 if has_command else LARGEST_FILE_BYTES
@@ -211,7 +211,7 @@ def _bounds(job: Job, limits: Limits) -> list[str]:
 
 
 def _pipes(process: subprocess.Popen[bytes]) -> tuple[int, int]:
-    """Give the descriptors of a process's standard input and output, which are pipes."""
+    """Return the descriptors of a process's standard input and output, which are pipes."""
     if process.stdin is None or process.stdout is None:
         raise ValueError("the role needs pipes for its orders and messages")
     return process.stdin.fileno(), process.stdout.fileno()

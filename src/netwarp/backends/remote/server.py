@@ -42,7 +42,9 @@ class _Stranger:
 
 
 def network_of(host: str) -> str:
-    """Give the network that one owner usually has: an IPv4 address, or a /64 of IPv6 (RFC 7421)."""
+    """Return the network that one owner usually has: an IPv4 address, or a /64 of IPv6 (RFC
+    7421).
+    """
     address = ipaddress.ip_address(host.partition("%")[0])
     mapped = getattr(address, "ipv4_mapped", None)
     if isinstance(address, ipaddress.IPv4Address) or mapped is not None:
@@ -283,7 +285,7 @@ def _listen(address: tuple[str, int]) -> socket.socket:
 
 
 def _known(certificate: bytes, identity: Identity) -> str:
-    """Give the name of a paired host.
+    """Return the name of a paired host.
 
     Raises:
         ChannelError: no host that this one is paired with has the certificate.

@@ -318,13 +318,13 @@ class Pairing:
 
 
 def tcp_buffer_bytes(root: Path = TCP_SETTINGS) -> int:
-    """Give the largest buffer that the kernel gives TCP both ways (tcp(7))."""
+    """Return the largest buffer that the kernel gives TCP both ways (tcp(7))."""
     largest = [int((root / name).read_text().split()[2]) for name in ("tcp_rmem", "tcp_wmem")]
     return min(largest)
 
 
 def tcp_congestion(root: Path = TCP_SETTINGS) -> str:
-    """Give the congestion control of TCP sockets that nobody has set another one of (tcp(7))."""
+    """Return the congestion control of TCP sockets that nobody has set another one of (tcp(7))."""
     return (root / "tcp_congestion_control").read_text().strip()
 
 

@@ -45,7 +45,7 @@ _changed = threading.Condition()
 
 
 def programs_here() -> bytes:
-    """Give the hashes of this worker's programs as JSON, or what it lacks."""
+    """Return the hashes of this worker's programs as JSON, or what it lacks."""
     try:
         return json.dumps(programs_of(VirtualBackend()).to_json()).encode()
     except NetwarpError as error:

@@ -76,7 +76,7 @@ class FigureKind(ABC):
         """
 
     def companion(self, figure: Figure, results: Results) -> Figure | None:
-        """Give the figure that follows one of this kind where the study has none like it."""
+        """Return the figure that follows one of this kind where the study has none like it."""
         return None
 
 
@@ -157,7 +157,7 @@ class MetricKind(FigureKind):
         """
 
     def titled(self, figure: Figure, plan: Layout, chart: Spec, name: str) -> Chart:
-        """Give a chart its title, its subtitle and its description."""
+        """Return a chart its title, its subtitle and its description."""
         title = figure.title or self.title(figure, plan.results)
         alt = self._description(plan, title)
         subtitle = self._subtitle(figure, plan)
@@ -222,7 +222,7 @@ class MetricKind(FigureKind):
 
 
 def kind_of(figure: Figure) -> FigureKind:
-    """Give the kind of a figure."""
+    """Return the kind of a figure."""
     kind: FigureKind = figure_kind(figure.kind)
     return kind
 

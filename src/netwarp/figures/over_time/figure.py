@@ -23,10 +23,10 @@ class Kept(Protocol):
     """Access to the jobs and records of runs."""
 
     def job(self, run: str) -> Job | None:
-        """Give a run's job; None when it was not kept."""
+        """Return a run's job; None when it was not kept."""
 
     def records(self, run: str) -> list[Record]:
-        """Give a run's records; empty when they were not kept."""
+        """Return a run's records; empty when they were not kept."""
 
 
 def run_chart(
@@ -46,7 +46,7 @@ def run_chart(
 
 
 def _colour(job: Job) -> str:
-    """Give the colour of a run's lines: its transport's, or the first one's of several."""
+    """Return the colour of a run's lines: its transport's, or the first one's of several."""
     return TRANSPORT_STYLES[job.workloads[0].transport.kind].colour
 
 

@@ -166,7 +166,9 @@ def _path_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
 
 
 def _same_path(one: RunTimeline, other: RunTimeline) -> bool:
-    """Say whether the paths of two runs had the same events, up to the end of the shorter run."""
+    """Return whether the paths of two runs had the same events, up to the end of the shorter
+    run.
+    """
     until_s = 0.999 * min(one.end_s, other.end_s)
 
     def corners(lines: Sequence[Line]) -> set[tuple[int, float, float]]:
@@ -213,7 +215,7 @@ def _goodput_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
 
 
 def _goodput_top(runs: Sequence[ShownRun]) -> tuple[float, bool]:
-    """Give the axis's end in Mbit/s, and whether bars go beyond it.
+    """Return the axis's end in Mbit/s, and whether bars go beyond it.
 
     A receiver that waited for a lost packet gets all data behind it at once: such a peak above the
     paths' rate is not throughput, and would flatten everything else.

@@ -43,7 +43,7 @@ class Frame:
         return round(self.theme.width - beside * self.theme.font_size)
 
     def height(self, pixels: int) -> int:
-        """Give the height of a row in this theme, from its pixels on a screen."""
+        """Return the height of a row in this theme, from its pixels on a screen."""
         return round(pixels * self.theme.font_size / 12)
 
 
@@ -77,7 +77,7 @@ def _rounded(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def value_axis(frame: Frame, field: str, top: float, ticks: int) -> Spec:
-    """Give a row's axis of values, with about as many ticks as asked."""
+    """Return a row's axis of values, with about as many ticks as asked."""
     axis = {"format": ".4~g", "tickCount": ticks, "labelFontSize": 0.9 * frame.theme.font_size}
     return {
         "field": field, "type": "quantitative", "title": None, "stack": None, "axis": axis,

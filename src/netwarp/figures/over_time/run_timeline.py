@@ -142,7 +142,7 @@ def _stacks(job: Job) -> tuple[str, ...]:
 
 
 def _end_ns(job: Job, records: Sequence[Record]) -> int:
-    """Give the end of the chart in ns: that of the workload, or of a failed run's last record."""
+    """Return the end of the chart in ns: that of the workload, or of a failed run's last record."""
     ends_ns = [
         workload_of(view.job).chart_end_ns(view.records) for view in workload_views(job, records)
     ] or [workload_of(job).chart_end_ns(records)]
@@ -152,7 +152,7 @@ def _end_ns(job: Job, records: Sequence[Record]) -> int:
 
 
 def _shown_paths(job: Job) -> range:
-    """Give the indices of the paths that the transport can use."""
+    """Return the indices of the paths that the transport can use."""
     several = job.timeline.has_handovers or any(
         TRANSPORTS[each.transport.kind].second_path == "needed" or each.transport.sctp.multihomed
         for each in job.workloads

@@ -75,14 +75,14 @@ def sampled_lines(job: Job, records: Sequence[Record], paths: Sequence[int]) -> 
 
 
 def sampling_interval_s(records: Sequence[Record]) -> float | None:
-    """Give the median time in s between samples of the bottleneck; None with fewer than two."""
+    """Return the median time in s between samples of the bottleneck; None with fewer than two."""
     samples = next((each for each in records if isinstance(each, QueueSamples)), None)
     steps = [] if samples is None else [after - at for at, after in pairwise(samples.at_ns)]
     return median(steps) / NS_PER_S if steps else None
 
 
 def _by_workload(job: Job, records: Sequence[Record]) -> list[tuple[str, list[ConnectionSamples]]]:
-    """Give the samples of each workload's sending connections; empty for a single workload."""
+    """Return the samples of each workload's sending connections; empty for a single workload."""
     return [
         (view.name, [each for each in view.records if isinstance(each, ConnectionSamples)])
         for view in workload_views(job, records)
@@ -98,7 +98,7 @@ def _queueing_delay_ms(job: Job, records: Sequence[Record], path: int) -> list[P
 
 
 def _carried_mbit_s(job: Job, records: Sequence[Record], path: int) -> list[Point]:
-    """Give the throughput between samples of a path's bottleneck, headers included."""
+    """Return the throughput between samples of a path's bottleneck, headers included."""
     samples = next(
         (
             each
@@ -156,7 +156,7 @@ class WorkloadGoodput:
 
 
 def workload_goodputs(job: Job, records: Sequence[Record], end_ns: int) -> list[WorkloadGoodput]:
-    """Give the goodput of each workload with content, in common steps of time."""
+    """Return the goodput of each workload with content, in common steps of time."""
     step_ns = max(end_ns // STEPS, SHORTEST_STEP_NS)
     starts_ns = range(0, max(end_ns, 1), step_ns)
     found = []

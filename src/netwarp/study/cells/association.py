@@ -49,7 +49,9 @@ def refuse_lost_associations(spec: CellSpec) -> None:
 
 
 def exchange_ns(spec: CellSpec, index: int) -> int:
-    """Give the time in ns, in whole ms, of a request and its answer on a path with a full queue."""
+    """Return the time in ns, in whole ms, of a request and its answer on a path with a full
+    queue.
+    """
     direction = spec.workload.content_direction
     delays_ns = sum(longest_delay_ns(spec, each, index) for each in ("down", "up"))
     rate_bit_s = spec.path.all_paths[index].impairments(direction).usual_rate_bit_s
@@ -88,7 +90,7 @@ def _comes_back_early(spec: CellSpec, event: wire.Event, least_ns: int) -> KeyVa
 
 
 def _key(spec: CellSpec, at_ns: int) -> str:
-    """Give the study key of the handover that has an event at a time."""
+    """Return the study key of the handover that has an event at a time."""
     for index, entry in enumerate(spec.path.timeline):
         if entry.change == "handover" and at_ns in (entry.at_ns, entry.at_ns + entry.overlap_ns):
             return f"path.timeline.{index}.overlap"

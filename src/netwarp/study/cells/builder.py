@@ -108,7 +108,7 @@ def _section_of(key: str) -> str:
 
 
 def _transport(study: Table, own: Mapping[str, Level], usual: TransportKind | None) -> Table:
-    """Give the table of a cell's transport, of all that the study says of it.
+    """Return the table of a cell's transport, of all that the study says of it.
 
     Raises:
         KeyValueError: an option is given twice, or no transport is named.

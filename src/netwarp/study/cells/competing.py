@@ -79,7 +79,7 @@ class CompetingBuilder:
         return workloads, _job_of_all(workloads, [job for _, job in built])
 
     def _running(self, level: Level | None) -> list[int]:
-        """Give the indices of the workloads that a level of the factor `workloads` names."""
+        """Return the indices of the workloads that a level of the factor `workloads` names."""
         if level is None or level.label == ALL:
             return list(range(len(self._names)))
         named = [name.strip() for name in level.label.split("+")]
@@ -100,7 +100,7 @@ class CompetingBuilder:
         return NamedWorkload(section.name, index, spec, section.start_ns, port), job
 
     def _levels(self, index: int, chosen: Mapping[str, Level]) -> dict[str, Level]:
-        """Give a workload's levels by the keys of a study with this workload alone."""
+        """Return a workload's levels by the keys of a study with this workload alone."""
         prefix = f"workload.{self._names[index]}."
         own: dict[str, Level] = {}
         for key, level in chosen.items():
@@ -129,7 +129,8 @@ class CompetingBuilder:
         return varied or self._tables[index].find("transport").value is not None
 
     def _builder(self, index: int, section: CompetingSection, table: Table) -> CellBuilder:
-        """Give the builder of a workload as if it were alone, with `stop` converted to a duration.
+        """Return the builder of a workload as if it were alone, with `stop` converted to a
+        duration.
 
         Raises:
             KeyValueError: it has a `stop` and ends by itself, or has a duration as well.
@@ -276,7 +277,7 @@ def _job_of_all(workloads: Sequence[NamedWorkload], jobs: Sequence[Job]) -> Job:
 
 
 def _transport(one: tuple[NamedWorkload, Job], jobs: Sequence[Job]) -> wire.Transport:
-    """Give a transport the largest buffer of all jobs, unless the study sets the size."""
+    """Return a transport the largest buffer of all jobs, unless the study sets the size."""
     workload, job = one
     largest_bytes = max(each.only.transport.buffer_bytes for each in jobs)
     if workload.spec.transport.buffer_bytes is not None:
@@ -285,7 +286,7 @@ def _transport(one: tuple[NamedWorkload, Job], jobs: Sequence[Job]) -> wire.Tran
 
 
 def _with_most_paths(jobs: Sequence[Job]) -> Job:
-    """Give the job with the most paths: one whose transport uses the second path, if any does."""
+    """Return the job with the most paths: one whose transport uses the second path, if any does."""
     return max(jobs, key=lambda job: len(job.paths))
 
 

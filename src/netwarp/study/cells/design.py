@@ -79,7 +79,7 @@ def build_design(study: Table, workloads: Mapping[str, Table]) -> Design:
 
 
 def select_cells(cells: Sequence[Cell], wanted: Mapping[str, Sequence[str]]) -> Iterator[Cell]:
-    """Give the cells whose level of each named factor is among those wanted."""
+    """Yield the cells whose level of each named factor is among those wanted."""
     sets = {key: frozenset(labels) for key, labels in wanted.items()}
     for cell in cells:
         if all(cell.levels[key] in labels for key, labels in sets.items()):

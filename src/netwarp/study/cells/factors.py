@@ -105,7 +105,9 @@ def factor_key(key: str) -> str:
 
 
 def word_of(key: str) -> str | None:
-    """Give the placeholder in commands that a factor fills: ``version`` of ``command.version``."""
+    """Return the placeholder in commands that a factor fills: ``version`` of
+    ``command.version``.
+    """
     section, _, name = key.partition(".")
     return name if section == "command" and name and "." not in name else None
 

@@ -45,7 +45,7 @@ BUFFER_BDPS = 4
 
 
 def limit_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
-    """Give netem's packet limit for one direction of a path: the delay line plus the queue.
+    """Return netem's packet limit for one direction of a path: the delay line plus the queue.
 
     Where a shaper behind netem keeps the rate, the queue is in the shaper, and the delay line alone
     drops nothing. Where packets are reordered the shaper comes before netem, whose limit then
@@ -97,7 +97,7 @@ def is_shaped(spec: CellSpec, direction: Direction, index: int = 0) -> bool:
 
 
 def shaper_queue_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> int | None:
-    """Give the queue limit of a direction's shaper in bytes; None where netem keeps the rate.
+    """Return the queue limit of a direction's shaper in bytes; None where netem keeps the rate.
 
     A queue that the study gives in packets is converted with full-size packets. The default is one
     BDP at the usual rate.
@@ -126,7 +126,7 @@ def shaper_queue_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> 
 
 
 def initial_rate_bit_s(spec: CellSpec, direction: Direction, index: int = 0) -> int | None:
-    """Give the rate in bit/s at which a direction is set up; None is unlimited.
+    """Return the rate in bit/s at which a direction is set up; None is unlimited.
 
     A trace sets the rate at the start of a run. A discipline is set up for the trace's mean rate,
     which decides RED's averages.
@@ -138,7 +138,7 @@ def initial_rate_bit_s(spec: CellSpec, direction: Direction, index: int = 0) -> 
 
 
 def discipline(spec: CellSpec, direction: Direction, index: int = 0) -> wire.Discipline | None:
-    """Give the queueing discipline at the bottleneck of a direction; None is FIFO."""
+    """Return the queueing discipline at the bottleneck of a direction; None is FIFO."""
     kind = _path(spec, index).impairments(direction).discipline
     if kind is None:
         return None
@@ -151,7 +151,7 @@ def discipline(spec: CellSpec, direction: Direction, index: int = 0) -> wire.Dis
 
 
 def longest_delay_ns(spec: CellSpec, direction: Direction, index: int = 0) -> int:
-    """Give the longest one-way delay, in ns, that a direction is sized for, events included."""
+    """Return the longest one-way delay, in ns, that a direction is sized for, events included."""
     down_ns, up_ns = halves_ns(_longest_rtt_ns(spec, index))
     impairments = _path(spec, index).impairments(direction)
     changed_ns = down_ns if direction == "down" else up_ns
@@ -173,7 +173,7 @@ def _longest_rtt_ns(spec: CellSpec, index: int) -> int:
 
 
 def queue_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
-    """Give the limit of the bottleneck's queue in packets; the rate must be limited."""
+    """Return the limit of the bottleneck's queue in packets; the rate must be limited."""
     impairments = _path(spec, index).impairments(direction)
     frame = frame_bytes(spec, direction, index)
     if impairments.queue is None:
@@ -185,7 +185,7 @@ def queue_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
 
 
 def _queue_bytes(spec: CellSpec, direction: Direction, index: int) -> Fraction:
-    """Give the size in bytes of a queue that is stated in BDPs or bytes."""
+    """Return the size in bytes of a queue that is stated in BDPs or bytes."""
     path = _path(spec, index)
     impairments = path.impairments(direction)
     queue = impairments.queue
@@ -204,7 +204,7 @@ def _queue_bytes(spec: CellSpec, direction: Direction, index: int) -> Fraction:
 
 
 def buffer_bytes(spec: CellSpec) -> int:
-    """Give a cell's buffer size in bytes: the study's, or one that never limits a transfer.
+    """Return a cell's buffer size in bytes: the study's, or one that never limits a transfer.
 
     A sender has a BDP and a full queue in flight, and as much again during loss recovery.
 
@@ -228,7 +228,7 @@ def buffer_bytes(spec: CellSpec) -> int:
 
 
 def send_buffer_bytes(spec: CellSpec, most_bytes: int) -> int:
-    """Give the send buffer in bytes of transports whose buffers the kernel does not auto-tune.
+    """Return the send buffer in bytes of transports whose buffers the kernel does not auto-tune.
 
     It is the size that the study asks for, else that of :func:`buffer_bytes` before rounding up. A
     sender fills its buffer however little of it is in flight, and buffered data takes most of a
@@ -244,7 +244,7 @@ def send_buffer_bytes(spec: CellSpec, most_bytes: int) -> int:
 
 
 def most_content_bytes(spec: CellSpec, lasts_ns: int) -> int:
-    """Give a size of content, in bytes, that all paths together cannot carry in a time.
+    """Return a size of content, in bytes, that all paths together cannot carry in a time.
 
     Raises:
         KeyValueError: a path's rate is unlimited.
@@ -274,7 +274,7 @@ def _needed_bytes(spec: CellSpec) -> int:
 
 
 def _flight_bytes(spec: CellSpec, direction: Direction) -> int:
-    """Give the bytes that can be in flight or queued on all paths together.
+    """Return the bytes that can be in flight or queued on all paths together.
 
     Data received over a fast path waits for data sent over a slow one, so each path's rate counts
     with the longest round-trip time (RFC 6182, section 5.3). A client that moves uses one path at a
@@ -304,7 +304,7 @@ def _peak_rate_bit_s(spec: CellSpec, direction: Direction, index: int) -> int:
 
 
 def frame_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> int:
-    """Give the size in bytes of a direction's frames: full-size data or bare acknowledgements."""
+    """Return the size in bytes of a direction's frames: full-size data or bare acknowledgements."""
     if direction != spec.workload.content_direction:
         return ACK_FRAME_BYTES
     packet_bytes = _path(spec, index).mtu_bytes
@@ -316,12 +316,12 @@ def frame_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> int:
 
 
 def bdp_bytes(impairments: ImpairmentSpec, rtt_ns: int) -> Fraction:
-    """Give the bandwidth-delay product in bytes; 0 where the rate is unlimited."""
+    """Return the bandwidth-delay product in bytes; 0 where the rate is unlimited."""
     return Fraction((impairments.usual_rate_bit_s or 0) * rtt_ns, 8 * NS_PER_S)
 
 
 def _path(spec: CellSpec, index: int) -> SinglePath:
-    """Give a path by its index, also one that the client of this cell never moves to."""
+    """Return a path by its index, also one that the client of this cell never moves to."""
     return spec.path.all_paths[index]
 
 

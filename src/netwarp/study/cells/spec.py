@@ -100,7 +100,7 @@ class CellSpec:
         return self._within_the_run(self.path.events)
 
     def events_of_replicate(self, lateness: Lateness) -> tuple[wire.Event, ...]:
-        """Give `events` as they are in a replicate, with its random times."""
+        """Return `events` as they are in a replicate, with its random times."""
         return self._within_the_run(self.path.events_of_replicate(lateness))
 
     def _within_the_run(self, events: Sequence[wire.Event]) -> tuple[wire.Event, ...]:

@@ -92,7 +92,7 @@ class JobTemplates:
         return spec.workload.filled(job, most_content_bytes(spec, fills_ns))
 
     def _transport(self, spec: CellSpec) -> wire.Transport:
-        """Give the transport part of the job; the path decides sizes that are not given."""
+        """Return the transport part of the job; the path decides sizes that are not given."""
         mtu_bytes, reconnect = spec.path.mtu_bytes, spec.reconnect
         most_bytes = buffer_bytes(spec)
         buffers = (most_bytes, send_buffer_bytes(spec, most_bytes))
@@ -109,7 +109,9 @@ def _limits(limits: LimitsSection) -> wire.Limits:
 
 
 def _sampling(spec: CellSpec, asked: int | str) -> wire.Sampling | None:
-    """Give the sampling of a run: at first every half round-trip time, unless the study sets it."""
+    """Return the sampling of a run: at first every half round-trip time, unless the study sets
+    it.
+    """
     if asked == "off":
         return None
     if isinstance(asked, int):

@@ -206,7 +206,7 @@ class CellTransport(TransportOptions):
         return self.traits.congestion_controls[0]
 
     def resolved_initial_window_packets(self, mtu_bytes: int) -> int:
-        """Give the first flight in full-size packets.
+        """Return the first flight in full-size packets.
 
         SCTP's is RFC 9260's, rounded up: its window is open until it is exceeded. Linux 2.6's TCP
         had the same with the MSS, in whole segments (RFC 3390; tcp_init_cwnd in its tcp_input.c).

@@ -52,7 +52,8 @@ OWN_KEYS = frozenset(field.alias or name for name, field in CompetingSection.mod
 
 
 def named_workloads(study: Table) -> Mapping[str, Table]:
-    """Give a study's ``[[workload]]`` tables by their names; none where it has one ``[workload]``.
+    """Return a study's ``[[workload]]`` tables by their names; none where it has one
+    ``[workload]``.
 
     Raises:
         KeyValueError: not a table, or a name used twice.

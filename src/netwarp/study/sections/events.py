@@ -51,7 +51,7 @@ class _Handover:
 
 
 def at_its_period(what: Literal["handover", "outage"], number: int, jitter_ns: int) -> int:
-    """Give a lateness of 0 ns: a cell's events before its replicates draw random times."""
+    """Return a lateness of 0 ns: a cell's events before its replicates draw random times."""
     del what, number, jitter_ns
     return 0
 

@@ -150,7 +150,7 @@ class SinglePath(_Keys):
         return self._impairments("up")
 
     def impairments(self, direction: Direction) -> ImpairmentSpec:
-        """Give the impairments of a direction."""
+        """Return the impairments of a direction."""
         return self.down if direction == "down" else self.up
 
     @cached_property
@@ -198,7 +198,7 @@ class SinglePath(_Keys):
         return down_ns if direction == "down" else up_ns
 
     def _value(self, row: PathProperty, direction: Direction) -> Any:
-        """Give a property's value in one direction."""
+        """Return a property's value in one direction."""
         own, plain = _KEYS_OF[row.key, direction]
         if own is not None and own in self.model_fields_set:
             value = getattr(self, own)
@@ -292,7 +292,7 @@ class SinglePath(_Keys):
 
 @cache
 def _usual_netem(direction: Direction) -> Mapping[str, Any]:
-    """Give the defaults of the fields of `wire.Impairments`."""
+    """Return the defaults of the fields of `wire.Impairments`."""
     path = cast(SinglePath, SinglePath.model_construct())
     return {name: path._value(row, direction) for name, row in _NETEM.values()}
 

@@ -58,7 +58,7 @@ class PathSection(SinglePath):
         return self.events_of_replicate(at_its_period)
 
     def events_of_replicate(self, lateness: Lateness) -> tuple[wire.Event, ...]:
-        """Give all events of a replicate, in order of time."""
+        """Return all events of a replicate, in order of time."""
         return merged_events(
             self.timeline,
             self.outages,

@@ -9,7 +9,7 @@ from netwarp.path_properties import PATH_PROPERTIES, PathProperty
 
 
 def fields() -> dict[str, Any]:
-    """Give a field for each key of each row, as arguments of `pydantic.create_model`."""
+    """Return a field for each key of each row, as arguments of `pydantic.create_model`."""
     made = {}
     for row in PATH_PROPERTIES:
         made[row.key] = _field(row, row.help, row.default)
@@ -34,12 +34,12 @@ def _field(row: PathProperty, description: str, default: Any = None) -> Any:
 
 
 def value_type(row: PathProperty) -> Any:
-    """Give the type of a row's values."""
+    """Return the type of a row's values."""
     return getattr(netwarp.fields, row.type)
 
 
 def absent_values() -> dict[str, Any]:
-    """Give each property's value where a study does not set it."""
+    """Return each property's value where a study does not set it."""
     return {
         row.key: _reader(row).func(row.absent)  # type: ignore[call-arg]
         for row in PATH_PROPERTIES

@@ -124,7 +124,7 @@ class HandoversSection(Section):
         return self
 
     def starts_ns(self, lateness: Lateness) -> tuple[int, ...]:
-        """Give the time at which each begins, in ns."""
+        """Return the time at which each begins, in ns."""
         return _periodic_ns(self, "handover", lateness)
 
 
@@ -157,7 +157,7 @@ class OutagesSection(Section):
         return self
 
     def starts_ns(self, lateness: Lateness) -> tuple[int, ...]:
-        """Give the time at which each begins, in ns."""
+        """Return the time at which each begins, in ns."""
         return _periodic_ns(self, "outage", lateness)
 
 
@@ -235,7 +235,7 @@ class TraceSection(Section):
         return self
 
     def impairments(self, direction: Direction) -> RateTrace | None:
-        """Give the trace of a direction, or None."""
+        """Return the trace of a direction, or None."""
         return self.down if direction == "down" else self.up
 
 

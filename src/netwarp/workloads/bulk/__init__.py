@@ -45,7 +45,7 @@ class BulkWorkload(Workload[wire.Bulk]):
         return workload.model_copy(update={"content": content})
 
     def memory_bytes(self, job: Job) -> int:
-        """Give a guest's memory in bytes: more where programs write the content to files."""
+        """Return a guest's memory in bytes: more where programs write the content to files."""
         if not leaves_file(job):
             return super().memory_bytes(job)
         # The files sent and received are in a tmpfs layer, which can take half of the memory.
@@ -53,22 +53,22 @@ class BulkWorkload(Workload[wire.Bulk]):
         return GUEST_MEMORY_BYTES + (4 * content_bytes >> 20 << 20)
 
     def runs_programs(self, job: Job) -> bool:
-        """Say whether programs with the QUIC interop runner's interface do the transfer."""
+        """Return whether programs with the QUIC interop runner's interface do the transfer."""
         return leaves_file(job)
 
     def reads(self, job: Job) -> Reads | None:
-        """Give the file that is sent, and the program that sends it where it is not netwarp."""
+        """Return the file that is sent, and the program that sends it where it is not netwarp."""
         content, stack = self.of(job).content, super().reads(job)
         if not isinstance(content, FileContent):
             return stack
         return Reads((content.path, *(stack.texts if stack else ())))
 
     def dials(self, job: Job) -> bool:
-        """Say whether netwarp itself opens the connections, so that records tell of them."""
+        """Return whether netwarp itself opens the connections, so that records tell of them."""
         return not leaves_file(job)
 
     def content_bytes(self, job: Job) -> int:
-        """Give the content of all transfers of a run in bytes."""
+        """Return the content of all transfers of a run in bytes."""
         bulk = self.of(job)
         return bulk.content.size_bytes * bulk.transfers
 
@@ -84,7 +84,7 @@ class BulkWorkload(Workload[wire.Bulk]):
         return None
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Give the time at which the client first called connect, or its program was started; 0
+        """Return the time at which the client first called connect, or its program was started; 0
         where its time was over before it was connected.
         """
         left = of_kind(records, Download)
@@ -93,7 +93,7 @@ class BulkWorkload(Workload[wire.Bulk]):
         return super().start_ns(records) if connections(records, "client") else 0
 
     def breaks_off(self, job: Job) -> bool:
-        """Say whether it is aborted after a given time."""
+        """Return whether it is aborted after a given time."""
         return self.of(job).duration_ns is not None
 
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
@@ -103,11 +103,15 @@ class BulkWorkload(Workload[wire.Bulk]):
         return of_transfer(records, self.of(job).transfers - 1)
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
-        """Give the transfers as the receiver recorded them, or the file that its program wrote."""
+        """Return the transfers as the receiver recorded them, or the file that its program
+        wrote.
+        """
         return of_kind(records, Download) if leaves_file(job) else received(job, records)
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Give the time of the last byte at the receiver, of its program's end, or of the abort."""
+        """Return the time of the last byte at the receiver, of its program's end, or of the
+        abort.
+        """
         if leaves_file(job):
             return max(each.ended_ns for each in of_kind(records, Download))
         bulk, came = self.of(job), received(job, records)
@@ -122,7 +126,7 @@ class BulkWorkload(Workload[wire.Bulk]):
         return verdict.difference(job, self.of(job), records)
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Give the time at which the later end had the last byte, or its acknowledgement."""
+        """Return the time at which the later end had the last byte, or its acknowledgement."""
         ends = [each.last_byte_ns for each in of_kind(records, Transfer)]
         ends += [each.ended_ns for each in of_kind(records, Download)]
         return max(ends, default=None)

@@ -74,11 +74,11 @@ class BulkSection(WorkloadSection):
         return self.transfers > 1
 
     def parts(self, streams: int | None) -> int:
-        """Give the number of chunks: the study's, or one for each stream of an association."""
+        """Return the number of chunks: the study's, or one for each stream of an association."""
         return self.chunks or streams or 1
 
     def job(self, parts: int) -> wire.Bulk:
-        """Give the workload part of the job; the size of a file is not yet filled in."""
+        """Return the workload part of the job; the size of a file is not yet filled in."""
         content: wire.Content
         if self.file is None:
             content = wire.Seeded(kind="seeded", seed=0, size_bytes=self.size_bytes or 0)
@@ -123,7 +123,7 @@ class BulkSection(WorkloadSection):
         return self.duration_ns if self.size_bytes is None and self.file is None else None
 
     def filled(self, job: wire.Workload, size_bytes: int) -> wire.Workload:
-        """Give its job with a content too large to be transferred in its duration."""
+        """Return its job with a content too large to be transferred in its duration."""
         content = wire.Seeded(kind="seeded", seed=0, size_bytes=size_bytes)
         return job.model_copy(update={"content": content})
 

@@ -22,7 +22,7 @@ _NOT_COUNTED = wire.Stats(
 
 
 def refusal(job: Job, bulk: Bulk) -> str | None:
-    """Give the reason why ns-3's applications cannot send the file; None when they can."""
+    """Return the reason why ns-3's applications cannot send the file; None when they can."""
     if not TRANSPORTS[job.only.transport.kind].repeats_what_is_lost:
         return "a bulk has to arrive whole: choose tcp"
     if bulk.direction != "up":
@@ -35,7 +35,7 @@ def refusal(job: Job, bulk: Bulk) -> str | None:
 
 
 def traffic(job: Job, bulk: Bulk) -> dict[str, Any]:
-    """Give the application's parameters, by the names of the simulation program."""
+    """Return the application's parameters, by the names of the simulation program."""
     del job
     return {"size_bytes": bulk.content.size_bytes}
 

@@ -41,7 +41,9 @@ def difference(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
 
 
 def _is_whole(merged: Merged, bulk: Bulk) -> bool:
-    """Say whether a merged file has all chunks; the endpoint has compared it with the content."""
+    """Return whether a merged file has all chunks; the endpoint has compared it with the
+    content.
+    """
     return (merged.chunks, merged.bytes) == (bulk.chunks, bulk.content.size_bytes)
 
 
@@ -59,7 +61,7 @@ def _difference_of_broken_off(job: Job, bulk: Bulk, records: Sequence[Record]) -
 
 
 def _same_hashes(job: Job, moved: Sequence[Transfer]) -> bool:
-    """Say whether both ends hashed the same bytes.
+    """Return whether both ends hashed the same bytes.
 
     A sender that was asked only for the rest of a chunk has no hash of the whole chunk: then the
     endpoint has compared the receiver's hash with the original's.

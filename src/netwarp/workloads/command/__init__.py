@@ -40,7 +40,7 @@ class CommandWorkload(Workload[wire.Command]):
         return "the clock is the machine's, so programs start today: drop start_date"
 
     def reads(self, job: Job) -> Reads:
-        """Give the commands and their folder."""
+        """Return the commands and their folder."""
         command = self.of(job)
         values = (variable.value for variable in command.environment)
         return Reads((*command.server, *command.client, *values), command.working_directory)
@@ -50,29 +50,29 @@ class CommandWorkload(Workload[wire.Command]):
         return "two hosts share no files: drop shared" if self.of(job).shared else None
 
     def server_command(self, job: Job) -> ServerCommand:
-        """Give the server's program."""
+        """Return the server's program."""
         command = self.of(job)
         port = command.ready.port if isinstance(command.ready, wire.Listening) else None
         return ServerCommand(command_text(command.server), port)
 
     def own_metrics(self, job: Job) -> tuple[Metric, ...]:
-        """Give the metrics that the study reads from the programs' output."""
+        """Return the metrics that the study reads from the programs' output."""
         return tuple(_metric(rule) for rule in self.of(job).metrics)
 
     def memory_bytes(self, job: Job) -> int:
-        """Give the memory of the programs in bytes, including files that they write."""
+        """Return the memory of the programs in bytes, including files that they write."""
         return self.of(job).memory_bytes
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Give the time at which the client's program was started."""
+        """Return the time at which the client's program was started."""
         return min(each.started_ns for each in of_kind(records, Program) if each.side == "client")
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
-        """Give no arrivals: only the programs know what arrived."""
+        """Return no arrivals: only the programs know what arrived."""
         return ()
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Give the time at which the client's program ended."""
+        """Return the time at which the client's program ended."""
         return max(each.ended_ns for each in of_kind(records, Program) if each.side == "client")
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
@@ -89,7 +89,7 @@ class CommandWorkload(Workload[wire.Command]):
         return None
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Give the time at which the last program ended."""
+        """Return the time at which the last program ended."""
         return max((each.ended_ns for each in of_kind(records, Program)), default=None)
 
 

@@ -48,7 +48,7 @@ class PrintedSection(Section):
         return self
 
     def rule(self, name: str) -> wire.PrintedMetric:
-        """Give the rule in the job."""
+        """Return the rule in the job."""
         extraction: wire.JsonValue | wire.Pattern = (
             wire.JsonValue(kind="json", path=self.json_path)
             if self.json_path is not None

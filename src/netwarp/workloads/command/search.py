@@ -27,7 +27,7 @@ class EndlessSearchError(ValueError):
 
 
 def last_match(pattern: str, text: str) -> str | None:
-    """Give the last match in a text, or its group if the pattern has one; None without a match.
+    """Return the last match in a text, or its group if the pattern has one; None without a match.
 
     Raises:
         EndlessSearchError: the search took too much time or memory.
@@ -45,7 +45,7 @@ def last_match(pattern: str, text: str) -> str | None:
 
 @lru_cache(maxsize=_KEPT_ANSWERS)
 def _answer(pattern: str, text: str, most_cpu_s: int) -> str | None:
-    """Give the answer of a process that searches, as JSON; None if it was ended.
+    """Return the answer of a process that searches, as JSON; None if it was ended.
 
     A metric is read more than once: to see whether the run failed, and for its value.
     """

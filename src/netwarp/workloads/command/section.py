@@ -176,7 +176,7 @@ class CommandSection(WorkloadSection):
         return "down"
 
     def job(self, parts: int) -> wire.Command:
-        """Give the workload part of the job."""
+        """Return the workload part of the job."""
         port = self.ready.port if isinstance(self.ready, wire.Listening) else None
         words = {"server": "server", "client": "client", "port": str(port or USUAL_PORT)}
         words |= self.words

@@ -21,12 +21,12 @@ class FlowWorkload(ScheduledWorkload[wire.Flow]):
     one_way_delay = "message_delay_mean_s"
 
     def content_bytes(self, job: Job) -> int | None:
-        """Give the size of all messages in bytes; None where their number is random."""
+        """Return the size of all messages in bytes; None where their number is random."""
         flow = self.of(job)
         return None if flow.messages is None else flow.messages * flow.message_bytes
 
     def messages(self, job: Job) -> int:
-        """Give the number of messages; 0 where it is random."""
+        """Return the number of messages; 0 where it is random."""
         return self.of(job).messages or 0
 
     def is_between_clocks(self, job: Job) -> bool:
@@ -41,12 +41,12 @@ class FlowWorkload(ScheduledWorkload[wire.Flow]):
         return None
 
     def most_content_bytes(self, job: Job) -> int:
-        """Give the most bytes of all messages; random arrivals practically never exceed it."""
+        """Return the most bytes of all messages; random arrivals practically never exceed it."""
         flow = self.of(job)
         return flow.message_bytes * most_messages(flow)
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Give the time at which the client connected, or in ns-3 first sent."""
+        """Return the time at which the client connected, or in ns-3 first sent."""
         dialled = [each.start_ns for each in connections(records, "client")]
         return min(dialled or (each.first_ns for each in of_kind(records, FlowSent)))
 

@@ -24,7 +24,7 @@ def _of(run: RunRecords, unit: FlowUnit, quantity: Quantity) -> float | None:
 
 
 def _delay_of(run: RunRecords, unit: FlowUnit, quantity: Quantity) -> float | None:
-    """Give a delay in s; None between two hosts whose clock offset is not known well enough."""
+    """Return a delay in s; None between two hosts whose clock offset is not known well enough."""
     delay_s = _of(run, unit, quantity)
     if delay_s is None or not is_known(delay_s * NS_PER_S, run.records):
         return None
@@ -32,7 +32,7 @@ def _delay_of(run: RunRecords, unit: FlowUnit, quantity: Quantity) -> float | No
 
 
 def throughput_bit_s(stats: FlowStats) -> float | None:
-    """Give the bits received per second from first to last reception; None for a single one."""
+    """Return the bits received per second from first to last reception; None for a single one."""
     if stats.first_received_ns is None or stats.last_received_ns is None:
         return None
     span_ns = stats.last_received_ns - stats.first_received_ns
@@ -40,12 +40,12 @@ def throughput_bit_s(stats: FlowStats) -> float | None:
 
 
 def mean_delay_s(stats: FlowStats) -> float:
-    """Give the mean one-way delay, FlowMonitor's delaySum / rxPackets."""
+    """Return the mean one-way delay, FlowMonitor's delaySum / rxPackets."""
     return stats.delay_sum_ns / stats.received / NS_PER_S
 
 
 def mean_jitter_s(stats: FlowStats) -> float:
-    """Give FlowMonitor's jitterSum / rxPackets, of rxPackets - 1 differences."""
+    """Return FlowMonitor's jitterSum / rxPackets, of rxPackets - 1 differences."""
     return stats.jitter_sum_ns / stats.received / NS_PER_S
 
 

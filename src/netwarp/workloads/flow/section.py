@@ -69,7 +69,7 @@ class FlowSection(ArrivalsSection):
         return self.interval_ns is not None or self.rate_bit_s is not None
 
     def job(self, parts: int) -> wire.Flow:
-        """Give the workload part of the job."""
+        """Return the workload part of the job."""
         return wire.Flow(
             kind="flow",
             seed=0,

@@ -44,7 +44,7 @@ class PageWorkload(Workload[wire.Page]):
     programs = tuple(PROGRAMS.values())
 
     def needed_programs(self, job: Job) -> Sequence[Program]:
-        """Give the browser and the server of the host that a run needs."""
+        """Return the browser and the server of the host that a run needs."""
         page = self.of(job)
         return [PROGRAMS[each.kind] for each in (page.client, page.server) if each is not None]
 
@@ -53,24 +53,24 @@ class PageWorkload(Workload[wire.Page]):
         return 0.0 if self.dials(job) else BROWSER_START_CPU_S + self.of(job).visits * VISIT_CPU_S
 
     def runs_programs(self, job: Job) -> bool:
-        """Say whether an end is a program of the host."""
+        """Return whether an end is a program of the host."""
         return bool(self.needed_programs(job))
 
     def dials(self, job: Job) -> bool:
-        """Say whether netwarp's own client loads the page."""
+        """Return whether netwarp's own client loads the page."""
         return self.of(job).client is None
 
     def memory_bytes(self, job: Job) -> int:
-        """Give a guest's memory in bytes: more where a browser runs in it."""
+        """Return a guest's memory in bytes: more where a browser runs in it."""
         return GUEST_MEMORY_BYTES if self.dials(job) else BROWSER_MEMORY_BYTES
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Give the time at which the client first connected, or the browser began to load."""
+        """Return the time at which the client first connected, or the browser began to load."""
         loads = of_kind(records, PageLoad)
         return loads[0].navigation_start_ns if loads else super().start_ns(records)
 
     def content_bytes(self, job: Job) -> int:
-        """Give the size of the page in bytes."""
+        """Return the size of the page in bytes."""
         return sum(each.body_bytes for each in self.of(job).resources)
 
     def server_refusal(self, job: Job) -> str | None:
@@ -92,11 +92,11 @@ class PageWorkload(Workload[wire.Page]):
         ]
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Resource]:
-        """Give the resources that the client received."""
+        """Return the resources that the client received."""
         return of_kind(records, Resource)
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Give the time at which the last resource arrived, or of the browser's load event."""
+        """Return the time at which the last resource arrived, or of the browser's load event."""
         loads = of_kind(records, PageLoad)
         if loads:
             return loads[0].load_event_ns
@@ -107,11 +107,11 @@ class PageWorkload(Workload[wire.Page]):
         return verdict.difference(self.of(job), records)
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Give the time at which the last resource had arrived."""
+        """Return the time at which the last resource had arrived."""
         return max((each.response_end_ns for each in of_kind(records, Resource)), default=None)
 
     def activity(self, job: Job, records: Sequence[Record]) -> Activity:
-        """Give the waterfall of the page's resources, also of a failed run."""
+        """Return the waterfall of the page's resources, also of a failed run."""
         return waterfall(self.of(job), records)
 
     def http_archive(self, job: Job, records: Sequence[Record], title: str) -> HttpArchive | None:

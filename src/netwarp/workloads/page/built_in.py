@@ -62,7 +62,7 @@ _WEB: Mapping[PageName, Mapping[wire.ResourceType, Makeup]] = {
 
 
 def built_in_page(name: PageName) -> tuple[wire.PageResource, ...]:
-    """Give the resources of a built-in page."""
+    """Return the resources of a built-in page."""
     return resources(_nam_2021() if name == "nam-2021" else _web(_WEB[name]))
 
 

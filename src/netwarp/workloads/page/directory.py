@@ -123,7 +123,7 @@ class _References(HTMLParser):
 
 
 def _of_element(tag: str, given: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
-    """Give the references of an element. A script that is not a module always blocks."""
+    """Yield the references of an element. A script that is not a module always blocks."""
     relations = given.get("rel", "").lower().split()
     if tag == "link" and "href" in given and "stylesheet" in relations:
         yield given["href"], given.get("media", "all") in ("all", "screen", "")

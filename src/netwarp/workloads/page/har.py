@@ -120,7 +120,7 @@ def _site(entries: Sequence[Mapping[str, Any]]) -> list[SiteResource]:
 
 
 def _path(url: str, home: str) -> str:
-    """Give the path to request; paths of other servers are prefixed with the server's name."""
+    """Return the path to request; paths of other servers are prefixed with the server's name."""
     parts = urlsplit(url)
     path = parts.path or "/"
     query = f"?{parts.query}" if parts.query else ""
@@ -151,7 +151,7 @@ def _type(entry: Mapping[str, Any]) -> wire.ResourceType:
 
 
 def _body_bytes(response: Mapping[str, Any]) -> int:
-    """Give the size of the content in bytes, as transferred if known, else uncompressed."""
+    """Return the size of the content in bytes, as transferred if known, else uncompressed."""
     if response["status"] in _WITHOUT_CONTENT:
         return 0
     sizes = (response.get("bodySize", -1), response["content"].get("size", 0))

@@ -31,7 +31,7 @@ HTTP_VERSIONS: Mapping[ServerName, tuple[HttpVersion, ...]] = {
 
 
 def in_job(name: ClientName | ServerName) -> wire.WebProgram | None:
-    """Give the program of one end for the job; None for netwarp's own."""
+    """Return the program of one end for the job; None for netwarp's own."""
     if name == "netwarp":
         return None
     return wire.WebProgram(kind=name, names=PROGRAMS[name].names)

@@ -136,7 +136,7 @@ class PageSection(WorkloadSection):
         return [kind for kind, traits in TRANSPORTS.items() if self.http in traits.http_versions]
 
     def parts(self, streams: int | None) -> int:
-        """Give the number of connections that may be open at once."""
+        """Return the number of connections that may be open at once."""
         return self.connections if self.http == "1.1" else 1
 
     @property
@@ -209,7 +209,7 @@ class PageSection(WorkloadSection):
             raise KeyValueError("transport.resume", resume, reason, "choose 1rtt, or HTTP/3")
 
     def job(self, parts: int) -> wire.Page:
-        """Give the workload part of the job."""
+        """Return the workload part of the job."""
         return wire.Page(
             kind="page",
             http=WIRE_VERSIONS[self.http],

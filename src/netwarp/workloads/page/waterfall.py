@@ -12,7 +12,7 @@ the setup of its connection."""
 
 
 def waterfall(page: Page, records: Sequence[Record]) -> Activity:
-    """Give the phases of the resources that arrived, in the page's order, and milestones."""
+    """Return the phases of the resources that arrived, in the page's order, and milestones."""
     came = sorted(of_kind(records, Resource), key=lambda each: each.resource)
     return Activity(
         title="Resources",
@@ -34,7 +34,7 @@ def _phases(resource: Resource) -> Iterator[Phase]:
 
 
 def _milestones(page: Page, came: Sequence[Resource]) -> Iterator[tuple[int, str]]:
-    """Give the times of the first rendering and of the complete load, if they were reached."""
+    """Yield the times of the first rendering and of the complete load, if they were reached."""
     ends_ns = {each.resource: each.response_end_ns for each in came}
     fetched = [index for index in range(len(page.resources)) if page.is_fetched(index)]
     blocking = [index for index in fetched if page.resources[index].render_blocking]

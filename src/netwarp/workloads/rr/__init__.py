@@ -18,20 +18,20 @@ class RequestResponseWorkload(ScheduledWorkload[wire.RequestResponse]):
     metrics = REQUEST_RESPONSE_METRICS
 
     def content_bytes(self, job: Job) -> int | None:
-        """Give the bytes of all requests and responses; None where their number is random."""
+        """Return the bytes of all requests and responses; None where their number is random."""
         asked = self.of(job)
         each_bytes = asked.request_bytes + asked.response_bytes
         return None if asked.messages is None else asked.messages * each_bytes
 
     def messages(self, job: Job) -> int:
-        """Give the number of requests and responses; 0 where it is random."""
+        """Return the number of requests and responses; 0 where it is random."""
         return 2 * (self.of(job).messages or 0)
 
     def server_refusal(self, job: Job) -> None:
         """Return None: a server answers only requests with the run's token, and counts them."""
 
     def most_content_bytes(self, job: Job) -> int:
-        """Give the most bytes exchanged; random arrivals practically never exceed it."""
+        """Return the most bytes exchanged; random arrivals practically never exceed it."""
         asked = self.of(job)
         return (asked.request_bytes + asked.response_bytes) * most_messages(asked)
 

@@ -38,7 +38,7 @@ class RequestResponseSection(ArrivalsSection):
         return "up" if self.request_bytes > self.response_bytes else "down"
 
     def job(self, parts: int) -> wire.RequestResponse:
-        """Give the workload part of the job."""
+        """Return the workload part of the job."""
         return wire.RequestResponse(
             kind="rr",
             seed=0,

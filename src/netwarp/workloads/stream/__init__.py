@@ -38,7 +38,7 @@ class StreamWorkload(Workload[wire.Stream]):
                 )
 
     def content_bytes(self, job: Job) -> int:
-        """Give the content in bytes of a session in the best quality."""
+        """Return the content in bytes of a session in the best quality."""
         stream = self.of(job)
         return stream.qualities[-1].segment_bytes * stream.watch_ns // stream.segment_ns
 
@@ -55,18 +55,18 @@ class StreamWorkload(Workload[wire.Stream]):
         return None
 
     def most_content_bytes(self, job: Job) -> int:
-        """Give the most bytes of a session: the largest segments, watched and buffered."""
+        """Return the most bytes of a session: the largest segments, watched and buffered."""
         stream = self.of(job)
         largest_bytes = max(quality.segment_bytes for quality in stream.qualities)
         watched = -(-stream.watch_ns // max(1, stream.segment_ns)) + 1
         return largest_bytes * (watched + stream.segments)
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Segment]:
-        """Give the segments that the player received."""
+        """Return the segments that the player received."""
         return of_kind(records, Segment)
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Give the time at which the viewer's session ended."""
+        """Return the time at which the viewer's session ended."""
         return max(_ends_ns(records))
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
@@ -74,11 +74,11 @@ class StreamWorkload(Workload[wire.Stream]):
         return verdict.difference(self.of(job), records)
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Give the time at which the viewer's session ended."""
+        """Return the time at which the viewer's session ended."""
         return max(_ends_ns(records), default=None)
 
     def activity(self, job: Job, records: Sequence[Record]) -> Activity:
-        """Give the qualities played, the waits, and the buffer level over time."""
+        """Return the qualities played, the waits, and the buffer level over time."""
         stream = self.of(job)
         starts_ns = (each.start_ns for each in connections(records, "client"))
         session = spans(records, min(starts_ns, default=0))

@@ -31,7 +31,7 @@ class _Session:
     where an earlier version of netwarp did not record what was cut off."""
 
     def of_state(self, state: str) -> list[Span]:
-        """Give the spans in one state, in order of time."""
+        """Return the spans in one state, in order of time."""
         return [span for span in self.spans if span.state == state]
 
     @property

@@ -95,7 +95,7 @@ def pieces(
 
 
 def buffer_levels(records: Iterable[Record], workload: Stream) -> list[tuple[int, int]]:
-    """Give the buffer level over time as the vertices of a line: time and play time, both in ns.
+    """Return the buffer level over time as the vertices of a line: time and play time, both in ns.
 
     It rises with each segment that arrives, falls while playing, and is 0 after a seek; a segment
     that was requested before the last seek no longer counts.

@@ -115,7 +115,7 @@ class StreamSection(WorkloadSection):
         return "down"
 
     def job(self, parts: int) -> wire.Stream:
-        """Give the workload part of the job."""
+        """Return the workload part of the job."""
         return wire.Stream(
             kind="stream",
             seed=0,
