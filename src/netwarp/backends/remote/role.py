@@ -14,9 +14,9 @@ import time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from netwarp.backends.remote.memory_group import MemoryGroup, NoGroupError, memory_group
+from netwarp.backends.remote.memory_group import NoGroupError, memory_group
 from netwarp.backends.watch import adopt_orphans, ending_with_us, kill_group, reap_group
-from netwarp.file_trees import remove_tree
+from netwarp.file_trees import temporary_directory
 from netwarp.run_directory import JOB_FILE
 from netwarp.units import NS_PER_S
 from netwarp.wire import job_to_json
@@ -72,36 +72,33 @@ class ServerRole:
         self.until_s = time.monotonic() + min(limits.run_s, job.limits.virtual_ns / NS_PER_S + 30)
         self._unread = b""
         self._ordered: set[str] = set()
-        self._place = place = Path(tempfile.mkdtemp(prefix="netwarp-serve-"))
-        (place / JOB_FILE).write_text(job_to_json(job))
-        where = ["--address", address[0], "--port", str(address[1]), "--only-from", peer]
-        role: list[str | Path]
-        self._group: MemoryGroup | None = None
-        if containment is not None and workload_of(job).server_command(job) is not None:
-            role = [endpoint, "serve-contained", *containment.options]
-            with contextlib.suppress(NoGroupError):  # serve has said so when it started
-                most_bytes = workload_of(job).memory_bytes(job) + OWN_BYTES
-                self._group = memory_group(place.name, most_bytes)
-        else:
-            role = [endpoint, "confine", "--as-nobody", "--writable", "."]
-            role += ["--", endpoint, "server"]
-            _give_to_nobody(place)
-        # It starts in its directory, to which nobody may have no way by its path.
-        role += ["--job", f"./{JOB_FILE}", *where]
-        bounded = ["prlimit", *_bounds(job, limits), "--"]
-        if self._group is not None:
-            bounded = [*self._group.joining, *bounded]
-        command = ending_with_us([*bounded, "sh", "-c", ROLE_MESSAGES_ON_STDOUT, "sh", *role])
         with contextlib.ExitStack() as unless_started:
-            unless_started.callback(remove_tree, place)
-            if self._group is not None:
-                unless_started.callback(self._group.remove)
+            place = unless_started.enter_context(temporary_directory("netwarp-serve-"))
+            (place / JOB_FILE).write_text(job_to_json(job))
+            where = ["--address", address[0], "--port", str(address[1]), "--only-from", peer]
+            role: list[str | Path]
+            bounded = ["prlimit", *_bounds(job, limits), "--"]
+            if containment is not None and workload_of(job).server_command(job) is not None:
+                role = [endpoint, "serve-contained", *containment.options]
+                with contextlib.suppress(NoGroupError):  # serve has said so when it started
+                    most_bytes = workload_of(job).memory_bytes(job) + OWN_BYTES
+                    group = memory_group(place.name, most_bytes)
+                    unless_started.callback(group.remove)
+                    bounded = [*group.joining, *bounded]
+            else:
+                role = [endpoint, "confine", "--as-nobody", "--writable", "."]
+                role += ["--", endpoint, "server"]
+                _give_to_nobody(place)
+            # It starts in its directory, to which nobody may have no way by its path.
+            role += ["--job", f"./{JOB_FILE}", *where]
+            command = ending_with_us([*bounded, "sh", "-c", ROLE_MESSAGES_ON_STDOUT, "sh", *role])
             # Without a name: the role could put anything in place of a file of its directory.
             console = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - until `close`
             self._console = unless_started.enter_context(console)
             self._process = _started(command, place, self._console)
-            unless_started.pop_all()
-        self._orders, self._messages = _pipes(self._process)
+            unless_started.callback(_end, self._process)
+            self._orders, self._messages = _pipes(self._process)
+            self._held = unless_started.pop_all()
 
     def fileno(self) -> int:
         """Return the descriptor of its standard output."""
@@ -150,17 +147,7 @@ class ServerRole:
 
     def close(self) -> None:
         """Kill it and all that it has started, and remove its files."""
-        kill_group(self._process)
-        self._process.wait()
-        for _ in reap_group(self._process.pid):
-            pass
-        if self._group is not None:
-            self._group.remove()
-        for stream in (self._process.stdin, self._process.stdout, self._console):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
-        remove_tree(self._place)
+        self._held.close()
 
     def _order(self, order: dict[str, object]) -> None:
         """Write an order. Each kind is written once, so the pipe never fills. To a role that has
@@ -184,6 +171,18 @@ def _started(command: list[str | Path], place: Path, console: IO[bytes]) -> subp
         stderr=console,
         start_new_session=True,
     )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a role and all that it has started."""
+    kill_group(process)
+    process.wait()
+    for _ in reap_group(process.pid):
+        pass
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
 
 
 def _give_to_nobody(place: Path) -> None:
