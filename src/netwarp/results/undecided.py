@@ -30,14 +30,14 @@ def undecided_text(compared: Comparisons, results: Results) -> str | None:
 
     None where all are decided.
     """
-    text = open_text(compared.comparisons, compared.alpha)
+    needed = _needed(compared.comparisons, compared.alpha)
+    text = _open_text(compared.comparisons, needed)
     if text is None:
         return None
     most = max(each.n for each in compared.undecided)
     if results.criteria.looks == 1:
         last = TIMES * most
-        needed = max(_needed(compared.comparisons, compared.alpha))
-        if math.isinf(needed) or needed <= last:
+        if math.isinf(needed[-1]) or needed[-1] <= last:
             return f"{text}; --decide adds them, up to {TIMES} times as many."
         return f"{text}; --decide stops at {count(last)}: begin with more (--replicates)."
     return (
@@ -46,17 +46,19 @@ def undecided_text(compared: Comparisons, results: Results) -> str | None:
     )
 
 
-def open_text(family: Sequence[Comparison], alpha: float = ALPHA) -> str | None:
+def open_text(family: Sequence[Comparison]) -> str | None:
     """Write how many of a family are undecided, and what would decide them; None where none is."""
-    undecided = [each for each in family if each.verdict is Verdict.UNDECIDED]
-    if not undecided:
+    return _open_text(family, _needed(family, ALPHA))
+
+
+def _open_text(family: Sequence[Comparison], needed: Sequence[float]) -> str | None:
+    if not needed:
         return None
-    needed = _needed(family, alpha)
     nearest, hardest = (None if math.isinf(each) else int(each) for each in (needed[0], needed[-1]))
     total = sum(each.verdict is not Verdict.NO_VALUE for each in family)
-    if len(undecided) == 1:
+    if len(needed) == 1:
         return f"1 of {total} is undecided: {needed_text(hardest)}"
-    start = f"{len(undecided)} of {total} are undecided"
+    start = f"{len(needed)} of {total} are undecided"
     if nearest is None or hardest is not None:
         return f"{start}: {needed_text(hardest, 'them' if nearest is None else 'them all')}"
     return f"{start}: {needed_text(nearest, 'the nearest')}, {needed_text(None, 'the hardest')}"

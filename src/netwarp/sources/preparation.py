@@ -102,6 +102,12 @@ def prepare(
     seed = release_seed() if seed is None else seed
     others = fresh_seeds(seed, other_seeds)
 
+    def is_part(variant: Control | Sensitivity) -> bool:
+        return variant.quick or not quick
+
+    def sensitivity(study: Study, each: Sensitivity) -> Study | None:
+        return sensitivity_study(study, each) if each.lead is None and is_part(each) else None
+
     def prepared(path: Path) -> PreparedStudy:
         study = load_study(path, quick=quick, seed=seed)
         return PreparedStudy(
@@ -109,21 +115,14 @@ def prepare(
             study,
             directory / path.stem,
             tuple(
-                (each, control_study(study, each) if each.quick or not quick else None)
+                (each, control_study(study, each) if is_part(each) else None)
                 for each in study.controls
             ),
-            tuple(
-                (each, _sensitivity_study(study, each, quick=quick)) for each in study.sensitivities
-            ),
+            tuple((each, sensitivity(study, each)) for each in study.sensitivities),
             tuple(load_study(path, quick=quick, seed=other) for other in others),
         )
 
     return Prepared(source, directory, quick, seed, tuple(map(prepared, source.studies)))
-
-
-def _sensitivity_study(study: Study, each: Sensitivity, *, quick: bool) -> Study | None:
-    is_run = each.lead is None and (each.quick or not quick)
-    return sensitivity_study(study, each) if is_run else None
 
 
 def first_cost_cpu_s(study: Study) -> float:

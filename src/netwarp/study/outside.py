@@ -99,14 +99,9 @@ def _of_workload(workload: Table, folder: Path | None) -> Mapping[str, Reader]:
 
 def _file_reader(read: FileReader | None, folder: Path | None) -> Reader:
     def of_name(written: Written) -> object:
-        name = written.value
-        if not isinstance(name, str):
-            return name
-        try:
-            path = located(name, folder)
-        except UnreadableFileError as error:
-            remedy = "name a readable file"
-            raise KeyValueError(written.place, name, error.reason, remedy) from None
+        path = _located(written, folder, "name a readable file")
+        if path is None:
+            return written.value
         try:
             return path if read is None else read(path)
         except UnreadableFileError as error:
@@ -116,6 +111,16 @@ def _file_reader(read: FileReader | None, folder: Path | None) -> Reader:
             raise KeyValueError(written.place, path, error.reason, error.remedy) from None
 
     return of_name
+
+
+def _located(written: Written, folder: Path | None, remedy: str) -> str | None:
+    """Give the path of the file that a value names; None where the value is not a name."""
+    if not isinstance(written.value, str):
+        return None
+    try:
+        return located(written.value, folder)
+    except UnreadableFileError as error:
+        raise KeyValueError(written.place, written.value, error.reason, remedy) from None
 
 
 def _of_path(path: Table, folder: Path | None) -> Mapping[str, Reader]:
@@ -137,14 +142,14 @@ def _trace_reader(step_ns: int, folder: Path | None) -> Reader:
     """
 
     def of_name(written: Written) -> object:
-        name = written.value
-        if not isinstance(name, str):
+        name, remedy = written.value, "name a trace file"
+        path = _located(written, folder, remedy)
+        if path is None:
             return name
         try:
-            path = located(name, folder)
             content = read_regular_file(Path(path), MOST_TRACE_BYTES)
         except UnreadableFileError as error:
-            raise KeyValueError(written.place, name, error.reason, "name a trace file") from None
+            raise KeyValueError(written.place, name, error.reason, remedy) from None
         try:
             trace = parse_trace(content.decode("utf-8", errors="replace"), step_ns, path)
         except TraceError as refused:
