@@ -12,6 +12,7 @@ from typing import Any
 import netwarp
 from bench.overhead import small_study
 from bench.printing import tell
+from netwarp.backends.process_tree import descendants
 from netwarp.execution.observer import Unobserved
 from netwarp.plan import PlannedRun
 from netwarp.run_directory import Clock, Status
@@ -38,7 +39,7 @@ class PythonCpu(Unobserved):
     def planned(self, runs: int, clock: Clock) -> None:
         """Find the processes, of which none is a guest yet, and begin."""
         del runs, clock
-        self._workers = _descendants(os.getpid())
+        self._workers = list(descendants(os.getpid()))
         self.coordinator_s = -time.process_time()
         self.workers_s = -sum(map(_process_cpu_s, self._workers))
 
@@ -90,14 +91,6 @@ def _cpu_s(executor: str, runs: int) -> float:
             observer=spent,
         )
     return spent.coordinator_s + spent.workers_s
-
-
-def _descendants(process: int) -> list[int]:
-    found = []
-    for thread in Path(f"/proc/{process}/task").iterdir():
-        for child in map(int, (thread / "children").read_text().split()):
-            found += [child, *_descendants(child)]
-    return found
 
 
 def _process_cpu_s(process: int) -> float:

@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
+from netwarp.backends.process_tree import descendants, is_alive
 from netwarp.backends.watch import adopt_orphans
 
 RUNS = 384
@@ -93,7 +94,7 @@ def watched(command: Sequence[str], seed: int, log: Path) -> Round:
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, env=environ)
         while True:
-            note_peaks(found, descendants(os.getpid()))
+            note_peaks(found, living_descendants())
             with suppress(subprocess.TimeoutExpired):
                 status = process.wait(SAMPLE_S)
                 break
@@ -111,7 +112,7 @@ def watched(command: Sequence[str], seed: int, log: Path) -> Round:
 def left_after(grace_s: float) -> list[int]:
     """Give the descendants that have not ended after so many seconds."""
     end_s = time.monotonic() + grace_s
-    while (left := descendants(os.getpid())) and time.monotonic() < end_s:
+    while (left := living_descendants()) and time.monotonic() < end_s:
         time.sleep(0.05)
     return left
 
@@ -145,21 +146,9 @@ def note_peaks(found: Round, pids: Iterable[int]) -> None:
     found.descriptors_peak = max(found.descriptors_peak, *descriptors)
 
 
-def descendants(root: int) -> list[int]:
-    """List the processes below one, without those that have ended and wait for their parent."""
-    children: dict[int, list[int]] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            # The name, in parentheses, may hold spaces (proc_pid_stat(5)).
-            state, parent = path.read_text(errors="replace").rpartition(")")[2].split()[:2]
-            if state != "Z":
-                children.setdefault(int(parent), []).append(int(path.parent.name))
-    found, todo = [], [root]
-    while todo:
-        below = children.get(todo.pop(), [])
-        found += below
-        todo += below
-    return found
+def living_descendants() -> list[int]:
+    """List the processes below this one, without those that have ended."""
+    return [pid for pid in descendants(os.getpid()) if is_alive(pid)]
 
 
 def report(rounds: Sequence[Round]) -> str:

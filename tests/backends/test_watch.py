@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from netwarp.backends.outcome import failure_reason
-from netwarp.backends.watch import Bounds, Ending, ending_with_us, tree_cpu_s, watch
+from netwarp.backends.process_tree import tree_cpu_s
+from netwarp.backends.watch import Bounds, Ending, ending_with_us, watch
 
 
 def start(code: str) -> subprocess.Popen[bytes]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import subprocess
@@ -68,15 +67,6 @@ def guests_in(place: Path) -> list[int]:
                 found.append(int(process.name))
         except OSError:
             continue  # gone already, or not ours to look at
-    return found
-
-
-def children(pid: int) -> list[int]:
-    """Processes that a process has started, in any of its threads, and that are not over."""
-    found = []
-    for started in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):  # the thread, or the process, has ended
-            found += [int(child) for child in started.read_text().split()]
     return found
 
 

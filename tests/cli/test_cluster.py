@@ -7,16 +7,13 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Netwarp
-from cli.processes import CTRL_C, Terminal, children, finished_runs, has_ended, wait_for_runs
+from cli.processes import CTRL_C, Terminal, finished_runs, has_ended, wait_for_runs
+from netwarp.backends.process_tree import descendants
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.guest
 
 COMPARE = ("compare", "--transport", "tcp,quic", "--rtt", "20ms", "--executor", "dask-local:2")
-
-
-def descendants(pid: int) -> list[int]:
-    return [each for child in children(pid) for each in (child, *descendants(child))]
 
 
 def test_a_cluster_on_this_machine_runs_a_study(netwarp: Netwarp, tmp_path: Path) -> None:
@@ -32,7 +29,7 @@ def test_ctrl_c_ends_all_processes_of_the_cluster(tmp_path: Path) -> None:
         TMPDIR=str(tmp_path),
     )  # fmt: skip
     wait_for_runs(terminal.process, tmp_path / "out")
-    processes = descendants(terminal.process.pid)
+    processes = list(descendants(terminal.process.pid))
     for key in CTRL_C * 3:
         terminal.type(bytes([key]))
     said = terminal.rest()

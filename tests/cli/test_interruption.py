@@ -15,12 +15,12 @@ from cli.processes import (
     CTRL_C,
     NETWARP,
     Terminal,
-    children,
     finished_runs,
     guests_in,
     has_ended,
     wait_for_runs,
 )
+from netwarp.backends.process_tree import children
 from recorded import write_directory
 
 STUDY = """# Does it stop?

@@ -15,6 +15,7 @@ import pytest
 
 from native.conftest import AS_NOBODY
 from netwarp.backends.native import HostCapabilities, NativeBackend, probe_host
+from netwarp.backends.process_tree import descendants, is_alive
 from netwarp.execution import run_job
 from netwarp.metrics import metrics_from_records
 from netwarp.plan import PlannedRun, plan_study
@@ -149,7 +150,7 @@ def test_killed_with_its_starter_nothing_is_left(backend: NativeBackend, tmp_pat
     )
     assert starter.stdout is not None
     starter.stdout.readline()  # a second of the transfer is over: everybody is there
-    family = descendants(starter.pid)
+    family = list(descendants(starter.pid))
     assert len(family) == 3, family
     starter.send_signal(signal.SIGKILL)
     starter.wait()
@@ -158,22 +159,6 @@ def test_killed_with_its_starter_nothing_is_left(backend: NativeBackend, tmp_pat
     while any(is_alive(pid) for pid in family):
         assert time.monotonic() < deadline, "a process of the run outlived its starter"
         os.sched_yield()
-
-
-def descendants(pid: int) -> list[int]:
-    children = [
-        int(child)
-        for task in Path(f"/proc/{pid}/task").iterdir()
-        for child in (task / "children").read_text().split()
-    ]
-    return children + [each for child in children for each in descendants(child)]
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_abilities_are_found_by_anybody(nobodys: Path) -> None:

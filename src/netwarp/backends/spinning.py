@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from netwarp.backends.watch import process_tree, ticks_spent
+from netwarp.backends.process_tree import process_tree
+from netwarp.backends.watch import ticks_spent
 
 # Where the stack of a guest program ends with `norandmaps`.
 STACK_TOP = 0x7F7F_FFFF_E000

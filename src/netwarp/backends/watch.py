@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from netwarp.backends.process_tree import cpu_ticks, peak_rss_bytes, tree_cpu_s
+
 PROGRESS = re.compile(rb"netwarp-progress (\d+(?:\.\d+)?)\s*")
 LOOK_EVERY_S = 0.5
 FIRST_LOOK_S = 0.004
-PEAK_RSS = re.compile(r"^VmHWM:\s*(\d+) kB$", re.MULTILINE)
 CONSOLE_LIMIT_BYTES = 4 << 20
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -200,58 +201,9 @@ def ticks_spent(pid: int, watched_s: float) -> dict[int, int]:
     """Watch a process and its living descendants for a time, and give the CPU time that each spends
     meanwhile, in ticks.
     """
-    before = _ticks(pid)
+    before = cpu_ticks(pid)
     time.sleep(watched_s)
-    return {each: ticks - before.get(each, 0) for each, ticks in _ticks(pid).items()}
-
-
-def _ticks(pid: int) -> dict[int, int]:
-    ticks = {}
-    for each in process_tree(pid):
-        with contextlib.suppress(OSError):  # it ended between two looks
-            fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
-            ticks[each] = int(fields[11]) + int(fields[12])
-    return ticks
-
-
-def tree_cpu_s(pid: int) -> float:
-    """CPU time of a process, its living descendants and those it has waited for, in seconds."""
-    ticks = 0
-    for each in process_tree(pid):
-        try:
-            stat = Path(f"/proc/{each}/stat").read_text()
-        except OSError:
-            continue  # it ended between two looks
-        ticks += sum(int(field) for field in stat.rpartition(")")[2].split()[11:15])
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def peak_rss_bytes(pid: int) -> int:
-    """Largest resident set that a process or a living descendant has had since it became what it
-    is; 0 when all are over.
-
-    What `wait4` tells (ru_maxrss) will not do: it outlives execve(2), and a child begins with the
-    memory of the Python that starts it, several times a guest's.
-    """
-    largest_bytes = 0
-    for each in process_tree(pid):
-        try:
-            found = PEAK_RSS.search(Path(f"/proc/{each}/status").read_text())
-        except OSError:
-            continue  # it ended between two looks
-        largest_bytes = max(largest_bytes, int(found[1]) * 1024 if found else 0)
-    return largest_bytes
-
-
-def process_tree(pid: int) -> Iterator[int]:
-    """List a process and its living descendants."""
-    pending = [pid]
-    while pending:
-        current = pending.pop()
-        yield current
-        with contextlib.suppress(OSError):  # it ended between two looks
-            children = Path(f"/proc/{current}/task/{current}/children").read_text()
-            pending += [int(child) for child in children.split()]
+    return {each: ticks - before.get(each, 0) for each, ticks in cpu_ticks(pid).items()}
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
