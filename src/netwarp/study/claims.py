@@ -158,39 +158,27 @@ def _refuse_mixed_forms(claim: Claim, key: str) -> None:
     forms = [name for name in FORMS if getattr(claim, name) is not None]
     if claim.not_testable is not None:
         if forms or claim.metric is not None or claim.where:
-            raise KeyValueError(
-                f"{key}.not_testable",
-                claim.not_testable,
-                "a claim that is not testable compares nothing",
-                "drop it, or metric, where and the relation",
-            )
+            reason = "a claim that is not testable compares nothing"
+            remedy = "drop it, or metric, where and the relation"
+            raise KeyValueError(f"{key}.not_testable", claim.not_testable, reason, remedy)
         return
     if claim.metric is None:
         reason, remedy = "missing", "add it: the metric that is compared"
         raise KeyValueError(f"{key}.metric", None, reason, remedy)
     if len(forms) != 1:
-        raise KeyValueError(
-            key,
-            None,
-            "a claim has one form" if forms else "a claim without a relation",
-            "give one of: less and than, equal, flat_over, linear_over",
-        )
+        reason = "a claim has one form" if forms else "a claim without a relation"
+        remedy = "give one of: less and than, equal, flat_over, linear_over"
+        raise KeyValueError(key, None, reason, remedy)
     if claim.equal is not None and (
         len(claim.equal) != 2 or set(claim.equal[0]) != set(claim.equal[1]) or not claim.equal[0]
     ):
-        raise KeyValueError(
-            f"{key}.equal",
-            claim.equal,
-            "equal takes two selections of the same factors",
-            'such as equal = [{ transport = "quic" }, { transport = "tcp" }]',
-        )
+        reason = "equal takes two selections of the same factors"
+        remedy = 'such as equal = [{ transport = "quic" }, { transport = "tcp" }]'
+        raise KeyValueError(f"{key}.equal", claim.equal, reason, remedy)
     if claim.less is not None and (not claim.less or set(claim.less) != set(claim.than or {})):
-        raise KeyValueError(
-            f"{key}.than",
-            claim.than,
-            "less and than must name the same factors",
-            'such as less = { transport = "quic" }, than = { transport = "tcp" }',
-        )
+        reason = "less and than must name the same factors"
+        remedy = 'such as less = { transport = "quic" }, than = { transport = "tcp" }'
+        raise KeyValueError(f"{key}.than", claim.than, reason, remedy)
     if claim.less is None:
         for name in OF_LESS:
             if getattr(claim, name) is not None:
@@ -198,43 +186,28 @@ def _refuse_mixed_forms(claim: Claim, key: str) -> None:
                 raise KeyValueError(f"{key}.{name}", None, reason, "add less or drop it")
         return
     if "tolerance" in claim.model_fields_set and claim.stays_over is None:
-        raise KeyValueError(
-            f"{key}.tolerance",
-            None,
-            "tolerance has no effect beside less",
-            "drop it; by_at_least says how much less",
-        )
+        remedy = "drop it; by_at_least says how much less"
+        raise KeyValueError(f"{key}.tolerance", None, "tolerance has no effect beside less", remedy)
     _refuse_mixed_trend(claim, key)
 
 
 def _refuse_mixed_trend(claim: Claim, key: str) -> None:
     """Check that a lead has at most one trend, and no key that its form does not use."""
     if claim.grows_with is not None and claim.shrinks_with is not None:
-        raise KeyValueError(
-            f"{key}.shrinks_with",
-            claim.shrinks_with,
-            "a lead grows or shrinks",
-            "drop one of grows_with and shrinks_with",
-        )
+        reason, remedy = "a lead grows or shrinks", "drop one of grows_with and shrinks_with"
+        raise KeyValueError(f"{key}.shrinks_with", claim.shrinks_with, reason, remedy)
     sizes = ("by_at_least", "by_at_most", "up_to", "overall", "stays_over", "needs_difference")
     for name in ("lead",) if claim.trend is None else sizes:
         if getattr(claim, name) is not None:
             beside = "without" if claim.trend is None else "beside"
-            raise KeyValueError(
-                f"{key}.{name}",
-                getattr(claim, name),
-                f"{name} has no effect {beside} grows_with or shrinks_with",
-                "drop it",
-            )
+            reason = f"{name} has no effect {beside} grows_with or shrinks_with"
+            raise KeyValueError(f"{key}.{name}", getattr(claim, name), reason, "drop it")
     for alone in ("by_at_most", "stays_over"):
         others = [name for name in sizes if name != alone and getattr(claim, name) is not None]
         if getattr(claim, alone) is not None and others:
-            raise KeyValueError(
-                f"{key}.{alone}",
-                getattr(claim, alone),
-                f"{alone} stands alone, and {others[0]} is there as well",
-                "make two claims of it",
-            )
+            reason = f"{alone} stands alone, and {others[0]} is there as well"
+            remedy = "make two claims of it"
+            raise KeyValueError(f"{key}.{alone}", getattr(claim, alone), reason, remedy)
 
 
 def _refuse_overlap(claim: Claim, spelled: Mapping[str, Any], key: str) -> None:
@@ -252,12 +225,8 @@ def _refuse_overlap(claim: Claim, spelled: Mapping[str, Any], key: str) -> None:
     }
     both = compared & set(spelled["where"])
     if both:
-        raise KeyValueError(
-            f"{key}.where",
-            claim.where,
-            f"{min(both)} is what the claim compares, and stands in where as well",
-            "keep it in one place",
-        )
+        reason = f"{min(both)} is what the claim compares, and stands in where as well"
+        raise KeyValueError(f"{key}.where", claim.where, reason, "keep it in one place")
 
 
 def _refuse_unknown_trend(claim: Claim, factors: Sequence[Factor], key: str) -> None:

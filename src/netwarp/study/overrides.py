@@ -155,12 +155,8 @@ def _set(tables: dict[str, Any], key: str, value: Any) -> None:
     if parents[:1] == ["factors"]:
         parents, last = ["factors"], key.removeprefix("factors.")
     elif _is_factor(tables, key):
-        raise KeyValueError(
-            f"--set {key}",
-            value,
-            "the study varies it",
-            f"pick a level with --filter {key}=LEVEL, or --set 'factors.{key}=[…]'",
-        )
+        remedy = f"pick a level with --filter {key}=LEVEL, or --set 'factors.{key}=[…]'"
+        raise KeyValueError(f"--set {key}", value, "the study varies it", remedy)
     table: Any = tables
     for part in parents:
         if isinstance(table, dict) and isinstance(table.get(part), str) and part == "transport":
@@ -169,12 +165,8 @@ def _set(tables: dict[str, Any], key: str, value: Any) -> None:
             _workload_named(table, part) if isinstance(table, list) else table.setdefault(part, {})
         )
         if not isinstance(table, dict | list):
-            raise KeyValueError(
-                f"--set {key}",
-                value,
-                f"{part} is not a table",
-                "write the key as the study file does",
-            )
+            remedy = "write the key as the study file does"
+            raise KeyValueError(f"--set {key}", value, f"{part} is not a table", remedy)
     table[last] = value
 
 

@@ -126,12 +126,8 @@ def resolve_levels(
         level = by_key[name].find(value)
         if level is None:
             known = [level.label for level in by_key[name].levels]
-            raise KeyValueError(
-                f"{key}.{name}",
-                value,
-                f"not a level of {factor_key(name)}",
-                did_you_mean(str(value), known),
-            )
+            reason = f"not a level of {factor_key(name)}"
+            raise KeyValueError(f"{key}.{name}", value, reason, did_you_mean(str(value), known))
         labels[name] = level.label
     return labels
 

@@ -74,21 +74,13 @@ def checked_controls(controls: Sequence[Control], claims: Sequence[Claim]) -> tu
         if control.id in known:
             raise KeyValueError(key, control.id, "two controls of this id", "rename one")
         if control.id not in named:
-            raise KeyValueError(
-                key,
-                control.id,
-                "no claim names it",
-                f'add control = "{control.id}" to the claims whose cells it runs again',
-            )
+            remedy = f'add control = "{control.id}" to the claims whose cells it runs again'
+            raise KeyValueError(key, control.id, "no claim names it", remedy)
         known.append(control.id)
     for index, claim in enumerate(claims):
         if claim.control is not None and claim.control not in known:
-            raise KeyValueError(
-                f"claim.{index}.control",
-                claim.control,
-                "not a control of this study",
-                did_you_mean(claim.control, known),
-            )
+            reason, remedy = "not a control of this study", did_you_mean(claim.control, known)
+            raise KeyValueError(f"claim.{index}.control", claim.control, reason, remedy)
     return tuple(controls)
 
 
@@ -127,21 +119,14 @@ def checked_sensitivities(
 
 def _refuse_no_change(each: Sensitivity, key: str, factors: Sequence[str]) -> None:
     if (each.over is None) != (not each.levels) or (each.over is None) == (each.text is None):
-        raise KeyValueError(
-            key,
-            each.id,
-            "it takes over and levels, or text and change, or text and lead",
-            'such as over = "path.rate", levels = ["10mbit", "1gbit"]',
-        )
+        reason = "it takes over and levels, or text and change, or text and lead"
+        remedy = 'such as over = "path.rate", levels = ["10mbit", "1gbit"]'
+        raise KeyValueError(key, each.id, reason, remedy)
     if each.over is None and bool(each.change) == (each.lead is not None):
         raise KeyValueError(f"{key}.change", None, "change or lead", "say what is different")
     if each.over in factors:
-        raise KeyValueError(
-            f"{key}.over",
-            each.over,
-            "the study varies it already",
-            "give its other levels in change, with text",
-        )
+        remedy = "give its other levels in change, with text"
+        raise KeyValueError(f"{key}.over", each.over, "the study varies it already", remedy)
 
 
 def refuse_loose_reasons(
@@ -185,9 +170,5 @@ def _refuse_loose_why(claim: Claim, key: str) -> None:
 
 def _refuse_replicates(change: dict[str, Any], key: str) -> None:
     if "replicates" in change:
-        raise KeyValueError(
-            f"{key}.replicates",
-            change["replicates"],
-            "it has the study's replicates, so that both sides are as precise",
-            "drop it",
-        )
+        reason = "it has the study's replicates, so that both sides are as precise"
+        raise KeyValueError(f"{key}.replicates", change["replicates"], reason, "drop it")

@@ -56,12 +56,9 @@ class CompetingBuilder:
         self._keys = keys
         self._builders: dict[tuple[str, int | None], CellBuilder] = {}
         if "transport" in keys and all(map(self._has_own_transport, range(len(self._names)))):
-            raise KeyValueError(
-                "factors.transport",
-                None,
-                "every workload has a transport of its own",
-                f'vary one of them: "workload.{self._names[0]}.transport"',
-            )
+            reason = "every workload has a transport of its own"
+            remedy = f'vary one of them: "workload.{self._names[0]}.transport"'
+            raise KeyValueError("factors.transport", None, reason, remedy)
 
     def build(self, chosen: Mapping[str, Level]) -> tuple[tuple[NamedWorkload, ...], Job]:
         """Build the workloads of a cell, and the job that its runs share.
@@ -115,12 +112,9 @@ class CompetingBuilder:
         given = self._tables[index].find("transport")
         if given.value is not None:
             if "transport" in own:
-                raise KeyValueError(
-                    factor_key(f"{prefix}transport"),
-                    None,
-                    f"the workload {self._names[index]} has a transport in its table as well",
-                    "keep it in one place",
-                )
+                reason = f"the workload {self._names[index]} has a transport in its table as well"
+                remedy = "keep it in one place"
+                raise KeyValueError(factor_key(f"{prefix}transport"), None, reason, remedy)
             own["transport"] = Level(str(plain(given.value)), plain(given.value), given.place)
         return own
 
@@ -162,12 +156,8 @@ def _section(table: Table) -> CompetingSection:
     """Validate the keys that workloads of every kind have beside others."""
     section = validated(CompetingSection, table.without([*(set(table) - OWN_KEYS)]))
     if section.stop_ns is not None and section.stop_ns <= section.start_ns:
-        raise KeyValueError(
-            table["stop"].place,
-            table["stop"].value,
-            f"it begins after {format_duration(section.start_ns)}",
-            "choose a later stop",
-        )
+        reason = f"it begins after {format_duration(section.start_ns)}"
+        raise KeyValueError(table["stop"].place, table["stop"].value, reason, "choose a later stop")
     return section
 
 
@@ -223,12 +213,9 @@ def _refuse_together(one: NamedWorkload, other: NamedWorkload) -> None:
     """Refuse two workloads on one port, or with different settings of their hosts' kernel."""
     key = f"workload.{other.index}"
     if one.port == other.port:
-        raise KeyValueError(
-            f"{key}.port",
-            other.port,
-            f"{one.name} and {other.name} would listen on one port",
-            "choose another, or leave it to netwarp",
-        )
+        reason = f"{one.name} and {other.name} would listen on one port"
+        remedy = "choose another, or leave it to netwarp"
+        raise KeyValueError(f"{key}.port", other.port, reason, remedy)
     ours, theirs = one.spec.transport, other.spec.transport
     differing = ["ecn"] if ours.ecn != theirs.ecn else []
     if ours.traits.runs_over_tcp and theirs.traits.runs_over_tcp:
@@ -242,13 +229,11 @@ def _refuse_together(one: NamedWorkload, other: NamedWorkload) -> None:
             if getattr(ours.resolved_tcp, name) != getattr(theirs.resolved_tcp, name)
         ]
     if differing:
-        raise KeyValueError(
-            f"{key}.transport",
-            None,
+        reason = (
             f"{one.name} and {other.name} are on the same hosts, whose {differing[0]} is one for"
-            " all (a setting of the kernel, not of a connection)",
-            f"give both the same {differing[0]}",
+            " all (a setting of the kernel, not of a connection)"
         )
+        raise KeyValueError(f"{key}.transport", None, reason, f"give both the same {differing[0]}")
 
 
 def _job_of_all(workloads: Sequence[NamedWorkload], jobs: Sequence[Job]) -> Job:

@@ -64,12 +64,8 @@ def build_design(study: Table, workloads: Mapping[str, Table]) -> Design:
     for kind in (kind for kind in TRANSPORTS if kind in transports):
         validated(TransportOptions, transports.table(kind))
     if math.prod(len(factor.levels) for factor in factors) > MOST_CELLS:
-        raise KeyValueError(
-            "factors",
-            None,
-            f"the factors make more than {MOST_CELLS} cells",
-            "drop levels, or make two studies of it",
-        )
+        reason = f"the factors make more than {MOST_CELLS} cells"
+        raise KeyValueError("factors", None, reason, "drop levels, or make two studies of it")
     cells = tuple(_cells(study, workloads, factors))
     _refuse_unused_options(transports, cells)
     if not workloads:  # only a command has keys that may go unused, and it is alone
@@ -108,12 +104,9 @@ def _refuse_unused_options(transports: Table, cells: Sequence[Cell]) -> None:
     used = {spec.transport.kind for cell in cells for spec in cell.specs}
     for kind in TRANSPORTS:
         if kind in transports and kind not in used:
-            raise KeyValueError(
-                f"transport.{kind}",
-                transports.table(kind).plain(),
-                f"the study does not use {kind}",
-                "drop the table, or add the transport",
-            )
+            reason = f"the study does not use {kind}"
+            remedy = "drop the table, or add the transport"
+            raise KeyValueError(f"transport.{kind}", transports.table(kind).plain(), reason, remedy)
 
 
 def _refuse_unused_keys(study: Table, factors: Sequence[Factor], cells: Sequence[Cell]) -> None:
@@ -139,9 +132,5 @@ def _refuse_an_unused_path(cells: Sequence[Cell]) -> None:
     transport = specs[0].transport
     could = transport.traits.second_path == "multihomed"
     name = f"{transport.kind} that is not multihomed" if could else transport.kind
-    raise KeyValueError(
-        "path.second",
-        None,
-        f"{name} uses one path only",
-        f"drop it, choose {with_two_paths_in_words()}, or give [path.handovers]",
-    )
+    remedy = f"drop it, choose {with_two_paths_in_words()}, or give [path.handovers]"
+    raise KeyValueError("path.second", None, f"{name} uses one path only", remedy)

@@ -126,23 +126,16 @@ def flattened(factors: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def _levels(key: str, values: Any, workloads: Sequence[str]) -> tuple[Level, ...]:
     _refuse_what_cannot_vary(key, workloads)
     if not isinstance(values, list) or not values:
-        raise KeyValueError(
-            factor_key(key),
-            values,
-            "a factor is a list of at least one level",
-            'write a list, such as ["tcp", "quic"]',
-        )
+        reason = "a factor is a list of at least one level"
+        remedy = 'write a list, such as ["tcp", "quic"]'
+        raise KeyValueError(factor_key(key), values, reason, remedy)
     levels = tuple(Level(_label(key, value), value, factor_key(key)) for value in values)
     seen: set[str] = set()
     for level in levels:
         squeezed = _squeezed(level.label)
         if squeezed in seen:
-            raise KeyValueError(
-                factor_key(key),
-                level.label,
-                "the same level twice",
-                'drop one, or tell tables apart with label = "…"',
-            )
+            remedy = 'drop one, or tell tables apart with label = "…"'
+            raise KeyValueError(factor_key(key), level.label, "the same level twice", remedy)
         seen.add(squeezed)
     return levels
 
@@ -159,28 +152,18 @@ def _refuse_what_cannot_vary(key: str, workloads: Sequence[str]) -> None:
         remedy = did_you_mean(option, keys_of(TransportOptions))
         raise KeyValueError(factor_key(key), None, "unknown key", remedy)
     if key == "transport.stack":
-        raise KeyValueError(
-            factor_key(key),
-            None,
-            "a stack is chosen with its transport",
+        remedy = (
             'make each a level: transport = ["quic", { kind = "quic", stack = "NAME", label ='
-            ' "NAME" }] (`netwarp stack list` has their names)',
+            ' "NAME" }] (`netwarp stack list` has their names)'
         )
+        raise KeyValueError(factor_key(key), None, "a stack is chosen with its transport", remedy)
     if section == "transport" and name.split(".")[0] in TRANSPORTS:
-        raise KeyValueError(
-            factor_key(key),
-            None,
-            "an option of one transport cannot vary",
-            'vary one transport by levels: transport = [{ kind = "tcp", label = "…", … }]',
-        )
+        remedy = 'vary one transport by levels: transport = [{ kind = "tcp", label = "…", … }]'
+        raise KeyValueError(factor_key(key), None, "an option of one transport cannot vary", remedy)
     known = what_can_vary()
     if key not in known:
-        raise KeyValueError(
-            factor_key(key),
-            None,
-            "there is nothing of this name to vary",
-            did_you_mean(key, ["transport", *known]),
-        )
+        reason = "there is nothing of this name to vary"
+        raise KeyValueError(factor_key(key), None, reason, did_you_mean(key, ["transport", *known]))
 
 
 def _refuse_what_no_workload_has(key: str, workloads: Sequence[str]) -> None:
@@ -223,12 +206,8 @@ def _label(key: str, value: Any) -> str:
     label = value.get("label")
     if key.rpartition(".")[2] != "transport" or (isinstance(label, str) and label):
         return str(label) if label else " ".join(f"{k} {v}" for k, v in value.items())
-    raise KeyValueError(
-        factor_key(key),
-        value,
-        "a table as level needs a label",
-        'add label = "…", the name in figures and tables',
-    )
+    remedy = 'add label = "…", the name in figures and tables'
+    raise KeyValueError(factor_key(key), value, "a table as level needs a label", remedy)
 
 
 def _squeezed(value: Any) -> str:

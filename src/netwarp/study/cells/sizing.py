@@ -73,12 +73,9 @@ def limit_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
     delay_line_packets = ceil(delay_line_bytes / frame_bytes(spec, direction, index))
     packets = delay_line_packets + queue_packets(spec, direction, index)
     if packets > LARGEST_LIMIT_PACKETS:
-        raise KeyValueError(
-            _key("queue", direction, path, index),
-            None,
-            f"{packets} packets are more than netem can hold",
-            "lower queue, rate or delay",
-        )
+        reason = f"{packets} packets are more than netem can hold"
+        remedy = "lower queue, rate or delay"
+        raise KeyValueError(_key("queue", direction, path, index), None, reason, remedy)
     return packets
 
 
@@ -194,12 +191,9 @@ def _queue_bytes(spec: CellSpec, direction: Direction, index: int) -> Fraction:
     bdp = bdp_bytes(impairments, path.base_rtt_ns)
     size_bytes = Fraction(queue.amount) * (bdp if queue.unit == "bdp" else 1)
     if size_bytes == 0:
-        raise KeyValueError(
-            _key("queue", direction, path, index),
-            None,
-            "the bandwidth-delay product is 0 without a delay",
-            'give path.rtt, or the queue in bytes or packets, such as "64kB" or "1000p"',
-        )
+        reason = "the bandwidth-delay product is 0 without a delay"
+        remedy = 'give path.rtt, or the queue in bytes or packets, such as "64kB" or "1000p"'
+        raise KeyValueError(_key("queue", direction, path, index), None, reason, remedy)
     return size_bytes
 
 
@@ -214,12 +208,8 @@ def buffer_bytes(spec: CellSpec) -> int:
     asked_bytes = spec.transport.buffer_bytes
     if asked_bytes is not None:
         if asked_bytes < SMALLEST_ASKED_BUFFER_BYTES:
-            raise KeyValueError(
-                "transport.buffer",
-                None,
-                f"the kernel's sockets have {SMALLEST_ASKED_BUFFER_BYTES} bytes or more",
-                "choose 4.5KiB or more",
-            )
+            reason = f"the kernel's sockets have {SMALLEST_ASKED_BUFFER_BYTES} bytes or more"
+            raise KeyValueError("transport.buffer", None, reason, "choose 4.5KiB or more")
         return _checked_buffer(asked_bytes, "choose a smaller buffer")
     if _is_unlimited(spec):
         return UNLIMITED_BUFFER_BYTES
@@ -250,12 +240,8 @@ def most_content_bytes(spec: CellSpec, lasts_ns: int) -> int:
         KeyValueError: a path's rate is unlimited.
     """
     if _is_unlimited(spec):
-        raise KeyValueError(
-            "workload.size",
-            None,
-            "no rate bounds what arrives in that time",
-            "give it, or path.rate",
-        )
+        reason = "no rate bounds what arrives in that time"
+        raise KeyValueError("workload.size", None, reason, "give it, or path.rate")
     direction = spec.workload.content_direction
     indices = range(len(spec.path.all_paths))
     rate_bit_s = sum(_peak_rate_bit_s(spec, direction, index) for index in indices)

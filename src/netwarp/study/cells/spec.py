@@ -147,12 +147,8 @@ class CellSpec:
         streams = self.transport.resolved_sctp.streams
         most = self.workload.most_streams
         if most is not None and streams > most:
-            raise KeyValueError(
-                "transport.streams",
-                streams,
-                f"a {self.workload.kind} opens all of them at once, at most {most}",
-                f"choose {most} or fewer",
-            )
+            reason = f"a {self.workload.kind} opens all of them at once, at most {most}"
+            raise KeyValueError("transport.streams", streams, reason, f"choose {most} or fewer")
 
     def _refuse_what_the_stack_lacks(self) -> None:
         stack = self.transport.stack
@@ -192,12 +188,9 @@ class CellSpec:
         transport = self.transport
         if self.path.may_hand_over:
             if transport.resolved_sctp.multihomed:
-                raise KeyValueError(
-                    "transport.multihomed",
-                    None,
-                    "a client that moves has one address at a time",
-                    'drop it, and choose reconnect = "migrate" to keep its associations',
-                )
+                reason = "a client that moves has one address at a time"
+                remedy = 'drop it, and choose reconnect = "migrate" to keep its associations'
+                raise KeyValueError("transport.multihomed", None, reason, remedy)
             return
         if transport.uses_two_paths and self.path.second is None:
             needed = transport.traits.second_path == "needed"
@@ -223,19 +216,13 @@ class CellSpec:
         if self.path.may_hand_over and any(
             path.known_neighbours == "cold" for path in self.path.all_paths
         ):
-            raise KeyValueError(
-                "path.neighbours",
-                "cold",
-                "a client that moves is told of its new neighbours",
-                "drop it, or drop path.handovers",
-            )
+            reason = "a client that moves is told of its new neighbours"
+            remedy = "drop it, or drop path.handovers"
+            raise KeyValueError("path.neighbours", "cold", reason, remedy)
         if self.path.may_hand_over and not workload.follows_client:
-            raise KeyValueError(
-                "path.handovers",
-                None,
-                f"a {workload.kind} does not follow a client that moves",
-                "drop it, or choose another workload",
-            )
+            reason = f"a {workload.kind} does not follow a client that moves"
+            remedy = "drop it, or choose another workload"
+            raise KeyValueError("path.handovers", None, reason, remedy)
 
     def _refuse_misfit_messages(self) -> None:
         transport, message_bytes = self.transport, self.workload.lone_message_bytes
@@ -243,12 +230,9 @@ class CellSpec:
         if key is None or (message_bytes is None and key == "unordered"):
             return
         if message_bytes is None:
-            raise KeyValueError(
-                f"transport.{key}",
-                None,
-                f"it holds for the messages of a flow, and this is a {self.workload.kind}",
-                'drop it, or choose workload.kind = "flow"',
-            )
+            reason = f"it holds for the messages of a flow, and this is a {self.workload.kind}"
+            remedy = 'drop it, or choose workload.kind = "flow"'
+            raise KeyValueError(f"transport.{key}", None, reason, remedy)
         if key == "datagrams":
             packet_bytes = self.path.mtu_bytes - transport.traits.header_bytes
             packet_bytes = min(packet_bytes, transport.mss_bytes or packet_bytes)
@@ -265,12 +249,8 @@ class CellSpec:
     def _refuse_impossible_reconnections(self) -> None:
         transport = self.transport
         if transport.reconnect is not None and not self.path.may_hand_over:
-            raise KeyValueError(
-                "transport.reconnect",
-                transport.reconnect,
-                "the client never moves",
-                "give [path.handovers], or drop it",
-            )
+            reason, remedy = "the client never moves", "give [path.handovers], or drop it"
+            raise KeyValueError("transport.reconnect", transport.reconnect, reason, remedy)
         if (
             self.path.may_hand_over
             and transport.resolved_reconnect == "new"
@@ -286,32 +266,22 @@ class CellSpec:
 
     def _refuse_late_entries(self) -> None:
         if self.workload.start_jitter_ns >= self.limits.virtual_s * NS_PER_S:
-            raise KeyValueError(
-                "workload.start_jitter",
-                None,
-                f"the run is given up after {self.limits.virtual_s}s, perhaps before it begins",
-                "choose a shorter one, or raise limits.virtual_s",
-            )
+            reason = f"the run is given up after {self.limits.virtual_s}s, perhaps before it begins"
+            remedy = "choose a shorter one, or raise limits.virtual_s"
+            raise KeyValueError("workload.start_jitter", None, reason, remedy)
         for index, entry in enumerate(self.path.timeline):
             if entry.at_ns > self.limits.virtual_s * NS_PER_S:
-                raise KeyValueError(
-                    f"path.timeline.{index}.at",
-                    None,
-                    f"the run is given up after {self.limits.virtual_s}s",
-                    "choose an earlier time, or raise limits.virtual_s",
-                )
+                reason = f"the run is given up after {self.limits.virtual_s}s"
+                remedy = "choose an earlier time, or raise limits.virtual_s"
+                raise KeyValueError(f"path.timeline.{index}.at", None, reason, remedy)
 
     def _refuse_impossible_disciplines(self) -> None:
         transport = self.transport
         if not self.disciplines:
             return
         if is_simulated(transport.model):
-            raise KeyValueError(
-                "path.discipline",
-                None,
-                f"ns-3's router has a queue that is first in, first out ({transport.model})",
-                "choose fifo, or model = kernel",
-            )
+            reason = f"ns-3's router has a queue that is first in, first out ({transport.model})"
+            raise KeyValueError("path.discipline", None, reason, "choose fifo, or model = kernel")
         if transport.stack is not None and not transport.ecn and self.disciplines & ALWAYS_MARK:
             raise KeyValueError(
                 "path.discipline",
@@ -325,12 +295,9 @@ class CellSpec:
                 index
             ].impairments(event.change.direction)
             if changed and changed.discipline == "cake":
-                raise KeyValueError(
-                    "path.discipline",
-                    "cake",
-                    "cake keeps one rate by its own shaper",
-                    "drop the changes of rate, or choose another discipline",
-                )
+                reason = "cake keeps one rate by its own shaper"
+                remedy = "drop the changes of rate, or choose another discipline"
+                raise KeyValueError("path.discipline", "cake", reason, remedy)
 
     def _refuse_another_duplex(self) -> None:
         """Refuse a model whose links have another duplex than the study relies on."""
@@ -343,26 +310,20 @@ class CellSpec:
 
     def _refuse_resumption_of_nothing(self) -> None:
         self.workload.refuse_resume(self.transport.kind, self.transport.resume)
-        once = not self.workload.dials_again and not self.path.may_hand_over
-        if self.transport.resume != "none" and once:
-            raise KeyValueError(
-                "transport.resume",
-                self.transport.resume,
-                "the run's only transfer has nothing to resume",
-                "set workload.transfers = 2, or let the client move with [path.handovers]",
-            )
+        dials_once = not self.workload.dials_again and not self.path.may_hand_over
+        if self.transport.resume != "none" and dials_once:
+            reason = "the run's only transfer has nothing to resume"
+            remedy = "set workload.transfers = 2, or let the client move with [path.handovers]"
+            raise KeyValueError("transport.resume", self.transport.resume, reason, remedy)
 
 
 def _refuse_misfit(transport: CellTransport, mtu_bytes: int, path: str) -> None:
     kind, traits = transport.kind, transport.traits
     largest_bytes = mtu_bytes - traits.header_bytes
     if transport.mss_bytes is not None and transport.mss_bytes > largest_bytes:
-        raise KeyValueError(
-            "transport.mss",
-            transport.mss_bytes,
-            f"more than {largest_bytes} bytes of {kind} do not fit an MTU of {mtu_bytes}",
-            f"lower mss or raise {path}.mtu",
-        )
+        reason = f"more than {largest_bytes} bytes of {kind} do not fit an MTU of {mtu_bytes}"
+        remedy = f"lower mss or raise {path}.mtu"
+        raise KeyValueError("transport.mss", transport.mss_bytes, reason, remedy)
     packet_bytes = min(largest_bytes, transport.mss_bytes or largest_bytes)
     if traits.most_packet_bytes is not None and packet_bytes > traits.most_packet_bytes:
         raise KeyValueError(

@@ -50,12 +50,9 @@ class CellTransport(TransportOptions):
             ("mss", self.mss_bytes),
         ):
             if value is not None:
-                raise KeyValueError(
-                    key,
-                    value,
-                    f"the interop runner's contract does not tell {self.stack.name} any",
-                    "drop it, or set it in the levels of the other transports",
-                )
+                reason = f"the interop runner's contract does not tell {self.stack.name} any"
+                remedy = "drop it, or set it in the levels of the other transports"
+                raise KeyValueError(key, value, reason, remedy)
         return self
 
     @model_validator(mode="after")
@@ -76,12 +73,9 @@ class CellTransport(TransportOptions):
             )
         least_packets = self.traits.least_initial_window_packets
         if window_packets is not None and window_packets < least_packets:
-            raise KeyValueError(
-                "initial_window",
-                window_packets,
-                self.traits.initial_window_reason,
-                f"choose {least_packets} or more, or {PER_TRANSPORT}",
-            )
+            reason = self.traits.initial_window_reason
+            remedy = f"choose {least_packets} or more, or {PER_TRANSPORT}"
+            raise KeyValueError("initial_window", window_packets, reason, remedy)
         if self.mss_bytes is not None and self.traits.mss_bytes is None:
             raise KeyValueError("mss", self.mss_bytes, self.traits.mss_reason, PER_TRANSPORT)
         least_bytes, most_bytes = self.traits.mss_bytes or (0, 0)
@@ -102,33 +96,23 @@ class CellTransport(TransportOptions):
         for name in (*given, *self.own_options):
             if self.kind not in owners(name):
                 key = OWN_OPTIONS[name].key if name in OWN_OPTIONS else name
-                raise KeyValueError(
-                    key,
-                    None,
-                    f"{self.kind} has no such option",
-                    f"set it per transport, such as in [transport.{owners(name)[0]}]",
-                )
+                remedy = f"set it per transport, such as in [transport.{owners(name)[0]}]"
+                raise KeyValueError(key, None, f"{self.kind} has no such option", remedy)
         missing = self.traits.missing_resume.get(self.resume)
         if missing is not None:
-            raise KeyValueError(
-                "resume",
-                self.resume,
-                missing.reason,
-                f"{missing.hint}set it per transport, such as in [transport.tls]",
-            )
+            remedy = f"{missing.hint}set it per transport, such as in [transport.tls]"
+            raise KeyValueError("resume", self.resume, missing.reason, remedy)
         return self
 
     @model_validator(mode="after")
     def _refuse_impossible_reconnections(self) -> Self:
         missing = self.traits.missing_reconnect.get(self.resolved_reconnect)
         if missing is not None:
-            raise KeyValueError(
-                "reconnect",
-                self.reconnect,
-                missing.reason,
+            remedy = (
                 "set it per transport, such as in [transport.quic], or in the levels of transport:"
-                ' { kind = "quic", reconnect = "migrate", label = "quic-migrate" }',
+                ' { kind = "quic", reconnect = "migrate", label = "quic-migrate" }'
             )
+            raise KeyValueError("reconnect", self.reconnect, missing.reason, remedy)
         return self
 
     @model_validator(mode="after")
@@ -137,21 +121,14 @@ class CellTransport(TransportOptions):
         for name in ("rto_initial_ns", "rto_min_ns", "rto_max_ns"):
             value_ns = getattr(sctp, name)
             if value_ns == 0 or value_ns % GUEST_TICK_NS:
-                raise KeyValueError(
-                    OWN_OPTIONS[name].key,
-                    None,
-                    "a guest's kernel counts it in ticks of 10ms",
-                    "choose a multiple of 10ms, such as 200ms",
-                )
+                reason = "a guest's kernel counts it in ticks of 10ms"
+                remedy = "choose a multiple of 10ms, such as 200ms"
+                raise KeyValueError(OWN_OPTIONS[name].key, None, reason, remedy)
         if not sctp.rto_min_ns <= sctp.rto_initial_ns <= sctp.rto_max_ns:
             asked = (name for name in ("rto_initial_ns", "rto_min_ns") if name in self.own_options)
             key = OWN_OPTIONS[next(asked, "rto_max_ns")].key
-            raise KeyValueError(
-                key,
-                None,
-                "rto_initial must lie between rto_min and rto_max",
-                "the defaults are 3s, 1s and 60s",
-            )
+            reason = "rto_initial must lie between rto_min and rto_max"
+            raise KeyValueError(key, None, reason, "the defaults are 3s, 1s and 60s")
         return self
 
     @model_validator(mode="after")
@@ -159,12 +136,9 @@ class CellTransport(TransportOptions):
         sctp = self.resolved_sctp
         lifetime_ns = sctp.message_lifetime_ns
         if lifetime_ns is not None and (lifetime_ns == 0 or lifetime_ns % GUEST_TICK_NS):
-            raise KeyValueError(
-                "message_lifetime",
-                None,
-                "a guest's kernel counts it in ticks of 10ms",
-                "choose a multiple of 10ms, such as 100ms",
-            )
+            reason = "a guest's kernel counts it in ticks of 10ms"
+            remedy = "choose a multiple of 10ms, such as 100ms"
+            raise KeyValueError("message_lifetime", None, reason, remedy)
         if lifetime_ns is not None and sctp.max_retransmissions is not None:
             raise KeyValueError(
                 "max_retransmissions",
@@ -188,12 +162,9 @@ class CellTransport(TransportOptions):
         if self.resolved_tcp.recovery == "classic" and self.resolved_tcp.sack:
             # net/ipv4/tcp_input.c, tcp_identify_packet_loss.
             key = "recovery" if "recovery" in self.own_options else "sack"
-            raise KeyValueError(
-                key,
-                self.own_options[key],
-                "since Linux 6.17 a TCP with SACK finds its losses by RACK and nothing else",
-                'choose sack = false, or recovery = "rack"',
-            )
+            reason = "since Linux 6.17 a TCP with SACK finds its losses by RACK and nothing else"
+            remedy = 'choose sack = false, or recovery = "rack"'
+            raise KeyValueError(key, self.own_options[key], reason, remedy)
         return self
 
     @property

@@ -153,12 +153,9 @@ def _of_handovers(handovers: Sequence[_Handover]) -> Iterator[_KeyedEvent]:
             )
         there = 1 - here if handover.to is None else handover.to
         if there == here:
-            raise KeyValueError(
-                handover.key.replace(".at", ".path"),
-                there + 1,
-                f"the client is on path {there + 1} at that time",
-                "move it to the other path, or drop path",
-            )
+            reason = f"the client is on path {there + 1} at that time"
+            remedy = "move it to the other path, or drop path"
+            raise KeyValueError(handover.key.replace(".at", ".path"), there + 1, reason, remedy)
         attached_ns = handover.at_ns + handover.gap_ns
         detached_ns = handover.at_ns + handover.overlap_ns
         leave = _KeyedEvent(detached_ns, here, _DETACH, handover.key)

@@ -222,12 +222,8 @@ class SinglePath(_Keys):
                 raise KeyValueError(row.key, None, effect, "drop it")
         for row in rows:
             if row.without is not None and not self.given(row.without):
-                raise KeyValueError(
-                    row.key,
-                    None,
-                    f"it has no effect without {row.without}",
-                    f"give path.{row.without} or drop it",
-                )
+                reason = f"it has no effect without {row.without}"
+                raise KeyValueError(row.key, None, reason, f"give path.{row.without} or drop it")
         return self
 
     @model_validator(mode="after")
@@ -281,12 +277,8 @@ class SinglePath(_Keys):
         random = any(isinstance(loss, wire.RandomLoss) for loss in losses)
         bursty = any(isinstance(loss, wire.GemodelLoss) for loss in losses)
         if self._value(BY_KEY["loss_correlation"], "down") > 0 and bursty and not random:
-            raise KeyValueError(
-                "loss_correlation",
-                None,
-                "gemodel has its own correlation",
-                "drop loss_correlation",
-            )
+            reason = "gemodel has its own correlation"
+            raise KeyValueError("loss_correlation", None, reason, "drop loss_correlation")
         return self
 
 
@@ -320,19 +312,12 @@ def _refuse_impossible_discipline(impairments: ImpairmentSpec, direction: Direct
     if impairments.discipline is None:
         return
     if impairments.usual_rate_bit_s is None:
-        raise KeyValueError(
-            "discipline",
-            None,
-            f"no queue forms where the {direction} rate is unlimited",
-            f"give path.rate_{direction} too, or a discipline to the other direction alone",
-        )
+        reason = f"no queue forms where the {direction} rate is unlimited"
+        remedy = f"give path.rate_{direction} too, or a discipline to the other direction alone"
+        raise KeyValueError("discipline", None, reason, remedy)
     if impairments.reorders:
-        raise KeyValueError(
-            "discipline",
-            None,
-            f"netem keeps the {direction} queue itself where packets overtake",
-            "drop reorder, or choose fifo",
-        )
+        reason = f"netem keeps the {direction} queue itself where packets overtake"
+        raise KeyValueError("discipline", None, reason, "drop reorder, or choose fifo")
     if impairments.discipline == "cake" and impairments.trace is not None:
         raise KeyValueError(
             "discipline", None, "cake keeps one rate by its own shaper", "drop the trace, or cake"

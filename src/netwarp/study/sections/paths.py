@@ -105,12 +105,8 @@ class PathSection(SinglePath):
         ):
             met = changes & {entry.change for entry in self.timeline}
             if section is not None and section.jitter_ns and met:
-                raise KeyValueError(
-                    key,
-                    None,
-                    f"a random time could meet an entry of the timeline ({min(met)})",
-                    "drop jitter, or those entries",
-                )
+                reason = f"a random time could meet an entry of the timeline ({min(met)})"
+                raise KeyValueError(key, None, reason, "drop jitter, or those entries")
 
 
 def _refuse_lost_effect(entry: TimelineEntry, where: str, path: SinglePath) -> None:
@@ -122,24 +118,14 @@ def _refuse_lost_effect(entry: TimelineEntry, where: str, path: SinglePath) -> N
         if entry.rtt_ns is not None and max(path.down.jitter_ns, path.up.jitter_ns) > min(
             halves_ns(entry.rtt_ns)
         ):
-            raise KeyValueError(
-                f"{where}.rtt",
-                None,
+            reason = (
                 "the path's jitter is larger than half of it: packets would arrive before being"
-                " sent",
-                "choose a longer rtt, or less jitter",
+                " sent"
             )
+            raise KeyValueError(f"{where}.rtt", None, reason, "choose a longer rtt, or less jitter")
     if entry.change == "rate" and path.impairments(entry.direction).trace is not None:
-        raise KeyValueError(
-            f"{where}.change",
-            "rate",
-            f"the trace's next step undoes it ({entry.direction})",
-            "drop it, or path.trace",
-        )
+        reason = f"the trace's next step undoes it ({entry.direction})"
+        raise KeyValueError(f"{where}.change", "rate", reason, "drop it, or path.trace")
     if entry.change == "rate" and path.impairments(entry.direction).rate_bit_s is None:
-        raise KeyValueError(
-            f"{where}.rate",
-            None,
-            f"the path has no bottleneck to begin with ({entry.direction})",
-            "give path.rate too",
-        )
+        reason = f"the path has no bottleneck to begin with ({entry.direction})"
+        raise KeyValueError(f"{where}.rate", None, reason, "give path.rate too")

@@ -148,12 +148,8 @@ class OutagesSection(Section):
     @model_validator(mode="after")
     def _one_at_a_time(self) -> Self:
         if self.jitter_ns and self.jitter_ns + self.length_ns >= self.every_ns:
-            raise KeyValueError(
-                "jitter",
-                None,
-                "an outage could begin before the one before it is over",
-                "choose a shorter one, or a longer every",
-            )
+            reason = "an outage could begin before the one before it is over"
+            raise KeyValueError("jitter", None, reason, "choose a shorter one, or a longer every")
         return self
 
     def starts_ns(self, lateness: Lateness) -> tuple[int, ...]:
@@ -181,13 +177,11 @@ class RedrawSection(Section):
     @model_validator(mode="after")
     def _draws_leave_time_to_send(self) -> Self:
         if self.period_ns < SHORTEST_REDRAW_NS:
-            raise KeyValueError(
-                "period",
-                None,
+            reason = (
                 "each draw is a change of the path, and a run that makes more than one in a"
-                " millisecond does nothing else",
-                "choose 1ms or more",
+                " millisecond does nothing else"
             )
+            raise KeyValueError("period", None, reason, "choose 1ms or more")
         return self
 
     @model_validator(mode="after")

@@ -216,18 +216,12 @@ def merged_transport(section: Table, level: Table, varied: Mapping[str, Written]
     kind = level.text("kind") if "kind" in level else section.text("kind")
     own = section.table(kind) if kind is not None and kind in TRANSPORTS else Table({})
     if twice := [option for option in level if option in varied and option != "kind"]:
-        raise KeyValueError(
-            f"transport.{twice[0]}",
-            level[twice[0]].value,
-            f"{twice[0]} is a factor, and stands in a level of transport as well",
-            "keep it in one place",
-        )
+        reason = f"{twice[0]} is a factor, and stands in a level of transport as well"
+        remedy = "keep it in one place"
+        raise KeyValueError(f"transport.{twice[0]}", level[twice[0]].value, reason, remedy)
     if rivals := [option for option in own if option in varied]:
-        raise KeyValueError(
-            own[rivals[0]].place,
-            own[rivals[0]].value,
-            f"{rivals[0]} is a factor as well",
-            "drop one of them, or write the variants as levels of transport",
-        )
+        reason = f"{rivals[0]} is a factor as well"
+        remedy = "drop one of them, or write the variants as levels of transport"
+        raise KeyValueError(own[rivals[0]].place, own[rivals[0]].value, reason, remedy)
     common = section.without(TRANSPORTS)
     return common.replaced(varied).replaced(own).replaced(level.without(["label"]))

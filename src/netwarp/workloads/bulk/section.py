@@ -143,19 +143,13 @@ class BulkSection(WorkloadSection):
     def refuse_misfit(self, limit_ns: int, parts: int) -> None:
         """Refuse a duration beyond the run's limit, more chunks than bytes, and too many chunks."""
         if self.duration_ns is not None and self.duration_ns >= limit_ns:
-            raise KeyValueError(
-                "workload.duration",
-                None,
-                f"the run is given up after {limit_ns // NS_PER_S}s",
-                "choose a shorter one, or raise limits.virtual_s",
-            )
+            reason = f"the run is given up after {limit_ns // NS_PER_S}s"
+            remedy = "choose a shorter one, or raise limits.virtual_s"
+            raise KeyValueError("workload.duration", None, reason, remedy)
         if self.size_bytes is not None and parts > self.size_bytes:
-            raise KeyValueError(
-                "workload.chunks",
-                parts,
-                f"a content of {self.size_bytes} bytes has no {parts} parts",
-                "choose fewer chunks or a larger size",
-            )
+            reason = f"a content of {self.size_bytes} bytes has no {parts} parts"
+            remedy = "choose fewer chunks or a larger size"
+            raise KeyValueError("workload.chunks", parts, reason, remedy)
         if parts > MOST_PARTS:
             raise KeyValueError(
                 "transport.streams",

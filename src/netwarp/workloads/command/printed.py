@@ -37,12 +37,9 @@ class PrintedSection(Section):
     def _refuse_what_says_no_place(self) -> Self:
         given = [self.json_path is not None, self.regex is not None]
         if sum(given) != 1:
-            raise KeyValueError(
-                "json" if all(given) else "regex",
-                None,
-                "a number is in a JSON document or found by a regular expression",
-                'write { json = "end.bits_per_second" } or { regex = "took (.*) s" }',
-            )
+            reason = "a number is in a JSON document or found by a regular expression"
+            remedy = 'write { json = "end.bits_per_second" } or { regex = "took (.*) s" }'
+            raise KeyValueError("json" if all(given) else "regex", None, reason, remedy)
         if self.regex is not None:
             _refuse_pattern(self.regex)
         return self
@@ -67,12 +64,8 @@ def refuse_names_without_unit(names: Mapping[str, PrintedSection]) -> None:
     """
     for name in names:
         if printed_metric(name) is None:
-            raise KeyValueError(
-                f"metrics.{name}",
-                None,
-                "a metric's name ends in its unit",
-                f"small letters and digits, then one of {ENDINGS}; scale converts other units",
-            )
+            remedy = f"small letters and digits, then one of {ENDINGS}; scale converts other units"
+            raise KeyValueError(f"metrics.{name}", None, "a metric's name ends in its unit", remedy)
 
 
 def _refuse_pattern(pattern: str) -> None:

@@ -84,20 +84,12 @@ class FlowSection(ArrivalsSection):
     @model_validator(mode="after")
     def _payload_fits(self) -> Self:
         if not LEAST_MESSAGE_BYTES <= self.payload_bytes <= MOST_MESSAGE_BYTES:
-            raise KeyValueError(
-                "payload",
-                self.payload_bytes,
-                f"a message has {LEAST_MESSAGE_BYTES} to {MOST_MESSAGE_BYTES} bytes",
-                'such as "1200B"',
-            )
+            reason = f"a message has {LEAST_MESSAGE_BYTES} to {MOST_MESSAGE_BYTES} bytes"
+            raise KeyValueError("payload", self.payload_bytes, reason, 'such as "1200B"')
         return self
 
     def _refuse_without_pace(self) -> None:
         if (self.interval_ns is None) == (self.rate_bit_s is None):
             found = "both are given" if self.interval_ns is not None else "neither is given"
-            raise KeyValueError(
-                "interval",
-                None,
-                f"of interval and rate, {found}",
-                'give one, such as interval = "20ms"',
-            )
+            reason = f"of interval and rate, {found}"
+            raise KeyValueError("interval", None, reason, 'give one, such as interval = "20ms"')

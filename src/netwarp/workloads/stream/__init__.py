@@ -30,12 +30,9 @@ class StreamWorkload(Workload[wire.Stream]):
         used = {each.rule for each in sections if isinstance(each, StreamSection)}
         for key, rules in OF_RULES.items():
             if given.get(key) is not None and used.isdisjoint(rules):
-                raise KeyValueError(
-                    key,
-                    given[key],
-                    f"no rule of the study uses it ({', '.join(sorted(used))})",
-                    f'drop it, or choose rule = "{rules[-1]}"',
-                )
+                reason = f"no rule of the study uses it ({', '.join(sorted(used))})"
+                remedy = f'drop it, or choose rule = "{rules[-1]}"'
+                raise KeyValueError(key, given[key], reason, remedy)
 
     def content_bytes(self, job: Job) -> int:
         """Return the content in bytes of a session in the best quality."""

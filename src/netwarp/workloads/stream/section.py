@@ -143,19 +143,13 @@ class StreamSection(WorkloadSection):
         """Refuse sessions that are longer than the run's limit."""
         if self.watch_ns >= limit_ns:
             limit_s = limit_ns // NS_PER_S
-            raise KeyValueError(
-                "workload.watch",
-                None,
-                f"the run is given up after {limit_s}s",
-                "watch less, or raise limits.virtual_s",
-            )
+            reason = f"the run is given up after {limit_s}s"
+            remedy = "watch less, or raise limits.virtual_s"
+            raise KeyValueError("workload.watch", None, reason, remedy)
         if self.watch_ns + self.resolved_buffer_ns + self.segment_ns > LONGEST_NS:
-            raise KeyValueError(
-                "workload.buffer",
-                None,
-                "the buffer and a segment are longer than any run",
-                "choose a smaller buffer, or shorter segments",
-            )
+            reason = "the buffer and a segment are longer than any run"
+            remedy = "choose a smaller buffer, or shorter segments"
+            raise KeyValueError("workload.buffer", None, reason, remedy)
 
     @model_validator(mode="after")
     def _qualities_ascend(self) -> Self:
@@ -195,18 +189,12 @@ class StreamSection(WorkloadSection):
     @model_validator(mode="after")
     def _player_can_play(self) -> Self:
         if self.resolved_buffer_ns < self.segment_ns:
-            raise KeyValueError(
-                "buffer",
-                None,
-                f"a segment of {format_duration(self.segment_ns)} does not fit",
-                "choose a larger buffer or shorter segments",
-            )
+            reason = f"a segment of {format_duration(self.segment_ns)} does not fit"
+            remedy = "choose a larger buffer or shorter segments"
+            raise KeyValueError("buffer", None, reason, remedy)
         fits_ns = self.resolved_buffer_ns // self.segment_ns * self.segment_ns
         if self.resolved_start_buffer_ns > fits_ns:
-            raise KeyValueError(
-                "start_buffer",
-                None,
-                f"the player never holds more than {format_duration(fits_ns)}, whole segments",
-                "choose a shorter start_buffer or a larger buffer",
-            )
+            reason = f"the player never holds more than {format_duration(fits_ns)}, whole segments"
+            remedy = "choose a shorter start_buffer or a larger buffer"
+            raise KeyValueError("start_buffer", None, reason, remedy)
         return self
