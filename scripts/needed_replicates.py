@@ -23,8 +23,7 @@ from netwarp.evaluation import RunData, load
 from netwarp.execution.cost import expected_cpu_s
 from netwarp.plan import plan_study
 from netwarp.results import Results
-from netwarp.run_directory import RunDirectory
-from netwarp.sources.preparation import SEEDS_FOLDER
+from netwarp.run_directory import SEEDS_FOLDER, RunDirectory
 from netwarp.study import Study, load_study
 from netwarp.wording import condition_text
 

@@ -283,11 +283,11 @@ install_locked() {
 
 # --- Rust ---------------------------------------------------------------------------------------------------
 
+# Prints the hash that netwarp holds the stamp against before it runs anything.
 hash_endpoint() {
-    (
-        cd -- "$REPO/endpoint"
-        find . -path ./target -prune -o -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum
-    )
+    local python
+    python=$(find_python) || die "no Python $OLDEST_PYTHON or later; install one with: scripts/setup.sh packages"
+    "$python" -I -S "$REPO/src/netwarp/backends/endpoint_sources.py" "$REPO/endpoint"
 }
 
 set_up_rust() {

@@ -13,7 +13,7 @@ import fcntl
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from netwarp.errors import RunDirectoryError, one_line
 from netwarp.plan_lines import RUN_NAME, intact_lines
+from netwarp.regular_files import is_there
 from netwarp.run_files import (
     file_sha256,
     lines_of,
@@ -33,6 +34,7 @@ from netwarp.run_files import (
     write_text,
 )
 
+LOCK_FILE = ".lock"
 PLAN_FILE = "plan.jsonl"
 JOB_FILE = "job.json"
 RECORDS_FILE = "records.jsonl"
@@ -44,6 +46,12 @@ QLOG_FOLDER = "qlog"
 """Folder of QUIC connections' qlog files, written on request."""
 # A run in progress has a hidden name; a directory with the run's name is a finished run.
 PARTIAL_SUFFIX = ".partial"
+
+CONTROLS_FOLDER = "controls"
+SENSITIVITIES_FOLDER = "sensitivities"
+SEEDS_FOLDER = "seeds"
+"""Folders of a reproduced study in which its variants have run directories of their own."""
+_VARIANTS = (CONTROLS_FOLDER, SENSITIVITIES_FOLDER, SEEDS_FOLDER)
 
 OutcomeName = Literal["ok", "failed"]
 Clock = Literal["virtual", "real"]
@@ -120,6 +128,29 @@ def is_run_directory(path: Path) -> bool:
     return (path / PLAN_FILE).is_file() and (path / "runs").is_dir()
 
 
+def refuse_folder_of_others(path: Path, own: Collection[str], what: str) -> None:
+    """Refuse to write into a folder that has anything but files of our own in it.
+
+    Args:
+        path: the folder, which need not be there.
+        own: names of what there may be.
+        what: what the folder would be, for the message.
+
+    Raises:
+        RunDirectoryError: something else is there, and what to do.
+    """
+    try:
+        names = sorted(each.name for each in path.iterdir())
+    except OSError:
+        return  # it is not there; or whoever writes to it says why that fails
+    others = [name for name in names if name not in own]
+    if others:
+        raise RunDirectoryError(
+            f"{one_line(str(path))} is no {what} and has files of others"
+            f" ({one_line(others[0])} for one): name with --out DIR one that is empty or not there"
+        )
+
+
 class RunDirectory:
     """Paths in a run directory, and the reads and writes that keep it whole."""
 
@@ -151,13 +182,16 @@ class RunDirectory:
         """Hold the directory for writing.
 
         Raises:
-            RunDirectoryError: it cannot be made, or another netwarp is writing to it.
+            RunDirectoryError: it cannot be made, has files of others, or another netwarp is writing
+                to it.
         """
+        if not is_there(self.plan_file):
+            refuse_folder_of_others(self.path, {*self._own_names(), *_VARIANTS}, "run directory")
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             make_folder(self.runs)
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            lock = os.open(self.path / ".lock", flags, 0o644)
+            lock = os.open(self.path / LOCK_FILE, flags, 0o644)
         except OSError as error:
             is_file = isinstance(error, FileExistsError) and not self.path.is_dir()
             why = "it is a file, not a directory" if is_file else _why(error)
@@ -170,6 +204,10 @@ class RunDirectory:
                 yield
         finally:
             os.close(lock)
+
+    def _own_names(self) -> set[str]:
+        places = (place for place in vars(self).values() if isinstance(place, Path))
+        return {LOCK_FILE, *(place.name for place in places if place != self.path)}
 
     @contextmanager
     def _closed_to_others(self) -> Iterator[None]:

@@ -149,6 +149,39 @@ def test_two_writers_are_refused(tmp_path: Path) -> None:
         pass
 
 
+def test_a_folder_of_others_is_no_run_directory(tmp_path: Path) -> None:
+    thesis = tmp_path / "home" / "thesis.tex"
+    thesis.parent.mkdir()
+    thesis.write_text("")
+    study = study_from_mapping(
+        {
+            "title": "t",
+            "replicates": 1,
+            "path": {"rtt": "10ms"},
+            "workload": {"size": "10MB"},
+            "factors": {"transport": ["tcp"]},
+        }
+    )
+    message = "home is no run directory and has files of others .thesis.tex for one.: name with"
+    with pytest.raises(RunDirectoryError, match=message):
+        pipeline.run(study, FakeBackend(), out=thesis.parent)
+    assert list(thesis.parent.iterdir()) == [thesis]
+
+
+def test_what_an_interruption_leaves_is_a_run_directory_and_so_is_what_its_user_adds_to(
+    tmp_path: Path,
+) -> None:
+    directory = RunDirectory(tmp_path)
+    with directory.locked():
+        pass
+    (tmp_path / "controls").mkdir()  # where a machine ran a study's controls and not the study
+    with directory.locked():
+        directory.write_plan(run.to_json() for run in planned())
+    (tmp_path / "notes.txt").write_text("mine")
+    with directory.locked():
+        pass
+
+
 def test_runs_of_another_study_are_not_mixed_in(tmp_path: Path) -> None:
     run_study(tmp_path, FakeBackend(), planned())
     refuse_another_study(planned(replicates=3), RunDirectory(tmp_path))

@@ -14,7 +14,7 @@ from rich.console import Console
 import support
 from netwarp.claims import ClaimVerdict, not_tested
 from netwarp.cli.printing import print_scorecard
-from netwarp.errors import BackendError, InputError, StudyError
+from netwarp.errors import BackendError, InputError, RunDirectoryError, StudyError
 from netwarp.estimate.staging import Staging, TimeLimit
 from netwarp.evaluation import RunData, load
 from netwarp.execution.time_limits import time_limit
@@ -191,6 +191,17 @@ def printed(done: Reproduction) -> str:
     out = io.StringIO()
     print_scorecard(done, Console(file=out, width=100))
     return out.getvalue()
+
+
+def test_a_folder_of_others_is_no_place_for_a_reproduction(tmp_path: Path) -> None:
+    source, out = load_source(write_source(tmp_path)), tmp_path / "out"
+    (out / "one").mkdir(parents=True)
+    prepare(source, out=out)
+    (out / "thesis.tex").write_text("")
+    with pytest.raises(RunDirectoryError, match=r"has files of others \(thesis\.tex for one\)"):
+        prepare(source, out=out)
+    (out / "scorecard.json").write_text("{}")
+    prepare(source, out=out)
 
 
 def test_the_page_shows_every_figure_and_escapes(done: Reproduction) -> None:

@@ -11,9 +11,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from netwarp.backends.endpoint_sources import STAMP, sources_sha256
 from netwarp.cache import cache_directory
 from netwarp.errors import BackendError
 from netwarp.regular_files import is_file
+from netwarp.wire.base import JOB_FORMAT
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 REPOSITORY = _PACKAGE.parents[1]
@@ -106,7 +108,8 @@ def find_endpoint(environ: Mapping[str, str] = os.environ) -> Path:
     """Locate ``netwarp-endpoint``: ``$NETWARP_ENDPOINT``, else the one set up beside this Python.
 
     Raises:
-        BackendError: there is none; says how to build it.
+        BackendError: there is none, or the sources have changed since it was built; says how to
+            build it.
     """
     named = environ.get("NETWARP_ENDPOINT")
     path = Path(named) if named else Path(sys.prefix) / "libexec" / "netwarp-endpoint"
@@ -115,14 +118,36 @@ def find_endpoint(environ: Mapping[str, str] = os.environ) -> Path:
             f"no endpoint program at {path}: run `{BUILD_ENDPOINT}` in a clone of netwarp; for"
             " another installation, name what it built with NETWARP_ENDPOINT=PATH"
         )
+    if not named:
+        refuse_stale(path, Path(sys.prefix) / STAMP, REPOSITORY / "endpoint")
     return path.resolve()
+
+
+def refuse_stale(endpoint: Path, stamp: Path, sources: Path) -> None:
+    """Refuse an endpoint that was not built of the sources that a clone has now.
+
+    Where there are no sources, as in an installation from a wheel, or no stamp, nobody can tell.
+
+    Raises:
+        BackendError: the sources have changed since; says how to build it anew.
+    """
+    try:
+        built = stamp.read_text().split()[:1]
+        is_current = not sources.is_dir() or built == [sources_sha256(sources)]
+    except (OSError, ValueError):
+        return
+    if not is_current:
+        raise BackendError(
+            f"{endpoint} is older than its sources in {sources}, which have changed since it was"
+            f" built (by `git pull`, say): run `{BUILD_ENDPOINT}` in {sources.parent}"
+        )
 
 
 def endpoint_version(path: Path) -> dict[str, Any]:
     """Ask the endpoint for its version; with the hash of the program itself.
 
     Raises:
-        BackendError: it cannot be started, or is no endpoint.
+        BackendError: it cannot be started, is no endpoint, or reads jobs of another format.
     """
     try:
         answer = subprocess.run(
@@ -147,6 +172,12 @@ def endpoint_version(path: Path) -> dict[str, Any]:
         raise BackendError(
             f"{path} is not a netwarp-endpoint (`version --json` answers no version): name one with"
             f" NETWARP_ENDPOINT=PATH, or unset that"
+        )
+    if version.get("format") != JOB_FORMAT:
+        raise BackendError(
+            f"{path} reads jobs of format {version.get('format')}, and this netwarp writes format"
+            f" {JOB_FORMAT}: rebuild it with `{BUILD_ENDPOINT}`, or name one of this version with"
+            " NETWARP_ENDPOINT=PATH"
         )
     return version | {"sha256": sha256(content).hexdigest()}
 

@@ -117,8 +117,8 @@ def reproduce(
     from netwarp.library import backend_for, run, time_limit
     from netwarp.plan.without import kernel_filters, needs_ns3
     from netwarp.sources import load_sources
-    from netwarp.sources.preparation import expected, prepare
-    from netwarp.sources.reproduce import SCORECARD_HTML, reproduce_document, to_json, write_all
+    from netwarp.sources.preparation import SCORECARD_HTML, expected, prepare
+    from netwarp.sources.reproduce import reproduce_document, to_json, write_all
     from netwarp.sources.scorecard import expected_text, total_text
 
     sources = load_sources(list(source))

@@ -7,16 +7,22 @@ from pathlib import Path
 from netwarp.execution.cost import REPORT_CPU_S, expected_cpu_s
 from netwarp.pipeline import DEFAULT_PARENT
 from netwarp.plan import plan_study
-from netwarp.run_directory import RunDirectory
+from netwarp.regular_files import is_there
+from netwarp.run_directory import (
+    CONTROLS_FOLDER,
+    SEEDS_FOLDER,
+    SENSITIVITIES_FOLDER,
+    RunDirectory,
+    refuse_folder_of_others,
+)
 from netwarp.sources.seeds import fresh_seeds, release_seed
 from netwarp.sources.sources import Source
 from netwarp.sources.variants import control_study, sensitivity_study
 from netwarp.study import Study, load_study
 from netwarp.study.variants import Control, Sensitivity
 
-CONTROLS_FOLDER = "controls"
-SENSITIVITIES_FOLDER = "sensitivities"
-SEEDS_FOLDER = "seeds"
+SCORECARD_JSON = "scorecard.json"
+SCORECARD_HTML = "scorecard.html"
 
 
 @dataclass(frozen=True)
@@ -96,9 +102,13 @@ def prepare(
 
     Raises:
         StudyError: a study that cannot be run.
+        RunDirectoryError: `out` has something else in it.
     """
     name = f"{source.name}-quick" if quick else source.name
     directory = out or DEFAULT_PARENT / "reproduce" / name
+    own = {SCORECARD_JSON, SCORECARD_HTML, *(path.stem for path in source.studies)}
+    if not is_there(directory / SCORECARD_JSON):
+        refuse_folder_of_others(directory, own, f"directory of {source.name}")
     seed = release_seed() if seed is None else seed
     others = fresh_seeds(seed, other_seeds)
 

@@ -12,7 +12,13 @@ from netwarp.pipeline import DEFAULT_PARENT
 from netwarp.report import write_figures
 from netwarp.run_files import write_json, write_text
 from netwarp.sources.page import render
-from netwarp.sources.preparation import Prepared, PreparedStudy, first_cost_cpu_s
+from netwarp.sources.preparation import (
+    SCORECARD_HTML,
+    SCORECARD_JSON,
+    Prepared,
+    PreparedStudy,
+    first_cost_cpu_s,
+)
 from netwarp.sources.reproduction import (
     ControlOutcome,
     Executed,
@@ -22,9 +28,6 @@ from netwarp.sources.reproduction import (
 )
 from netwarp.study import Study
 from netwarp.study.variants import Sensitivity
-
-SCORECARD_JSON = "scorecard.json"
-SCORECARD_HTML = "scorecard.html"
 
 RunStudy = Callable[[Study, Path, Staging | None], tuple[RunData, str | None]]
 """Runs a study into a directory, adds replicates as the staging says, and writes its report. Gives
