@@ -84,7 +84,9 @@ _PLACES["open"] = ("netwarp.library", "open_run")
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name on first use; the module of errors is light, and has the rest of `__all__`."""
+    """Import a name on first use. The module of errors is light and provides the rest of
+    `__all__`.
+    """
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, attribute = _PLACES.get(name, ("netwarp.errors", name))

@@ -1,4 +1,6 @@
-"""The backends by name: a row is a value of `--backend`, its part of the help, and its class."""
+"""The table of backends by name: the value of `--backend`, its text in the help, and the class that
+implements it.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,8 +15,9 @@ class BackendName:
     meaning: str
     """Where runs go, in the help of `--backend`."""
     argument: str | None = None
-    """What follows the name on the command line, such as the ``DIR`` of ``replay:DIR``, if anything
-    does. A study cannot name such a backend."""
+    """What must follow the name on the command line, such as the ``DIR`` of ``replay:DIR``; None if
+    nothing may. A study cannot name a backend that takes an argument.
+    """
 
 
 BACKENDS: Mapping[str, BackendName] = {
@@ -29,10 +32,10 @@ BACKENDS: Mapping[str, BackendName] = {
     ),
     "replay": BackendName("netwarp.backends.replay:ReplayBackend", "what DIR recorded", "DIR"),
 }
-"""All of them; the one that studies have by default comes first.
+"""All backends; the first one is the default of studies.
 
-A class is imported when it is asked for: a run needs one of them, and what the remote one imports
-takes a tenth of the time in which a table is printed.
+A class is imported only when its backend is opened: a run needs one backend, and importing the
+remote one takes a tenth of the time needed to print a table.
 """
 OF_STUDIES = tuple(name for name, backend in BACKENDS.items() if backend.argument is None)
-"""Those that a study can name."""
+"""The backends that a study file can name."""

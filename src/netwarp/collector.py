@@ -9,8 +9,9 @@ from contextlib import contextmanager
 def paused_collector() -> Iterator[None]:
     """Pause the garbage collector, which would scan all cells repeatedly and find no garbage.
 
-    With 20 000 cells that took two fifths of the time of planning. The new objects are then moved
-    to the oldest generation, or the next collection of the young one would scan them all.
+    With 20 000 cells that took two fifths of the time of planning. The new objects are moved to the
+    oldest generation afterwards; otherwise the next collection of the young one would scan them
+    all.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -18,7 +19,8 @@ def paused_collector() -> Iterator[None]:
         yield
     finally:
         if was_on:
-            if gc.get_freeze_count() == 0:  # else what the program itself froze would thaw
+            # otherwise unfreezing would also unfreeze what the program itself froze
+            if gc.get_freeze_count() == 0:
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()

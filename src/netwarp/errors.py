@@ -18,7 +18,9 @@ from typing import Any
 MOST_CHARACTERS = 500
 """Most characters of each part of a message, so that the message fits a screen."""
 _UNSHOWN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode categories of controls, of signs that turn text round, and of separators of lines."""
+"""Unicode categories of control characters, of signs that change the direction of text, and of line
+separators.
+"""
 
 
 class NetwarpError(Exception):
@@ -47,21 +49,21 @@ class StudyError(InputError):
         remedy: str | None = None,
     ) -> None:
         self.file = file
-        """The study's file, or the command that had the option."""
+        """The study's file, or the command that was given the option."""
         self.line = line
         """Line in the file, from 1; None where it is unknown or there is none."""
         self.key = key
-        """Dotted key or option at fault, if there is one."""
+        """Dotted key or option at fault; None if there is none."""
         self.value = value
         """The value found there; None if the key is missing."""
         self.reason = reason
-        """Why the value is refused."""
+        """The reason why the value is refused."""
         self.remedy = remedy
         """What would be valid."""
         super().__init__(str(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Be copied and pickled with all that it names, as errors of a process pool are."""
+        """Support copying and pickling with all attributes, which errors of a process pool need."""
         return _study_error, (self.reason, self.file, self.line, self.key, self.value, self.remedy)
 
     def __str__(self) -> str:
@@ -101,13 +103,14 @@ def show_value(value: Any) -> str:
     """Write a value as in a study file, cut to a readable length."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
-    except (ValueError, RecursionError):  # a number of thousands of digits; a value in itself
+    # a number of thousands of digits, or a value that contains itself
+    except (ValueError, RecursionError):
         text = f"<{type(value).__name__}>"
     return one_line(text, 80)
 
 
 def one_line(text: str, most_characters: int = MOST_CHARACTERS) -> str:
-    """Write a text as one line that a terminal can show: cut, and control characters escaped."""
+    """Write a text as one line that a terminal can show: cut, with control characters escaped."""
     shown = text[: most_characters + 1]
     if not shown.isprintable():
         shown = "".join(
@@ -117,7 +120,7 @@ def one_line(text: str, most_characters: int = MOST_CHARACTERS) -> str:
 
 
 def without_controls(text: str) -> str:
-    """Write control characters, ends of lines aside, as escapes, so that a terminal shows them."""
+    """Escape control characters, except line ends, so that a terminal shows them."""
     if text.isprintable():
         return text
     return "".join(

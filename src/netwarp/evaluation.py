@@ -43,7 +43,7 @@ class RunData:
     given_study: Study | None = None
     """The study, if it is already loaded; otherwise it is read when needed."""
     place: Path | None = None
-    """The absolute path of the directory, whatever the working directory is by now."""
+    """The absolute path of the directory, which does not change with the working directory."""
 
     not_done: int = 0
     """Runs of the plan that have not ended yet."""
@@ -60,7 +60,7 @@ class RunData:
 
     @property
     def unfinished_text(self) -> str | None:
-        """Note that runs of the plan are missing; None where all have ended."""
+        """Note that runs of the plan are missing; None if all have ended."""
         if not self.not_done:
             return None
         done = len(self.results.runs)
@@ -71,7 +71,7 @@ class RunData:
 
     @property
     def limit_text(self) -> str | None:
-        """Note that a time limit prevented adding replicates; None where it did not."""
+        """Note that a time limit prevented adding replicates; None if it did not."""
         length_s = self.provenance.get("time_limit_s")
         if length_s is None:
             return None
@@ -94,7 +94,7 @@ class RunData:
 
     @property
     def clock_text(self) -> str | None:
-        """Note on the uncertainty of times between two hosts' clocks; None where no run has any."""
+        """Note on the uncertainty of times between two hosts' clocks; None if no run has any."""
         runs = [run for run in self.results.runs if run.outcome == "ok"]
         spanning = [run for run in runs if self._spans_clocks(run)]
         if not spanning:
@@ -111,7 +111,9 @@ class RunData:
 
     @property
     def early_text(self) -> str | None:
-        """Note on packets that two hosts deliver earlier than a link would; None where none are."""
+        """Note on packets that two hosts delivered earlier than a link would; None if there are
+        none.
+        """
         imposed = (run for run in self.results.runs if run.metrics.get("path_imposed_rtt_s"))
         jobs = (self.job(run.run) for run in imposed)
         longest_s = max((early_s(job) for job in jobs if job is not None), default=0.0)
@@ -130,7 +132,7 @@ class RunData:
         return job is not None and workload_of(job).is_between_clocks(job)
 
     def _lacks_its_delay(self, run: RunResult) -> bool:
-        """Whether a run that measures a one-way delay has none."""
+        """Return whether a run that measures a one-way delay has no value of it."""
         job = self.job(run.run)
         delay = None if job is None else workload_of(job).one_way_delay
         return delay is not None and run.value(delay) is None
@@ -140,15 +142,15 @@ class RunData:
         """The study that was run.
 
         Raises:
-            RunDirectoryError: there is none.
+            RunDirectoryError: there is no study.
             ResultError: it is damaged.
-            StudyError: it is not one of this version.
+            StudyError: this version cannot read it.
         """
         return self.given_study or read_study(self.kept)
 
     @property
     def raw(self) -> Mapping[str, Any]:
-        """The study's tables; empty where there is none."""
+        """The tables of the study file; empty if there is none."""
         if self.given_study is not None:
             return self.given_study.raw
         return self.kept.study() or {}
@@ -173,7 +175,7 @@ class RunData:
         return [compare_contenders(self.results, metric) for metric in main_metrics(self.results)]
 
     def asked(self, metrics: Sequence[str], against: Mapping[str, str]) -> RunData:
-        """Return the same results with another question, as `show` is asked it.
+        """Return the same results with another main metric or another level to compare against.
 
         Args:
             metrics: main metrics; empty for those of the study.
@@ -198,7 +200,7 @@ class RunData:
 
     @property
     def bimodal_text(self) -> str | None:
-        """Note on cells whose runs lie in two modes by a main metric; None where none does."""
+        """Note on cells whose runs lie in two modes by a main metric; None if none does."""
         return bimodal_text(self.results, [compared.metric for compared in self.answers])
 
     @cached_property
@@ -210,9 +212,10 @@ class RunData:
 
     @cached_property
     def records_sha256(self) -> str | None:
-        """Hash of all records of the runs that succeeded; equal if and only if the records are.
+        """Hash of all records of the runs that succeeded; equal if and only if all records are
+        equal.
 
-        None in real time, where records never repeat, and where records were not kept.
+        None in real time, in which records never repeat, and if records were not kept.
         """
         succeeded = [run.run for run in self.results.runs if run.outcome == "ok"]
         if self.clock == "real" or not succeeded:
@@ -277,8 +280,8 @@ def load(
 
 
 def _note_changed_records(data: RunData, paths: RunDirectory) -> None:
-    """Note that records have changed since results were made of them, in a directory whose runs
-    have no hashes of their own.
+    """Note that records have changed since results were computed from them, in a directory whose
+    runs have no hashes of their own.
     """
     known = paths.known_records_sha256()
     if known is not None and data.records_sha256 not in (None, known):
@@ -291,9 +294,10 @@ def _note_changed_records(data: RunData, paths: RunDirectory) -> None:
 def random_by_cell(
     directory: RunDirectory, lines: Sequence[Mapping[str, Any]]
 ) -> dict[int, tuple[str, ...]]:
-    """Read what is random in each cell's runs: from the plan, or of an older one from a kept job.
+    """Read what is random in each cell's runs: from the plan, or from a kept job if the plan is of
+    an older version.
 
-    In real time everything is. A cell of which neither is there is left out.
+    In real time everything is random. A cell with neither is left out.
     """
     cells = {line["cell"]: line for line in reversed(lines)}
     if clock_of(directory.provenance()) == "real":
@@ -314,7 +318,9 @@ def random_by_cell(
 
 
 def _second_of(lines: Sequence[Mapping[str, Any]], first: Mapping[str, Any]) -> list[str]:
-    """Name another run of the same cell, by which times that were drawn show."""
+    """Return the job of another run of the same cell, or none: the random times are those that
+    differ between the two.
+    """
     others = (each["run"] for each in lines if each["cell"] == first["cell"])
     return [run for run in others if run != first["run"]][:1]
 
@@ -324,7 +330,7 @@ def criteria_of(directory: RunDirectory, lines: Sequence[Mapping[str, Any]]) -> 
 
     Args:
         directory: the run directory.
-        lines: its plan, whose largest number of replicates says which look this is. An older
+        lines: the plan, whose largest number of replicates determines which look this is. An older
             directory divides the error probability evenly among the looks.
     """
     usual = Criteria()
@@ -340,7 +346,9 @@ def criteria_of(directory: RunDirectory, lines: Sequence[Mapping[str, Any]]) -> 
 
 
 def question_of(directory: RunDirectory) -> Question:
-    """Read what the study of a run directory asks of its results."""
+    """Read the question of a run directory's study: its metrics, and the level that is compared
+    against.
+    """
     raw = directory.study() or {}
     return Question(tuple(raw.get("metrics", ())), dict(raw.get("against", {})))
 
@@ -357,7 +365,7 @@ def read_study(directory: RunDirectory) -> Study:
 
 
 def _missing_text(directory: RunDirectory, file: Path) -> str:
-    """Say why a file of a run directory cannot be read: it is damaged, or there is none."""
+    """Return the reason why a file of a run directory cannot be read: it is damaged or missing."""
     if file in directory.damage:
         return (
             f"{file} is damaged ({directory.damage[file]}): the command that made {directory.path}"

@@ -27,7 +27,7 @@ DIRECTIONS: tuple[Direction, ...] = ("down", "up")
 
 @dataclass(frozen=True)
 class Kind:
-    """Description of a value's form in words, for the generated key reference."""
+    """A description of a value's form, for the generated key reference."""
 
     words: str
 
@@ -39,7 +39,7 @@ class Section(BaseModel):
         frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True
     )
     impossible: ClassVar[Mapping[str, str]] = {}
-    """What is said of keys that users look for and that there cannot be, by key."""
+    """Messages about keys that users look for but that cannot exist, by key."""
 
 
 class KeyValueError(ValueError):
@@ -47,9 +47,9 @@ class KeyValueError(ValueError):
 
     def __init__(self, key: str | None, value: Any, reason: str, remedy: str | None = None) -> None:
         self.key = key
-        """Dotted key, relative to the section within one; None where no key is at fault."""
+        """Dotted key, relative to the section if it is within one; None if no key is at fault."""
         self.value = value
-        """The value there; None where it is missing or not known here."""
+        """The value that was found; None if it is missing or not known here."""
         self.reason = reason
         self.remedy = remedy
         super().__init__(key, value, reason, remedy)
@@ -75,7 +75,7 @@ def parse_loss(value: object) -> wire.Loss:
     in the good one (the simple Gilbert model).
 
     Raises:
-        UnitError: neither, or a parameter is not a percentage.
+        UnitError: the value has neither form, or a parameter is not a percentage.
     """
     if isinstance(value, dict):
         unknown = set(value) - {"p", "r", "loss_bad", "loss_good"}
@@ -112,7 +112,7 @@ def parse_reorder(value: object) -> wire.Reorder:
     """Read ``"25%"`` or a table of ratio, correlation and gap.
 
     Raises:
-        UnitError: neither.
+        UnitError: the value has neither form.
     """
     if not isinstance(value, dict):
         return wire.Reorder(ratio=parse_ratio(value), correlation=0.0, gap=0)
@@ -136,7 +136,7 @@ def parse_sampling(value: object) -> int | str:
     """Read ``"auto"``, ``"off"`` or the time between two samples.
 
     Raises:
-        UnitError: none of them, or no time at all.
+        UnitError: the value is none of these, or the time is 0.
     """
     if value in ("auto", "off"):
         return str(value)
@@ -153,7 +153,7 @@ SamplingField = Annotated[
     Kind('`"auto"`, `"off"`, or a duration such as `"10ms"`'),
 ]
 PeriodNs = Annotated[DurationNs, Field(ge=1)]
-# netem holds the spread in a signed 32-bit number of nanoseconds (sch_netem.c, tabledist).
+# netem stores the spread in a signed 32-bit number of nanoseconds (sch_netem.c, tabledist).
 LARGEST_JITTER_NS = 2**31 - 1
 SizeBytes = Annotated[
     int, BeforeValidator(parse_size_bytes), Kind('a size such as `"10MB"` or `"4MiB"`')
@@ -203,10 +203,10 @@ def _one_of(*names: str) -> str:
 
 
 def parse_discipline(value: object) -> wire.DisciplineKind | None:
-    """Read the name of a queueing discipline; ``fifo`` is none.
+    """Read the name of a queueing discipline; None for ``fifo``.
 
     Raises:
-        UnitError: the kernel has none of this name.
+        UnitError: the kernel has no discipline of this name.
     """
     if value == "fifo":
         return None
@@ -234,5 +234,5 @@ DisciplineName = Annotated[
     BeforeValidator(parse_discipline),
     Kind(_one_of("fifo", *DISCIPLINES)),
 ]
-# 576: what every IPv4 host must accept (RFC 791). 65535: the largest IP packet.
+# 576 is the size that every IPv4 host must accept (RFC 791); 65535 is the largest IP packet.
 Mtu = Annotated[int, Field(ge=576, le=65535, strict=True), Kind("a whole number from 576 to 65535")]

@@ -1,9 +1,10 @@
-"""Trees of files that somebody else has made, of any depth: walked, removed, or had for a while.
+"""Handles trees of files that others have made, of any depth: walks them, removes them, or creates
+them temporarily.
 
-Each name is opened in its directory's descriptor and no link is followed (openat(2), O_NOFOLLOW).
-Paths may be longer than the kernel takes (PATH_MAX), and deeper than open files or Python's stack
-allow: one directory is open at a time, and the way up is `..`. No failure ends a walk; the first is
-raised when all the rest was done.
+Each name is opened relative to its directory's descriptor, and no link is followed (openat(2),
+O_NOFOLLOW). Paths may be longer than the kernel accepts (PATH_MAX), and deeper than open files or
+Python's stack allow: one directory is open at a time, and the walk returns by `..`. No failure ends
+a walk; the first one is raised after everything else was done.
 """
 
 import errno
@@ -17,27 +18,29 @@ from pathlib import Path
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _USABLE = stat.S_IRWXU
-"""What the owner of a directory must be allowed so that it can be listed and emptied."""
+"""Permissions that the owner of a directory needs in order to list and empty it."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A name in a tree. It is told of before what is below it."""
+    """A name in a tree. It is visited before the names below it."""
 
     folder: int
-    """Descriptor of the directory that it is in; None outlives the call that it is given to."""
+    """Descriptor of the directory that contains it; only valid during the call that receives it."""
     name: str
     branch: str
-    """The name, in the tree's top directory, of what it is below; empty for what is there."""
+    """The name in the tree's top directory below which it lies; empty for names in the top
+    directory itself.
+    """
     mode: int
-    """Type and permissions, of a link its own (`st_mode`)."""
+    """Type and permissions; those of a link itself, not of its target (`st_mode`)."""
 
     def unlink(self) -> None:
-        """Remove it; it is no directory."""
+        """Remove it; it must not be a directory."""
         os.unlink(self.name, dir_fd=self.folder)
 
     def set_mode(self, permissions: int) -> None:
-        """Set its permissions, should it be a directory or a regular file still."""
+        """Set its permissions, if it is still a directory or a regular file."""
         # Linux has no fchmodat(2) that leaves links alone, but a descriptor that opens nothing.
         flags = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
         found = os.open(self.name, flags, dir_fd=self.folder)
@@ -50,13 +53,13 @@ class Entry:
 
 @dataclass
 class _Level:
-    """A directory between the top of a tree and where a walk is."""
+    """A directory between the top of a tree and the current position of a walk."""
 
     identity: tuple[int, int]
     folders: list[str]
-    """Directories in it that are still to be entered."""
+    """Directories in it that have not been entered yet."""
     entered: str = ""
-    """The one that the walk is in, or was last."""
+    """The directory that the walk is in, or was in last."""
 
 
 class _Walk:
@@ -118,7 +121,7 @@ class _Walk:
 
     @contextmanager
     def _going_on(self) -> Iterator[None]:
-        """Go on after a failure, and keep the first."""
+        """Continue after a failure, and keep the first one."""
         try:
             yield
         except OSError as error:
@@ -130,12 +133,13 @@ def for_each(
     visit: Callable[[Entry], None],
     leave: Callable[[int, str], None] | None = None,
 ) -> None:
-    """Visit all that is below a directory.
+    """Visit everything below a directory.
 
     Args:
-        top: the directory, no link to one.
-        visit: called with each name; what it does to a directory is done before that is entered.
-        leave: called with a directory's parent, open, and its name, when all below it was visited.
+        top: the directory, which must not be a link.
+        visit: called with each name; for a directory, before it is entered.
+        leave: called with the descriptor of a directory's parent and its name, when everything
+            below it was visited.
 
     Raises:
         OSError: the first failure, after everything else was visited.
@@ -147,10 +151,10 @@ def for_each(
 
 
 def open_up(top: Path) -> None:
-    """Let the owner of a directory, no link to one, list and change it; its set-id bits go.
+    """Allow the owner of a directory (not a link) to list and change it, and clear its set-id bits.
 
     Raises:
-        OSError: it is not there, something else, or another user's.
+        OSError: it does not exist, is not a directory, or belongs to another user.
     """
     folder = os.open(top.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -167,10 +171,10 @@ def _open_up(entry: Entry) -> None:
 
 
 def remove_tree(top: Path) -> None:
-    """Remove a directory, no link to one, with all that is in it.
+    """Remove a directory (not a link) with everything in it.
 
     Raises:
-        OSError: something could not be removed; everything else is gone.
+        OSError: something could not be removed; everything else has been.
     """
     open_up(top)
     for_each(top, _remove_or_open_up, lambda parent, name: os.rmdir(name, dir_fd=parent))
@@ -186,17 +190,18 @@ def _remove_or_open_up(entry: Entry) -> None:
 
 @contextmanager
 def temporary_directory(prefix: str, place: Path | None = None) -> Iterator[Path]:
-    """Make a directory that nobody else can enter, and remove it with all that came to be in it.
+    """Create a directory that no other user can enter, and remove it at the end with everything in
+    it.
 
     `tempfile.TemporaryDirectory` follows links when it removes (CVE-2023-6597, Python before
-    3.11.8), and fails where a tree is deep.
+    3.11.8), and fails if a tree is deep.
 
     Args:
         prefix: the beginning of its name.
-        place: where; None for the usual place (TMPDIR).
+        place: the directory in which it is created; None for the usual place (TMPDIR).
 
     Raises:
-        OSError: it cannot be made, or something in it cannot be removed.
+        OSError: it cannot be created, or something in it cannot be removed.
     """
     made = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
     try:

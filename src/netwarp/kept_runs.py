@@ -1,4 +1,4 @@
-"""The directories of runs that were kept: the job and the records of each."""
+"""Reads the directories of kept runs: the job and the records of each."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,12 +9,12 @@ from netwarp.run_files import read_tail, read_text, require_regular
 from netwarp.wire import Job, Record, job_from_json, read_records
 
 CONSOLE_TAIL_BYTES = 64 << 10
-"""Most of a console that is shown."""
+"""Most bytes of a console that are shown."""
 
 
 @dataclass(frozen=True)
 class KeptRuns:
-    """Access to the directories of runs, where they were kept."""
+    """Access to the directories of kept runs."""
 
     path: Path
 

@@ -1,4 +1,6 @@
-"""What backends can do to packets on their way; what is not named for one it refuses. Pure."""
+"""What each backend can do to packets on the path; a backend refuses what it does not list here.
+Pure.
+"""
 
 from collections.abc import Iterable, Set
 
@@ -18,7 +20,9 @@ IMPOSED = frozenset(
         "duplicate_ratio",
     }
 )
-"""What netem and the shaper do to one direction wherever a router or a receiving host has them."""
+"""What netem and the shaper can do to one direction, wherever a router or a receiving host has
+them.
+"""
 AT_THE_ENDS = frozenset({SEVERAL_PATHS, "neighbours.cold", "capture", SEVERAL_WORKLOADS})
 """What the endpoint does without netem."""
 BUILT = (
@@ -30,17 +34,18 @@ BUILT = (
     | {"timeline.events.change.attach", "timeline.events.change.detach"}
     | {"timeline.redraws", "timeline.traces"}
 )
-"""What the endpoint builds between namespaces of its own, in guests and on the host. Of disciplines
-it is all that there are: it does not compile without one."""
+"""What the endpoint can build between its own namespaces, in guests and on the host. It supports
+every queueing discipline: the endpoint does not compile without one.
+"""
 
 
 def beyond(asked: Iterable[Asked], can: Set[str], who: str) -> str | None:
-    """Say what is asked for that is beyond a backend, or None where nothing is.
+    """Describe what a job requires that a backend does not support; None if it supports everything.
 
     Args:
         asked: what a job asks for, see :func:`netwarp.wire.asked.asked`.
         can: the features that the backend has.
-        who: the backend, as the message has it.
+        who: the backend's name in the message.
     """
     missing = next((each for each in asked if each.feature not in can), None)
     if missing is None:

@@ -1,4 +1,4 @@
-"""What every backend gives: carry out one job in one directory and say how it went."""
+"""The interface of every backend: carry out one job in one directory and report how it ended."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,38 +15,48 @@ class Backend(Protocol):
 
     name: str
     needs: tuple[Need, ...]
-    """What the machine must have, in the order to look: `check` refuses without, doctor tells."""
+    """What the machine must have, in the order of the checks: `check` refuses to run without it,
+    and `netwarp doctor` lists it.
+    """
     parallel: bool
     """Whether runs can go side by side without disturbing each other."""
     interleaved: bool
-    """Whether time itself disturbs: runs then go in an order drawn at random, what is compared side
-    by side."""
+    """Whether results drift with time: runs are then carried out in a random order, with the runs
+    that are compared next to each other.
+    """
     sets_path: bool
-    """Whether it builds the path that a study asks for; else there is one, and it is measured."""
+    """Whether it builds the path that a study asks for; otherwise the path exists already and is
+    measured.
+    """
     suffix: str
     """The end of a default run directory's name, so that results of two backends do not mix."""
     cpu_is_free: bool
-    """Whether CPU work takes no time on its clock: reports then say what this CPU could carry."""
+    """Whether CPU work takes no time on its clock: reports then state what this machine's CPU could
+    transfer.
+    """
 
     @property
     def clock(self) -> Clock:
-        """Whose time its numbers tell: the guest's, in which CPU work is free, or the wall's."""
+        """The clock by which its runs are timed: the guest's, on which CPU work takes no time, or
+        the wall clock.
+        """
 
     def check(self, jobs: int) -> None:
-        """Make sure that this many runs can go on here at a time.
+        """Check that the machine can carry out this many runs at the same time.
 
         Raises:
             BackendError: something is missing; the message names it and the remedy.
         """
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Say why this backend cannot carry out a run, or None when it can.
+        """Return the reason why this backend cannot carry out a run, or None when it can.
 
         What a job asks for (`netwarp.wire.asked`) is refused unless the backend names it
         (`abilities.beyond`).
 
         Args:
-            job: its cell's, which differs from its own in name and seeds alone.
+            job: a job of the run's cell, which differs from the run's own job only in name and
+                seeds.
             sha256: hash of its own job, see :func:`netwarp.wire.job_sha256`.
         """
 
@@ -56,37 +66,39 @@ class Backend(Protocol):
         """Carry out one job.
 
         Args:
-            job: already written to ``directory/job.json``.
-            directory: the run's own; receives ``records.jsonl`` and ``console.log``.
-            slot: which of the parallel places this is, counted from 0.
-            on_progress: called now and then with the run's clock in seconds.
+            job: the job, which has already been written to ``directory/job.json``.
+            directory: the directory of the run; receives ``records.jsonl`` and ``console.log``.
+            slot: index of the parallel slot in which the run is carried out, counted from 0.
+            on_progress: called at intervals with the run's clock in seconds.
 
         Returns:
             The status. A run that goes wrong is a failed status, not an exception.
         """
 
     def stop(self) -> None:
-        """End all runs under way at once; they become failed ones. From any thread."""
+        """End all runs under way at once; they count as failed. Any thread may call this."""
 
     def provenance(self) -> dict[str, Any]:
-        """What the numbers depend on: versions and hashes of kernel and endpoint."""
+        """Versions and hashes of everything that the results depend on, such as kernel and
+        endpoint.
+        """
 
 
 class NamedBackend(Backend, Protocol):
     """A backend that the command line and studies open by its name.
 
-    What follows its name is in its row of `netwarp.backend_table`; the class of one that a package
-    adds says it itself, as `argument`.
+    The argument after its name is described in `netwarp.backend_table`; a backend that another
+    package adds declares it in its class, as `argument`.
     """
 
     @classmethod
     def opened(cls, argument: str, bounds: Bounds) -> Self:
-        """Open the backend as its name and argument on the command line say.
+        """Open the backend with its argument from the command line.
 
         Args:
-            argument: what follows its name; empty where nothing does.
-            bounds: when a run is given up.
+            argument: the text after the backend's name; empty if there is none.
+            bounds: the limits beyond which a run is aborted.
 
         Raises:
-            BackendError: the machine lacks something without which it cannot even be opened.
+            BackendError: the machine lacks something that is needed even to open it.
         """

@@ -13,11 +13,11 @@ def run_builder(
     cwd: Path | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> int:
-    """Run a builder to its end, and give its exit status.
+    """Run a build program to its end, and return its exit status.
 
-    Ctrl-C ends it at once, with all that it started. It does not wait for the builder to tidy up: a
-    shell hears of a signal when the program it waits for is over, and to unpack or to remove the
-    source of a kernel takes minutes on a busy machine. The next build removes what is left.
+    Ctrl-C ends it at once, with all processes that it started, and does not wait for it to clean
+    up: a shell handles a signal only when the program that it waits for has ended, and unpacking or
+    removing a kernel's source takes minutes on a busy machine. The next build removes what is left.
     """
     builder = subprocess.Popen(
         ending_with_us(command), cwd=cwd, env=environ and dict(environ), process_group=0

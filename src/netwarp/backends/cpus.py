@@ -1,4 +1,6 @@
-"""The CPUs: which one a guest is pinned to, one that no other guest has; how busy they were."""
+"""The CPUs of this machine: pins each guest to a CPU that no other guest uses, and measures how
+busy the CPUs were.
+"""
 
 import fcntl
 import os
@@ -14,16 +16,16 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @contextmanager
 def free_cpu(cpus: Sequence[int], slot: int, locks: Path) -> Iterator[int]:
-    """Hold a CPU while a guest runs on it.
+    """Reserve a CPU while a guest runs on it.
 
-    Two guests on one CPU take twice as long while another CPU idles, so whoever starts one, in this
-    process or in another, takes a lock file of the CPU first. Locks end with their process.
+    Two guests on one CPU take twice as long while another CPU idles. So every process that starts a
+    guest locks a file for its CPU first. The locks end with their process.
 
     Args:
         cpus: those this process may use, not empty.
-        slot: which of them is tried first, counted round; it is the one to share when guests have
-            all of them.
-        locks: a directory that all of this user's processes see.
+        slot: index of the CPU that is tried first, modulo their number; it is shared when all CPUs
+            have guests.
+        locks: the directory of the lock files, the same for all processes of this user.
 
     Yields:
         The CPU's number.
@@ -56,10 +58,10 @@ def _lock(path: Path) -> int | None:
 
 @dataclass(frozen=True)
 class CpuTimes:
-    """What the CPUs have done since the machine started, in seconds over all of them."""
+    """CPU time used since the machine started, in seconds, summed over all CPUs."""
 
     busy_s: float
-    """CPU time of everybody's work, what a hypervisor took away included."""
+    """CPU time of all processes, including time that a hypervisor took away."""
     idle_s: float
     own_s: float
     """CPU time of this process and of its children that have ended."""
@@ -75,13 +77,15 @@ def cpu_times(stat: Path = STAT) -> CpuTimes:
 
 
 def busy_share(before: CpuTimes, after: CpuTimes) -> float | None:
-    """Return the share of the CPUs' time between two readings that was used; None without time."""
+    """Return the share of the CPUs' time that was used between two readings; None if no time has
+    passed.
+    """
     busy_s, idle_s = after.busy_s - before.busy_s, after.idle_s - before.idle_s
     return min(1.0, max(0.0, busy_s / (busy_s + idle_s))) if busy_s + idle_s > 0 else None
 
 
 def cpu_model() -> str:
-    """Name this machine's CPU."""
+    """Return the model name of this machine's CPU."""
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         key, _, value = line.partition(":")
         if key.strip() == "model name":

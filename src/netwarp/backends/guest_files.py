@@ -1,4 +1,4 @@
-"""Finds what the guest is made of: the kernel, its getrandom shim and the endpoint."""
+"""Finds the programs of a guest: the kernel, its getrandom shim and the endpoint."""
 
 import contextlib
 import json
@@ -65,7 +65,8 @@ def find_kernel(environ: Mapping[str, str] = os.environ) -> GuestKernel:
     """Locate the guest kernel: ``$NETWARP_KERNEL`` (a directory), else the newest one built here.
 
     Raises:
-        BackendError: there is none, and how to build it; or the cache has one of another user's.
+        BackendError: there is none (the message says how to build it), or the one in the cache
+            belongs to another user.
     """
     directory = Path(environ["NETWARP_KERNEL"]) if environ.get("NETWARP_KERNEL") else None
     if directory is None:
@@ -88,7 +89,7 @@ def find_kernel(environ: Mapping[str, str] = os.environ) -> GuestKernel:
 
 
 def _refuse_anothers(kernel: GuestKernel) -> None:
-    """Refuse a kernel that another user could change, who would be the caller with it.
+    """Refuse a kernel that another user could change, because it runs with the caller's rights.
 
     Raises:
         BackendError: neither root nor the caller owns the directory, the kernel or the shim.
@@ -144,7 +145,7 @@ def refuse_stale(endpoint: Path, stamp: Path, sources: Path) -> None:
 
 
 def endpoint_version(path: Path) -> dict[str, Any]:
-    """Ask the endpoint for its version; with the hash of the program itself.
+    """Ask the endpoint for its version, and add the hash of the program file.
 
     Raises:
         BackendError: it cannot be started, is no endpoint, or reads jobs of another format.

@@ -1,4 +1,6 @@
-"""What a guest leaves in its run directory: nothing that harms who reads or keeps it."""
+"""Cleans up what a guest leaves in its run directory, so that nothing in it can harm those who read
+or keep it.
+"""
 
 import stat
 from pathlib import Path
@@ -12,11 +14,12 @@ KEPT_FOLDER = "written"
 def make_harmless(directory: Path) -> None:
     """Remove links, devices, FIFOs and sockets below a directory, and set-user-ID bits of files.
 
-    A program that has taken over its guest's kernel writes there as the user who started netwarp,
-    to any depth. A link in what programs wrote stays, as nothing of netwarp follows it.
+    A program that has taken control of its guest's kernel writes there as the user who started
+    netwarp, to any depth. Links among the files that programs wrote are kept, because netwarp
+    follows none of them.
 
     Raises:
-        OSError: something is left as it was; everything else is harmless.
+        OSError: something could not be changed; everything else is harmless.
     """
     open_up(directory)
     for_each(directory, _make_harmless)

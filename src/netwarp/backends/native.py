@@ -1,4 +1,6 @@
-"""The native backend: the host's own kernel in real time, in namespaces that end with the run."""
+"""The native backend: runs on the host's own kernel in real time, in namespaces that end with the
+run.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,11 @@ ABILITIES_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class HostCapabilities:
-    """What the host's kernel can do: ``netwarp-endpoint capabilities --json``, found by trying it.
+    """What the host's kernel can do, found by trying it: the output of ``netwarp-endpoint
+    capabilities --json``.
 
-    A `missing_` field is None where the host has it, else the reason why not and the remedy.
+    A field `missing_…` is None if the host supports the feature, otherwise the reason why not and
+    the remedy.
     """
 
     kernel: str
@@ -52,17 +56,23 @@ class HostCapabilities:
     congestion: tuple[str, ...]
     """TCP congestion controls that are loaded."""
     socket_buffer_bytes: int
-    """Largest buffer a UDP or SCTP socket is granted each way; TCP has sysctls of its own."""
+    """Largest buffer that a UDP or SCTP socket is granted in each direction; TCP's is set by its
+    own sysctls.
+    """
     missing_programs: str | None = None
-    """A file system for programs of the machine, in which what they write stays in memory."""
+    """Support for a file system in which programs of the machine run and what they write stays in
+    memory.
+    """
     missing_huge_pages: str | None = None
-    """Huge pages for the memory of guests: of virtual runs."""
+    """Support for huge pages for the memory of guests; only virtual runs use them."""
     missing_shaper: str | None = None
-    """What keeps a rate that netem cannot keep: one that changes, or behind a discipline."""
+    """Support for a shaper, which enforces the rates that netem cannot: those that change, or that
+    lie behind a queueing discipline.
+    """
 
     @property
     def missing_protocols(self) -> Mapping[str, str]:
-        """Why the kernel does not have a protocol, by its `TransportTraits.kernel_option`."""
+        """The reason why the kernel lacks a protocol, by its `TransportTraits.kernel_option`."""
         reasons = {"IP_SCTP": self.missing_sctp, "MPTCP": self.missing_mptcp}
         return {option: reason for option, reason in reasons.items() if reason is not None}
 
@@ -139,7 +149,7 @@ class NativeBackend:
         return cls(bounds)
 
     def check(self, jobs: int) -> None:
-        """See that a path can be built and that the tools exist."""
+        """Check that a path can be built and that the tools exist."""
         _require_path(self.capabilities)
         require((TOOLS,), Machine(jobs=jobs))
 
@@ -153,7 +163,7 @@ class NativeBackend:
         """Carry out one job; see :class:`netwarp.backends.base.Backend`."""
         if slot > 0:
             raise BackendError("the native backend carries out one run at a time: use --jobs 1")
-        # Its roles die with the endpoint, and namespaces go with the last process in them.
+        # The endpoint's roles die with it, and namespaces end with their last process.
         ending = self._processes.run(
             [self.endpoint, "native", "."], directory, {"PATH": "/usr/bin:/bin"}, on_progress
         )
@@ -164,7 +174,7 @@ class NativeBackend:
         self._processes.stop()
 
     def provenance(self) -> dict[str, Any]:
-        """The host's kernel, and the endpoint."""
+        """Versions and hashes of the host's kernel and of the endpoint."""
         return {
             "kernel": {
                 "version": self.capabilities.kernel,
@@ -176,7 +186,9 @@ class NativeBackend:
 
 
 def lack(capabilities: HostCapabilities, job: Job) -> str | None:
-    """Say what a job asks for that a host cannot do, with the remedy; None when it can. Pure."""
+    """Describe what a job requires that a host cannot do, with the remedy; None when it can do all.
+    Pure.
+    """
     lacks = (_lack_of_one(capabilities, each) for each in job.each_alone)
     return next(filter(None, lacks), None)
 
@@ -225,7 +237,9 @@ def _lack_of_one(capabilities: HostCapabilities, job: Job) -> str | None:
 
 
 def _needs_shaper(job: Job) -> bool:
-    """Return whether netem does not keep a path's rate; see `shaper` in the endpoint's topology."""
+    """Return whether a path needs a shaper because netem cannot enforce its rate; see `shaper` in
+    the endpoint's topology.
+    """
     return any(
         each.shaper_queue_bytes is not None
         or each.discipline is not None
@@ -236,10 +250,10 @@ def _needs_shaper(job: Job) -> bool:
 
 
 def probe_host(endpoint: Path) -> HostCapabilities:
-    """Have the endpoint try what the host's kernel can do; takes a few milliseconds.
+    """Let the endpoint try what the host's kernel can do, which takes a few milliseconds.
 
     Raises:
-        BackendError: it cannot be asked.
+        BackendError: the endpoint could not be run or answered nothing usable.
     """
     command = [str(endpoint), "capabilities", "--json"]
     try:

@@ -1,4 +1,4 @@
-"""What a machine must have for the runs of a backend, and how to tell whether it has it."""
+"""What a machine must have for the runs of a backend, and the checks for it."""
 
 import os
 import shutil
@@ -15,11 +15,11 @@ from netwarp.workloads import WORKLOADS, Program, reads_of
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine as runs would find it."""
+    """The machine on which runs are to be carried out."""
 
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     jobs: int = 1
-    """How many runs go at a time."""
+    """How many runs are carried out at a time."""
 
 
 @dataclass(frozen=True)
@@ -28,16 +28,17 @@ class Need:
 
     name: str
     check: Callable[[Machine], object]
-    """Raises a `BackendError` that names what is missing and the remedy; quick, as it precedes
-    every execution."""
+    """Raises a `BackendError` that names what is missing and the remedy; it is quick, because it
+    precedes every execution.
+    """
     describe: Callable[[Machine], str]
-    """Says what was found, for `netwarp doctor`; raises as `check` does."""
+    """Returns a description of what was found, for `netwarp doctor`; raises as `check` does."""
     optional: bool = False
-    """Whether runs do without it."""
+    """Whether runs are possible without it."""
 
 
 def require(needs: Iterable[Need], machine: Machine) -> None:
-    """See that the machine has everything that is needed.
+    """Check that the machine has everything that is needed.
 
     Raises:
         BackendError: the first thing that is missing, with the remedy.
@@ -48,7 +49,7 @@ def require(needs: Iterable[Need], machine: Machine) -> None:
 
 
 def programs(*names: str) -> Need:
-    """Need these programs of util-linux."""
+    """Return the need for these programs of util-linux."""
 
     def check(_: Machine) -> None:
         missing = [name for name in names if shutil.which(name) is None]
@@ -69,11 +70,13 @@ def _describe_endpoint(machine: Machine) -> str:
 
 
 GUEST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""Where guests look for programs, whatever the user's own PATH says."""
+"""Directories in which guests look for programs, whatever the user's own PATH is."""
 
 
 def missing_programs(wanted: Iterable[Program]) -> str | None:
-    """Say which programs of the machine are not installed, with the remedies; None if all are."""
+    """Return which programs of the machine are not installed, with the remedies; None if all
+    are.
+    """
     lacking = [
         f"{program.name} is not installed: {program.install}"
         for program in wanted
@@ -83,7 +86,7 @@ def missing_programs(wanted: Iterable[Program]) -> str | None:
 
 
 def missing_directory(job: Job) -> str | None:
-    """Say that the directory is not there in which a job's programs start; None if it is."""
+    """Report that the directory in which a job's programs start does not exist; None if it does."""
     for reads in reads_of(job):
         if reads.directory is not None and not is_folder(Path(reads.directory)):
             return (
@@ -107,7 +110,7 @@ def _describe_programs(_: Machine) -> str:
 
 
 PROGRAMS = Need("programs", _describe_programs, _describe_programs, optional=True)
-"""The programs that workloads name, which few studies need."""
+"""The need for the programs that workloads name; few studies have any."""
 
 ENDPOINT = Need("endpoint", lambda machine: find_endpoint(machine.environ), _describe_endpoint)
 """The endpoint program."""

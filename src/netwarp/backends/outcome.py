@@ -1,4 +1,4 @@
-"""Reads off a finished process whether its run succeeded, and if not, why."""
+"""Determines whether the run of a finished process succeeded, and if not, why."""
 
 import re
 import signal
@@ -14,11 +14,11 @@ from netwarp.wire.record import record_from_json
 PANIC = re.compile(r"Kernel panic - not syncing: (.+)")
 TAIL_LINES = 3
 MOST_END_BYTES = 1 << 20
-"""Most bytes of a record that ends a run."""
+"""Largest size in bytes of the record that ends a run."""
 
 
 def console_text(console: Path) -> str:
-    """Read what a process printed last; nothing where the file is none of ours any more."""
+    """Read the end of a process's output; empty if the file is no longer a regular file of ours."""
     try:
         return read_tail(console, CONSOLE_LIMIT_BYTES)
     except OSError:
@@ -26,12 +26,12 @@ def console_text(console: Path) -> str:
 
 
 def status_of(directory: Path, ending: Ending, *, who: str = "the guest") -> Status:
-    """Sum up a run whose process has ended.
+    """Determine the status of a run whose process has ended.
 
     Args:
-        directory: the run's own, with its records and console.
+        directory: the directory of the run, with its records and console.
         ending: how the process ended.
-        who: what the reason calls it.
+        who: the name of the process in the reason.
     """
     reason, virtual_s = failure_reason(
         directory / RECORDS_FILE, directory / CONSOLE_FILE, ending, who=who
@@ -49,13 +49,14 @@ def status_of(directory: Path, ending: Ending, *, who: str = "the guest") -> Sta
 def failure_reason(
     records: Path, console: Path, ending: Ending, *, who: str = "the guest"
 ) -> tuple[str | None, float]:
-    """Say why a run failed, or None when it did not, and where its clock stood in seconds.
+    """Return the reason why a run failed, or None when it did not, and its clock's last value in
+    seconds.
 
     Args:
-        records: what the endpoint wrote.
-        console: what the process printed.
-        ending: how it ended.
-        who: what the message calls it.
+        records: the records that the endpoint wrote.
+        console: the output of the process.
+        ending: how the process ended.
+        who: the name of the process in the message.
     """
     end = _end_record(records)
     if end is None:

@@ -42,7 +42,7 @@ def cpu_ticks(pid: int) -> dict[int, int]:
     """Give the CPU time in ticks of a process and each of its living descendants."""
     ticks = {}
     for each in process_tree(pid):
-        with contextlib.suppress(OSError):  # it ended between two looks
+        with contextlib.suppress(OSError):  # the process ended between two looks
             ticks[each] = sum(_times(each)[:2])
     return ticks
 
@@ -67,11 +67,11 @@ def _fields(pid: int) -> list[str]:
 
 
 def peak_rss_bytes(pid: int) -> int:
-    """Largest resident set that a process or a living descendant has had since it became what it
-    is; 0 when all are over.
+    """Return the largest resident set in bytes that a process or a living descendant has had since
+    it executed its program; 0 when all have ended.
 
-    What `wait4` tells (ru_maxrss) will not do: it outlives execve(2), and a child begins with the
-    memory of the Python that starts it, several times a guest's.
+    The value of `wait4` (ru_maxrss) is not usable: it survives execve(2), and a child begins with
+    the memory of the Python that starts it, several times a guest's.
     """
     largest_bytes = 0
     for each in process_tree(pid):

@@ -1,4 +1,4 @@
-"""The processes that a backend has under way: started, watched to their end, killed all at once."""
+"""The processes of a backend: starts them, follows them to their end, and kills all at once."""
 
 import subprocess
 import threading
@@ -11,7 +11,9 @@ from netwarp.run_directory import CONSOLE_FILE
 
 
 class Processes:
-    """A backend's processes; `run` from as many threads as there are runs, `stop` from any."""
+    """The processes of a backend. Each run calls `run` in a thread of its own; any thread may call
+    `stop`.
+    """
 
     def __init__(self, bounds: Bounds) -> None:
         self.bounds = bounds
@@ -28,15 +30,17 @@ class Processes:
         name_spinner: Callable[[int], str] = lambda _: "",
         inherited: Sequence[int] = (),
     ) -> Ending:
-        """Run a program to its end, or until it is given up.
+        """Run a program to its end, or until a bound is reached.
 
         Args:
-            command: the program and its arguments. It dies with us, whatever happens to us.
-            directory: where it works and its console is kept.
-            environ: all of its environment.
-            on_progress: called now and then with its clock in seconds.
-            name_spinner: says, of a process group that spins, what in it does.
-            inherited: descriptors that it has open too.
+            command: the program and its arguments. The program is killed when this process ends for
+                any reason.
+            directory: the working directory, in which the console's output is kept.
+            environ: the complete environment of the program.
+            on_progress: called at intervals with the program's clock in seconds.
+            name_spinner: called with a process group that spins; returns a text that names the
+                program in it.
+            inherited: further descriptors that the program inherits.
 
         Raises:
             BackendError: `stop` was called before.

@@ -1,4 +1,4 @@
-"""Opens a backend by the name that the command line and studies have for it."""
+"""Opens a backend by its name on the command line or in a study."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def backend_class(name: str) -> type[NamedBackend]:
 
 
 def backend_names() -> Sequence[str]:
-    """Name netwarp's backends, then those that packages add."""
+    """Return the names of netwarp's backends, then of those that packages add."""
     return [*BACKENDS, *(name for name in plugins.added("backends") if name not in BACKENDS)]
 
 
@@ -31,8 +31,8 @@ def open_backend(name: str, bounds: Bounds) -> Backend:
     """Open a backend by the name that the command line has for it.
 
     Raises:
-        InputError: no such backend.
-        BackendError: it lacks something.
+        InputError: there is no such backend.
+        BackendError: the backend cannot be opened on this machine.
     """
     kind, _, argument = name.partition(":")
     if kind not in backend_names() or bool(argument) != (_argument(kind) is not None):
@@ -44,7 +44,7 @@ def open_backend(name: str, bounds: Bounds) -> Backend:
 
 
 def _argument(name: str) -> str | None:
-    """Name what follows a backend's name on the command line, if anything does."""
+    """Return what must follow a backend's name on the command line; None if nothing may."""
     if name in BACKENDS:
         return BACKENDS[name].argument
     argument: str | None = getattr(backend_class(name), "argument", None)

@@ -1,4 +1,4 @@
-"""The replay backend: gives again what another run directory recorded, without a guest."""
+"""The replay backend: returns the results that another run directory recorded, without a guest."""
 
 import shutil
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from netwarp.wire import Job, job_from_json, job_sha256
 
 
 def kept_job_sha256(directory: RunDirectory, run: str) -> str | None:
-    """Hash the job of a run that is kept, in today's format; None where nobody can read it."""
+    """Return the hash of a kept run's job, in today's format; None if it cannot be read."""
     try:
         return job_sha256(job_from_json(read_text(directory.run_path(run) / JOB_FILE)))
     except (OSError, ValueError, RecordError):
@@ -22,7 +22,9 @@ def kept_job_sha256(directory: RunDirectory, run: str) -> str | None:
 
 
 class ReplayBackend:
-    """Looks runs up by the hash of their job, so that a study's files and names may differ."""
+    """Finds recorded runs by the hash of their job, so that the study's files and names may
+    differ.
+    """
 
     name = "replay"
     needs: tuple[Need, ...] = ()
@@ -30,7 +32,7 @@ class ReplayBackend:
     interleaved = False
     sets_path = True
     suffix = ""
-    cpu_is_free = False  # what was recorded says what there is to be said
+    cpu_is_free = False  # The recording already contains what CPU work cost, if anything.
 
     def __init__(self, recorded: Path) -> None:
         self.directory = RunDirectory(recorded)
@@ -45,11 +47,11 @@ class ReplayBackend:
 
     @property
     def clock(self) -> Clock:
-        """Whose time was recorded."""
+        """The clock with which the runs were recorded."""
         return clock_of(self.directory.provenance())
 
     def check(self, jobs: int) -> None:
-        """See that there is something recorded."""
+        """Check that the directory contains recorded runs."""
         if not self._runs:
             raise BackendError(
                 f"{self.directory.path} is not a run directory (no plan.jsonl with runs in it):"
@@ -57,10 +59,10 @@ class ReplayBackend:
             )
 
     def _find(self, sha256: str) -> str | None:
-        """Find the run whose job has this hash; None where there is none.
+        """Return the name of the run whose job has this hash; None if there is none.
 
-        A plan of an earlier version has hashes of jobs in that version's format. So where it has
-        not the one that is looked for, all jobs are read once.
+        A plan of an earlier version has hashes of jobs in that version's format. So if it does not
+        contain the hash, all jobs are read once and hashed again.
         """
         if sha256 not in self._runs and not self._has_read_jobs:
             self._has_read_jobs = True
@@ -69,7 +71,7 @@ class ReplayBackend:
         return self._runs.get(sha256)
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Only what was recorded can be replayed."""
+        """Return the reason why a run cannot be replayed: it was not recorded."""
         run = self._find(sha256)
         if run is None:
             return f"{self.directory.path} has no run of the same job"
@@ -92,10 +94,10 @@ class ReplayBackend:
         return status
 
     def stop(self) -> None:
-        """Nothing outlives a copy."""
+        """Do nothing: a replay starts no process."""
 
     def provenance(self) -> dict[str, Any]:
-        """What the recording's own provenance says, and where it is."""
+        """The provenance of the recording, and its directory."""
         recorded = self.directory.provenance()
         return {
             "replayed_from": str(self.directory.path),

@@ -1,4 +1,4 @@
-"""The directory in which guests have their memory: which one, and whether it will do."""
+"""The scratch directory that contains guests' memory: finds it, and checks that it is suitable."""
 
 import os
 import shutil
@@ -9,13 +9,13 @@ from netwarp.backends.needs import Machine, Need
 from netwarp.backends.outcome import console_text
 from netwarp.errors import BackendError
 
-# What a guest of a 10 MB transfer touches of its memory, rounded up.
+# Memory in bytes that a guest of a 10 MB transfer uses, rounded up.
 MEMORY_TOUCHED_BYTES = 400 << 20
 SCRATCH_GAVE_OUT = "Bus error - the host /dev/shm or /tmp mount likely just ran out of space"
 
 
 def scratch_directory(environ: Mapping[str, str]) -> Path:
-    """Name the directory in which guests have their memory."""
+    """Return the directory that contains guests' memory."""
     return Path(environ.get("NETWARP_SCRATCH") or "/dev/shm")  # noqa: S108
 
 
@@ -25,7 +25,7 @@ def ran_out_of_scratch(console: Path) -> bool:
 
 
 def full_scratch_text(scratch: Path) -> str:
-    """Say that guests' memory has filled a directory, with the remedy."""
+    """Return the message that guests' memory has filled a directory, with the remedy."""
     return (
         f"{scratch}, where guests have their memory, is full"
         f" ({shutil.disk_usage(scratch).free >> 20} MiB free now): make room, run fewer at a time"
@@ -34,7 +34,7 @@ def full_scratch_text(scratch: Path) -> str:
 
 
 def check_scratch(scratch: Path, guests: int) -> None:
-    """See that the guests' memory can live in a directory.
+    """Check that a directory can contain the guests' memory.
 
     Raises:
         BackendError: it is missing, read-only, mounted noexec or too full.
@@ -72,4 +72,4 @@ def _describe(machine: Machine) -> str:
 
 
 MEMORY = Need("memory", _check, _describe)
-"""Room for the memory of as many guests as run at a time."""
+"""The need for room for the memory of as many guests as run at a time."""

@@ -1,4 +1,4 @@
-"""Which program of a guest computes without end: found from outside, where time goes on.
+"""Finds which program of a guest spins, from outside, because the guest's clock stands still.
 
 A guest program runs in a host process of its own (arch/um, stub processes named `uml-userspace`),
 and its memory is that process's. Its command line is at the top of its stack, as the kernel put it
@@ -16,7 +16,7 @@ from pathlib import Path
 from netwarp.backends.process_tree import process_tree
 from netwarp.backends.watch import ticks_spent
 
-# Where the stack of a guest program ends with `norandmaps`.
+# The address at which the stack of a guest program ends with `norandmaps`.
 STACK_TOP = 0x7F7F_FFFF_E000
 PAGE_BYTES = 4096
 MOST_PAGES = 32
@@ -24,7 +24,7 @@ USERSPACE = "uml-userspace"
 POINTER_BYTES = 8
 WATCHED_S = 0.5
 ALONE = 0.9
-"""Least share of a guest's CPU time that a program has which makes no system call."""
+"""Least share of a guest's CPU time that a program uses if it spins without system calls."""
 
 
 @dataclass(frozen=True)
@@ -34,20 +34,20 @@ class Spinning:
     command: tuple[str, ...]
     """Its command line."""
     asks: bool
-    """Whether it makes system calls; otherwise it computes alone, and the guest's kernel, which
-    runs in a process of its own, has nothing to do.
+    """Whether it makes system calls; otherwise it only computes, and the guest's kernel, which runs
+    in a process of its own, is idle.
     """
 
 
 def spinning(pid: int, watched_s: float = WATCHED_S) -> Spinning | None:
-    """Find the guest program that uses the most CPU time now.
+    """Find the guest program that uses the most CPU time at present.
 
     Args:
-        pid: the process that the guest descends from.
-        watched_s: for how long it is watched.
+        pid: the process whose descendants belong to the guest.
+        watched_s: the time in seconds over which CPU time is measured.
 
     Returns:
-        None where none can be read.
+        The program; None if none can be read.
     """
     spent = ticks_spent(pid, watched_s)
     busiest = max(_userspace(pid), key=lambda each: spent.get(each, 0), default=None)
@@ -58,13 +58,13 @@ def spinning(pid: int, watched_s: float = WATCHED_S) -> Spinning | None:
 
 
 def command_line(stack: bytes, top: int) -> tuple[str, ...] | None:
-    """Find a program's arguments in the top of its stack; None where they are not there.
+    """Find a program's arguments in the top of its stack; None if they are not there.
 
-    Their texts lie one behind the other, and the first of the environment behind the last of them:
-    what else looks like a list of pointers does not.
+    The texts of the arguments are contiguous, and the first text of the environment follows the
+    last of them. Other data that looks like a list of pointers does not have this property.
 
     Args:
-        stack: the bytes up to an address.
+        stack: the bytes below an address.
         top: that address.
     """
     base = top - len(stack)
@@ -73,7 +73,7 @@ def command_line(stack: bytes, top: int) -> tuple[str, ...] | None:
         end = index + 1 + count
         if count == 0 or end + 1 >= len(words) or words[end] != 0:
             continue
-        # The null in between is no pointer.
+        # The null word in between is not a pointer.
         pointers = (*words[index + 1 : end], words[end + 1])
         if not all(base <= pointer < top for pointer in pointers):
             continue
@@ -85,15 +85,15 @@ def command_line(stack: bytes, top: int) -> tuple[str, ...] | None:
 
 
 def _userspace(pid: int) -> Iterator[int]:
-    """Find the host processes of a guest's programs."""
+    """Yield the process IDs of the host processes that run a guest's programs."""
     for each in process_tree(pid):
-        with contextlib.suppress(OSError):  # it ended between two looks
+        with contextlib.suppress(OSError):  # the process ended between two looks
             if Path(f"/proc/{each}/comm").read_text().startswith(USERSPACE):
                 yield each
 
 
 def _top_of_stack(pid: int) -> bytes:
-    """Read the stack from its top downwards, as far as it has pages."""
+    """Read the stack from its top downwards, as far as its pages are mapped."""
     stack = b""
     try:
         with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
@@ -101,5 +101,5 @@ def _top_of_stack(pid: int) -> bytes:
                 memory.seek(STACK_TOP - page * PAGE_BYTES)
                 stack = memory.read(PAGE_BYTES) + stack
     except OSError:
-        pass  # a page that is not there: the stack ends above it
+        pass  # a page that is not mapped: the stack ends above it
     return stack

@@ -15,11 +15,11 @@ REMEDIES: Mapping[str, str] = {
     "cmake": "apt install cmake",
     "c++": "apt install g++",
 }
-"""How to come by what builds a stack."""
+"""Remedies for each program that is needed to build a stack."""
 
 
 def shipped() -> list[str]:
-    """Name the stacks whose sources come with netwarp."""
+    """Return the names of the stacks whose sources come with netwarp."""
     return sorted(found.parent.name for found in SOURCES.glob(f"*/{MANIFEST}"))
 
 
@@ -27,10 +27,11 @@ def build_stack(name: str, environ: Mapping[str, str] = os.environ) -> Path:
     """Build a stack that netwarp ships.
 
     Returns:
-        The directory where it is found from now on.
+        The directory that contains the built stack.
 
     Raises:
-        BackendError: netwarp ships none of this name, what builds it is missing, or it fails.
+        BackendError: netwarp has no stack of this name, a program for building it is missing, or
+            the build fails.
     """
     sources = SOURCES / name
     if name not in shipped():
@@ -46,16 +47,16 @@ def build_stack(name: str, environ: Mapping[str, str] = os.environ) -> Path:
     status = run_builder([builder, *command[1:]], cwd=sources, environ=environ)
     if status != 0:
         raise BackendError(f"building the stack {name} failed (status {status}): see above")
-    # The manifest last: a stack is there when it is whole.
+    # The manifest is copied last: a stack counts as built only when it is complete.
     shutil.copyfile(sources / MANIFEST, place / MANIFEST)
     return place
 
 
 def _builder(stack: str, program: str, environ: Mapping[str, str]) -> str:
-    """Find what takes part in building a stack.
+    """Return the program that builds a stack.
 
     Raises:
-        BackendError: it is missing.
+        BackendError: the program is missing.
     """
     found = shutil.which(program, path=environ.get("PATH"))
     if found is None:
@@ -65,10 +66,11 @@ def _builder(stack: str, program: str, environ: Mapping[str, str]) -> str:
 
 
 def describe_stacks(environ: Mapping[str, str] = os.environ) -> str:
-    """Say which stacks are built here, and how the others are.
+    """Describe which stacks are built here, and how the others can be built.
 
     Raises:
-        BackendError: one is not built, and cannot be; or is, in another version than its sources'.
+        BackendError: a stack is not built and cannot be, or was built from other sources than those
+            present.
     """
     built, unbuilt = [], []
     for name in shipped():

@@ -1,4 +1,6 @@
-"""The virtual backend: User-Mode Linux in time-travel mode, one guest a run, one CPU a guest."""
+"""The virtual backend: User-Mode Linux in time-travel mode, with one guest for each run and one CPU
+for each guest.
+"""
 
 from __future__ import annotations
 
@@ -60,11 +62,11 @@ COMPUTES = (
     " or another thread in a loop, have it wait (poll, futex), or run in real time (--backend"
     " native)"
 )
-"""What is said of a program that spins. docs/exec.md has it, too."""
+"""The message about a program that spins. docs/exec.md contains it, too."""
 OWN_NAMES = (ENDPOINT_LINK, "netwarp-endpoint")
-"""What netwarp's own processes in a guest are called."""
+"""The names of netwarp's own processes in a guest."""
 MEMORY_SLACK_BYTES = 16 << 20
-"""What the file system of a guest's memory holds beyond it: UML rounds up by less than 1 MiB."""
+"""Room in the memory's file system beyond the guest's memory: UML rounds up by less than 1 MiB."""
 
 
 def _check_architecture(_: Machine) -> None:
@@ -106,7 +108,9 @@ def _describe_confinement(machine: Machine) -> str:
 
 
 def has_own_file_system(environ: Mapping[str, str]) -> bool:
-    """Whether guests get huge pages where they can: unless the user says where memory goes."""
+    """Return whether guests use huge pages if the machine has them, which is so unless the user has
+    set the directory of their memory.
+    """
     return not environ.get("NETWARP_SCRATCH")
 
 
@@ -132,7 +136,7 @@ HUGE_PAGES = Need("huge pages", _describe_huge_pages, _describe_huge_pages, opti
 
 
 class VirtualBackend:
-    """Runs jobs in guests whose clock jumps when idle."""
+    """Runs jobs in guests whose clock jumps forward when idle."""
 
     name = "virtual"
     needs: tuple[Need, ...] = (
@@ -173,11 +177,13 @@ class VirtualBackend:
         return cls(bounds)
 
     def check(self, jobs: int) -> None:
-        """See that the machine has what guests need, memory for this many included."""
+        """Check that the machine has what guests need, including memory for this many."""
         require(self.needs, Machine(self.environ, jobs))
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Say that somebody else's stack or program is not there, or what no guest has."""
+        """Return a message that a third-party stack or program is missing, or that no guest
+        supports what the job requires; None otherwise.
+        """
         stacks = (each.transport.stack for each in job.workloads)
         lacking = (missing_program(each.name, each.program) for each in stacks if each is not None)
         return (
@@ -222,7 +228,7 @@ class VirtualBackend:
         self._processes.stop()
 
     def provenance(self) -> dict[str, Any]:
-        """Kernel and endpoint."""
+        """Versions and hashes of kernel and endpoint."""
         return {
             "kernel": dict(self.kernel.info),
             "kernel_command_line": " ".join(
@@ -232,11 +238,11 @@ class VirtualBackend:
         }
 
     def _is_confined(self, *, tell: bool) -> bool:
-        """Whether this machine holds guests; it is tried once, so that whatever refuses a later one
-        fails that run.
+        """Return whether this machine can confine guests. It is tried once, so that a later failure
+        fails only its run.
 
         Args:
-            tell: say once what is missing.
+            tell: whether to print, once, what is missing.
         """
         with self._trying:
             if not self._has_tried:
@@ -277,7 +283,7 @@ def runs_code_of_others(job: Job) -> bool:
 
 
 def spinner_text(directory: Path, pid: int) -> str:
-    """Say which of a guest's programs spins and how, what it printed last, and what to do."""
+    """Describe which of a guest's programs spins and how, what it printed last, and what to do."""
     found = spinning(pid)
     if found is None:
         return ""
@@ -292,13 +298,13 @@ def spinner_text(directory: Path, pid: int) -> str:
 def enclosed_in(
     endpoint: Path, *writable: Path, must: bool = False, own_memory_bytes: int | None = None
 ) -> list[str]:
-    """Build the front of a command that can write to these directories and nowhere else.
+    """Build the beginning of a command that confines writing to these directories.
 
-    The guest's root is the host's, mounted read-only; but a guest that mounts it anew is root in
-    its kernel. So the host refuses too, by namespaces and Landlock, as far as it has them; ``must``
-    fails elsewhere. ``own_memory_bytes`` puts its memory into a file system of its own, which holds
-    so many bytes, with huge pages where the host gives them (``netwarp doctor`` says whether it
-    does); elsewhere TMPDIR stays, and can be written to.
+    The guest's root is the host's, mounted read-only; but a guest that remounts it is root in its
+    kernel. So the host refuses as well, with namespaces and Landlock as far as it supports them;
+    with ``must`` the command fails if it does not. ``own_memory_bytes`` puts the guest's memory
+    into a file system of this size, with huge pages if the host has them (``netwarp doctor`` says
+    whether it does); otherwise TMPDIR is kept and is writable.
     """
     directories = (f"--writable={directory}" for directory in writable)
     own_memory = f"--own-memory={own_memory_bytes}"
@@ -310,10 +316,10 @@ def enclosed_in(
 def guest_command(linux: Path, seccomp: bool, memory_bytes: int = GUEST_MEMORY_BYTES) -> list[str]:
     """Build the guest kernel's command line.
 
-    But for the memory, which the job says, it is the same for every run, user and machine: the
-    kernel mixes its command line into its random pool (drivers/char/random.c, random_init_early),
-    so a path in it would change the records. The run directory is therefore named through
-    /proc/self/cwd, which the host resolves.
+    Except for the memory, which the job determines, it is the same for every run, user and machine:
+    the kernel mixes its command line into its random pool (drivers/char/random.c,
+    random_init_early), so a path in it would change the records. The run directory is therefore
+    named through /proc/self/cwd, which the host resolves.
     """
     return [
         str(linux),
@@ -336,16 +342,16 @@ def guest_command(linux: Path, seccomp: bool, memory_bytes: int = GUEST_MEMORY_B
 
 
 def _memory_text(size_bytes: int) -> str:
-    """Write a size in the largest unit that it is whole in."""
+    """Format a size with the largest unit of which it is a whole multiple."""
     mib = size_bytes >> 20
     return f"{mib >> 10}G" if mib % 1024 == 0 else f"{mib}M"
 
 
 def guest_environment(shim: Path, scratch: Path, seed: int) -> dict[str, str]:
-    """Build the environment of the guest kernel: nothing of the user's own."""
+    """Build the environment of the guest kernel, with nothing of the user's own."""
     return {
         "PATH": "/usr/bin:/bin",
-        "HOME": ".",  # for ~/.uml, where UML notes its process number
+        "HOME": ".",  # for ~/.uml, into which UML writes its process number
         "TMPDIR": str(scratch),  # for the guest's memory, a file that is unlinked at once
         "LD_PRELOAD": str(shim),
         "NETWARP_SEED": str(seed),

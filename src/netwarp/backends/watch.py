@@ -1,6 +1,7 @@
-"""One process, a guest or a native endpoint: its end with ours, its console, clock and CPU time.
+"""Watches one process, a guest or a native endpoint: ends it with this process, and follows its
+console, clock and CPU time.
 
-Knows nothing of jobs.
+This module knows nothing about jobs.
 """
 
 import contextlib
@@ -30,8 +31,9 @@ PR_SET_CHILD_SUBREAPER = 36
 class Bounds:
     """The bounds beyond which a guest is given up.
 
-    A guest program that spins stops the virtual clock for ever: CPU time without progress finds it.
-    A guest that waits for the host takes no CPU time: wall time without progress finds that one.
+    A guest program that spins stops the virtual clock for ever, which is detected by CPU time
+    without progress. A guest that waits for the host uses no CPU time, which is detected by wall
+    time without progress.
     """
 
     stall_cpu_s: float = 120.0
@@ -44,14 +46,15 @@ class Ending:
     """How a watched process ended."""
 
     exit_code: int
-    """Exit status, or minus the signal's number."""
+    """Exit status, or minus the number of the signal that ended it."""
     given_up: str | None
-    """Why it was killed, if it was."""
+    """Reason why it was killed; None if it was not."""
     wall_s: float
     cpu_s: float
     peak_rss_bytes: int
-    """Peak memory of its largest process. It is looked up at intervals that double from some
-    milliseconds to half a second: what a process grew by after the last look is not in it."""
+    """Peak memory of its largest process in bytes. It is sampled at intervals that double from some
+    milliseconds to half a second, so growth after the last sample is not included.
+    """
     virtual_s: float
 
 
@@ -62,14 +65,15 @@ def watch(
     on_progress: Callable[[float], None],
     name_spinner: Callable[[int], str] = lambda _: "",
 ) -> Ending:
-    """Follow a process to its end, killing its whole group if it stalls.
+    """Follow a process to its end, and kill its whole group if it stalls.
 
     Args:
-        process: started in a session of its own, with standard output a pipe.
-        console: what it prints goes here, but for the progress lines.
-        bounds: when to give up.
+        process: a process that was started in a session of its own, with standard output a pipe.
+        console: the file that receives its output, except for the progress lines.
+        bounds: the bounds beyond which it is killed.
         on_progress: called with the guest's clock in seconds.
-        name_spinner: says, of a process group that spins, what in it does.
+        name_spinner: called with a process group that spins; returns a text that names the program
+            in it.
     """
     adopt_orphans()
     watcher = _Watcher(process, bounds, on_progress, name_spinner)
@@ -95,17 +99,18 @@ def watch(
 
 
 def adopt_orphans() -> None:
-    """Become the parent of what a guest leaves behind (prctl(2), PR_SET_CHILD_SUBREAPER).
+    """Make this process the parent of orphaned descendants, such as those of a guest (prctl(2),
+    PR_SET_CHILD_SUBREAPER).
 
     User-Mode Linux runs guest programs in host processes that it does not wait for when it ends;
-    without this their CPU time would be lost, and it is a good part of the whole.
+    without this their CPU time would not be counted, and it is a good part of the whole.
     """
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
 
 
 def reap_group(group: int) -> Iterator[resource.struct_rusage]:
-    """Wait for all that is left of a process group, and tell what each of it used.
+    """Wait for all remaining processes of a group, and yield the resource usage of each.
 
     They are this process's children once it has called `adopt_orphans`.
     """
@@ -198,8 +203,8 @@ class _Watcher:
 
 
 def ticks_spent(pid: int, watched_s: float) -> dict[int, int]:
-    """Watch a process and its living descendants for a time, and give the CPU time that each spends
-    meanwhile, in ticks.
+    """Measure the CPU time, in ticks, that a process and each of its living descendants use within
+    a time.
     """
     before = cpu_ticks(pid)
     time.sleep(watched_s)
@@ -207,17 +212,19 @@ def ticks_spent(pid: int, watched_s: float) -> dict[int, int]:
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process that leads its own session, with all that it forked."""
+    """Kill a process that leads its own session, and all its descendants in that session."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 
 
 def ending_with_us(command: Sequence[str | Path]) -> list[str | Path]:
-    """Have a process die with the thread that starts it, even of kill -9.
+    """Return the beginning of a command that dies with the thread that starts it, even if that is
+    killed with SIGKILL.
 
-    The kernel tells it from the moment it asked (`prctl(2)`, PR_SET_PDEATHSIG). Who died before has
-    left it to another parent by then, which the shell sees. PWD, which it sets, would tell a
-    guest's memory layout where the run directory is.
+    The kernel kills it from the moment of its request (`prctl(2)`, PR_SET_PDEATHSIG). If the parent
+    died before that, the process already has another parent, which the shell checks. PWD, which the
+    shell sets, is removed, because it would make a guest's memory layout depend on the run
+    directory's path.
     """
     asked = ["setpriv", "--pdeathsig", "KILL"]
     still_ours = '[ "$PPID" = "$0" ] && unset PWD OLDPWD && exec "$@"'

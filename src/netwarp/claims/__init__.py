@@ -1,9 +1,9 @@
 """Judges the claims of a study by its results.
 
-`evidence.py` and `trends.py` say what a condition shows, `joining.py` joins conditions to a verdict
-and claims to a family, `sentences.py` says it. `effects.py` tells what a control alters, over
-`contrasts.py`; `bounds.py` is about leads that are bounded, `open_questions.py` about cells that
-need more.
+`evidence.py` and `trends.py` test a claim in one condition. `joining.py` joins conditions to a
+verdict and claims to a family, and `sentences.py` words the result. `effects.py` estimates how a
+control alters an effect, using `contrasts.py`; `bounds.py` tests claims that bound a lead, and
+`open_questions.py` selects the cells that need more replicates.
 """
 
 from netwarp.claims.claims import ClaimResult, evaluate_claim, evaluate_claims, not_tested

@@ -1,4 +1,4 @@
-"""Tests claims that bound a lead: that it is no larger, or that it stays the same."""
+"""Tests claims that bound a lead: that it is no larger than a share, or that it stays the same."""
 
 import math
 from collections.abc import Sequence
@@ -41,7 +41,9 @@ def at_most(
 
 
 def refuted_by_none(found: Evidence) -> Evidence:
-    """Count "no relevant difference" as the opposite of a sentence that says there is one."""
+    """Make the evidence of a claim that a difference exists: "no relevant difference" contradicts
+    it.
+    """
     if "equivalent" not in found.chances:
         return found
     chances = dict(found.chances)
@@ -98,7 +100,9 @@ def lead_stays(
 def _gaps(
     cells: Sequence[CellResult], others: Sequence[CellResult], metric: str, factor: str, label: str
 ) -> dict[int, float]:
-    """Return others − cells at a level, for the replicates in which both have a value."""
+    """Return others − cells at one level of a claim's factor, for each replicate in which both have
+    a value.
+    """
     ours, theirs = (
         next(each.samples(metric) for each in side if each.factors[factor] == label)
         for side in (cells, others)

@@ -23,7 +23,7 @@ OF_HYPOTHESES = {
     ClaimVerdict.PARTLY_REVERSED: "partly-not-supported",
     ClaimVerdict.REVERSED: "not-supported",
 }
-"""Names of the verdicts on a study's own hypotheses, for which no source's result is reproduced."""
+"""Names of the verdicts on a study's own hypotheses, which reproduce no publication's result."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class OpenCondition:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A claim, its verdict, and the findings in each condition."""
+    """The verdict on a claim, with the findings in each condition."""
 
     claim: Claim
     verdict: ClaimVerdict
@@ -68,7 +68,7 @@ class ClaimResult:
 
     @property
     def random(self) -> bool:
-        """Whether the verdict could be wrong by chance; not where nothing was random."""
+        """Whether the verdict could be wrong by chance; False if nothing was random."""
         return any(each["random"] for each in self.values.get("conditions", ()))
 
     def to_json(self) -> dict[str, Any]:
@@ -81,7 +81,8 @@ class ClaimResult:
             "claimed": self.claim.claimed,
             "verdict": self.word,
             "found": self.found,
-            "why": None,  # only a control's effect shows it, see `netwarp.claims.effects`
+            # only the effect of a control shows the reason, see `netwarp.claims.effects`
+            "why": None,
             "proposed_why": self.claim.why,
             "control": self.claim.control,
             "replicates_needed": self.replicates_needed,
@@ -154,14 +155,16 @@ def _result(claim: Claim, found: _Found, error: float, relevant: float) -> Claim
 
 
 def _is_open(verdict: ClaimVerdict, said: Says) -> bool:
-    """Whether more replicates may decide what a condition says, or the size of its lead."""
+    """Return whether more replicates may decide the answer in a condition, or the size of its
+    lead.
+    """
     return verdict is ClaimVerdict.SIZE_UNDECIDED or said in ("undecided", "partly", "direction")
 
 
 def _without_fixed_factors(
     claim: Claim, listed: Sequence[tuple[Factors, Evidence, Says]]
 ) -> list[tuple[Factors, Evidence, Says]]:
-    """Name conditions without the factors that the claim fixes in `where`."""
+    """Return conditions without the factors that the claim fixes in `where`."""
     return [
         ({f: level for f, level in condition.items() if f not in claim.where}, each, said)
         for condition, each, said in listed
@@ -265,7 +268,7 @@ def _pairs(
 def _same_levels(
     cells: Sequence[CellResult], others: Sequence[CellResult], factor: str
 ) -> tuple[list[CellResult], list[CellResult]]:
-    """Keep the cells at levels of a factor that both sides have."""
+    """Keep the cells at those levels of a factor that both sides have."""
     shared = {c.factors[factor] for c in cells} & {c.factors[factor] for c in others}
     return (
         [cell for cell in cells if cell.factors[factor] in shared],

@@ -1,6 +1,6 @@
 """The effect of a claim as a contrast of its cells, replicate by replicate.
 
-It is the logarithm of the ratio that the claim compares, or the gap in the metric's unit: a
+The effect is the logarithm of the ratio that the claim compares, or the gap in the metric's unit: a
 weighted sum over the cells of one condition.
 """
 
@@ -62,14 +62,14 @@ def _terms(
 
 
 def scale_of_effect(claim: Claim, cells: Sequence[CellResult]) -> Scale:
-    """Return the scale of the effect: differences stand in for ratios where a value is 0."""
+    """Return the scale of the effect: differences replace ratios if a value is 0."""
     values = [value for cell in cells for value in cell.values(claim.metric or "")]
     is_gap = claim.lead == "gap" or claim.stays_over is not None
     return "difference" if is_gap or min(values, default=1.0) <= 0 else "ratio"
 
 
 def effect_by_replicate(terms: Terms, metric: str, scale: Scale) -> dict[int, float] | None:
-    """Compute the effect in each replicate that all cells have; None where a run has no value."""
+    """Compute the effect in each replicate that all cells have; None if a run has no value."""
     samples = [cell.samples(metric) for cell, _ in terms]
     found = {}
     for replicate in sorted(set.intersection(*(set(each) for each in samples))):

@@ -43,13 +43,13 @@ class ConditionEffect:
     limit: float
     """The smallest relevant difference, on the scale of `change`."""
     n: int
-    """Number of replicates on each side."""
+    """Number of replicates with and without the change."""
     of: int
     """Number of replicates that the study has in the end."""
 
     def chance(self, under_control: str | None) -> float:
-        """Return the two-sided p-value of such a change if it were not as the claim's reason
-        says.
+        """Return the two-sided p-value of such a change if the reason that the claim gives were
+        wrong.
         """
         if under_control is None:
             return 1.0
@@ -61,7 +61,7 @@ class ConditionEffect:
     def interval(self, error: float) -> tuple[float, float] | None:
         """Return the confidence interval of the ratio of ratios, or of the difference.
 
-        None where it has no end, as so few replicates tell nothing.
+        None if it is unbounded, because there are too few replicates.
         """
         low, high = self.change.interval(1 - error)
         if math.isinf(high):
@@ -76,12 +76,12 @@ class ConditionEffect:
 
 @dataclass(frozen=True)
 class Effect:
-    """Whether a control shows the reason of a claim, with the numbers."""
+    """Whether a control confirms the reason that a claim gives, with the numbers."""
 
     claim: str
     """Id of the claim."""
     is_shown: bool
-    """Whether the change alters the effect, in every condition, as the reason says."""
+    """Whether the change alters the effect in every condition as the reason predicts."""
     found: str
     """The effects and their ratio in words, or why there is none."""
     error: float
@@ -120,7 +120,7 @@ def evaluate_effects(
     """Judge the controls of a study, as one family.
 
     Args:
-        claims: those that name a control that was run.
+        claims: the claims that name a control that was run.
         main: the results of the study.
         controls: the results of its controls, by id.
     """
@@ -142,7 +142,9 @@ def evaluate_effects(
 
 
 def _conditions(claim: Claim, main: Results, control: Results) -> tuple[ConditionEffect, ...] | str:
-    """Compare the claim's effect in each condition that both have; or say why that is not done."""
+    """Compare the claim's effect in each condition that both results have; or return a text why
+    that is not possible.
+    """
     main, control = (without_levels(each, claim.without) for each in (main, control))
     both = {_key(cell.factors) for cell in main.cells} & {_key(c.factors) for c in control.cells}
     ours, theirs = (
@@ -204,7 +206,9 @@ def _seeds(terms: Terms, replicate: int) -> list[int | None]:
 
 
 def _text(claim: Claim, found: Sequence[ConditionEffect], error: float) -> str:
-    """Write each condition's effects without the change and with it, and what it altered."""
+    """Write each condition's effects without the change and with it, and how much the change
+    altered them.
+    """
     parts = []
     for each in found:
         condition = {f: v for f, v in each.condition.items() if f not in claim.where}
@@ -225,7 +229,8 @@ def _one_text(claim: Claim, each: ConditionEffect, error: float) -> str:
     else:
         metric = claim.metric or ""
         shown = quantity(metric, max(abs(each.main), abs(each.control)))
-        # A claim's row has the gap as the lead of `less`, which is negative in its contrast.
+        # A claim about a trend compares the gap as the lead of `less`, which is negative in its
+        # contrast.
         is_growth = claim.trend is not None
         scale = -shown.scale if is_growth else shown.scale
         main, control, altered = (

@@ -2,7 +2,7 @@
 
 Each form of claim is a function from cells to `Evidence`, which has a p-value for each possible
 answer: the probability of such samples if the answer were wrong. `netwarp.claims.joining` decides
-on an answer at the error probability that the claim is allowed.
+on an answer at the claim's error probability.
 """
 
 from __future__ import annotations
@@ -28,11 +28,15 @@ from netwarp.wording import (
 Answer = Literal["holds", "smaller", "direction", "reversed", "equivalent", "depends", "partly"]
 Says = Answer | Literal["undecided", "failed", "untested"]
 ORDER: tuple[Answer, ...] = get_args(Answer)
-"""Answers in order of preference: the first that the samples show is given."""
+"""Answers in order of preference: the first that the samples show is returned."""
 SIZE_MARGIN = 0.05
-"""Share of a ratio by which a lead may miss the size of `up_to`: sources give round numbers."""
+"""Share of a ratio by which a lead may miss the size of `up_to`, because sources round their
+numbers.
+"""
 Found = Callable[[float], tuple[str, Mapping[str, Any]]]
-"""Gives the findings in words, and as values, with intervals of an error probability."""
+"""Function of an error probability that returns the findings in words, and as values with
+intervals.
+"""
 
 
 @dataclass(frozen=True)
@@ -47,20 +51,24 @@ class Evidence:
     fixed: Literal["failed", "untested"] | None = None
     """Why there is no answer at any error probability; None where there may be one."""
     reaches: float | None = None
-    """Probability of such samples if the lead were not as large as the claim's `up_to`; None where
-    the claim has none."""
+    """Probability of such samples if the lead were smaller than the claim's `up_to`; None if the
+    claim has none.
+    """
     short_of: float = 1.0
     """Probability of such samples if the lead were as large as the claim's `up_to`."""
     undecided: Undecided | None = None
     again: Found | None = None
-    """Writes the findings anew; None where they have no interval."""
+    """Function that words the findings for another error probability; None if they have no
+    interval.
+    """
     is_equality: bool = False
-    """Whether `holds` is an equivalence."""
+    """Whether `holds` means that the cells are equivalent."""
 
     def at(self, error: float, said: Says) -> Evidence:
-        """Return the findings with intervals of the error probability at which it was judged.
+        """Return the findings with intervals of the error probability at which they were judged.
 
-        Of an equivalence they are those of the two one-sided tests, of confidence 1 − 2 · error.
+        For an equivalence they are the intervals of the two one-sided tests, with confidence 1 − 2
+        · error.
         """
         if self.again is None:
             return self
@@ -77,16 +85,16 @@ class Evidence:
 
     @property
     def smallest(self) -> float:
-        """The smallest error probability at which there is an answer."""
+        """The smallest error probability at which one of the answers is significant."""
         return min(self.chances.values(), default=1.0)
 
 
 def missing_values(metric: str, *cells: CellResult) -> Evidence | None:
-    """Return evidence that names the cells with runs without a value; None where all have one.
+    """Return evidence that names the cells with runs that lack a value; None if all runs have one.
 
     A run without a value counts against its cell, whether it failed or has no such metric: leaving
-    it out would bias the comparison towards the other runs. Where no run of a cell that succeeded
-    has the metric, there is nothing to test.
+    it out would bias the comparison towards the other runs. If no successful run of a cell has the
+    metric, there is nothing to test.
     """
     failing = [cell for cell in cells if cell.failed]
     if not failing:
@@ -174,7 +182,8 @@ def flat(cells: Sequence[CellResult], metric: str, factor: str, tolerance: float
     """Test whether all levels are equivalent to each other.
 
     That all pairs are equivalent is an intersection-union test (Berger 1982) and needs no
-    correction; that some pair is not is tested many times, and Bonferroni-corrected.
+    correction. That some pair is not equivalent is tested once for each pair, and
+    Bonferroni-corrected.
     """
     if len(cells) < 2:
         return Evidence(f"{factor_name(factor)} has one level here", fixed="untested")
@@ -208,7 +217,7 @@ def flat(cells: Sequence[CellResult], metric: str, factor: str, tolerance: float
 def _with_numbers(
     cell: CellResult, other: CellResult, metric: str, comparison: Comparison, found: Evidence
 ) -> Evidence:
-    """Add both means and what was compared, with the interval of an error probability."""
+    """Add both means and the comparison, with the interval of an error probability."""
 
     def again(error: float) -> tuple[str, Mapping[str, Any]]:
         adjusted = replace(comparison, error=error)
@@ -232,7 +241,7 @@ def _untested(comparison: Comparison) -> Evidence:
 
 
 def _short_name(cell: CellResult, cells: Sequence[CellResult]) -> str:
-    """Name a cell by those of its levels in which the cells differ."""
+    """Return a short name of a cell: those of its levels in which the cells differ."""
     differing = [
         factor for factor in cell.factors if len({each.factors.get(factor) for each in cells}) > 1
     ]
@@ -246,10 +255,10 @@ def _short_name(cell: CellResult, cells: Sequence[CellResult]) -> str:
 
 
 def _two_means(cell: CellResult, other: CellResult, metric: str, found: Comparison) -> str:
-    """Write both means, and their ratio or difference with its confidence interval, if there is
-    one.
+    """Write both means, and their ratio or difference with its confidence interval if it has one.
 
-    With a ratio of geometric means the means are geometric, too, so that it is their quotient.
+    If the comparison is a ratio of geometric means, the means are geometric too, so that their
+    quotient is the ratio.
     """
     means = _means(cell, other, metric, found)
     shown = quantity(metric, max(map(abs, means)))
@@ -269,7 +278,8 @@ def _two_means(cell: CellResult, other: CellResult, metric: str, found: Comparis
 
 
 def _means(cell: CellResult, other: CellResult, metric: str, found: Comparison) -> list[float]:
-    """Average the samples that were compared: of paired replicates, those that both cells have.
+    """Return the means of the samples that were compared: of paired replicates, those that both
+    cells have.
 
     A cell may have more replicates than the other because another claim needed them.
     """

@@ -21,7 +21,7 @@ class ClaimVerdict(StrEnum):
     REPRODUCED = "reproduced"
     """It holds in every condition."""
     SMALLER = "smaller"
-    """Its direction holds, its size is not reached."""
+    """Its direction holds, but its size is not reached."""
     SIZE_UNDECIDED = "size-undecided"
     """Its direction holds in every condition; whether its size is reached is undecided."""
     PARTLY = "partly"
@@ -40,7 +40,7 @@ class ClaimVerdict(StrEnum):
     NOT_TESTABLE = "not-testable"
     """Nothing was run that could test it."""
     FAILED = "failed"
-    """Runs that it compares failed or have no value, and nothing is shown in any condition."""
+    """Runs that it compares failed or have no value, and no condition shows anything."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,9 @@ _UNANIMOUS: tuple[tuple[ClaimVerdict, tuple[Answer, ...]], ...] = (
     (ClaimVerdict.EQUIVALENT, ("equivalent",)),
     (ClaimVerdict.DEPENDS, ("depends",)),
 )
-"""Verdicts that all conditions have to show alike. `partly` is none of them: a condition of which a
-part holds may show more than that, or that another part is reversed."""
+"""Verdicts that all conditions have to show alike. `partly` is not among them, because a condition
+of which a part holds may still show more than that, or that another part is reversed.
+"""
 
 
 def smallest_chance(found: Sequence[Evidence]) -> float:
@@ -127,8 +128,8 @@ def _each(found: Sequence[Evidence], answers: Sequence[Answer], alpha: float) ->
 def _sized(verdict: ClaimVerdict, found: Sequence[Evidence], alpha: float) -> ClaimVerdict:
     """Test the size of `up_to` of a claim whose direction holds in every condition.
 
-    The claim has to show it: the lead is shown to be as large in some condition, adjusted for their
-    number by Bonferroni's inequality, or to fall short of it in every one. Else its size is
+    The lead has reached the size if that is shown in some condition, adjusted for their number by
+    Bonferroni's inequality. It has not if it falls short in every condition. Otherwise the size is
     undecided.
     """
     reaches = [each.reaches for each in found if each.reaches is not None]

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def cells_to_repeat(study: Study, results: Results, staging: Staging) -> frozenset[int]:
     """Return the indices of the cells that need another stage of replicates.
 
-    With a precision, they are the cells whose main metric has too wide a confidence interval; else
-    those that an undecided claim compares; of a study without claims, those of undecided
-    comparisons.
+    With a precision, these are the cells whose main metric has too wide a confidence interval;
+    otherwise those that an undecided claim compares, or, in a study without claims, those of
+    undecided comparisons.
     """
     if staging.precision is not None:
         return _wide_cells(results, staging)

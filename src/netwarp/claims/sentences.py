@@ -28,7 +28,9 @@ WORDS: Mapping[Says, str] = {
     "untested": "not tested",
 }
 MOST_IN_FULL = 2
-"""Up to this many conditions of one answer are given with both means; more, with ratios only."""
+"""Up to this many conditions with the same answer are listed with both means; more are listed with
+ratios only.
+"""
 
 
 def found_text(listed: Listed, verdict: ClaimVerdict, needed: int | None, relevant: float) -> str:
@@ -38,7 +40,8 @@ def found_text(listed: Listed, verdict: ClaimVerdict, needed: int | None, releva
         listed: each condition with its evidence and its answer.
         verdict: the verdict on the claim.
         needed: replicates that would decide the undecided conditions, or None.
-        relevant: the smallest relevant difference, as a ratio, to name with equivalent conditions.
+        relevant: the smallest relevant difference, as a ratio, which is named with equivalent
+            conditions.
     """
     if len(listed) == 1:
         _, each, said = listed[0]
@@ -72,7 +75,7 @@ def found_text(listed: Listed, verdict: ClaimVerdict, needed: int | None, releva
 
 
 def _rounded(needed: int) -> int:
-    """Round to two digits, as it is an estimate from the spread seen so far."""
+    """Round to two digits, because the value is an estimate from the spread observed so far."""
     return int(float(f"{needed:.2g}"))
 
 

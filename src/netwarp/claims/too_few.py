@@ -1,8 +1,8 @@
-"""Says before a study runs which of its questions its replicates cannot answer.
+"""Determines before a study runs which of its questions its number of replicates cannot answer.
 
-Of something random, few replicates show no difference and even fewer no equivalence, whatever they
-are; see `netwarp.estimate.unseen`. Whether that many suffice hangs on the spread, which only runs
-show.
+If something is random, few replicates cannot show a difference and even fewer an equivalence,
+whatever their values are; see `netwarp.estimate.unseen`. Whether a sufficient number is enough
+depends on the spread, which only runs show.
 """
 
 from __future__ import annotations
@@ -40,34 +40,38 @@ class Planned:
 
 @dataclass(frozen=True)
 class TooFew:
-    """Questions that the replicates of a study cannot answer."""
+    """Questions that a study cannot answer with its number of replicates."""
 
     replicates: int
-    """Those that each cell has in the end."""
+    """Replicates that each cell has in the end."""
     least: int
-    """Those with which all of its questions could be answered, were there no spread."""
+    """Least number of replicates with which all its questions could be answered if there were no
+    spread.
+    """
     claims: Mapping[str, int]
-    """The replicates with which claims could be judged that cannot be, by their ids; empty where it
-    is comparisons."""
+    """For each claim that cannot be judged, by its id, the replicates with which it could; empty if
+    the questions are comparisons.
+    """
     of: int
     """Number of the study's claims that are judged."""
     can_be_added: bool
     """Whether `--decide` would add as many."""
     alpha: float
-    """The error probability that each difference has, where all of them are as hard to tell."""
+    """Error probability of each difference, if all of them are equally hard to show."""
     least_same: int
     """Replicates with which one equivalence could be shown."""
 
     @property
     def text(self) -> str:
-        """Say it in a sentence, of a command that has `--decide`."""
+        """Return a sentence that describes it, for a command that has `--decide`."""
         return self.sentence("with --decide")
 
     def sentence(self, adding: str) -> str:
-        """Say it in a sentence.
+        """Return a sentence that describes it.
 
         Args:
-            adding: how replicates are added until all is decided, such as "without --quick".
+            adding: the option by which replicates are added until all is decided, such as "without
+                --quick".
         """
         have = f"{self.replicates} replicate{'s' * (self.replicates > 1)}"
         have += _unless(self.replicates, self.alpha)
@@ -98,7 +102,9 @@ class TooFew:
 
 
 def _unless(replicates: int, alpha: float) -> str:
-    """Say which differences the replicates show."""
+    """Return the clause that names the differences which the replicates can show; empty if there
+    are none.
+    """
     distance = unseen.mode_distance(replicates, alpha)
     if not 0 < distance < math.inf:
         return ""
@@ -116,9 +122,9 @@ def too_few_replicates(
     """Find the questions that a study's replicates cannot answer; None where there is none.
 
     Args:
-        claims: the study's; its tables of comparisons count where it has none.
-        cells: those that are run.
-        replicates: those that each cell has at first.
+        claims: the claims of the study; without any, its tables of comparisons are considered.
+        cells: the cells that are run.
+        replicates: the replicates that each cell has at first.
         is_deciding: whether replicates are added until all is decided.
         against: the factor whose levels are compared, where the study says so.
     """
@@ -143,9 +149,7 @@ def too_few_replicates(
 
 
 def _least_of(needed: Mapping[str, int], compared: int, alpha: float) -> int:
-    """Return the replicates that all claims need, or as many comparisons; 0 where there are
-    none.
-    """
+    """Return the replicates that all claims need, or this many comparisons; 0 if there are none."""
     if compared:
         return unseen.least_different(alpha / compared)
     return max(needed.values(), default=0)
@@ -162,9 +166,9 @@ def too_few_as_planned(
 
     Args:
         study: validated.
-        staging: how replicates are added; those that a precision adds are not counted on.
+        staging: how replicates are added; those added for a precision are not considered.
         filters: ``FACTOR=LEVEL`` each: only these cells.
-        in_real_time: whether everything is random.
+        in_real_time: whether the runs are in real time, in which everything is random.
     """
     cells = [
         Planned(cell.levels, in_real_time or bool(randomness_of(cell)))
@@ -197,8 +201,9 @@ def _needed_by_claims(
 ) -> dict[str, int]:
     """Return the least replicates of each claim about something random, by its id.
 
-    Of k claims Holm's procedure leaves the first a k-th of the error, as all small differences have
-    the same chance of a mode that was not seen, and all equivalences that of an event.
+    For k claims Holm's procedure tests the first at a k-th of the error, because all small
+    differences have the same probability of a mode that was not seen, and all equivalences that of
+    an unseen event.
     """
     random = [each for each in claims if any(c.is_random for c in _cells_of(each, cells))]
     same = [_tolerance(each) for each in random]
@@ -213,9 +218,9 @@ def _needed_by_claims(
 
 
 def _tolerance(claim: Claim) -> float | None:
-    """Return the tolerance of a claim that two are the same, as a logarithm; None for others.
+    """Return the tolerance of a claim of equality, as a logarithm; None for other claims.
 
-    Gaps and what is off a line have no logarithm, and no event is too small to matter there.
+    Gaps and deviations from a line have no logarithm, and no event is too small to matter for them.
     """
     if claim.equal is not None or claim.flat_over is not None:
         return math.log1p(claim.tolerance)

@@ -123,7 +123,7 @@ def _is_random(*cells: CellResult) -> bool:
 
 
 def _bounds(lead: Location, error: float) -> tuple[float, float] | None:
-    """Return the interval of a ratio; None where it has no end."""
+    """Return the interval of a ratio; None if it is unbounded."""
     low, high = lead.interval(1 - error)
     return None if math.isinf(high) else (math.exp(low), math.exp(high))
 
@@ -132,7 +132,9 @@ def _growth_chances(
     by_level: Sequence[Location], steps: Sequence[Location], whole: Location,
     limits: Sequence[float],
 ) -> dict[Answer, float]:  # fmt: skip
-    """Return the chances of the answers; `limits` are the smallest relevant leads at the levels."""
+    """Return the p-values of the answers; `limits` are the smallest relevant leads at the
+    levels.
+    """
     last, limit = by_level[-1], limits[-1]
     leads = last.p_above(limit, 2)
     grows = whole.p_above(limit, 2)
@@ -144,7 +146,7 @@ def _growth_chances(
         "depends": max(behind, leads),
         "partly": max(leads, grows),
     }
-    # If there is shown to be no lead at some level, the lead does not only grow.
+    # If some level is shown to have no lead, the lead does more than grow.
     if chances["depends"] >= ALPHA:
         every_step = max(step.p_above(0.0, 2) for step in steps)
         chances["holds"] = max(leads, grows, every_step)
@@ -237,7 +239,7 @@ def linear(
 
 
 def _line(places: Sequence[float], row: Sequence[float]) -> tuple[float, float]:
-    """Fit a line by least squares; give its slope and intercept."""
+    """Fit a line by least squares; return its slope and intercept."""
     middle, mean = mean_of(places), mean_of(row)
     spread = math.fsum((place - middle) ** 2 for place in places)
     slope = (
@@ -270,7 +272,7 @@ def _table(
 def _means_at(
     cells: Sequence[CellResult], metric: str, factor: str, labels: Sequence[str]
 ) -> list[float]:
-    """Return the size of the mean at each level."""
+    """Return the absolute value of the mean at each level."""
     by_level = {cell.factors[factor]: cell.values(metric) for cell in cells}
     return [abs(mean_of(by_level[label])) for label in labels]
 
@@ -280,7 +282,7 @@ def _shown_lead(lead: Location, scale: LeadScale) -> float:
 
 
 def _lead_text(lead: Location, metric: str, scale: LeadScale, error: float, digits: int = 3) -> str:
-    """Write a lead with its confidence interval; `digits` are those of a ratio."""
+    """Write a lead with its confidence interval; `digits` are the decimal places of a ratio."""
     low, high = lead.interval(1 - error)
     is_point = low == high or math.isinf(high)
     if scale == "ratio":

@@ -1,13 +1,13 @@
 """The command line: arguments → calls. No logic lives here.
 
-Ctrl-C is listened to before anything else is imported. Commands are imported when they are called,
-and import what draws and computes when they need it, so that `--help` and a refused option answer
-at once.
+Ctrl-C is handled before anything else is imported. Commands are imported when they are called, and
+import plotting and statistics only when they need them, so that `--help` and a refused option
+answer at once.
 
-`program.py` is the program, `commands.py` has its commands by name, `command.py` makes one of rows
-of the table of options, and `help.py` lays out what they say. `refusals.py` words what is wrong,
-`interruption.py` hears Ctrl-C, `surroundings.py` what the machine refuses; `terminal.py`,
-`printing.py` and `progress.py` print.
+`program.py` is the program, `commands.py` lists its commands by name, `command.py` makes a click
+command from rows of the table of options, and `help.py` formats the help. `refusals.py` words
+errors, `interruption.py` handles Ctrl-C, `surroundings.py` words errors of the operating system,
+and `last_resort.py` handles unexpected ones. `terminal.py`, `printing.py` and `progress.py` print.
 """
 
 import gc
@@ -27,7 +27,7 @@ def main() -> NoReturn:
     try:
         status = _status()
     finally:
-        # Also where the interruption has become another exception on its way.
+        # This is needed too if the interruption has become another exception on its way.
         if interruption.requested:
             interruption.leave()
     interruption.end_process(status)
@@ -40,18 +40,18 @@ def _status() -> int:
         if too_little is not None:
             return _said(too_little)
         interruption.listen()
-        # What is imported stays: to look for garbage in it costs a tenth of the time of a table,
-        # and so does pydantic's look for plugins among all installed packages.
+        # Imported objects are never freed: scanning them for garbage takes a tenth of the time of a
+        # table, and so does pydantic's search for plugins among all installed packages.
         gc.set_threshold(500_000)
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-        # What computes has no use for threads of its own, and where a limit of memory lets none
-        # start, OpenBLAS waits for them for ever.
+        # Our computations do not use threads, and if a memory limit prevents threads from starting,
+        # OpenBLAS waits for them for ever.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         from netwarp.cli.program import run_program
 
         return run_program()
     except (OSError, MemoryError, ImportError, RuntimeError) as error:
-        # The program itself could not be loaded, so there is nothing better to say it with.
+        # The program itself could not be loaded, so none of its own error messages is available.
         reason = why_refused(error)
         if reason is None:
             raise

@@ -1,9 +1,9 @@
-"""Makes commands of rows of the table of options, with click.
+"""Makes click commands from rows of the table of options.
 
-A command's function is called with what was given, and nothing else: what was not given has the
-default of its argument. An option's text is looked at before the models of a study are imported,
-which takes longer than all else that a mistyped quantity needs; what is refused here is refused
-there too, with the same words.
+A command's function is called only with the options that were given; the others have the defaults
+of their arguments. An option's text is checked before the models of a study are imported, which
+takes longer than all else that a mistyped quantity needs. The models refuse the same values with
+the same words.
 """
 
 import re
@@ -26,12 +26,12 @@ from netwarp.units import (
 )
 
 HELP = {"help_option_names": ["-h", "--help"]}
-_MOST_DIGITS = 19  # of a seed; every other number is smaller
+_MOST_DIGITS = 19  # the digits of a seed; every other number is smaller
 _WHOLE_NUMBER = re.compile(rf"[+-]?[0-9]{{1,{_MOST_DIGITS}}}")
 
 
 def _refuse_bad_share(text: str) -> None:
-    """Read a percentage; a model of loss in words of its own is read with the study."""
+    """Check a percentage; a loss model is read together with the study."""
     if not text.lower().startswith("gemodel"):
         parse_ratio(text)
 
@@ -44,7 +44,7 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "LossField": _refuse_bad_share,
     "ReorderField": parse_ratio,
 }
-"""What reads a level on the command line, by the name of its type."""
+"""Functions that check a level on the command line, by the name of its type."""
 
 
 class _Levels(click.ParamType[list[str]]):
@@ -58,7 +58,7 @@ class _Levels(click.ParamType[list[str]]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> list[str]:
-        """Split a list, and read its levels if what reads them is there already."""
+        """Split a list, and check its levels if their type has a reader here."""
         levels = levels_in(value)
         for level in levels if self.row.type in READERS else ():
             try:
@@ -98,7 +98,7 @@ class Whole(click.ParamType[int]):
 
 
 class Argument(click.Argument):
-    """An argument with help; its name is what the command's function calls it."""
+    """A positional argument with help; its name is the parameter of the command's function."""
 
     def __init__(self, name: str, metavar: str, help_text: str = "", **settings: Any) -> None:
         super().__init__([name], metavar=metavar, **settings)
@@ -106,7 +106,7 @@ class Argument(click.Argument):
 
 
 class RowOption(click.Option):
-    """An option of a command that is a row of the table."""
+    """An option of a command, made from a row of the table of options."""
 
     def __init__(self, row: Option) -> None:
         self.row = row
@@ -128,7 +128,9 @@ class RowOption(click.Option):
 
 
 class Command(click.Command):
-    """A command with help of our own layout, shown in two lengths where it has many options."""
+    """A command with its own help layout, which has a short and a long form if there are many
+    options.
+    """
 
     def __init__(self, name: str | None, **settings: Any) -> None:
         super().__init__(
@@ -143,11 +145,11 @@ class Command(click.Command):
             )  # fmt: skip
 
     def get_help(self, ctx: click.Context) -> str:
-        """Lay out help with the common options."""
+        """Format the help with the common options."""
         return help_text(self, ctx, is_whole=False)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read a command line; what is wrong with it names the command."""
+        """Parse a command line; errors in it name the command."""
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
@@ -155,7 +157,7 @@ class Command(click.Command):
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Call the function with what was given."""
+        """Call the command's function with the options that were given."""
         ctx.params = {
             name: value
             for name, value in ctx.params.items()
@@ -179,12 +181,12 @@ class Group(click.Group):
         super().__init__(name, invoke_without_command=True, no_args_is_help=False, **settings)
 
     def add(self, added: Command) -> Command:
-        """Take a command in, as a decorator."""
+        """Return a decorator that adds a command to the group."""
         self.add_command(added)
         return added
 
     def get_help(self, ctx: click.Context) -> str:
-        """Lay out help with the commands."""
+        """Format the help with the list of commands."""
         return help_text(self, ctx, is_whole=True)
 
 
@@ -201,9 +203,9 @@ def command(
     """Make a command of a function: its arguments and options, in the order of help.
 
     Args:
-        parameters: arguments, and rows of the table of options.
-        name: of the command; None for the function's.
-        settings: of click.
+        parameters: positional arguments, and rows of the table of options.
+        name: the name of the command; None for the function's name.
+        settings: further settings of click.
     """
 
     def made(function: Callable[..., None]) -> Command:

@@ -1,6 +1,6 @@
-"""The commands by name: each with the module that has it, imported when it is called.
+"""The commands by name, each with the module that is imported when it is called.
 
-`netwarp --help` lists them without importing any, and a command imports nothing of the others.
+`netwarp --help` lists them without importing any of them.
 """
 
 from functools import cached_property
@@ -11,7 +11,8 @@ import click
 
 from netwarp.cli.command import Group
 
-# Module, and the first paragraph of the command's help: a test holds it against the command's own.
+# Module and first paragraph of the help of each command: a test compares it with the command's own
+# help.
 COMMANDS = {
     "demo": (
         "running", "Send a real file over TCP, TLS, SCTP and QUIC; show table, chart and report.",
@@ -78,7 +79,7 @@ class Commands(Group):
 
 
 class Listed(click.Command):
-    """A command as `--help` lists it; called, it is the one of its module."""
+    """A command as `--help` lists it; when called, it loads and runs the command of its module."""
 
     @cached_property
     def loaded(self) -> click.Command:
@@ -92,7 +93,7 @@ class Listed(click.Command):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """Read the command's own arguments."""
+        """Parse the arguments with the command's own parser."""
         return self.loaded.make_context(info_name, args, parent=parent, **extra)
 
 

@@ -13,7 +13,7 @@ NO_PATH = (
     "no path is given: nothing delays or limits a packet, so times are those of no network"
     " (microseconds). Give --profile lte, or --rtt 50ms --rate 20mbit."
 )
-"""The warning of a race between hosts that are next to each other."""
+"""The warning that a race has no path: in virtual time nothing delays its packets."""
 
 
 @command(*COMPARE, JSON)
@@ -32,7 +32,7 @@ def compare(*, as_json: bool = False, **given: Any) -> None:
 
 
 def lacks_path(given: Mapping[str, Any]) -> bool:
-    """Whether no option says what the path is like; two real hosts have one of their own."""
+    """Return whether no option describes the path; two real hosts have a real one."""
     is_elsewhere = str(given.get("backend")).startswith(("remote", "replay"))
     keys = {row.name: row.key for row in COMPARE}
     changed = [each.removeprefix("factors.") for each in given.get("set", ())]

@@ -1,4 +1,4 @@
-"""Lays out help: usage, what a command does, and its options in boxes, as wide as the terminal."""
+"""Formats help: usage, a description, and options in boxes as wide as the terminal."""
 
 import inspect
 import shutil
@@ -11,7 +11,7 @@ import click
 from netwarp.options import Option, Panel
 
 Row = tuple[str, str, str]
-"""What an option is called, what stands for its value, and its help."""
+"""The name of an option, the placeholder of its value, and its help."""
 _WIDEST = 100
 _MOST_FLAG_CHARACTERS = 34
 _BOX, _PLAIN_BOX = "╭─╮│╰╯", "+-+|++"
@@ -21,9 +21,9 @@ def help_text(command: click.Command, ctx: click.Context, *, is_whole: bool) -> 
     """Return the help of a command.
 
     Args:
-        command: of which `params` have the options.
-        ctx: how it was called.
-        is_whole: whether options are listed that few need.
+        command: the command, whose `params` are the options.
+        ctx: the context of the call.
+        is_whole: whether rarely used options are listed too.
     """
     width = min(shutil.get_terminal_size().columns, _WIDEST)
     usage = " ".join((ctx.command_path, *command.collect_usage_pieces(ctx)))
@@ -76,7 +76,7 @@ def _row(parameter: click.Parameter, ctx: click.Context) -> Row:
 
 
 def _panel(title: str, rows: Iterable[Row], width: int) -> Iterator[str]:
-    """Draw a box: names and values at the left, what they mean at the right."""
+    """Draw a box: names and values at the left, their meaning at the right."""
     rows = list(rows)
     inner = width - 4
     heads = [f"{name} {value}".rstrip() for name, value, _ in rows]
@@ -86,7 +86,7 @@ def _panel(title: str, rows: Iterable[Row], width: int) -> Iterator[str]:
     yield _dim(f"{top}{box[1] * (width - len(top) - 1)}{box[2]}")
     for head, (name, value, meaning) in zip(heads, rows, strict=True):
         told = textwrap.wrap(meaning, inner - column, break_on_hyphens=False) or [""]
-        if len(head) > column - 2:  # too long to stand beside what it means
+        if len(head) > column - 2:  # too long to fit beside its meaning
             told = ["", *told]
         for number, line in enumerate(told):
             left = head if number == 0 else ""

@@ -158,10 +158,10 @@ def diff(
 
 
 def _run_directory(path: Path) -> Path:
-    """Take the directory that was named, or the one that a file of it was named of.
+    """Return the directory that was named, or the one that contains the named file.
 
     Raises:
-        RunDirectoryError: neither is there.
+        RunDirectoryError: neither exists.
     """
     from netwarp.regular_files import is_file, is_folder, is_there
     from netwarp.run_directory import RunDirectory

@@ -1,17 +1,17 @@
 """Ctrl-C and SIGTERM: the command stops within a second, whatever it is doing.
 
-The first one raises KeyboardInterrupt in the main thread, and the code there unwinds: guests are
-killed, what has finished is kept. More of them change nothing. The main thread may not hear of it:
+The first signal raises KeyboardInterrupt in the main thread, which unwinds: guests are killed, and
+finished runs are kept. Further signals change nothing. The main thread may miss the signal:
 
 - Importing polars (2.1.0) replaces Python's handler of SIGINT by one with SA_RESTART. It calls
-  Python's, but a thread that waits for a lock without a time-out waits on.
+  Python's handler, but a thread that waits for a lock without a time-out keeps waiting.
 - A KeyboardInterrupt is raised wherever Python happens to be. In a finaliser or a callback it is
   printed and forgotten; inside the standard library's locks it becomes another exception.
 
-So a thread of its own listens too: the C handler writes each signal's number into a pipe
-(`signal.set_wakeup_fd`), whatever Python is doing. Where the main thread has not left by itself
-after a while, this one says what is to be said and ends the process. Guests and other children
-die with it, as they asked the kernel to (PR_SET_PDEATHSIG); a run under way has no proper name yet,
+So a separate thread handles signals too: the C handler writes each signal's number into a pipe
+(`signal.set_wakeup_fd`), whatever Python is doing. If the main thread has not ended by itself after
+a while, this thread prints the message and ends the process. Guests and other children die with it,
+because they asked the kernel for that (PR_SET_PDEATHSIG). A run under way has no proper name yet,
 and every file is replaced as a whole.
 """
 
@@ -24,27 +24,28 @@ from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
-EXIT_STATUS = 130  # what a shell reports of a program that Ctrl-C ended
+EXIT_STATUS = 130  # the status that a shell reports for a program ended by Ctrl-C
 PATIENCE_S = 0.5
 SHOW_CURSOR = "\x1b[?25h"
 
 
 class Interruption:
-    """Whether the user asked the command to stop, and how it does."""
+    """Whether the user asked the command to stop, and how it ends then."""
 
     def __init__(self) -> None:
         self.kept_text: Callable[[], str] = lambda: ""
-        """Says what of the command's work is kept, and how to go on."""
+        """Returns a text that says what of the command's work is kept, and how to continue."""
         self.requested = False
         self._unwinding = False
         self._leaving = threading.Lock()
 
     def listen(self) -> None:
-        """Take Ctrl-C and SIGTERM from now on; to be called once, in the main thread."""
+        """Handle Ctrl-C and SIGTERM from now on; to be called once, in the main thread."""
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
         for number in (signal.SIGINT, signal.SIGTERM):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, and `&` in scripts
+            # It is ignored under nohup, and for `&` in scripts.
+            if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._on_signal)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         threading.Thread(
@@ -52,8 +53,10 @@ class Interruption:
         ).start()
 
     def end_process(self, status: int) -> NoReturn:
-        """End the process now that all is said, without taking Python down piece by piece."""
-        self._unwinding = True  # a Ctrl-C from now on has nothing left to unwind
+        """End the process at once, without Python's orderly shutdown, after all output was
+        printed.
+        """
+        self._unwinding = True  # From now on nothing is left that a Ctrl-C could unwind.
         for stream in filter(None, (sys.stdout, sys.stderr)):  # None: the caller has closed it
             try:
                 stream.flush()
@@ -62,11 +65,11 @@ class Interruption:
         os._exit(status)
 
     def leave(self) -> NoReturn:
-        """Say what is kept, and end the process without waiting for anything."""
-        self._leaving.acquire()  # never released: the other thread's turn does not come
+        """Print what is kept, and end the process without waiting for anything."""
+        self._leaving.acquire()  # never released, so that the other thread waits for ever
         text = ": ".join(filter(None, ("interrupted", self.kept_text())))
         cursor = SHOW_CURSOR if os.isatty(2) else ""  # a progress bar hides it
-        with contextlib.suppress(OSError):  # nobody may be left to read it
+        with contextlib.suppress(OSError):  # Standard error may be closed.
             os.write(2, f"{cursor}{text}\n".encode())
         os._exit(EXIT_STATUS)
 
@@ -79,7 +82,7 @@ class Interruption:
     def _see_to_it(self, signals: int) -> None:
         while not {signal.SIGINT, signal.SIGTERM} & set(os.read(signals, 64)):
             pass
-        # The main thread leaves first where it can. Nothing ends this wait but the process's end.
+        # The main thread may end the process first. Only the end of the process ends this wait.
         threading.Event().wait(PATIENCE_S)
         self.leave()
 

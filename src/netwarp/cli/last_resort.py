@@ -1,6 +1,7 @@
-"""What nobody foresaw: a report file for whoever mends it, and one line for the user.
+"""Handles unexpected errors: writes a report file for developers, and returns one line for the
+user.
 
-It is told as the defect of the package in whose code it happened: netwarp, or one that adds to it.
+The error is attributed to the package in whose code it happened: netwarp, or one that extends it.
 """
 
 import platform
@@ -17,7 +18,7 @@ UNEXPECTED_STATUS = 70
 
 
 def unexpected(error: Exception, arguments: Sequence[str]) -> str:
-    """Write a report of an error that nobody foresaw, and give the line that says where it is."""
+    """Write a report of an unexpected error, and return the line that says where it is."""
     added = added_by(_modules(error))
     what = f"this is a defect of netwarp, not of what was asked ({_summary(error)})"
     where = "please report it"
@@ -35,7 +36,7 @@ def unexpected(error: Exception, arguments: Sequence[str]) -> str:
 
 
 def _modules(error: Exception) -> list[str]:
-    """Name the modules through which an error came, the innermost first."""
+    """Return the names of the modules through which an error passed, the innermost first."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     return [str(frame.f_globals.get("__name__")) for frame in reversed(frames)]
 

@@ -93,10 +93,10 @@ def ns3_install() -> None:
 
 
 def install_ns3() -> str:
-    """Install ns-3 where it is missing, and say so while it lasts.
+    """Install ns-3 if it is missing, and print messages meanwhile.
 
     Returns:
-        The Python that has it.
+        The path of the Python that has ns-3.
 
     Raises:
         BackendError: it cannot be installed.

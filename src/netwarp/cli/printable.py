@@ -1,7 +1,8 @@
-"""The console that all text for a terminal passes: what it says may be somebody else's.
+"""The console for all text that is printed on a terminal; it escapes control characters, because
+the text may come from others.
 
-A run directory of somebody else's names conditions, workloads and reasons; an escape sequence in
-one would be an order to the reader's terminal.
+A foreign run directory contains names of conditions and workloads and reasons of failures; an
+escape sequence in one would be executed by the reader's terminal.
 """
 
 from collections.abc import Iterator
@@ -13,12 +14,14 @@ from netwarp.errors import without_controls
 
 
 class PrintableConsole(Console):
-    """A console that writes control characters in a text as escapes; its own orders pass."""
+    """A console that prints control characters in texts as escapes; its own control sequences are
+    kept.
+    """
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterator[Segment]:
-        """Render what is printed, a progress bar too, which draws itself."""
+        """Render what is printed, including progress bars, which draw themselves."""
         for segment in super().render(renderable, options):
             is_own = segment.control is not None
             yield segment if is_own else segment._replace(text=without_controls(segment.text))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from netwarp.sources.reproduction import Reproduction
 
 WIDTH = 100
-"""The widest that text is printed, in characters."""
+"""The largest width of printed text, in characters."""
 
 
 def print_results(data: RunData, console: Console) -> None:
@@ -36,7 +36,7 @@ def print_differences(found: Sequence[Difference], console: Console) -> None:
 
 
 def print_agreement(found: Agreement, console: Console) -> None:
-    """Print virtual time held against real time."""
+    """Print the comparison of virtual time with real time."""
     from rich.text import Text
 
     from netwarp.output.agreement_lines import agreement_blocks
@@ -57,7 +57,7 @@ def print_scorecard(done: Reproduction, console: Console) -> None:
 
 
 def _print_trimmed(block: RenderableType, console: Console, width: int) -> None:
-    """Print without the spaces that a table puts at the ends of its lines."""
+    """Print a table without the trailing spaces of its lines."""
     from rich.segment import Segment, Segments
 
     options = console.options.update(width=width)

@@ -17,7 +17,7 @@ from netwarp.regular_files import is_utf8
 from netwarp.version import __version__
 
 _COMPLETE = "_NETWARP_COMPLETE"
-"""The variable in which a shell asks what can stand at the end of a line."""
+"""Environment variable in which a shell asks for completions."""
 
 
 def _version(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
@@ -28,7 +28,7 @@ def _version(ctx: click.Context, parameter: click.Parameter, asked: bool) -> Non
 
 
 def _completion(ctx: click.Context, parameter: click.Parameter, shell: str | None) -> None:
-    """Print what a shell is to read, so that it completes what is typed."""
+    """Print the script that a shell evaluates in order to complete command lines."""
     del parameter
     if shell is None:
         return
@@ -59,7 +59,7 @@ app = Commands(
 
 
 def run_program() -> int:
-    """Run the command that was typed, print what is wrong with it, and give the exit status."""
+    """Run the command line, print errors, and return the exit status."""
     accept_any_encoding()
     try:
         _refuse_bytes(sys.argv[1:])
@@ -73,7 +73,8 @@ def run_program() -> int:
         _tell(of_netwarp(error))
         return error.exit_status
     except Exception as error:  # noqa: BLE001 - the last resort: nobody is shown a traceback
-        if is_unread(error):  # whoever read the output has what was wanted, and left
+        # The reader of the output has closed it, because it has what it wanted.
+        if is_unread(error):
             return 1
         reason = why_refused(error)
         if reason is not None:
@@ -87,9 +88,9 @@ def run_program() -> int:
 
 
 def _invoke(arguments: list[str]) -> int:
-    """Invoke the command that was typed, or complete it for a shell, and give the exit status.
+    """Invoke the command, or complete it for a shell, and return the exit status.
 
-    What click does of itself would answer Ctrl-C with a line of its own.
+    click's own handling would print a line of its own on Ctrl-C.
     """
     asked = os.environ.get(_COMPLETE)
     if asked is not None:
@@ -105,15 +106,15 @@ def _invoke(arguments: list[str]) -> int:
 
 
 def _tell(refusal: Refusal) -> None:
-    """Print why nothing came of the command, for people and, if asked to, for scripts."""
+    """Print why the command failed, for people and, if asked to, for scripts."""
     print_error(refusal.message)
     if wants_json(sys.argv[1:]) and not answer.is_given:
-        with contextlib.suppress(OSError):  # standard output may be what gave out
+        with contextlib.suppress(OSError):  # standard output may be what failed
             print_json(refusal.to_json())
 
 
 def _refuse_bytes(arguments: Sequence[str]) -> None:
-    """Refuse arguments that are not text: neither a job nor a report could name them."""
+    """Refuse arguments that are not valid text: neither a job nor a report could name them."""
     for argument in arguments:
         if not is_utf8(argument):
             raise InputError(f"{one_line(argument)}: not UTF-8; use names that are")

@@ -1,4 +1,4 @@
-"""The progress bar: runs done, the virtual and the wall clock, and their ratio."""
+"""The progress bar: finished runs, the virtual and the wall clock, and their ratio."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LINE_EVERY_S = 10.0
 
 
 class Clocks:
-    """Sums the clocks of all runs. Pure: told the time, never asks for it."""
+    """Sums the clocks of all runs. Pure: times are arguments."""
 
     def __init__(self, started_s: float, clock: Clock = "virtual") -> None:
         self.started_s = started_s
@@ -39,11 +39,11 @@ class Clocks:
         return self._ended_virtual_s + sum(self._running_virtual_s.values())
 
     def progressed(self, run: str, virtual_s: float) -> None:
-        """A run's clock moved."""
+        """Note the new time of a run's clock."""
         self._running_virtual_s[run] = virtual_s
 
     def ended(self, run: str, status: Status, *, resumed: bool) -> None:
-        """A run is over; one from an earlier execution adds no time to this one's clocks."""
+        """Note the end of a run; one from an earlier execution adds no time to the sums."""
         self._running_virtual_s.pop(run, None)
         self.finished += 1
         self.failed += status.outcome == "failed"
@@ -52,7 +52,7 @@ class Clocks:
             self._ended_virtual_s += status.virtual_s
 
     def text(self, now_s: float) -> str:
-        """Say both clocks and the speed-up."""
+        """Return both clocks and the speed-up as text."""
         wall_s = now_s - self.started_s
         failed = f" · {self.failed} failed" if self.failed else ""
         if self.clock == "real":
@@ -65,7 +65,9 @@ class Clocks:
 
 
 class ProgressBar(Observer):
-    """An observer of runs that draws on a terminal, and prints a line now and then elsewhere."""
+    """Displays the progress of runs: draws a bar on a terminal, and prints a line at intervals
+    elsewhere.
+    """
 
     def __init__(
         self, console: Console, warnings: Callable[[Clock], Iterable[str]] | None = None
@@ -81,11 +83,11 @@ class ProgressBar(Observer):
         self._study = ""
 
     def study(self, name: str) -> None:
-        """Name the study that begins next, where a command runs several."""
+        """Set the name of the study that begins next, if a command runs several."""
         self._study = f"{name}: "
 
     def kept_text(self) -> str:
-        """Say what of the study under way an interruption leaves."""
+        """Return a text that says what is kept of the study under way after an interruption."""
         if not self._total:
             return "nothing was run yet"
         if self.clocks.finished == self._total:
@@ -99,11 +101,13 @@ class ProgressBar(Observer):
         )
 
     def command_text(self) -> str:
-        """Say how long everything took so far: of all studies, their figures and reports."""
+        """Return a text that says how long the command has taken so far, including all studies,
+        figures and reports.
+        """
         return f"{span_text(time.monotonic() - self._made_s)} in all, with figures and reports"
 
     def planned(self, runs: int, clock: Clock) -> None:
-        """A study begins, after warnings of what it cannot tell."""
+        """Show that a study begins, after printing warnings of what it cannot answer."""
         for text in () if self._warnings is None else self._warnings(clock):
             self._console.print(f"[yellow]warning:[/] {escaped(text)}", highlight=False)
         self.clocks = Clocks(time.monotonic(), clock)
@@ -117,13 +121,13 @@ class ProgressBar(Observer):
             self._progress.start()
 
     def added(self, runs: int) -> None:
-        """More runs of the study begin."""
+        """Show that more runs of the study begin."""
         self._total += runs
         if self._progress is not None:
             self._progress.update(self._task, total=self._total)
 
     def limited(self, limit: TimeLimit) -> None:
-        """The time limit, or a study's share of it, is reached."""
+        """Show that the time limit, or a study's share of it, is reached."""
         what = "this study's share of the time limit" if limit.is_share else "the time limit"
         self._console.print(
             f"{what} of {span_text(limit.length_s)} is reached: no more replicates are added",
@@ -131,17 +135,17 @@ class ProgressBar(Observer):
         )
 
     def started(self, run: PlannedRun) -> None:
-        """A run begins."""
+        """Show that a run begins."""
         self.progressed(run, 0.0)
 
     def progressed(self, run: PlannedRun, virtual_s: float) -> None:
-        """A run's clock moved."""
+        """Show the new time of a run's clock."""
         with self._lock:
             self.clocks.progressed(run.run, virtual_s)
             self._draw()
 
     def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
-        """A run ended; a failed one is named at once, not only at the end."""
+        """Show that a run ended; a failed run is printed at once, not only at the end."""
         with self._lock:
             self.clocks.ended(run.run, status, resumed=resumed)
             if status.outcome == "failed":
@@ -151,7 +155,7 @@ class ProgressBar(Observer):
             self._draw()
 
     def ended(self) -> None:
-        """No run is under way any more."""
+        """Show that no run is under way any more."""
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
@@ -177,7 +181,7 @@ class ProgressBar(Observer):
 
 
 def _drawn(console: Console) -> Progress:
-    """Make what draws, which is imported where there is a terminal to draw on."""
+    """Make the progress display; its library is imported only if there is a terminal."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,

@@ -1,4 +1,4 @@
-"""What is said of an error: a line for people, and the parts of `{"error": …}` for scripts."""
+"""Words errors: as a line for people, and as the parts of `{"error": …}` for scripts."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -12,35 +12,37 @@ from netwarp.suggestions import nearest
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why nothing came of a command."""
+    """The reason why a command failed."""
 
     message: str
-    """The whole of it, in one line."""
+    """The complete message, in one line."""
     key: str | None = None
-    """Key of the study or option that is to blame, if one is."""
+    """Key of the study or option that caused it; None if there is none."""
     remedy: str | None = None
-    """What would be right, where that is known apart from the rest."""
+    """How to correct it, if that is known apart from the message; None if not."""
 
     def to_json(self) -> dict[str, Any]:
-        """Make the object that stands on standard output with ``--json``."""
+        """Return the object that is printed on standard output with ``--json``."""
         return {"error": asdict(self)}
 
 
 def wants_json(arguments: Sequence[str]) -> bool:
-    """Whether a command was asked for one JSON object; what follows `--` is another program's."""
+    """Return whether one JSON object is to be printed; arguments after `--` belong to another
+    program.
+    """
     own = list(arguments)
     return "--json" in own[: own.index("--") if "--" in own else len(own)]
 
 
 def of_netwarp(error: NetwarpError) -> Refusal:
-    """Say what netwarp refused or failed at."""
+    """Word an error that netwarp raised."""
     if isinstance(error, StudyError):
         return Refusal(str(error), error.key, error.remedy)
     return Refusal(str(error))
 
 
 def of_usage(error: click.ClickException) -> Refusal:
-    """Say why a command line is none, with the option or command that was probably meant."""
+    """Word an error of the command line, with the option or command that was probably meant."""
     reason = error.format_message().strip().rstrip(".")
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "netwarp"
@@ -61,19 +63,19 @@ OTHERWISE = {
     "--stack": "--set transport.stack=NAME",
     "--initial-window": "--set transport.initial_window=10",
 }
-"""What has no option of its own, and is looked for as one."""
+"""Things that have no option of their own, but are looked for as one."""
 IMPOSSIBLE = {"--ipv6": "hosts have addresses of IPv4 only", "-6": "hosts have IPv4 only"}
 
 
 def _elsewhere(word: str | None) -> str:
-    """Say how what an unknown option asks for can be had, or that it cannot."""
+    """Return how to achieve what an unknown option asks for, or that it is not possible."""
     if word in OTHERWISE:
         return f"write {OTHERWISE[word]}; "
     return f"{IMPOSSIBLE[word]}; " if word in IMPOSSIBLE else ""
 
 
 def _unknown_word(error: click.ClickException, context: Any) -> tuple[str | None, list[str]]:
-    """Find the option or command that there is not, and those that there are."""
+    """Return the unknown option or command, and those that exist."""
     if isinstance(error, click.NoSuchOption) and context is not None:
         return error.option_name, [each for param in context.command.params for each in param.opts]
     if isinstance(error, click.exceptions.NoSuchCommand) and context is not None:
@@ -82,6 +84,6 @@ def _unknown_word(error: click.ClickException, context: Any) -> tuple[str | None
 
 
 def _parameter(error: click.ClickException) -> str | None:
-    """Name the option whose value was refused."""
+    """Return the name of the option whose value was refused."""
     options = getattr(getattr(error, "param", None), "opts", None)
     return str(max(options, key=len)) if options else None

@@ -132,7 +132,7 @@ def pair(server: str, token: str | None = None) -> None:
 
 
 def _typed_token() -> str:
-    """Read the token from standard input, unseen where that is a terminal."""
+    """Read the token from standard input, without echo on a terminal."""
     if sys.stdin.isatty():
         return str(click.prompt("token", hide_input=True, err=True))
     token = sys.stdin.readline(MOST_TOKEN_CHARACTERS).strip()

@@ -1,4 +1,6 @@
-"""Commands that run studies: demo, run, reproduce; and how every command carries one out."""
+"""Commands that run studies: demo, run, reproduce; and the function with which every command runs
+one.
+"""
 
 from __future__ import annotations
 
@@ -156,7 +158,7 @@ def reproduce(
                     raise ns3_missing
                 not_run = f"its cells in ns-3. {ns3_missing}"
             opened = backend_for(study, backend, filters)
-            # Runs that would disturb each other go one at a time, on this machine.
+            # Runs that would disturb each other are carried out one at a time, on this machine.
             on = side_by_side if opened.parallel else LOCAL
             finished = run(
                 study, opened, out=directory, executor=on, filter=filters, staging=staging,
@@ -166,7 +168,7 @@ def reproduce(
             return finished.data, not_run
 
         for each in prepared:
-            # As long again for each other seed.
+            # Other seeds get the same time again, for each seed.
             limit = None if quick else time_limit(max_time or REPRODUCE_MAX_TIME, 1 + seeds)
             done.append(reproduce_document(each, partial(run_into, each), limit))
             if not as_json:
@@ -187,11 +189,11 @@ def reproduce(
 def run_and_print(
     study: Study, how: Mapping[str, Any], *, as_json: bool, warning: str | None = None
 ) -> None:
-    """Run a study and print what came of it.
+    """Run a study and print its results.
 
     Args:
-        study: with all that options change of it.
-        how: the options that say where and how it is run.
+        study: the study, with all changes by options.
+        how: the options that determine where and how it is run.
         as_json: whether to print one object.
         warning: printed before anything runs.
     """
@@ -218,7 +220,7 @@ def run_and_print(
 
 
 def _warn_of_too_few_replicates(prepared: Sequence[Prepared]) -> None:
-    """Say which studies of sources cannot judge all of their claims."""
+    """Warn of the sources' studies that cannot judge all of their claims."""
     from netwarp.claims.too_few import too_few_as_planned
     from netwarp.cli.terminal import console, escaped
     from netwarp.estimate.staging import Staging
@@ -233,7 +235,9 @@ def _warn_of_too_few_replicates(prepared: Sequence[Prepared]) -> None:
 
 
 def _why_ns3_is_missing(prepared: Sequence[Prepared]) -> BackendError | None:
-    """Install ns-3 if studies need it; give the reason where that fails, as the rest can run."""
+    """Install ns-3 if studies need it; return the error if that fails, because the other studies
+    can run.
+    """
     from netwarp.cli.machine import install_ns3
     from netwarp.cli.terminal import console, escaped
     from netwarp.plan.without import needs_ns3
@@ -252,10 +256,10 @@ def _why_ns3_is_missing(prepared: Sequence[Prepared]) -> BackendError | None:
 
 
 def progress_bar(warnings: Callable[[Clock], Iterable[str]] | None = None) -> ProgressBar:
-    """Make the progress bar, which knows what an interruption leaves.
+    """Make the progress bar, which also describes what is kept after an interruption.
 
     Args:
-        warnings: says before anything runs what a study cannot tell, given its clock.
+        warnings: returns, given the backend's clock, warnings of what a study cannot answer.
     """
     from netwarp.cli.progress import ProgressBar
     from netwarp.cli.terminal import console
@@ -266,5 +270,5 @@ def progress_bar(warnings: Callable[[Clock], Iterable[str]] | None = None) -> Pr
 
 
 def command_line() -> list[str]:
-    """Return the command as the report has it."""
+    """Return the command line that is shown in the report."""
     return ["netwarp", *sys.argv[1:]]

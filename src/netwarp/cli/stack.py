@@ -13,7 +13,7 @@ stack = Group(
     help="Other people's QUIC: build a stack, list them, hold a program to the role protocol.",
 )
 OWN = "netwarp"
-"""Names netwarp's own roles, where a stack is asked for."""
+"""Name of netwarp's own roles, in options that take a stack."""
 
 
 @stack.add

@@ -1,6 +1,7 @@
-"""What the machine refuses a command: memory, open files, a path, a system call.
+"""Errors of the operating system: memory, open files, a path, a system call.
 
-Such an error is nobody's defect. It is told with what the system said, of what, and what may help.
+Such an error is not a defect of netwarp. The message contains what the system reported, about what,
+and a possible remedy.
 """
 
 import errno
@@ -23,16 +24,16 @@ _LIMITS = {
     errno.EACCES: "see to its permissions, or name another",
     errno.EROFS: "name a place that can be written to",
 }
-"""What may help, by what the system said."""
+"""Possible remedies, by the error of the system."""
 LEAST_BYTES = 512 << 20
-"""Memory that the libraries map, without their threads."""
+"""Memory in bytes that the libraries map, without their threads."""
 BYTES_PER_CPU = 16 << 20
-"""The stack of a thread, and what it sets aside; Polars starts one for each CPU."""
+"""Memory in bytes of one thread with its stack; Polars starts one for each CPU."""
 _MEMORY_WORDS = ("map segment", "allocate memory", "static TLS")
 
 
 def why_refused(error: BaseException) -> str | None:
-    """Return the line for an error that is the machine's; None for any other."""
+    """Return the message for an error of the operating system; None for any other error."""
     if isinstance(error, MemoryError):
         return f"not enough memory: {_LIMITS[errno.ENOMEM]}"
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
@@ -47,7 +48,9 @@ def why_refused(error: BaseException) -> str | None:
 
 
 def is_unread(error: BaseException) -> bool:
-    """Whether an error is that nobody reads standard output any more, as after `| head -1`."""
+    """Return whether an error means that nobody reads standard output any more, as after `| head
+    -1`.
+    """
     if not isinstance(error, BrokenPipeError) or error.filename is not None:
         return False
     reader = select.poll()
@@ -56,10 +59,11 @@ def is_unread(error: BaseException) -> bool:
 
 
 def refuse_little_memory() -> str | None:
-    """Return the line for a limit of memory under which libraries would fail or spin; else None.
+    """Return the message about a memory limit under which libraries would fail or spin; None if
+    there is none.
 
-    OpenBLAS asks again for ever for memory that it does not get, and Polars goes on without its
-    own library: so the limit is looked at before they are loaded.
+    OpenBLAS repeats a failed allocation for ever, and Polars continues without its own library. So
+    the limit is checked before they are loaded.
     """
     import resource
 
@@ -75,15 +79,16 @@ def refuse_little_memory() -> str | None:
 
 
 def open_standard_streams() -> None:
-    """Put the null device in place of standard streams that the caller has closed.
+    """Open the null device in place of standard streams that the caller has closed.
 
-    Otherwise the next file that is opened takes the place, and gets what is printed.
+    Otherwise the next file that is opened would get their descriptor, and receive what is printed.
     """
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, which is this one
+            # This opens the lowest free descriptor, which is the closed one.
+            os.open(os.devnull, os.O_RDWR)
     if sys.stdout is None:
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     if sys.stderr is None:
@@ -100,7 +105,9 @@ def _of_call(error: OSError) -> str:
 
 
 def _of_library(error: ImportError) -> str | None:
-    """Tell a library that cannot be loaded for want of memory or descriptors from one missing."""
+    """Return a message if a library cannot be loaded for lack of memory or descriptors; None if it
+    is missing.
+    """
     text = str(error)
     if any(words in text for words in _MEMORY_WORDS):
         return f"cannot load a library ({text}): {_LIMITS[errno.ENOMEM]}"

@@ -1,4 +1,4 @@
-"""What the commands print: answers to standard output, everything else to standard error."""
+"""Output of the commands: answers go to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ BOLD_RED, PLAIN = "\x1b[1;31m", "\x1b[0m"
 
 
 def tell(finished: Run, as_json: bool, *, anew: bool = False) -> None:
-    """Print what came of a study, then write its report; exit status 1 when a run failed.
+    """Print the results of a study, then write its report; exit with status 1 if a run failed.
 
     Args:
         finished: the study that was run.
         as_json: whether to print the one object of `--json` instead of a table.
-        anew: whether to write the report in any case.
+        anew: whether to write results, figures and report again even if they are up to date.
     """
     from netwarp.pipeline import write_outputs
 
-    # The answer comes at once; what takes longer to write comes after it.
+    # Print the answer first, because writing the rest takes longer.
     try:
         _print_answer(finished, as_json)
-    except (OSError, SystemExit):  # nobody reads it any more, which rich makes an exit of
+    # Nobody reads the output any more, which rich turns into SystemExit.
+    except (OSError, SystemExit):
         write_outputs(finished.data, anew=anew)
         raise
     write_outputs(finished.data, anew=anew)
@@ -59,7 +60,7 @@ def _print_answer(finished: Run, as_json: bool) -> None:
 
 
 def print_damage(opened: Run) -> None:
-    """Say which files of a run directory are left out because they cannot be read."""
+    """Print which files of a run directory are left out because they cannot be read."""
     for path, why in opened.damage.items():
         console().print(
             f"[yellow]left out:[/] {escaped(one_line(f'{path} ({why})', SCREENFUL))}",
@@ -68,17 +69,17 @@ def print_damage(opened: Run) -> None:
 
 
 class Answer:
-    """The one object of `--json`: an error that comes after it is no second one."""
+    """The one object of `--json`: an error after it must not print a second one."""
 
     is_given = False
 
 
 answer = Answer()
-"""The one of this process."""
+"""The answer of this process."""
 
 
 def print_json(value: Any) -> None:
-    """Print the one object of `--json`, escaped where the output cannot have all characters."""
+    """Print the one object of `--json`, with escapes if the output's encoding lacks characters."""
     answer.is_given = True
     encoding = sys.stdout.encoding or "utf-8"
     json.dump(value, sys.stdout, indent=2, ensure_ascii=not encoding.lower().startswith("utf"))
@@ -86,27 +87,27 @@ def print_json(value: Any) -> None:
 
 
 def accept_any_encoding() -> None:
-    """Let an output whose encoding lacks a character have a question mark in its place."""
+    """Make outputs replace characters that their encoding lacks by a question mark."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
 def print_error(message: str) -> None:
-    """Print why nothing came of a command: one line, no longer than a screen.
+    """Print why a command failed: one line, no longer than a screen.
 
-    It is printed without rich, whose import takes longer than all that comes before it.
+    It is printed without rich, whose import takes longer than everything before it.
     """
     if sys.stderr is None:  # the caller has closed it
         return
     is_coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     head = f"{BOLD_RED}error:{PLAIN}" if is_coloured else "error:"
-    with contextlib.suppress(OSError):  # nobody may be left to read it
+    with contextlib.suppress(OSError):  # Standard error may be closed.
         sys.stderr.write(f"{head} {one_line(message, SCREENFUL - len(head) - 1)}\n")
 
 
 def console() -> Console:
-    """Everything that is not the answer goes to standard error."""
+    """Return the console for everything except answers: standard error."""
     from netwarp.cli.printable import PrintableConsole
 
     return PrintableConsole(stderr=True, emoji=False)
@@ -115,16 +116,18 @@ def console() -> Console:
 def answer_console(
     *, highlight: bool = True, soft_wrap: bool = False, markup: bool = True
 ) -> Console:
-    """Return what writes an answer to standard output. A path with `:x:` in it stays as it is."""
+    """Return the console for answers, on standard output. Emoji codes such as `:x:` in a path are
+    printed as they are.
+    """
     from netwarp.cli.printable import PrintableConsole
 
     return PrintableConsole(emoji=False, highlight=highlight, soft_wrap=soft_wrap, markup=markup)
 
 
 def planning() -> AbstractContextManager[object]:
-    """Show on a terminal that a study is planned: seconds, where cells are tens of thousands."""
+    """Show on a terminal that a study is being planned: tens of thousands of cells take seconds."""
     if sys.stderr is None or not sys.stderr.isatty():
-        return contextlib.nullcontext()  # without what draws, whose import takes a while
+        return contextlib.nullcontext()  # without the progress display, whose import takes a while
     return console().status("planning")
 
 

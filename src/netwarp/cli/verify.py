@@ -1,4 +1,4 @@
-"""The command that carries runs out again: in virtual time, or in real time to hold against it."""
+"""The command that repeats runs in virtual time, or compares virtual time with real time."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _in_real_time(
     replicates: int | None,
     filters: Sequence[str],
 ) -> Run:
-    """Run the study in real time, or open a directory in which it was."""
+    """Run the study in real time, or open a directory with such a run."""
     from netwarp.cli.running import command_line, progress_bar
     from netwarp.library import backend_at, open_run, run_in_real_time
 
@@ -104,7 +104,7 @@ def _in_real_time(
 def _hold(
     kept: Run, other: Run, filters: Sequence[str], relevant: float | None, *, as_json: bool
 ) -> None:
-    """Print what agrees and what does not."""
+    """Print which cells agree in virtual and real time, and which do not."""
     from netwarp.cli.printing import print_agreement
     from netwarp.cli.terminal import answer_console, print_json
     from netwarp.output.agreement import Answer
@@ -119,7 +119,7 @@ def _hold(
 
 
 def _again(kept: Run, runs: int | None, jobs: int | None, *, as_json: bool) -> None:
-    """Carry out a sample again, and print what is identical."""
+    """Repeat a sample of runs, and print which are identical."""
     from netwarp.cli.progress import ProgressBar
     from netwarp.cli.terminal import console, print_json
     from netwarp.verification import DEFAULT_RUNS

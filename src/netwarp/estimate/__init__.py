@@ -1,9 +1,9 @@
 """Statistics: estimates with confidence intervals, and comparisons of samples.
 
-`stats.py` and `location.py` say what can be said of a mean, `comparison.py` of two samples;
-`criteria.py` and `staging.py` when replicates are added. `student.py` and `signed_rank.py` are
+`stats.py` and `location.py` estimate means, and `comparison.py` compares two samples; `criteria.py`
+and `staging.py` determine when replicates are added. `student.py` and `signed_rank.py` are
 distributions, `levels.py` orders and spaces a factor's levels.
 
-Invariant: no number of replicates is chosen by looking at a verdict, but for looks whose error is
-shared out beforehand.
+Invariant: no number of replicates is chosen by looking at a verdict, except for looks that share
+out the error probability beforehand.
 """

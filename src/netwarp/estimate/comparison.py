@@ -2,10 +2,9 @@
 
 Replicates that share their loss seed are compared pair by pair: both transports had the same random
 numbers, so that the variation due to these cancels out. Differences are ratios (means of
-log-ratios), or
-plain differences where a sample is 0. A difference below the smallest relevant one does not count,
-however exactly it was measured: the three answers are less, more and equivalent (three-sided
-testing: Goeman, Solari and Stijnen 2010, Statistics in Medicine 29:2117).
+log-ratios), or plain differences if a sample is 0. A difference below the smallest relevant one
+does not count, however exactly it was measured: the three answers are less, more and equivalent
+(three-sided testing: Goeman, Solari and Stijnen 2010, Statistics in Medicine 29:2117).
 """
 
 import math
@@ -51,14 +50,14 @@ WITHHELD = frozenset({Verdict.FAILED_RUNS, Verdict.NO_VALUE})
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One replicate's value of a metric; None when there is none."""
+    """One replicate's value of a metric; None if it has none."""
 
     value: float | None
     seed: int | None = None
     failed: bool = True
     """Whether a run without a value failed; otherwise it has no such metric."""
     random: bool = True
-    """Whether anything in the run was planned to be random, or nobody knows."""
+    """Whether anything in the run was planned to be random, or this is unknown."""
 
 
 Samples = Mapping[int, Sample]
@@ -70,11 +69,11 @@ class Comparison:
     """The comparison of `contender` with `baseline`.
 
     `effect` is contender ÷ baseline on the ratio scale, contender − baseline on the difference
-    scale; `ci95` is its unadjusted 95 % interval, and None where so few replicates tell nothing.
-    `p` is the probability of such samples if the true difference were no larger than `relevant`,
-    `equivalence_p` that if it were larger; `adjusted_p` belongs to the verdict and is set by
-    `holm`; until then it is the smaller of the
-    two. Exact comparisons, in which nothing was random, have no p-values.
+    scale; `ci95` is its unadjusted 95 % interval, and None if it is unbounded because there are too
+    few replicates. `p` is the probability of such samples if the true difference were no larger
+    than `relevant`, `equivalence_p` that if it were larger; `adjusted_p` belongs to the verdict and
+    is set by `holm`; until then it is the smaller of the two. Exact comparisons, in which nothing
+    was random, have no p-values.
     """
 
     scale: Scale
@@ -111,15 +110,18 @@ class Comparison:
     def interval(self) -> Interval | None:
         """The interval of `effect` by which the verdict was reached, adjusted for all comparisons.
 
-        A difference is outside of what is relevant with all of it. Of an equivalence it is that of
-        the two one-sided tests, whose confidence is 1 − 2 · `error`. None where it tells nothing.
+        For a difference, all of it lies outside of the relevant limits. For an equivalence it is
+        the interval of the two one-sided tests, whose confidence is 1 − 2 · `error`. None if it is
+        unbounded.
         """
         error = self.error * (2 if self.verdict is Verdict.EQUIVALENT else 1)
         return _effect_interval(self.location, self.scale, 1 - error)
 
     @property
     def undecided(self) -> Undecided | None:
-        """What would decide it; None where nothing is random."""
+        """Spread and distance that determine the replicates needed to decide it; None if nothing is
+        random.
+        """
         stdev = self.stdev or 0.0
         return to_decide(self.location, self.n, stdev, (-self.limit, self.limit), self.limit)
 
@@ -139,10 +141,10 @@ class Comparison:
 def compare(baseline: Samples, contender: Samples, relevant: float = RELEVANT) -> Comparison:
     """Compare two cells; paired where replicates share their seeds, else Welch's test.
 
-    Where a run failed, or has no such metric, the verdict is only that, as comparing the remaining
-    runs would be biased.
-    The numbers are those of the runs that succeeded, in pairs when paired. The verdict is not
-    adjusted for other comparisons: pass all comparisons of a table through `holm`.
+    If a run failed, or has no such metric, the verdict is only that, because comparing the
+    remaining runs would be biased. The numbers are those of the runs that succeeded, in pairs when
+    paired. The verdict is not adjusted for other comparisons: pass all comparisons of a table
+    through `holm`.
 
     Args:
         baseline: samples by replicate.
@@ -172,9 +174,9 @@ def holm(family: Sequence[Comparison], alpha: float = ALPHA) -> list[Comparison]
     """Adjust p-values and verdicts for the number of comparisons made together.
 
     Holm 1979, Scandinavian Journal of Statistics 6:65: the probability of at least one false
-    verdict in the family stays at most `alpha`. Exact and untested comparisons are not part of the
-    family. Adjusted p-values are such that those below 5 % decide: of a look that has a tenth of
-    the error they are ten times as large (Bonferroni's inequality).
+    verdict in the family is at most `alpha`. Exact and untested comparisons are not part of the
+    family. Adjusted p-values are scaled so that those below 5 % decide: at a look with a tenth of
+    the error they are multiplied by ten (Bonferroni's inequality).
     """
     tested = sorted((_decisive_p(c), i) for i, c in enumerate(family) if c.p is not None)
     adjusted = list(family)
@@ -194,10 +196,10 @@ def holm(family: Sequence[Comparison], alpha: float = ALPHA) -> list[Comparison]
 def replicates_needed(
     comparison: Comparison, family: Sequence[Comparison], alpha: float = ALPHA
 ) -> int | None:
-    """Return the replicates that would decide a comparison of a family, in four studies of five.
+    """Return the replicates that would decide a comparison of a family with a power of 80 %.
 
-    Holm's procedure leaves each of the k undecided ones a k-th of the error at least. None where
-    too many would be needed, or nothing is random.
+    Holm's procedure tests each of the k undecided ones at a k-th of the error at least. None if too
+    many replicates would be needed, or nothing is random.
     """
     undecided = comparison.undecided
     if undecided is None:
@@ -215,7 +217,7 @@ def same_executions(baseline: Samples, contender: Samples) -> bool:
 
 
 def _withheld(samples: Iterable[Sample]) -> Verdict | None:
-    """Return the verdict where values are missing; None where none is."""
+    """Return the verdict if values are missing; None if none is."""
     missing = [sample for sample in samples if sample.value is None]
     if not missing:
         return None
@@ -223,7 +225,9 @@ def _withheld(samples: Iterable[Sample]) -> Verdict | None:
 
 
 def _shared(baseline: Samples, contender: Samples) -> list[int] | None:
-    """Return the replicates that both have with equal seeds; None where samples are not paired."""
+    """Return the replicates that both cells have with equal seeds; None if samples are not
+    paired.
+    """
     shared = sorted(baseline.keys() & contender.keys())
     agree = all(
         baseline[r].seed is not None and baseline[r].seed == contender[r].seed for r in shared
@@ -299,7 +303,7 @@ def _untested(
 
 
 def _effect_interval(location: Location | None, scale: Scale, confidence: float) -> Interval | None:
-    """Return the interval of an effect; None where it has no end."""
+    """Return the interval of an effect; None if it is unbounded."""
     if location is None:
         return None
     low, high = location.interval(confidence)
@@ -313,7 +317,9 @@ def _decisive_p(found: Comparison) -> float:
 
 
 def _verdict(found: Comparison, adjusted_p: float) -> Verdict:
-    """Decide at an adjusted p-value: the smaller one, of a difference or of equivalence."""
+    """Decide by an adjusted p-value: the smaller one of those for a difference and for
+    equivalence.
+    """
     if found.location is None or found.effect is None:
         return found.verdict
     if found.exact and found.effect == found.neutral:

@@ -16,7 +16,7 @@ class Criteria:
     looks: int = 1
     """Number of times that the samples may be judged while replicates are added."""
     share: float | None = None
-    """Share of the error probability that this look has; None where it is divided evenly."""
+    """This look's share of the error probability; None if it is divided evenly."""
 
     @property
     def alpha(self) -> float:

@@ -32,7 +32,7 @@ class Scale:
 
 
 def scale_of(labels: Sequence[str]) -> Scale | None:
-    """Read all labels as one kind of quantity; None when they are names."""
+    """Read all labels as one kind of quantity; None if they are names."""
     for read, unit_of in _KINDS:
         try:
             numbers = {label: float(read(label)) for label in labels}

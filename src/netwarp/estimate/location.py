@@ -14,9 +14,10 @@ from netwarp.estimate.student import student_quantile, two_sided_p
 
 ROUNDING = 1e-12
 FIXED_RANGE = 1e-4
-"""Where nothing random is planned, samples that are so near to one another are one value: QUIC's
-own draws (identifiers, packet numbers that it skips) move times by parts in a million. It is a
-hundredth of the usual smallest relevant difference."""
+"""Samples of which nothing random is planned, and which differ by less than this share, count as
+one value: QUIC's own random draws (identifiers, packet numbers that it skips) shift times by parts
+in a million. It is a hundredth of the usual smallest relevant difference.
+"""
 PRECISION = 1e-5
 FARTHEST = 1e6
 
@@ -25,26 +26,31 @@ FARTHEST = 1e6
 class Location:
     """A mean, its standard error and the degrees of freedom of Student's t.
 
-    With an error of 0 and nothing random, intervals are points, and p-values are 0 or 1. Where
-    something is, p-values have the probability of modes and events that no replicate showed.
+    With an error of 0 and nothing random, intervals are points, and p-values are 0 or 1. If
+    something is random, p-values include the probability of modes and events that no replicate
+    showed.
     """
 
     value: float
     error: float
     degrees: float
     sampled: int = 0
-    """Number of replicates in which something was random; 0 where nothing was."""
+    """Number of replicates in which something was random; 0 if nothing was."""
     is_log: bool = False
     """Whether the value is a logarithm, so that a distance is a factor."""
     cautious: tuple[Location, Location] | None = None
-    """Of samples in two modes, the same with the lower, and with the upper mode counted once
-    more."""
+    """For samples in two modes, the same estimate with the lower, and with the upper mode counted
+    once more.
+    """
     ranked: tuple[float, ...] = ()
-    """Of few samples in two clear modes the samples, as Student's t needs more of them: then the
-    signed-rank test has to agree."""
+    """For few samples in two clear modes, the samples themselves, because Student's t needs more of
+    them: the signed-rank test has to agree with it.
+    """
 
     def interval(self, confidence: float) -> Interval:
-        """Return the two-sided confidence interval: the limits that are not told from the value."""
+        """Return the two-sided confidence interval: all limits that do not differ significantly
+        from the value.
+        """
         alpha = 1 - confidence
         return (self.value - self._reach(alpha), self.value + self._mirrored()._reach(alpha))
 
@@ -53,7 +59,7 @@ class Location:
 
         Args:
             limit: the largest value that is not above.
-            sides: 2 where the opposite is tested as well, at the same error probability.
+            sides: 2 if the opposite is tested as well, at the same error probability.
         """
         return min(1.0, sides * self._tail_above(limit) + self._missed(self.value - limit, sides))
 
@@ -62,10 +68,12 @@ class Location:
         return self._mirrored().p_above(-limit, sides)
 
     def p_within(self, low: float, high: float) -> float:
-        """Return the p-value of such a value if the true one were outside of `low` … `high`.
+        """Return the p-value for an equivalence: the probability of such a value if the true one
+        were outside of `low` … `high`.
 
-        It is that of two one-sided tests (Schuirmann 1987, J. Pharmacokinetics and Biopharmaceutics
-        15:657), and of not having seen an event that would take it outside.
+        It is the p-value of two one-sided tests (Schuirmann 1987, J. Pharmacokinetics and
+        Biopharmaceutics 15:657), plus the probability of not having seen an event that would shift
+        the mean outside.
         """
         if self.error == 0:
             tail = 0.0 if low <= self.value <= high else 1.0
@@ -87,7 +95,9 @@ class Location:
         return min(abs(self.value - limit) for limit in limits)
 
     def _reach(self, alpha: float) -> float:
-        """Return how far below the value the limits are that it is told from, on two sides."""
+        """Return how far below the value the nearest limits lie that differ from it significantly,
+        in a two-sided test.
+        """
         if not self.sampled:
             return self._student_reach(alpha)
         missed = self._missed(0.0, 2)
@@ -99,7 +109,7 @@ class Location:
         return self._search(alpha, near)
 
     def _search(self, alpha: float, low: float) -> float:
-        """Find `_reach` above a lower bound by halving; infinite where there is none."""
+        """Find `_reach` above a lower bound by bisection; infinite if there is none."""
         if self._missed(math.inf, 2) >= alpha:
             return math.inf
         high = max(low, math.log(unseen.MODE_FACTOR) if self.is_log else self.error, ROUNDING)
@@ -125,7 +135,7 @@ class Location:
         return self.value - min(lowest)
 
     def _tail_above(self, limit: float) -> float:
-        """Return the one-sided p-value from what was seen."""
+        """Return the one-sided p-value from the samples alone, without unseen modes."""
         tails = [self._student_above(limit)]
         if self.cautious is not None:
             tails.append(self.cautious[0]._student_above(limit))
@@ -160,7 +170,7 @@ def location_of(values: Sequence[float], *, random: bool = True, is_log: bool = 
     Args:
         values: one for each replicate.
         random: whether anything was planned to be random. Samples that differ by more than
-            `FIXED_RANGE` are random anyhow.
+            `FIXED_RANGE` count as random in any case.
         is_log: whether they are logarithms.
     """
     sampled = _sampled(len(values), random, values, is_log=is_log)
@@ -206,7 +216,7 @@ def _sampled(n: int, random: bool, *samples: Sequence[float], is_log: bool) -> i
 
 
 def is_fixed(values: Sequence[float], *, is_log: bool) -> bool:
-    """Whether samples of which nothing random is planned are one value; see `FIXED_RANGE`.
+    """Return whether samples of which nothing random is planned are one value; see `FIXED_RANGE`.
 
     Args:
         values: the samples, or their logarithms.

@@ -1,9 +1,9 @@
-"""Finds samples that lie in two modes, as those do of which some waited for a time-out.
+"""Finds samples that lie in two modes, for instance because some runs waited for a time-out.
 
-Student's t takes the spread from the sample. Of two modes a small sample often has too little of
-one, and then both its mean and its spread are off in the same direction. Where the largest gap is
-nearly half of a sample's range, the mode that speaks against a verdict is therefore counted once
-more.
+Student's t estimates the spread from the sample. A small sample from two modes often has too few
+values of one of them, and then both its mean and its spread are off in the same direction. If the
+largest gap is nearly half of a sample's range, the mode that speaks against a verdict is therefore
+counted once more.
 """
 
 import math
@@ -11,29 +11,35 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 GAP = 0.45
-"""Smallest gap between two modes, as a share of the range. Of ten normal samples one in ten has
-such a gap."""
+"""Smallest gap between two modes, as a share of the range. One in ten samples of ten normal values
+has such a gap.
+"""
 CLEAR_GAP = 0.6
-"""Smallest gap that is said to separate two modes: of ten normal samples one in a hundred has it"""
+"""Smallest gap that counts as separating two modes: one in a hundred samples of ten normal values
+has it
+"""
 LEAST_TO_SAY = 6
 LEAST_FACTOR = 1.2
-"""Ratio of two modes that is worth a warning."""
+"""Smallest ratio of two modes for which a warning is printed."""
 FEW = 10
-"""With fewer samples a mode has at least two: of six normal samples one in nine has such a gap,
-most often beside a single one, and one in 27 has two on each side."""
+"""With fewer samples than this a mode needs at least two: of samples of six normal values one in
+nine has such a gap, most often beside a single value, and one in 27 has two values on each side.
+"""
 
 Modes = tuple[Sequence[float], Sequence[float]]
 """The samples of the lower and of the upper mode, in order."""
 
 
 def modes_of(values: Sequence[float], gap: float = GAP) -> tuple[float, float] | None:
-    """Return the means of the lower and the upper mode of samples; None where there is one mode."""
+    """Return the means of the lower and the upper mode of samples; None if there is one mode."""
     found = _parted(values, gap)
     return None if found is None else (_mean(found[0]), _mean(found[1]))
 
 
 def clear_modes(values: Sequence[float]) -> Modes | None:
-    """Return the samples of two modes that a warning is worth; None where there are none."""
+    """Return the samples of two modes that are distinct enough for a warning; None if there are
+    none.
+    """
     if len(values) < LEAST_TO_SAY or min(values) <= 0:
         return None
     found = _parted(values, CLEAR_GAP)
@@ -44,7 +50,7 @@ def clear_modes(values: Sequence[float]) -> Modes | None:
 
 
 def _parted(values: Sequence[float], gap: float) -> Modes | None:
-    """Part samples at the largest gap between them, where it is so large a share of the range."""
+    """Divide samples at the largest gap between them, if it is this large a share of the range."""
     in_order = sorted(values)
     span = in_order[-1] - in_order[0]
     widest, place = max(

@@ -1,4 +1,4 @@
-"""The replicates that would decide what is undecided."""
+"""Computes the replicates that would decide an undecided test."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ class Undecided:
     n: int
     """Number of replicates so far."""
     tolerance: float | None = None
-    """Half the width of what is equivalent, where the estimate lies within; None elsewhere."""
+    """Half the width of the range that counts as equivalent, if the estimate lies within it; None
+    otherwise.
+    """
     is_log: bool = True
-    """Whether all these are logarithms."""
+    """Whether all these values are logarithms."""
 
     def replicates(self, alpha: float) -> int | None:
         """Return the replicates that decide it with a power of 80 %; None if too many."""
@@ -41,16 +43,17 @@ def replicates_to_tell(
     stdev: float, distance: float, alpha: float, *, tolerance: float | None = None,
     is_log: bool = True,
 ) -> int | None:  # fmt: skip
-    """Return the replicates that tell a distance with a power of 80 %; None if too many.
+    """Return the replicates that show a distance with a power of 80 %; None if too many.
 
-    What they may have missed has a part of the error probability; the rest is the t-test's.
+    Unseen modes and events take a part of the error probability; the t-test has the rest.
 
     Args:
         stdev: standard deviation of a single replicate.
         distance: distance of the true value from the limit to be distinguished.
         alpha: two-sided error probability.
-        tolerance: half the width of what is equivalent, where that is to be told.
-        is_log: whether all these are logarithms.
+        tolerance: half the width of the range that counts as equivalent, if equivalence is to be
+            shown.
+        is_log: whether all these values are logarithms.
     """
     needed = replicates_needed(stdev, distance, alpha)
     if needed is None:
@@ -72,14 +75,15 @@ def replicates_to_tell(
 def to_decide(
     location: Location | None, n: int, stdev: float, limits: tuple[float, ...], within: float
 ) -> Undecided | None:
-    """Say what would decide a test; None where nothing is random.
+    """Return the spread and the distance that determine how many replicates decide a test; None if
+    nothing is random.
 
     Args:
         location: the estimate.
         n: number of replicates.
         stdev: standard deviation of a single replicate.
         limits: values from which it must be distinguished.
-        within: values closer to 0 than this are equivalent; 0 where nothing is.
+        within: values closer to 0 than this are equivalent; 0 if none are.
     """
     if location is None or not location.sampled:
         return None

@@ -22,7 +22,7 @@ def signed_rank_above(differences: Sequence[float]) -> float:
     """Return the one-sided p-value of differences this high, if they are symmetric around 0 or
     less.
 
-    It is exact for any distribution; those that are 0 count as below.
+    It is exact for any distribution; differences of 0 count as below.
     """
     ranks = _doubled_ranks([abs(difference) for difference in differences])
     rest = sum(rank for rank, d in zip(ranks, differences, strict=True) if d <= 0)

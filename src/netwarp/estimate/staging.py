@@ -16,13 +16,17 @@ LOOKS = 4
 """Largest number of stages, each with twice the replicates of the one before."""
 MOST_REPLICATES = 10_000
 ENOUGH = 10
-"""The first look at so many replicates or more has half of the error: as what few of them may have
-missed is part of each p-value, fewer decide little, and as many decide little at a tenth of it."""
+"""The first look with this many replicates or more has half of the error. The probability of unseen
+modes and events is part of each p-value, so fewer replicates decide little, and as many decide
+little at a tenth of the error.
+"""
 BEFORE = 0.05
-"""Share of the error of all looks before that one."""
+"""Share of the error that all looks before that one have together."""
 FUTILE = 2
 """No further stage is run for a verdict that needs this many times the last stage's replicates:
-what four studies of five would decide with all of them, half would with half as many."""
+with all of them it would be decided with a power of 80 %, with half as many in about half of the
+studies.
+"""
 
 
 @dataclass(frozen=True)
@@ -44,9 +48,9 @@ class Staging:
     """The goal of adding replicates: verdicts, or confidence intervals of a given width."""
 
     precision: float | None = None
-    """Half the width of an interval, as a ratio to the mean; None where verdicts are the goal."""
+    """Half the width of an interval, as a ratio to the mean; None if verdicts are the goal."""
     limit: TimeLimit | None = None
-    """Time limit for adding replicates; None where only the number of stages limits them."""
+    """Time limit for adding replicates; None if only the number of stages limits them."""
 
     def sizes(self, first: int) -> tuple[int, ...]:
         """Return the number of replicates of a cell after each stage."""
@@ -54,8 +58,8 @@ class Staging:
         return tuple(dict.fromkeys(min(size, MOST_REPLICATES) for size in doubled))
 
     def shares(self, first: int) -> tuple[float, ...]:
-        """Return each look's share of the error; of those after the main one later ones have
-        more.
+        """Return each look's share of the error; the looks after the main one have increasing
+        shares.
         """
         sizes = self.sizes(first)
         main = next((i for i, size in enumerate(sizes) if size >= ENOUGH), len(sizes) - 1)
@@ -67,7 +71,9 @@ class Staging:
         return (*early, 0.5, *((rest - 0.5) * rank / sum(ranks) for rank in ranks))
 
     def worth_while(self, needed: int | None, first: int) -> bool:
-        """Return whether a verdict that needs so many replicates is worth another stage."""
+        """Return whether another stage is worth running for a verdict that needs so many
+        replicates.
+        """
         return needed is not None and needed <= FUTILE * self.sizes(first)[-1]
 
     def wide(self, samples: list[float], alpha: float) -> bool:

@@ -59,7 +59,7 @@ def estimate(samples: Sequence[float], weights: Sequence[float] | None = None) -
 
     Args:
         samples: one for each replicate.
-        weights: of samples that are quotients, such as rates, their denominators: the mean is then
+        weights: for samples that are quotients, such as rates, their denominators: the mean is then
             the sum of the numerators over that of the denominators.
     """
     values = _finite(samples)
@@ -87,14 +87,14 @@ def mean_interval(
 
     For positive samples it is computed on the log scale: by the delta method the mean's logarithm
     has the standard error s ÷ (mean · √n), so the bounds are factors of the mean and none is
-    negative, however few or skewed the samples are. Where a sample is 0 the lower bound is at least
+    negative, however few or skewed the samples are. If a sample is 0, the lower bound is at least
     0.
 
     It is None for a single sample, which has no spread, and a point for equal samples.
 
-    With weights it is that of a quotient of sums, by the same method (the ratio estimator: Cochran
-    1977, Sampling Techniques, chapter 6): of a fixed size over the time it takes, the bounds are
-    the size over those of the mean time.
+    With weights it is the interval of a quotient of sums, by the same method (the ratio estimator:
+    Cochran 1977, Sampling Techniques, chapter 6). For a fixed size divided by the time it takes,
+    the bounds are the size over the bounds of the mean time.
     """
     values = _finite(samples)
     if len(values) == 1:
@@ -174,8 +174,8 @@ def _t_power(n: int, standardized_effect: float, alpha: float) -> float:
 
 
 def mean_of(values: Sequence[float], weights: Sequence[float] | None = None) -> float:
-    """Return the mean, which is exactly the common value when all are equal (a float sum is
-    not).
+    """Return the mean; if all values are equal it is exactly that value, which a floating-point sum
+    is not.
     """
     first = values[0]
     if all(value == first for value in values):
@@ -186,8 +186,8 @@ def mean_of(values: Sequence[float], weights: Sequence[float] | None = None) -> 
 
 
 def _residuals(values: Sequence[float], weights: Sequence[float], mean: float) -> list[float]:
-    """Return the residuals of a quotient of sums, scaled so that their mean's error is its
-    error.
+    """Return the residuals of a quotient of sums, scaled so that the standard error of their mean
+    is that of the quotient.
     """
     usual = math.fsum(weights) / len(weights)
     return [w * (v - mean) / usual for v, w in zip(values, weights, strict=True)]

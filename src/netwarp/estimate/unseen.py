@@ -1,51 +1,54 @@
-"""What few replicates cannot tell: modes and rare events that did not happen in any of them.
+"""What few replicates cannot show: modes and rare events that did not happen in any of them.
 
-Of n replicates, none shows an event of probability s with probability (1 − s)ⁿ: with 95 %
+An event of probability s appears in none of n replicates with probability (1 − s)ⁿ: with 95 %
 confidence an event that was not seen happens in less than 1 − 0.05^(1/n) of the runs, about 3 ÷ n
 (the rule of three: Hanley and Lippman-Hand 1983, JAMA 249:1743). No test can do better without an
 assumption on the distribution (Bahadur and Savage 1956, Annals of Mathematical Statistics 27:1115).
-So the probability of having missed something is part of each p-value, beside that of Student's t:
-the probability that either errs is at most their sum (Boole's inequality). What may be missed is
+So the probability of having missed something is added to each p-value of Student's t: the
+probability that either errs is at most their sum (Boole's inequality). The thing that may be missed
+is
 
-- of a difference, one of two modes that `MODE_SHARE` of the runs or more are in, of which one takes
-  `MODE_FACTOR` times as long;
-- of an equivalence, whose claim is that something does not happen, an event in `EVENT_SHARE` of
-  the runs that makes them `EVENT_FACTOR` times as long, unless it could not exceed the tolerance.
+- for a difference, one of two modes, each of which at least `MODE_SHARE` of the runs are in, and
+  one of which takes `MODE_FACTOR` times as long;
+- for an equivalence, which claims that something does not happen, an event in `EVENT_SHARE` of the
+  runs that makes them `EVENT_FACTOR` times as long, unless it could not exceed the tolerance.
 
-As it is part of the p-value, it is adjusted with it for all claims of a family and all looks.
+Being part of the p-value, it is adjusted together with it for all claims of a family and all looks.
 """
 
 import math
 
 LEAST = 5
-"""With fewer replicates of something random there is no verdict."""
+"""With fewer replicates than this of something random, there is no verdict."""
 MODE_SHARE = 0.4
 MODE_FACTOR = 2.3
 EVENT_SHARE = 0.1
 EVENT_FACTOR = 4.0
 LEAST_EQUIVALENT = 10
-"""With fewer replicates of something random nothing is called equivalent, however wide it may be"""
+"""With fewer replicates than this of something random, nothing is called equivalent, however wide
+the tolerance may be
+"""
 ERROR = 0.05
 DISTANCE_STEP = 1e-6
 
 
 def unseen_share(n: int, error: float = ERROR) -> float:
-    """Return the largest share of runs with an event that n replicates may have missed."""
+    """Return the largest share of runs that may have an event which n replicates missed."""
     return float(1 - error ** (1 / n)) if n else 1.0
 
 
 def mode_chance(n: int, distance: float, *, is_log: bool, sides: int = 1) -> float:
-    """Return the probability of missing a mode in n replicates that would make such a distance.
+    """Return the probability that n replicates miss a mode that would cause such a distance.
 
-    A mode in a share s of the runs that is missed moves the mean by s · ln `MODE_FACTOR`, so a
-    distance takes a share that is as large. Nothing is known of sizes that are no logarithms.
+    A missed mode with a share s of the runs shifts the mean by s · ln `MODE_FACTOR`, so a distance
+    implies a minimum share. Nothing is known of distances that are not logarithms.
 
     Args:
         n: number of replicates.
-        distance: from the mean to the limit that it is distinguished from.
+        distance: distance from the mean to the limit that is tested.
         is_log: whether the distance is a logarithm.
-        sides: 2 where the answer may be either of two: the other mode may be missed as well, and
-            moves the mean the other way by (1 − s) · ln `MODE_FACTOR`.
+        sides: 2 if the answer may be either of two: then the other mode may be missed as well,
+            which shifts the mean the other way by (1 − s) · ln `MODE_FACTOR`.
     """
     if n < LEAST:
         return 1.0
@@ -59,7 +62,7 @@ def mode_chance(n: int, distance: float, *, is_log: bool, sides: int = 1) -> flo
 def mode_distance(n: int, alpha: float) -> float:
     """Return the least distance of logarithms that n replicates can show at an error probability.
 
-    It is 0 where they can show any, and infinite where they can show none.
+    It is 0 if they can show any distance, and infinite if they can show none.
     """
     if n < LEAST:
         return math.inf
@@ -74,12 +77,14 @@ def mode_distance(n: int, alpha: float) -> float:
 
 
 def event_share(tolerance: float, *, is_log: bool) -> float:
-    """Return the share of events that must not be missed for means to be within a tolerance."""
+    """Return the largest share of runs that an event may be in so that missing it keeps means
+    within a tolerance.
+    """
     return max(EVENT_SHARE, min(1.0, tolerance / math.log(EVENT_FACTOR))) if is_log else EVENT_SHARE
 
 
 def event_chance(n: int, tolerance: float, *, is_log: bool) -> float:
-    """Return the probability of missing events in n replicates that exceed a tolerance."""
+    """Return the probability that n replicates miss events that would exceed a tolerance."""
     if n < LEAST_EQUIVALENT:
         return 1.0
     return float((1 - event_share(tolerance, is_log=is_log)) ** n)

@@ -1,11 +1,12 @@
 """Jobs × backend × executor → run directory.
 
-`executor.py` carries many runs out, in `local.py` here or in `cluster/` elsewhere, by the name that
-`opening.py` knows; `outcome.py` reads what came of one. `cost.py` expects what a run takes,
-`provenance.py` notes what numbers depend on, `program_output.py` passes on what programs print.
+`executor.py` carries out all runs of a plan, with an executor that `opening.py` opens by its name:
+`local.py` on this machine, or `cluster/` on others. `outcome.py` carries out one job and reads its
+outcome. `cost.py` estimates how long runs take, `provenance.py` records what results depend on, and
+`program_output.py` passes on what programs print.
 
-Invariant: a run has its proper name only when its `end` record is there, so what is interrupted can
-go on.
+Invariant: a run has its proper name only when its `end` record is there, so an interrupted
+execution can be resumed.
 """
 
 from netwarp.execution.executor import (

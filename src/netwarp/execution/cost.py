@@ -1,7 +1,7 @@
-"""About how much CPU time runs take, to say beforehand how long a study will.
+"""Estimates the CPU time of runs, to announce how long a study will take.
 
-The numbers are of one machine (x86-64 of 2020 in a virtual machine), and rough: within a factor of
-two, which is enough to tell a coffee from a night.
+The numbers are from one machine (x86-64 of 2020 in a virtual machine), and are right within a
+factor of two, which is enough to tell minutes from hours.
 """
 
 from collections.abc import Iterable
@@ -12,34 +12,39 @@ from netwarp.wire import Job
 from netwarp.workloads import workload_of
 
 START_CPU_S = 0.1
-"""CPU time of a guest: its boot, building the path, and its end."""
+"""CPU time in s of a guest without its workload: its boot, building the path, and its end."""
 PROGRAM_CPU_S = 2.0
-"""CPU time of a run whose content is not known beforehand: programs that are not ours."""
+"""CPU time in s of a run whose content is not known beforehand, because its programs are not
+ours.
+"""
 MESSAGE_CPU_S = 20e-6
-"""CPU time of each message of a flow beside its bytes: its timer, its write, its reading."""
+"""CPU time in s of each message of a flow in addition to its bytes: its timer, its write and its
+read.
+"""
 NS3_LOAD_CPU_S = 15.0
-"""CPU time in which ns-3's bindings are loaded and compiled, once for each study that needs it."""
+"""CPU time in s for loading and compiling ns-3's bindings, once for each study that needs it."""
 NS3_SEGMENT_CPU_S = 60e-6
-"""CPU time of a TCP segment in ns-3, with its acknowledgement."""
+"""CPU time in s of a TCP segment in ns-3, with its acknowledgement."""
 NS3_DATAGRAM_CPU_S = 10e-6
-"""CPU time of a datagram in ns-3, delivered or dropped."""
+"""CPU time in s of a datagram in ns-3, delivered or dropped."""
 REPORT_CPU_S = 2.0
-"""CPU time of a study besides its runs: planning, evaluation and report."""
+"""CPU time in s of a study in addition to its runs: planning, evaluation and report."""
 
 
 def expected_cpu_s(jobs: Iterable[Job]) -> float:
-    """Add up what the runs of a study are expected to take."""
+    """Return the estimated CPU time in s of all runs of a study."""
     listed = list(jobs)
     needs_ns3 = any(map(_is_simulated, listed))
     return sum(map(run_cpu_s, listed)) + NS3_LOAD_CPU_S * needs_ns3
 
 
 def run_cpu_s(job: Job) -> float:
-    """Say what a run is expected to take, without what its study needs once."""
+    """Return the estimated CPU time in s of a run, without what its study needs once."""
     if _is_simulated(job):
         return _simulated_cpu_s(job)
     of_each = sum(map(_workload_cpu_s, job.each_alone))
-    return of_each - (len(job.workloads) - 1) * START_CPU_S  # they start in one guest
+    # all workloads share one guest, so its boot counts once
+    return of_each - (len(job.workloads) - 1) * START_CPU_S
 
 
 def _is_simulated(job: Job) -> bool:
@@ -58,7 +63,9 @@ def _workload_cpu_s(job: Job) -> float:
 
 
 def _simulated_cpu_s(job: Job) -> float:
-    """Say what ns-3 takes for a run: so much a packet, wherever the bytes come from."""
+    """Return the estimated CPU time in s of a run in ns-3: a fixed time for each packet, wherever
+    the bytes come from.
+    """
     workload = workload_of(job)
     if not TRANSPORTS[job.only.transport.kind].runs_over_tcp:
         return workload.messages(job) * NS3_DATAGRAM_CPU_S

@@ -1,4 +1,4 @@
-"""Runs that a directory has from before: whether they belong to what is run in it now."""
+"""Checks whether the runs that a directory already contains belong to what is to be run in it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,9 +11,9 @@ from netwarp.run_directory import RunDirectory
 
 
 def refuse_another_study(plan: Sequence[PlannedRun], directory: RunDirectory) -> None:
-    """See that a directory holds no run that the plan has differently.
+    """Refuse a directory that contains a run which the plan defines differently.
 
-    More replicates or cells are welcome, fewer too: what was measured before stays in the results.
+    More or fewer replicates or cells are allowed: the existing runs remain in the results.
 
     Raises:
         RunDirectoryError: a run of the same name did something else.
@@ -21,10 +21,11 @@ def refuse_another_study(plan: Sequence[PlannedRun], directory: RunDirectory) ->
     before = {line["run"]: line["job_sha256"] for line in directory.plan_lines()}
     planned = {run.run: run.job_sha256 for run in plan}
     kept = directory.kept_runs() & planned.keys()
-    # The plan of an earlier version has hashes of jobs in its own format: then the job says it.
+    # The plan of an earlier version has hashes of jobs in its own format; then the job itself is
+    # compared.
     unlike = {run for run in kept if before.get(run) != planned[run]}
     did = {run: kept_job_sha256(directory, run) or before.get(run) for run in unlike}
-    # A run whose job nobody can read any more is done again.
+    # A run whose job cannot be read any more is repeated.
     differs = {run for run, sha256 in did.items() if sha256 not in (None, planned[run])}
     if differs:
         raise RunDirectoryError(
@@ -36,10 +37,11 @@ def refuse_another_study(plan: Sequence[PlannedRun], directory: RunDirectory) ->
 def refuse_other_programs(
     earlier: Mapping[str, Any], now: Mapping[str, Any], directory: RunDirectory
 ) -> None:
-    """See that today's kernel and endpoint are those that measured the runs of a directory.
+    """Check that the kernel and endpoint of today are those that measured the existing runs of a
+    directory.
 
     Raises:
-        RunDirectoryError: they are not, or nobody can tell.
+        RunDirectoryError: they are not, or it is unknown.
     """
     file = directory.provenance_file
     if not earlier:
@@ -57,10 +59,11 @@ def refuse_other_programs(
 
 
 def refuse_other_files(files: FilesRead | None, directory: RunDirectory) -> None:
-    """See that programs read what they read when the runs of a directory were measured.
+    """Check that programs read the same files as when the existing runs of a directory were
+    measured.
 
     Raises:
-        RunDirectoryError: a file has changed, or nobody can tell.
+        RunDirectoryError: a file has changed, or it is unknown.
     """
     statuses = (directory.status(run) for run in directory.kept_runs())
     if files is None or not any(each is not None and each.outcome == "ok" for each in statuses):
@@ -84,7 +87,7 @@ def refuse_other_files(files: FilesRead | None, directory: RunDirectory) -> None
 def measured_before(
     directory: RunDirectory, planned: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Lines of an earlier plan whose runs are kept and are not planned again."""
+    """Return the lines of an earlier plan whose runs are kept and are not planned again."""
     names = {line["run"] for line in planned}
     kept = directory.kept_runs()
     lines = directory.plan_lines()

@@ -1,4 +1,6 @@
-"""Jobs × backend × executor → run directory. Resumes: what has finished is not done again."""
+"""Carries out a plan: jobs × backend × executor → run directory. An interrupted plan is resumed:
+finished runs are not repeated.
+"""
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -13,14 +15,15 @@ from netwarp.execution.outcome import Outcome, read_outcome
 from netwarp.plan import PlannedRun
 from netwarp.run_directory import RunDirectory
 
-# Records, console and figures of a run are small; a disk this full is about to lose something.
+# Least free space in bytes on the disk: records, console and figures of a run are small, and a
+# fuller disk would soon lose some of them.
 FREE_DISK_BYTES = 64 << 20
 GoesOn = Callable[[], bool]
-"""Says whether another run may begin. Asked from several threads."""
+"""Returns whether another run may begin. Called from several threads."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Raised by Ctrl-C while runs go on; what had finished is kept."""
+    """Raised on Ctrl-C while runs are under way; finished runs are kept."""
 
     def __init__(self, finished: int, planned: int) -> None:
         self.finished = finished
@@ -33,7 +36,7 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass
 class Keeper:
-    """Keeps each run of a plan as it ends. Its methods are called from several threads."""
+    """Stores each run of a plan when it ends. Its methods are called from several threads."""
 
     directory: RunDirectory
     observer: Observer
@@ -41,50 +44,50 @@ class Keeper:
     outcomes: dict[str, Outcome] = field(default_factory=dict)
 
     def begin(self, run: PlannedRun) -> Path:
-        """Make the directory that a run's files go to while it is not finished."""
+        """Create the directory for the files of a run that is not finished."""
         self.observer.started(run)
         return self.directory.begin(run.run)
 
     def finish(self, run: PlannedRun, outcome: Outcome) -> None:
-        """Keep a run that has ended, well or not, and whose files are there."""
+        """Store the status of a run that has ended, successfully or not, with its files in
+        place.
+        """
         self.directory.finish(run.run, outcome.status)
         self.outcomes[run.run] = outcome
         self.observer.finished(run, outcome.status, resumed=False)
 
 
 class Executor(Protocol):
-    """Whose CPUs carry runs out, and how many runs at a time."""
+    """Determines on which CPUs runs are carried out, and how many at a time."""
 
     name: str
 
     def at_a_time(self, backend: Backend) -> int:
-        """Say how many runs go side by side.
+        """Return the number of runs that are carried out at the same time.
 
         Raises:
-            BackendError: runs of this backend cannot be carried out so.
+            BackendError: runs of this backend cannot be carried out by this executor.
         """
 
     def check(self, backend: Backend, runs: int) -> None:
-        """Make sure that so many runs can be carried out.
+        """Check that this many runs can be carried out.
 
         Raises:
             BackendError: something is missing; the message names it and the remedy.
         """
 
     def run_all(self, pending: Sequence[PlannedRun], backend: Backend, keeper: Keeper) -> None:
-        """Carry out runs, at least one, and hand each to the keeper when it has ended.
+        """Carry out runs, at least one, and pass each to the keeper when it has ended.
 
-        None begins once the keeper's `goes_on` says no.
+        No run begins after the keeper's `goes_on` has returned False.
 
-        Whatever cuts that short, such as Ctrl-C, is raised once no run is under way any more;
-        nothing is kept of those that were.
+        An exception that ends this early, such as Ctrl-C, is raised once no run is under way any
+        more; nothing is kept of the runs that were.
         """
 
 
 def kept_outcomes(plan: Sequence[PlannedRun], directory: RunDirectory) -> dict[str, Outcome]:
-    """Return the runs of a plan that have succeeded before, by name: they need not be done
-    again.
-    """
+    """Return the runs of a plan that have succeeded before, by name: they need not be repeated."""
     outcomes = {}
     ended = directory.kept_runs()
     for planned in plan:
@@ -106,16 +109,16 @@ def execute(
 ) -> dict[str, Outcome]:
     """Carry out all runs of a plan that are not kept, several at a time.
 
-    A failed run does not stop the others; an earlier failed one is tried again.
+    A failed run does not stop the others; a run that failed in an earlier execution is repeated.
 
     Args:
-        plan: in the order to run.
+        plan: the runs in the order in which they are carried out.
         kept: see :func:`kept_outcomes`.
-        backend: where.
-        directory: locked by the caller; the plan is already written there.
-        executor: on whose CPUs.
-        observer: told of every run.
-        goes_on: asked before each run; once it says no, those that are left are not begun.
+        backend: the backend that carries out the runs.
+        directory: the run directory, which the caller has locked and which contains the plan.
+        executor: the executor, which determines the CPUs.
+        observer: notified about every run.
+        goes_on: called before each run; once it returns False, the remaining runs are not begun.
 
     Returns:
         The outcome of each run that was carried out or kept, by name.
@@ -138,7 +141,7 @@ def execute(
 
 
 def check(pending: Sequence[PlannedRun], backend: Backend, directory: RunDirectory) -> None:
-    """Refuse what cannot work before any of it runs."""
+    """Refuse a plan that cannot be carried out, before any run begins."""
     refuse_jobs(pending, backend)
     free_bytes = shutil.disk_usage(directory.path).free
     if free_bytes < FREE_DISK_BYTES:
@@ -150,7 +153,7 @@ def check(pending: Sequence[PlannedRun], backend: Backend, directory: RunDirecto
 
 
 def refuse_jobs(pending: Sequence[PlannedRun], backend: Backend) -> None:
-    """Raise BackendError for the first run whose job the backend cannot do."""
+    """Raise BackendError for the first run whose job the backend cannot carry out."""
     for planned in pending:
         reason = backend.refuse(planned.cell.template, planned.job_sha256)
         if reason is not None:
@@ -164,11 +167,11 @@ def _run_all(
     executor: Executor,
     keeper: Keeper,
 ) -> None:
-    """Carry out runs; where that is cut short, say how many of the plan are kept."""
+    """Carry out runs; an interruption reports how many runs of the plan are kept."""
     try:
         executor.run_all(pending, backend, keeper)
     except (KeyboardInterrupt, OSError) as error:
-        # Counted where they are kept: somebody may have removed them meanwhile.
+        # Count the runs on disk, because somebody may have removed some meanwhile.
         finished, planned = len(keeper.directory.kept_runs() & {run.run for run in plan}), len(plan)
         if isinstance(error, KeyboardInterrupt):
             raise Interrupted(finished, planned) from None

@@ -1,4 +1,4 @@
-"""What the programs of a study read of this machine's files, hashed: part of what its runs are."""
+"""Hashes the files of this machine that programs of a study read, on which results depend."""
 
 import os
 import re
@@ -16,53 +16,55 @@ from netwarp.wire import Job
 from netwarp.workloads import Reads, reads_of
 
 MOST_FILES = 10_000
-"""Files that are looked at; where there are more, nobody can say whether one has changed."""
+"""Most files that are hashed; with more it is unknown whether one has changed."""
 MOST_HASHED_BYTES = 16 << 20
-"""Of larger files the size and the time of the last change stand for the content."""
+"""For larger files, size and time of the last change are used instead of the content."""
 PACKAGE_DATABASES = ("/var/lib/dpkg/status", "/var/lib/rpm/rpmdb.sqlite")
-"""Files that change when the machine's packages do, whose libraries and interpreters run too."""
+"""Files that change with the machine's packages; they represent the libraries and interpreters that
+programs load.
+"""
 NOT_THE_MACHINES = ("/dev", "/proc", "/run", "/sys")
-"""Folders of which programs see none of the machine's files (endpoint/programs/src/root.rs)."""
+"""Folders in which programs do not see the machine's files (endpoint/programs/src/root.rs)."""
 NOT_AS_A_WHOLE = (Path("/"), Path("/tmp"))  # noqa: S108
-"""Folders that are not looked into when a command names them."""
+"""Folders whose content is not hashed when a command names them."""
 SEPARATORS = re.compile(r"[\s\"'`=,:;|&<>(){}]+")
 BUILT = frozenset({"__pycache__", "netwarp-out"})
-"""Folders that running programs fills, and netwarp: they are not looked into."""
+"""Folders that are filled by running programs or by netwarp: their content is not hashed."""
 
 
 @dataclass(frozen=True)
 class FilesRead:
-    """The files that runs read, as far as the study's text tells."""
+    """The files that runs read, as far as the study's text names them."""
 
     digests: Mapping[str, str]
     """A hash of each file's content, by its path."""
     unknown: str | None
-    """Why it cannot be told whether they have changed; None where it can."""
+    """The reason why it is unknown whether they have changed; None if it is known."""
 
     @property
     def sha256(self) -> str:
-        """Hash of all of them."""
+        """Return one hash of all files."""
         lines = (f"{path}\0{digest}\n" for path, digest in sorted(self.digests.items()))
         return sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
 
     def changed_since(self, earlier: Mapping[str, str]) -> str | None:
-        """Name a file whose content is another than in an earlier reading; None if none is."""
+        """Return a file whose content differs from an earlier reading; None if none does."""
         paths = sorted(self.digests.keys() | earlier.keys())
         return next((path for path in paths if self.digests.get(path) != earlier.get(path)), None)
 
 
 def files_read(jobs: Sequence[Job], backend: Backend) -> FilesRead | None:
-    """Look at the files that the programs of these jobs read.
+    """Hash the files that the programs of these jobs read.
 
-    These are, as far as a study's text tells: programs and files that it names, and all in the
-    folder where a command starts. Packages stand for what those load besides.
+    These are programs and files that the study's text names, and all files in the folder in which a
+    command starts. Package databases represent everything that those load besides.
 
     Args:
-        jobs: one of each cell.
-        backend: where they are run.
+        jobs: one job of each cell.
+        backend: the backend that carries out the jobs.
 
     Returns:
-        None where runs execute nothing but netwarp's own programs.
+        None if runs execute only netwarp's own programs.
     """
     every = {reads for job in jobs for reads in reads_of(job)}
     if not every:
@@ -85,7 +87,7 @@ def files_read(jobs: Sequence[Job], backend: Backend) -> FilesRead | None:
 
 
 def named_files(reads: Reads) -> Iterator[Path]:
-    """Find the programs and files that a run's texts name, such as words of a shell's line."""
+    """Yield the programs and files that a run's texts name, such as words of a shell command."""
     folder = Path(reads.directory or "/")
     for text in reads.texts:
         for word in (text, *SEPARATORS.split(text)):
@@ -102,12 +104,14 @@ def _is_there(path: Path) -> bool:
         return False
     try:
         return path.exists()
-    except (OSError, ValueError):  # no name of a file, such as one that is too long
+    except (OSError, ValueError):  # not a file's name, for instance because it is too long
         return False
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    """List files once each, and those below folders, without what runs themselves leave."""
+    """Yield each file once, including those below folders, without those that runs themselves
+    write.
+    """
     seen = set()
     for path in paths:
         for file in _below(path) if path.is_dir() else iter((path,)):

@@ -1,4 +1,4 @@
-"""Runs on this machine, one CPU each."""
+"""Carries out runs on this machine, on one CPU each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LocalExecutor:
         jobs: runs at a time; None for one per CPU, or one where they would disturb each other.
 
     Raises:
-        InputError: fewer than one at a time.
+        InputError: `jobs` is less than one.
     """
 
     name = "local"
@@ -40,10 +40,10 @@ class LocalExecutor:
         self._stopping = threading.Event()
 
     def at_a_time(self, backend: Backend) -> int:
-        """Say how many runs go side by side: as many as asked for, else one per CPU.
+        """Return the number of runs at the same time: the number asked for, or one per CPU.
 
         Raises:
-            BackendError: several were asked for where they would disturb each other.
+            BackendError: several were asked for, but runs of this backend would disturb each other.
         """
         if backend.parallel:
             return self.jobs or len(os.sched_getaffinity(0))
@@ -55,12 +55,13 @@ class LocalExecutor:
         return 1
 
     def check(self, backend: Backend, runs: int) -> None:
-        """See that the backend is ready for as many runs as go side by side."""
+        """Check that the backend is ready for this many runs at the same time."""
         backend.check(min(self.at_a_time(backend), runs))
 
     def run_all(self, pending: Sequence[PlannedRun], backend: Backend, keeper: Keeper) -> None:
-        """Carry out runs in as many threads as go side by side."""
-        # Imported only when something is to be run: it takes longer than to see that nothing is.
+        """Carry out runs in one thread for each that may be under way at the same time."""
+        # Imported only if there are runs to carry out: importing it takes longer than finding that
+        # there are none.
         from concurrent.futures import ThreadPoolExecutor
 
         self._stopping.clear()
@@ -101,17 +102,17 @@ class LocalExecutor:
                 on_progress=partial(keeper.observer.progressed, run),
             )
             if self._stopping.is_set():
-                return  # it ended because we killed it: not a result
+                return  # the run ended because we killed it, which is not a result
             keeper.finish(run, outcome)
 
 
 def _wait_for_all(workers: Sequence[Future[None]]) -> None:
-    """Wait until all have ended, or raise what one of them raised.
+    """Wait until all threads have ended, or raise what one of them raised.
 
-    Ctrl-C has to get through here. Importing polars (2.1.0) replaces Python's SIGINT handler by one
-    with SA_RESTART, after which a wait for a lock is never given up for a signal: hence the
-    time-out. And a KeyboardInterrupt in the midst of `concurrent.futures.wait` can leave a lock
-    released twice: hence a queue, which waits in C.
+    Ctrl-C has to interrupt this wait. Importing polars (2.1.0) replaces Python's SIGINT handler by
+    one with SA_RESTART, after which a wait for a lock is never interrupted by a signal: hence the
+    time-out. And a KeyboardInterrupt within `concurrent.futures.wait` can leave a lock released
+    twice: hence a queue, which waits in C.
     """
     ended: queue.SimpleQueue[Future[None]] = queue.SimpleQueue()
     for worker in workers:

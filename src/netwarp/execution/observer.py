@@ -1,4 +1,4 @@
-"""What an execution tells whoever wants to know how far it is, such as a progress bar."""
+"""The interface by which an execution reports its progress, for instance to a progress bar."""
 
 from __future__ import annotations
 
@@ -12,30 +12,32 @@ if TYPE_CHECKING:
 
 
 class Observer:
-    """Called from several threads, while runs go side by side. A method that is not overridden does
+    """Called from several threads while runs are under way. A method that is not overridden does
     nothing.
     """
 
     def planned(self, runs: int, clock: Clock) -> None:
-        """A study is about to run: how many runs it has, and whose time they tell."""
+        """Called before a study runs, with the number of its runs and the clock of its results."""
 
     def added(self, runs: int) -> None:
-        """So many more runs were planned, to decide what was open."""
+        """Called when further runs were planned in order to decide open questions."""
 
     def limited(self, limit: TimeLimit) -> None:
-        """A time limit is reached: no more runs are added."""
+        """Called when a time limit is reached, after which no more runs are added."""
 
     def started(self, run: PlannedRun) -> None:
-        """A run begins."""
+        """Called when a run begins."""
 
     def progressed(self, run: PlannedRun, virtual_s: float) -> None:
-        """A run's clock has reached this many seconds."""
+        """Called when a run's clock has reached this many seconds."""
 
     def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
-        """A run ended, now or (resumed) in an earlier execution."""
+        """Called when a run ended, either now or, if `resumed`, in an earlier execution."""
 
     def ended(self) -> None:
-        """No run is under way any more: all have ended, or the execution was given up."""
+        """Called when no run is under way any more: all have ended, or the execution was
+        aborted.
+        """
 
 
 Unobserved = Observer

@@ -1,4 +1,4 @@
-"""Opens an executor by the name that the command line has for it."""
+"""Opens an executor by its name on the command line."""
 
 import re
 from contextlib import AbstractContextManager, nullcontext
@@ -12,15 +12,16 @@ MOST_PORT = 65535
 
 
 def open_executor(name: str = LOCAL, jobs: int | None = None) -> AbstractContextManager[Executor]:
-    """Open an executor, which is there while its context is entered.
+    """Open an executor, which exists while its context is entered.
 
     Args:
         name: `local`, `dask-local:N`, `dask://HOST:PORT` or `dask+insecure://HOST:PORT`.
-        jobs: runs at a time, of `local`; None for one per CPU.
+        jobs: number of runs at a time, for `local`; None for one per CPU.
 
     Raises:
-        InputError: no such executor, or one that `jobs` does not belong to.
-        BackendError: Dask is not installed; on entering: it cannot be reached, or lacks something.
+        InputError: there is no such executor, or it does not accept `jobs`.
+        BackendError: Dask is not installed; or, on entering, the cluster cannot be reached or lacks
+            something.
     """
     if name == LOCAL:
         return nullcontext(LocalExecutor(jobs))

@@ -1,4 +1,4 @@
-"""One job: carried out, and what came of it."""
+"""Carries out one job, and determines its outcome."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -38,11 +38,12 @@ def run_job(
     """Carry out one job; a run that goes wrong is a failed outcome, not an exception.
 
     Args:
-        backend: where.
-        job: what to do.
-        directory: the run's own, made here; receives all files of the run but its status.
-        slot: which of the parallel places this is, counted from 0.
-        on_progress: called now and then with the run's clock in seconds.
+        backend: the backend that carries it out.
+        job: the job.
+        directory: the directory of the run, which is created here; receives all files of the run
+            but its status.
+        slot: index of the parallel slot in which the run is carried out, counted from 0.
+        on_progress: called at intervals with the run's clock in seconds.
     """
     directory.mkdir(parents=True, exist_ok=True)
     (directory / JOB_FILE).write_text(job_to_json(job))
@@ -51,9 +52,9 @@ def run_job(
 
 
 def read_outcome(directory: RunDirectory, run: str) -> Outcome | None:
-    """Return what came of a run that is kept; None when it has not ended.
+    """Return the outcome of a kept run; None if the run has not ended.
 
-    A run whose job or records are damaged has failed, whatever its status says.
+    A run whose job or records are damaged has failed, whatever its status is.
     """
     status = directory.status(run)
     if status is None or status.outcome == "failed":
@@ -72,7 +73,7 @@ def read_outcome(directory: RunDirectory, run: str) -> Outcome | None:
 
 
 def _measured(status: Status, job: Job, directory: Path) -> Outcome:
-    """Compute a run's metrics, and fail it when its records do not bear its status out."""
+    """Compute a run's metrics; the outcome is failed if its records contradict its status."""
     if status.outcome == "failed":
         return Outcome(status, {})
     path = directory / RECORDS_FILE
@@ -92,5 +93,5 @@ def _measured(status: Status, job: Job, directory: Path) -> Outcome:
 
 
 def failed(status: Status, reason: str) -> Outcome:
-    """Make a failed outcome of a run that took what its status says."""
+    """Make a failed outcome with the times and the memory of a status."""
     return Outcome(replace(status, outcome="failed", reason=reason), {})

@@ -1,4 +1,4 @@
-"""What programs of a run print, passed on while the run goes on."""
+"""Passes on the output of a run's programs while the run goes on."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from netwarp.regular_files import UnreadableFileError, open_regular
 from netwarp.run_directory import RunDirectory
 
 LOOK_S = 0.05
-"""How often a file is looked at for more: below what a person notices."""
+"""Seconds between two looks at a file: less than a person notices."""
 READ_BYTES = 64 << 10
 
 
@@ -19,14 +19,14 @@ READ_BYTES = 64 << 10
 def following(
     directory: Path, run: str, sinks: tuple[IO[bytes], IO[bytes]] | None
 ) -> Iterator[None]:
-    """Pass a client's output on as it comes, and the rest of it when the run is over.
+    """Pass on a client's output while it is written, and the rest of it when the run has ended.
 
-    A run that the directory has from before is none of this.
+    The output of a run that the directory already contains is not passed on.
 
     Args:
-        directory: where the run is, or will be.
-        run: its name.
-        sinks: for standard output and standard error; None to pass nothing on.
+        directory: the run directory in which the run is or will be.
+        run: the name of the run.
+        sinks: receive standard output and standard error; None to pass nothing on.
     """
     if sinks is None:
         yield
@@ -54,10 +54,10 @@ def _follow(
     source: IO[bytes] | None = None
     try:
         while True:
-            # In this order: what is written before the end is read after it.
+            # This order matters: output that was written before the end is read after it.
             is_over = over.wait(LOOK_S)
             source = source or _opened(directory.partial_path(run) / name)
-            if source is None and done.is_set():  # it was over before it was looked at
+            if source is None and done.is_set():  # the run was over before the file was opened
                 source = _opened(directory.run_path(run) / name)
             while source is not None and (more := source.read(READ_BYTES)):
                 sink.write(more)
@@ -70,8 +70,8 @@ def _follow(
 
 
 def _opened(path: Path) -> IO[bytes] | None:
-    """Open what a program prints to; None where there is nothing, or no regular file: a program
-    that has taken over its guest's kernel could name any file of the user's there.
+    """Open the file with a program's output; None if there is none, or it is not a regular file: a
+    program that has taken control of its guest's kernel could put any file of the user's there.
     """
     try:
         return open(open_regular(path, os.O_NOFOLLOW), "rb")  # noqa: PTH123 - it is open already

@@ -1,4 +1,4 @@
-"""What the numbers of a run directory depend on: programs, machine, options, equal treatment."""
+"""The provenance of results: programs, machine, options, and equal treatment of transports."""
 
 import datetime
 import os
@@ -20,10 +20,10 @@ def provenance(
     """Collect the provenance of one execution.
 
     Args:
-        study: with all overrides applied.
-        backend: which describes its own kernel and endpoint.
-        executor: on whose CPUs.
-        command_line: as the user typed it.
+        study: the study, with all overrides applied.
+        backend: the backend, which describes its own kernel and endpoint.
+        executor: the executor, which describes whose CPUs were used.
+        command_line: the command line, as the user typed it.
     """
     return {
         "netwarp": version("netwarp"),
@@ -42,7 +42,9 @@ def provenance(
 
 
 def host() -> dict[str, Any]:
-    """Describe this machine: it decides how long runs take, never what virtual ones measure."""
+    """Describe this machine: it affects how long runs take, but never the results of virtual
+    ones.
+    """
     uname = platform.uname()
     return {
         "system": f"{uname.system} {uname.release}",

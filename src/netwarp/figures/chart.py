@@ -35,7 +35,7 @@ class Chart:
     """Specification for pictures, without interactive parts; None where it is the same."""
 
     def restyled(self, laid_over: Mapping[str, Any]) -> Chart:
-        """Lay a Vega-Lite configuration over the chart's own, part by part."""
+        """Return the chart with a Vega-Lite configuration merged over its own."""
         spec, picture = (
             each and each | {"config": _merged(each["config"], laid_over)}
             for each in (self.spec, self.picture)
@@ -43,7 +43,7 @@ class Chart:
         return replace(self, spec=spec or self.spec, picture=picture)
 
     def of_width(self, width: int) -> Chart:
-        """Return the picture an exact width in pixels, which are points in a PDF.
+        """Return the picture with an exact width in pixels, which are points in a PDF.
 
         How much room axes and labels take is known only when they are drawn, and ticks may change
         with the width: the plots get what a drawing leaves over until less than a pixel for each

@@ -42,7 +42,7 @@ def draw_all(
 
 
 def wanted_figures(figures: Sequence[Figure], results: Results) -> list[Figure]:
-    """Return a study's figures, or the default ones, each with the one that goes with its kind."""
+    """Return a study's figures, or the default ones, each followed by the companion of its kind."""
     chosen = list(figures) or default_figures(results)
     asked = {(figure.kind, figure.x, figure.y) for figure in chosen}
     together: list[Figure] = []
@@ -81,10 +81,10 @@ def write_chart(chart: Chart, path: Path) -> None:
 
 
 def require_ending(path: Path) -> None:
-    """Check that there is a format for the file's extension.
+    """Check that the file's extension names a format.
 
     Raises:
-        InputError: there is none.
+        InputError: it does not.
     """
     if path.suffix not in WRITERS:
         raise InputError(f"-o {path}: unknown ending; choose one of {', '.join(WRITERS)}")
@@ -100,7 +100,9 @@ WRITERS: Mapping[str, Callable[[Path, Chart], None]] = {
 
 
 def _free_name(figure: Figure, taken: set[str]) -> str:
-    """Name a figure's files after what it shows: `completion-time-over-loss`."""
+    """Return an unused name for a figure's files, from what it shows:
+    `completion-time-over-loss`.
+    """
     metric = re.sub(r"_(bit_)?s$", "", figure.y or figure.kind).replace("_", "-")
     over = f"-over-{figure.x.rsplit('.', 1)[-1].replace('_', '-')}" if figure.x else ""
     stem = f"{metric}{over}" if kind_of(figure).is_usual else f"{metric}{over}-{figure.kind}"

@@ -82,7 +82,7 @@ class Layout:
 
     @property
     def x_is_scale(self) -> bool:
-        """Whether the levels along x are quantities, between which a line says something."""
+        """Whether the levels along x are quantities, so that a line between them has a meaning."""
         return self.x_scale is not None
 
     @property

@@ -12,7 +12,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Line:
-    """A line of values over time; in a step line each holds until the next."""
+    """A line of values over time; in a step line each value is valid until the next."""
 
     points: list[Point]
     path: int = 0

@@ -102,7 +102,8 @@ def line_and_points(plan: Layout, y: Spec, tips: list[Spec], *, legend: bool) ->
         },
         "encoding": place | looks | shape(plan, legend=legend) | {"tooltip": tips},
     } | highlight(plan, legend=legend)  # fmt: skip
-    marks = [lines, points] if plan.x_is_scale else [points]  # nothing is between two names
+    # between two names there is nothing to draw
+    marks = [lines, points] if plan.x_is_scale else [points]
     return [only(mark, column) for mark in marks]
 
 
@@ -124,19 +125,19 @@ def dots(plan: Layout, y: Spec, *, legend: bool) -> Spec:
 
 
 def run_tips(plan: Layout) -> list[Spec]:
-    """Return what is shown of a run that the pointer is on."""
+    """Return the tooltip of a run."""
     value = field("value", title=plan.shown.axis_title, format=".4~r")
     return [*condition_tips(plan), value, field("run", "nominal", title="run")]
 
 
 def mean_tips(plan: Layout) -> list[Spec]:
-    """Return what is shown of a mean that the pointer is on."""
+    """Return the tooltip of a mean."""
     text = field("text", "nominal", title="mean, 95 % CI")
     return [*condition_tips(plan), text, field("runs", "nominal", title="runs")]
 
 
 def names_at_ends(plan: Layout) -> bool:
-    """Whether lines are named at their ends, in place of a legend."""
+    """Return whether lines are named at their ends instead of in a legend."""
     return plan.series == "transport" and len(plan.series_labels) <= MOST_LABELLED
 
 

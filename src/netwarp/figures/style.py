@@ -86,7 +86,7 @@ def quality_colours(qualities: int) -> list[str]:
 def series_styles(
     factor: str | None, labels: Sequence[str], transport: str | None = None
 ) -> list[SeriesStyle]:
-    """Return each series a style.
+    """Assign a style to each series.
 
     Args:
         factor: factor of the series; None for a single series.
@@ -103,7 +103,9 @@ def series_styles(
 
 
 def _other(index: int) -> SeriesStyle:
-    """Return a style to a label that is not of a transport, such as the name of a stack."""
+    """Return a style for a label that does not belong to a transport, such as the name of a
+    stack.
+    """
     return SeriesStyle(
         _OTHERS[index % len(_OTHERS)], _SHAPES[index % len(_SHAPES)], _DASHES[index % len(_DASHES)]
     )

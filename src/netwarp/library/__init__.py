@@ -1,6 +1,6 @@
 """netwarp as a library: run or compare, and inspect the results.
 
-The command line is built on it; in a notebook it is used like this::
+The command line is built on it. In a notebook it is used like this::
 
     import netwarp
 

@@ -13,21 +13,23 @@ from netwarp.study import Study
 def backend_for(
     study: Study, backend: str | Backend | None = None, filters: Sequence[str] = ()
 ) -> Backend:
-    """Open the place where a study is run.
+    """Open the backend on which a study is run.
 
     Args:
-        study: validated.
+        study: the study, which has been validated.
         backend: see :func:`run`.
-        filters: ``FACTOR=LEVEL`` each: the cells that are wanted; ns-3 is opened for these alone.
+        filters: ``FACTOR=LEVEL`` each: the cells that are wanted; ns-3 is opened only if one of
+            these uses it.
 
     Raises:
-        StudyError: a filter that selects nothing.
-        InputError: no such backend.
-        BackendError: it lacks something.
+        StudyError: a filter selects nothing.
+        InputError: there is no such backend.
+        BackendError: the backend cannot be opened on this machine.
     """
     if backend is not None and not isinstance(backend, str):
         return backend
-    # One backend serves all cells: the most patient one sets when a run is given up.
+    # One backend serves all cells, so the cell with the largest limit determines when a run is
+    # killed.
     stall_cpu_s = max(cell.spec.limits.stall_cpu_s for cell in study.cells)
     bounds = Bounds(stall_cpu_s=stall_cpu_s)
     opened = open_backend(backend or study.backend, bounds)
@@ -42,7 +44,7 @@ def backend_at(backend: str | Backend | None, server: str | None) -> str | Backe
     """Join `--backend` and `--server` to the name that opens the backend.
 
     Raises:
-        InputError: one without the other.
+        InputError: one of them is given without the other.
     """
     if backend == "remote":
         if server is None:

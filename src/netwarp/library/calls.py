@@ -1,4 +1,4 @@
-"""What is called: run, compare, exec; each takes the options of the command of its name."""
+"""The functions run, compare and exec; each takes the options of the command of its name."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -30,7 +30,7 @@ Call = TypeVar("Call", bound=Callable[..., Any])
 
 
 def documented(rows: Sequence[Option]) -> Callable[[Call], Call]:
-    """Add to a call's documentation what each of its options is, as help has it."""
+    """Add the help of each option to a function's documentation."""
 
     def with_options(call: Call) -> Call:
         lines = (f"        {row.name}: {row.help}" for row in rows)
@@ -43,10 +43,10 @@ def documented(rows: Sequence[Option]) -> Callable[[Call], Call]:
 def divided(
     command: str, rows: Sequence[Option], given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide options into those that say something of the study, and those of how it is run.
+    """Divide options into those that change the study, and those that determine how it is run.
 
     Raises:
-        StudyError: an option that there is not.
+        StudyError: there is no such option.
     """
     given = given_of(given, rows, command)
     of_study = {row.name for row in rows if row.says_something_of_the_study}
@@ -68,23 +68,25 @@ def run(
     anew: bool = False,
     **options: Unpack[RunOptions],
 ) -> Run:
-    """Run a study, as `netwarp run` does: what of it has not run yet, into a run directory.
+    """Run a study into a run directory, as `netwarp run` does; runs that the directory already has
+    are not repeated.
 
     Args:
-        study: or the file it is in.
-        backend: ``virtual``, ``native``, ``replay:DIR``, or one that is open; None: the study's.
-        executor: on whose CPUs: ``local``, ``dask-local:N``, ``dask://HOST:PORT``, or one that is
-            open.
-        staging: how replicates are added until something is decided; None: as ``precision`` or
-            ``decide`` says.
-        command_line: what the report gives as the command that made it.
-        observer: told of every run.
-        anew: whether all runs are carried out, in place of those that the directory has.
-        options: of the command, by the same names; those that change the study need its file.
+        study: a study, or the file that contains it.
+        backend: ``virtual``, ``native``, ``replay:DIR``, or an open backend; None for the study's.
+        executor: determines whose CPUs are used: ``local``, ``dask-local:N``, ``dask://HOST:PORT``,
+            or an open executor.
+        staging: how replicates are added until something is decided; None to follow ``precision``
+            or ``decide``.
+        command_line: the command line that the report names as its origin.
+        observer: notified about every run.
+        anew: whether to repeat all runs, including those that the directory has.
+        options: the options of the command, by the same names; those that change the study require
+            its file.
 
     Raises:
-        InputError: before anything runs; the message says what is wrong and the remedy.
-        Interrupted: on Ctrl-C; what had finished is kept, and the same call goes on from there.
+        InputError: raised before anything runs; the message states the problem and the remedy.
+        Interrupted: on Ctrl-C; finished runs are kept, and the same call continues from there.
     """
     of_study, how = divided("run", RUN, {**options})
     if isinstance(study, Study):
@@ -122,17 +124,17 @@ def load(
     quick: bool = False,
     **changes: Any,
 ) -> Study:
-    """Load a study from its file, changed as options of `netwarp run` say.
+    """Load a study from its file, with the changes that options of `netwarp run` make.
 
     Args:
-        study: the file.
-        seed: in place of the study's.
-        replicates: in place of the study's.
+        study: the study's file.
+        seed: replaces the study's seed.
+        replicates: replaces the study's number of replicates.
         quick: whether its table ``[quick]`` is applied.
-        changes: ``set``, ``metric``, ``against`` and ``relevant``, as the command has them.
+        changes: ``set``, ``metric``, ``against`` and ``relevant``, as for the command.
 
     Raises:
-        StudyError: it is not valid; the message names key and line.
+        StudyError: the study is not valid; the message names key and line.
         InputError: ``against`` is not FACTOR=LEVEL.
     """
     overrides = overrides_of(changes)
@@ -149,22 +151,23 @@ def run_in_real_time(
     command_line: Sequence[str] = (),
     observer: Observer | None = None,
 ) -> Run:
-    """Run the study of a directory of virtual time in real time: to hold the two side by side.
+    """Run the study of a directory of virtual time in real time, in order to compare the two.
 
-    Between two hosts the study goes without what it sets of the path, which is the hosts'.
+    Between two hosts the path is the hosts', so what the study sets of the path is dropped.
 
     Args:
-        virtual: the run of virtual time.
-        backend: ``native``, ``remote:HOST:PORT``, or one that is open.
-        out: the run directory; None for one beside that of `virtual`. What it has is kept.
-        replicates: instead of the study's.
-        filters: ``FACTOR=LEVEL`` each: only these cells.
-        command_line: what the report gives as the command that made it.
-        observer: told of every run.
+        virtual: the run in virtual time.
+        backend: ``native``, ``remote:HOST:PORT``, or an open backend.
+        out: the run directory; None for one beside that of `virtual`. Runs that it already has are
+            kept.
+        replicates: replaces the study's number of replicates.
+        filters: ``FACTOR=LEVEL`` each: run only these cells.
+        command_line: the command line that the report names as its origin.
+        observer: notified about every run.
 
     Raises:
-        InputError: before anything runs; the message says what is wrong and the remedy.
-        Interrupted: on Ctrl-C; what had finished is kept, and the same call goes on from there.
+        InputError: raised before anything runs; the message states the problem and the remedy.
+        Interrupted: on Ctrl-C; finished runs are kept, and the same call continues from there.
     """
     place = backend_for(virtual.study, backend)
     raw = dict(virtual.study.raw)
@@ -173,7 +176,8 @@ def run_in_real_time(
     study = study_from_mapping(raw, file=f"the study of {virtual.directory}")
     if not place.sets_path:
         study, filters = without_path(study, filters), []
-    # As the caller names it, unless the program has changed to another directory since.
+    # Use the path as the caller wrote it, unless the program has changed its working directory
+    # since.
     named = virtual.data.directory
     whole = named if named.absolute() == virtual.directory else virtual.directory
     beside = whole.with_name(whole.name + place.suffix)
@@ -201,11 +205,12 @@ def compare(
         staging: see :func:`run`.
         command_line: see :func:`run`.
         observer: see :func:`run`.
-        options: of the command, by the same names: ``rtt="100ms"``, ``loss=["0%", "1%"]``, ….
+        options: the options of the command, by the same names: ``rtt="100ms"``, ``loss=["0%",
+            "1%"]``, ….
 
     Raises:
-        InputError: before anything runs; the message says what is wrong and the remedy.
-        Interrupted: on Ctrl-C; what had finished is kept, and the same call goes on from there.
+        InputError: raised before anything runs; the message states the problem and the remedy.
+        Interrupted: on Ctrl-C; finished runs are kept, and the same call continues from there.
     """
     of_study, how = divided("compare", COMPARE, {**options})
     study = study_from_compare(**of_study)
@@ -230,13 +235,14 @@ def exec(  # noqa: A001 - what the command is called
     Args:
         client: the client's program and its arguments.
         backend: see :func:`run`.
-        sinks: get the client's standard output and standard error while it runs.
+        sinks: receive the client's standard output and standard error while it runs.
         command_line: see :func:`run`.
         observer: see :func:`run`.
-        options: of the command, by the same names: ``server="python3 -m http.server 80"``, ….
+        options: the options of the command, by the same names: ``server="python3 -m http.server
+            80"``, ….
 
     Raises:
-        InputError: before anything runs; the message says what is wrong and the remedy.
+        InputError: raised before anything runs; the message states the problem and the remedy.
         Interrupted: on Ctrl-C.
     """
     from netwarp.execution.program_output import following
@@ -258,7 +264,8 @@ def exec(  # noqa: A001 - what the command is called
     out = pipeline.unused_directory("exec") if how.get("out") is None else _path(how["out"])
     opened = backend_for(study, backend)
     with following(out, planned[0].run, sinks):
-        # Files that the programs read may have changed since: an earlier answer is none to this.
+        # Files that the programs read may have changed since an earlier run, so its result is not
+        # reused.
         done = run(study, opened, out=out, command_line=command_line, observer=observer, anew=True)
     told = program_runs(done.data)
     if "replicates" in of_study and told["failure"] is None and opened.clock == "virtual":
@@ -272,7 +279,7 @@ def open_run(directory: str | PathLike[str]) -> Run:
     """Open a run directory, finished or not.
 
     Raises:
-        RunDirectoryError: it is none.
+        RunDirectoryError: it is not a run directory.
     """
     return Run(load_run(_path(directory)))
 

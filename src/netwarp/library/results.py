@@ -56,7 +56,7 @@ class Run:
 
     @property
     def comparisons(self) -> Comparisons:
-        """All contenders against the first one, condition by condition."""
+        """Comparisons of all contenders with the first one, condition by condition."""
         return self.data.comparisons
 
     @property
@@ -70,7 +70,9 @@ class Run:
         return dict(self.data.damage)
 
     def frame(self) -> polars.DataFrame:
-        """One row per run, columns as in `results.parquet`; ``.to_pandas()`` makes it pandas'."""
+        """One row per run, with the columns of `results.parquet`; ``.to_pandas()`` converts it for
+        pandas.
+        """
         from netwarp.results.parquet import to_frame
 
         return to_frame(self.data.results)
@@ -82,10 +84,10 @@ class Run:
         return summary(self.data)
 
     def figure(self, index: int = 0) -> altair.TopLevelMixin:
-        """One of the study's figures, counted from 0, as a chart that shows itself in a notebook.
+        """One of the study's figures, counted from 0, as a chart that a notebook displays.
 
         Raises:
-            InputError: there is no such figure, or no Altair.
+            InputError: there is no such figure, or Altair is not installed.
         """
         try:
             import altair
@@ -103,16 +105,16 @@ class Run:
     def verify(
         self, runs: int = DEFAULT_RUNS, *, jobs: int | None = None, observer: Observer | None = None
     ) -> Verification:
-        """Carry out a sample of the runs again, in virtual time, and compare their records.
+        """Repeat a sample of the runs in virtual time, and compare their records.
 
         Args:
-            runs: how many, spread evenly over all that succeeded.
-            jobs: runs at a time; None for one per CPU.
-            observer: told of every run.
+            runs: the number of runs, spread evenly over all that succeeded.
+            jobs: number of runs at a time; None for one per CPU.
+            observer: notified about every run.
 
         Raises:
-            InputError: the records are of real time, which never repeats.
-            RunDirectoryError: nothing there can be verified.
+            InputError: the records are from real time, in which they never repeat.
+            RunDirectoryError: the directory contains nothing that can be verified.
         """
         backend = backend_for(self.study, "virtual")
         return verify(
@@ -127,16 +129,16 @@ class Run:
         metric: str | None = None,
         relevant: float | None = None,
     ) -> Agreement:
-        """Hold this study, of virtual time, against the same one in real time, cell by cell.
+        """Compare this study in virtual time with the same one in real time, cell by cell.
 
         Args:
-            other: in real time, as :func:`run_in_real_time` makes it.
-            filters: ``FACTOR=LEVEL`` each: only these cells.
-            metric: what is compared; None for the main one.
+            other: the run in real time, as :func:`run_in_real_time` returns it.
+            filters: ``FACTOR=LEVEL`` each: compare only these cells.
+            metric: the metric that is compared; None for the main one.
             relevant: the smallest relevant difference, as a share; None for the study's.
 
         Raises:
-            InputError: they are not of the two times, or of two studies.
+            InputError: they are not one run in virtual and one in real time, or not of one study.
         """
         from netwarp.output.agreement import agreement
 
@@ -148,10 +150,10 @@ class Run:
         return self.data.kept.report_file
 
     def report(self) -> Path:
-        """Write results, summary and report into the directory, unless they are there already.
+        """Write results, summary and report into the directory, unless they exist already.
 
         Returns:
-            Where the report is.
+            The path of the report.
         """
         pipeline.write_outputs(self.data)
         return self.report_file
@@ -166,7 +168,7 @@ class ProgramsRun(Run):
 
     @property
     def exit_status(self) -> int:
-        """The client's, or 1 where the run failed otherwise."""
+        """The client's exit status, or 1 if the run failed otherwise."""
         return int(self.told["exit_status"])
 
     def summary(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Reads the options that say how replicates are added, and until when."""
+"""Reads the options that determine how replicates are added, and until when."""
 
 from netwarp.errors import InputError
 from netwarp.estimate.staging import Staging, TimeLimit
@@ -7,11 +7,11 @@ from netwarp.units import NS_PER_S, option_value, parse_duration_ns, parse_ratio
 
 
 def staging_of(precision: str | None, decide: bool, max_time: str | None) -> Staging | None:
-    """Say how replicates are added; None where neither option asks for any.
+    """Return how replicates are added; None if neither option asks for it.
 
     Raises:
-        InputError: both are given, the precision is no share above 0, or a time limit limits
-            nothing.
+        InputError: both are given, the precision is not a share above 0, or there is a time limit
+            but no replicates are added.
     """
     if max_time is not None and precision is None and not decide:
         raise InputError(
@@ -30,10 +30,11 @@ def staging_of(precision: str | None, decide: bool, max_time: str | None) -> Sta
 
 
 def time_limit(max_time: str | None, times: int = 1) -> TimeLimit | None:
-    """Read `--max-time`, which begins now, and so many times as long; None where it is not given.
+    """Read `--max-time`, multiplied by a number; the limit begins now. None if the option is not
+    given.
 
     Raises:
-        InputError: not a duration.
+        InputError: the value is not a duration.
     """
     if max_time is None:
         return None

@@ -1,5 +1,6 @@
 """Examines this machine: whether it has what netwarp needs, and the speed of its CPU.
 
-`doctor.py` says what is missing, `speed.py` what this CPU carries, `load.py` what others take of
-it, `conformance.py` holds a stack's program to the role protocol.
+`doctor.py` finds what is missing, `speed.py` measures what rates this CPU can carry, `load.py`
+estimates the load by other processes, and `conformance.py` checks a stack's program against the
+role protocol.
 """

@@ -97,7 +97,7 @@ def _failure(job: Job, directory: Path, backend: Backend) -> str | None:
 
 
 def _last_words(directory: Path) -> str:
-    """Return what the roles printed last: their standard error is the guest's console."""
+    """Return the last lines that the roles printed: their standard error is the guest's console."""
     try:
         text = (directory / CONSOLE_FILE).read_text(errors="replace")
     except OSError:

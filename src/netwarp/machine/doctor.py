@@ -1,4 +1,6 @@
-"""Checks what netwarp needs on this machine, and gives the exact command for what is missing."""
+"""Checks what netwarp needs on this machine, and names the exact command that installs what is
+missing.
+"""
 
 import os
 import sys
@@ -58,7 +60,7 @@ def _look_for(need: Need, machine: Machine) -> Finding:
 
 
 def _look_at(backend: type[NamedBackend], machine: Machine) -> Finding:
-    """Check everything that a backend needs; the last requirement gives the most detail."""
+    """Check everything that a backend needs; the last requirement provides the detail."""
     *before, last = backend.needs
 
     def describe() -> str:

@@ -1,17 +1,18 @@
-"""Instructions of a program that ask the CPU itself: for its clock, for random numbers.
+"""Finds instructions in a program that read the CPU's clock or its random numbers.
 
-They are found in the bytes of the file, not by reading it as code: each pattern has what compilers
-put behind the instruction, so that bytes which only look like it are rare.
+They are searched for in the bytes of the file, which is not disassembled: each pattern includes
+what compilers put behind the instruction, so that other bytes rarely match.
 """
 
 import re
 from pathlib import Path
 
 MOST_BYTES = 256 << 20
-"""Larger files are not searched."""
+"""Larger files, in bytes, are not searched."""
 ELF = b"\x7fELF"
-# The halves of RDTSC's answer are joined by shl $32, %rdx. RDRAND and RDSEED tell in the carry flag
-# whether they gave a number: jc, jnc, setc, setnc, cmovc or cmovnc (Intel's manual, volume 2).
+# The halves of RDTSC's result are joined by shl $32, %rdx. RDRAND and RDSEED report in the carry
+# flag whether they returned a number: jc, jnc, setc, setnc, cmovc or cmovnc (Intel's manual, volume
+# 2).
 _JOINED = rb"[\s\S]{0,12}?\x48\xc1\xe2\x20"
 _TESTED = rb"[\s\S]{0,6}?(?:[\x72\x73]|\x0f[\x42\x43\x82\x83\x92\x93])"
 PATTERNS = {
@@ -22,7 +23,9 @@ PATTERNS = {
 
 
 def asks_of_the_cpu(path: Path) -> tuple[str, ...]:
-    """Name the instructions of an x86-64 program that differ from run to run; none of a script."""
+    """Return the instructions of an x86-64 program whose results differ from run to run; empty for
+    a script.
+    """
     try:
         if not path.is_file() or path.stat().st_size > MOST_BYTES:
             return ()

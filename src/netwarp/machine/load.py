@@ -15,7 +15,7 @@ def others_share(before: CpuTimes, after: CpuTimes) -> float:
 
 
 def warning(share: float | None) -> str | None:
-    """Write the warning that a machine was not idle; None where it was, or this is unknown."""
+    """Return the warning that a machine was not idle; None if it was, or this is unknown."""
     if share is None or share <= DISTURBING:
         return None
     return (

@@ -1,7 +1,7 @@
 """Measures the goodput of each transport that this machine's CPU can carry, kept in the cache.
 
-In virtual time CPU work is free. These speeds tell up to which rates that is realistic: native bulk
-transfers over a path without impairments, with the same endpoint and packet sizes.
+In virtual time CPU work is free. These speeds tell up to which rates that is realistic: they are
+from native bulk transfers over a path without impairments, with the same endpoint and packet sizes.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def measure_speed(
 def stored_speed(
     endpoint_sha256: str, cpu: str, environ: Mapping[str, str] = os.environ
 ) -> Speed | None:
-    """Return the speed measured with an endpoint on a CPU; None where it was not measured."""
+    """Return the speed measured with an endpoint on a CPU; None if it was not measured."""
     try:
         speed: Speed = json.loads(speed_file(endpoint_sha256, cpu, environ).read_text())
     except (OSError, ValueError):
@@ -105,7 +105,9 @@ def speed_file(endpoint_sha256: str, cpu: str, environ: Mapping[str, str] = os.e
 
 
 def _goodput_bit_s(backend: NativeBackend, transport: str) -> float:
-    """Find a size whose transfer takes long enough to measure, then give the median of several."""
+    """Find a size whose transfer takes long enough to measure, then return the median goodput of
+    several transfers.
+    """
     trial_bit_s = _transfer(backend, _planned(backend, transport, TRIAL_BYTES))
     size_bytes = min(max(TRIAL_BYTES, int(trial_bit_s / 8 * AIM_S)), LARGEST_BYTES)
     planned = _planned(backend, transport, size_bytes)

@@ -1,9 +1,9 @@
 """Attributes a sender's time to what limited it: application, windows, buffers, pacing or link.
 
 The kernel's TCP counts how long a connection had something to send, and how long its peer's window
-or its own send buffer held it back (`TCP_INFO`, in ticks of 10 ms); of SCTP and QUIC each sample
-stands for the time since the one before. For the rest of the time the sender's own control limited
-it: the application, where all data that it had was sent; else the link, while packets queue at the
+or its own send buffer held it back (`TCP_INFO`, in ticks of 10 ms). For SCTP and QUIC each sample
+represents the time since the one before. For the rest of the time the sender's own control limited
+it: the application, if all data that it had was sent; else the link, while packets queue at the
 bottleneck; else pacing, if the connection paces and its congestion window has room for a packet;
 else the congestion window.
 """
@@ -22,7 +22,7 @@ LIMITS: tuple[Limit, ...] = get_args(Limit)
 
 
 def limited_shares(job: Job, records: Sequence[Record]) -> Mapping[Limit, float] | None:
-    """Return the share of time for each limit; None where no connection was sampled twice."""
+    """Return the share of time for each limit; None if no connection was sampled twice."""
     delays = queue_delays(job, records, job.direction)
     delay_at = dict(zip(delays.at_ns, delays.delay_ns, strict=True))
     path = job.paths[0]

@@ -37,7 +37,7 @@ class Metric:
     source: str
     """Kinds of the records that it is computed from."""
     measure: Callable[[RunRecords], float | None]
-    """Computes it from a run's records; None where these do not determine it."""
+    """Computes it from a run's records; None if these do not determine it."""
     words: tuple[str, str] = LOWER
     """Words for a smaller and for a larger value in a comparison."""
     head: str | None = None
@@ -45,9 +45,9 @@ class Metric:
     in_report: bool = False
     """Whether the report's table of results has a column of it."""
     beside: tuple[str, ...] | None = None
-    """Metrics printed beside it where it is one of a study's main metrics; `*.NAME` is the metric
-    NAME of each of several workloads. None for a metric that is a main one only where a study names
-    it."""
+    """Metrics printed beside it if it is one of a study's main metrics; `*.NAME` is the metric NAME
+    of each of several workloads. None for a metric that is a main one only if a study names it.
+    """
 
     over: Over | None = None
     """Of a quotient whose denominators differ between replicates, such as a rate: gives the

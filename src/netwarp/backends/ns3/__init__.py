@@ -1,4 +1,4 @@
-"""ns-3: the discrete-event simulator of the field, as a place where runs happen."""
+"""The backend for ns-3, the discrete-event network simulator."""
 
 from netwarp.backends.ns3.backend import Ns3Backend, WithNs3
 

@@ -1,4 +1,4 @@
-"""Carries runs out in ns-3, in processes that have it loaded."""
+"""Carries runs out in ns-3, in processes that have loaded it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SIMULATION = Path(__file__).with_name("simulation.py")
 
 
 class Ns3Backend:
-    """Runs jobs in ns-3; one process for each place, loaded once."""
+    """Runs jobs in ns-3, with one process for each parallel run, which loads ns-3 once."""
 
     name = "ns3"
     clock: Clock = "virtual"
@@ -44,14 +44,15 @@ class Ns3Backend:
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         self.environ = environ
         self._simulators: dict[int, _Simulator] = {}
-        # A process ends with the thread that started it (PR_SET_PDEATHSIG), and those that carry
-        # runs out come and go: with more replicates, with the next study.
+        # A process ends with the thread that started it (PR_SET_PDEATHSIG), and the threads that
+        # carry runs out end between stages and studies, so a thread of its own starts the
+        # processes.
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="netwarp-ns3")
         self._lock = threading.Lock()
         self._stopped = False
 
     def check(self, jobs: int) -> None:
-        """See that ns-3 is there."""
+        """Check that ns-3 is installed."""
         require(self.needs, Machine(self.environ, jobs))
 
     def refuse(self, job: Job, sha256: str) -> str | None:
@@ -96,7 +97,7 @@ class Ns3Backend:
                 simulator.kill()
 
     def provenance(self) -> dict[str, Any]:
-        """The simulator's version, where one was started."""
+        """The simulator's version, if one has been started."""
         versions = {each.version for each in self._simulators.values()}
         return {"ns3": ", ".join(sorted(versions)) or "not started yet"}
 
@@ -117,11 +118,11 @@ class Ns3Backend:
 
 
 class SimulatorEndedError(Exception):
-    """A simulation that ended without an answer; the message says how."""
+    """A simulation ended without an answer; the message says how."""
 
 
 class _Simulator:
-    """A process that has ns-3 loaded, and does one run after the other."""
+    """A process that has loaded ns-3 and simulates one run after the other."""
 
     def __init__(self, python: str) -> None:
         self._process = subprocess.Popen(
@@ -133,24 +134,25 @@ class _Simulator:
             start_new_session=True,
         )
         self._errors: list[str] = []
-        # Lines on symbols that it does without, and how it ended if it crashed.
+        # Reads standard error: warnings about symbols that are missing, and the reason if the
+        # process crashed.
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
         self._version: str | None = None
 
     @property
     def version(self) -> str:
-        """Version of the package; known when the first answer has come."""
+        """Version of the ns-3 package; known once the first answer has arrived."""
         return self._version or "not loaded yet"
 
     def ask(self, asked: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
-        """Have one run simulated.
+        """Simulate one run.
 
         Returns:
-            The answer, and the CPU seconds that the process has used for it.
+            The answer, and the CPU seconds that the process used for it.
 
         Raises:
-            SimulatorEndedError: it ended, or was given up.
+            SimulatorEndedError: the process ended or was killed.
         """
         if self._version is None:
             self._version = str(self._answer()["ready"])
@@ -203,7 +205,7 @@ class _Simulator:
 
 
 class WithNs3:
-    """A backend for the kernel's transports, and ns-3 for those that a study has of it."""
+    """A backend for studies that mix the kernel's transports with ns-3's models of them."""
 
     def __init__(self, kernel: Backend, ns3: Ns3Backend) -> None:
         self._kernel = kernel
@@ -218,22 +220,22 @@ class WithNs3:
 
     @property
     def clock(self) -> Clock:
-        """The clock of the kernel's runs; ns-3's is virtual."""
+        """The clock of the kernel's runs; ns-3's runs are always in virtual time."""
         return self._kernel.clock
 
     def check(self, jobs: int) -> None:
-        """See that both are there."""
+        """Check that both backends are available."""
         self._ns3.check(jobs)
         self._kernel.check(jobs)
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Say why the one whose job it is cannot carry it out."""
+        """Return the reason why the backend of a job's model cannot carry it out."""
         return self._of(job).refuse(job, sha256)
 
     def run(
         self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]
     ) -> Status:
-        """Carry out one job where its model is."""
+        """Carry out one job on the backend of its model."""
         return self._of(job).run(job, directory, slot=slot, on_progress=on_progress)
 
     def stop(self) -> None:

@@ -1,4 +1,6 @@
-"""Finds ns-3's Python bindings, and installs them into an environment of their own in the cache."""
+"""Finds ns-3's Python bindings, and installs them into a virtual environment of their own in the
+cache.
+"""
 
 import fcntl
 import importlib.util
@@ -14,19 +16,20 @@ from netwarp.cache import cache_directory
 from netwarp.errors import BackendError, one_line
 
 PACKAGE = "ns3==3.44.post0"
-"""The package that is installed; it pins those that it needs."""
+"""The package that is installed; it pins the packages that it needs."""
 INSTALL = "netwarp ns3 install"
 COST_TEXT = "once: 117 MB to download, two small libraries to compile, 520 MB on the disk"
 PYTHON_VARIABLE = "NETWARP_NS3_PYTHON"
-"""Names a Python that has ns-3, where it is not netwarp's own."""
+"""Environment variable that names a Python with ns-3, if netwarp's own does not have it."""
 REASON_LENGTH = 300
 
 
 def find_python(machine: Machine) -> str:
-    """Return the Python that has ns-3: the one named, netwarp's own, or the one in the cache.
+    """Return the Python that has ns-3: the one in the environment variable, netwarp's own, or the
+    one in the cache.
 
     Raises:
-        BackendError: there is none; with the remedy.
+        BackendError: no Python has ns-3; the message names the remedy.
     """
     named = machine.environ.get(PYTHON_VARIABLE)
     if named:
@@ -53,10 +56,10 @@ def install(environ: Mapping[str, str] = os.environ) -> Path:
     """Install ns-3 into the cache, unless it is there; a second call waits for the first.
 
     Returns:
-        The virtual environment that has it.
+        The virtual environment that contains it.
 
     Raises:
-        BackendError: there is no place for it, or pip fails; with the reason that pip gives.
+        BackendError: the cache cannot be written, or pip fails; the message has pip's reason.
     """
     place = _environment(environ)
     try:
@@ -78,14 +81,15 @@ def _install_into(place: Path, environ: Mapping[str, str]) -> None:
     package = (_python(place), "-m", "pip", "install", "--disable-pip-version-check", PACKAGE)
     _succeed("a virtual environment", environment, environ)
     _succeed(PACKAGE, package, environ)
-    _stamp(place).write_text(PACKAGE)  # last: the environment is there when it is whole
+    # written last, so that the file exists only when the environment is complete
+    _stamp(place).write_text(PACKAGE)
 
 
 def _succeed(what: str, command: Sequence[str | Path], environ: Mapping[str, str]) -> None:
     done = subprocess.run(command, env=dict(environ), capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip() or f"status {done.returncode}"
-        # pip repeats its attempts; what decided is said last.
+        # pip repeats its attempts; the last line of its output gives the reason.
         raise BackendError(
             f"ns-3 cannot be installed: {what} failed with"
             f" {one_line(said[-REASON_LENGTH:], REASON_LENGTH)!r}. Mend that and give the command"
@@ -94,7 +98,7 @@ def _succeed(what: str, command: Sequence[str | Path], environ: Mapping[str, str
 
 
 def _environment(environ: Mapping[str, str]) -> Path:
-    # Its binary parts are for one version of Python.
+    # The package's compiled parts work with one version of Python only.
     python = f"py{sys.version_info.major}.{sys.version_info.minor}"
     return cache_directory(environ) / "ns3" / f"{PACKAGE.replace('==', '-')}-{python}"
 

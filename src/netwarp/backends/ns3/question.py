@@ -1,4 +1,4 @@
-"""What ns-3 is asked for a job, and what of its answer becomes records. Pure."""
+"""Converts a job to a question for the ns-3 simulation, and its answer to records. Pure."""
 
 from math import ceil
 from typing import Any
@@ -14,15 +14,17 @@ from netwarp.workloads.base import Simulated
 
 CONGESTION = {"cubic": "ns3::TcpCubic", "reno": "ns3::TcpNewReno", "bbr": "ns3::TcpBbr"}
 CAN = frozenset({"delay_ns", "rate_bit_s", "loss.random", "neighbours.cold"})
-"""What its links and queues do to packets, some of it in one model or one direction only."""
+"""What ns-3's links and queues can do to packets; some of it only in one model or in one
+direction.
+"""
 TIMESTAMPS_BYTES = 12
 SEEDS = 2**31 - 1
 DEFAULT_SEGMENT_BYTES = 536
-"""What ns-3's TCP puts into a segment unless it is told (`TcpSocket::SegmentSize`)."""
+"""The default payload of a segment of ns-3's TCP (`TcpSocket::SegmentSize`)."""
 
 
 def refusal(job: Job) -> str | None:
-    """Say why ns-3 cannot carry out the job, or None when it can."""
+    """Return the reason why ns-3 cannot carry out the job, or None when it can."""
     if len(job.workloads) > 1:
         return "its applications run alone here: choose model = kernel"
     traits = TRANSPORTS[job.only.transport.kind]
@@ -71,7 +73,7 @@ def _options_refusal(job: Job) -> str | None:
 
 
 def question(job: Job) -> dict[str, Any]:
-    """Word a job for the simulation program."""
+    """Convert a job to the object that the simulation program reads."""
     path, transport = job.paths[0], job.only.transport
     is_default = transport.model == "ns3default"
     payload_bytes = segment_bytes(job)
@@ -112,24 +114,26 @@ def _simulated(job: Job) -> Simulated[Any]:
 
 
 def segment_bytes(job: Job) -> int | None:
-    """Return the payload of ns-3's TCP segments; None where they have ns-3's default."""
+    """Return the payload of ns-3's TCP segments in bytes; None if ns-3's default applies."""
     path, transport = job.paths[0], job.only.transport
     if transport.model == "ns3default" and transport.mss_bytes is None:
         return None
     mss_bytes = transport.mss_bytes or path.mtu_bytes - IP_HEADER_BYTES - TCP_HEADER_BYTES
-    # The kernel's MSS has the timestamps in it, ns-3's has not.
+    # The kernel's MSS includes the timestamp option, ns-3's does not.
     return mss_bytes - TIMESTAMPS_BYTES
 
 
 def _queue_packets(mtu_bytes: int, impairments: Impairments) -> int:
-    """Return the room behind the delay line, which netem's limit counts in."""
+    """Return the packets that can queue behind the delay line; netem's limit includes those in the
+    delay line.
+    """
     frame_bits = 8 * (mtu_bytes + 14)
     in_flight = (impairments.rate_bit_s or 0) * impairments.delay_ns / NS_PER_S / frame_bits
     return max(1, impairments.limit_packets - ceil(in_flight))
 
 
 def records(job: Job, answer: dict[str, Any], version: str) -> list[Record]:
-    """Word an answer as the records of a run."""
+    """Convert an answer of the simulation to the records of a run."""
     name = f"ns-3 {version}"
     start = wire.Start(
         record="start", format=1, run=job.run, endpoint=name, kernel=name, clock="virtual"

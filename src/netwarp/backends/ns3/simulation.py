@@ -1,7 +1,7 @@
-"""Carries flows and transfers out in ns-3: a JSON object a line in, one out.
+"""Simulates flows and transfers in ns-3: reads one JSON object a line, and writes one.
 
-A program of its own that needs ns-3's Python bindings and nothing of netwarp. Importing them
-compiles for some ten CPU seconds, so one process does all runs that it is asked for.
+This program runs alone: it needs ns-3's Python bindings and nothing of netwarp. Importing the
+bindings compiles for some ten CPU seconds, so one process simulates all runs that it is asked for.
 """
 
 import importlib
@@ -12,12 +12,13 @@ from typing import Any
 
 PORT = 4433
 START_S = 1.0
-"""When the client begins: servers are there from 0."""
+"""Time in s at which the client begins; servers listen from 0."""
 FAST_BIT_S = 1_000_000_000_000
-"""Rate of the links that are to take no time."""
+"""Rate of links whose transmission time should be negligible."""
 QUIET_S = 10.0
-"""How long a simulation goes on after the last message was sent, or the last byte arrived: what is
-still in a queue arrives within it, and what FlowMonitor has not seen by then is lost."""
+"""Seconds that a simulation goes on after the last message was sent, or the last byte arrived. What
+is still queued arrives within it, and what FlowMonitor has not seen by then is lost.
+"""
 
 
 HELPERS = """
@@ -66,8 +67,8 @@ std::string Flows(ns3::Ptr<ns3::FlowMonitor> monitor, ns3::Ptr<ns3::FlowClassifi
 
 
 def main() -> None:
-    """Answer each question with what FlowMonitor saw, in their order."""
-    ns = importlib.import_module("ns").ns  # the slow part
+    """Answer each question with FlowMonitor's results, in the order of the questions."""
+    ns = importlib.import_module("ns").ns  # the import that takes long
     ns.cppyy.cppdef(HELPERS.replace("QUIET", str(QUIET_S)))
     _say({"ready": version("ns3")})
     for line in sys.stdin:
@@ -80,7 +81,9 @@ def _say(answer: dict[str, Any]) -> None:
 
 
 def simulate(ns: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    """Send what is asked for from client to server, and give FlowMonitor's sums in nanoseconds."""
+    """Simulate the transfer that a question describes, and return FlowMonitor's sums, with times in
+    nanoseconds.
+    """
     ns.Config.Reset()
     ns.RngSeedManager.SetSeed(asked["seed"])
     ns.RngSeedManager.SetRun(1)
@@ -106,9 +109,9 @@ def simulate(ns: Any, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def configure(ns: Any, asked: dict[str, Any]) -> None:
-    """Give ns-3's TCP what Linux has, unless its defaults are asked for.
+    """Set ns-3's TCP to Linux's parameters, unless the question asks for ns-3's defaults.
 
-    Loss recovery stays ns-3's own.
+    Loss recovery remains ns-3's own.
     """
     buffers = {} if asked["buffer_bytes"] is None else {
         "ns3::TcpSocket::SndBufSize": asked["buffer_bytes"],
@@ -134,7 +137,7 @@ def configure(ns: Any, asked: dict[str, Any]) -> None:
 
 
 def _csma(ns: Any, asked: dict[str, Any]) -> tuple[Any, Any]:
-    """Join two hosts by a CSMA link; its queues are ns-3's own."""
+    """Connect two hosts by a CSMA link with ns-3's own queues."""
     nodes = ns.NodeContainer()
     nodes.Create(2)
     link = ns.CsmaHelper()
@@ -152,7 +155,9 @@ def _csma(ns: Any, asked: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def _routed(ns: Any, asked: dict[str, Any]) -> tuple[Any, Any]:
-    """Join client, router and server; each direction leaves the router by its rate and queue."""
+    """Connect client, router and server; the router sends in each direction with that direction's
+    rate and queue.
+    """
     nodes = ns.NodeContainer()
     nodes.Create(3)
     client, router, server = (nodes.Get(index) for index in range(3))
@@ -169,7 +174,8 @@ def _routed(ns: Any, asked: dict[str, Any]) -> tuple[Any, Any]:
     for devices, network in ((near, "10.0.1.0"), (far, "10.0.2.0")):
         addresses.SetBase(ns.Ipv4Address(network), ns.Ipv4Mask("255.255.255.0"))
         found.append(addresses.Assign(devices))
-        # Addresses bring a queueing discipline with them, in front of the device's own queue.
+        # Assigning addresses installs a queueing discipline in front of the device's own queue;
+        # remove it.
         ns.TrafficControlHelper().Uninstall(devices)
     ns.Ipv4GlobalRoutingHelper.PopulateRoutingTables()
     hosts = ns.NodeContainer()
@@ -179,10 +185,11 @@ def _routed(ns: Any, asked: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def _point_to_point(ns: Any, host: Any, router: Any, asked: dict[str, Any], towards: str) -> Any:
-    """Join a host to the router: what leaves the router this way is slowed, what comes is not.
+    """Connect a host to the router: packets from the router to the host are slowed, those in the
+    other direction are not.
 
-    A channel has one delay for both directions: the host's end takes none from what it sends, as
-    its rate is the fast one, so half the path's round trip is on either link.
+    A channel has one delay for both directions, so half of the path's round-trip time is on each
+    link. The host's end adds no transmission time, as it sends at the fast rate.
     """
     link = ns.PointToPointHelper()
     link.SetChannelAttribute("Delay", ns.TimeValue(ns.NanoSeconds(asked["channel_delay_ns"])))
@@ -219,9 +226,11 @@ def _applications(ns: Any, asked: dict[str, Any], hosts: Any, address: Any) -> A
 
 
 def _flow(ns: Any, monitor: Any, helper: Any) -> dict[str, Any]:
-    """Return the sums of the flow to the server's port, with times after the client began.
+    """Return the sums of the flow to the server's port, with times relative to the client's
+    beginning.
 
-    The answers' first arrival is when a client that dials is connected; 0 where there are none.
+    A client that opens a connection is connected when the first packet of the reverse flow arrives;
+    0 if there is none.
     """
     start_ns = round(START_S * 1e9)
     flows = json.loads(str(ns.cppyy.gbl.netwarp.Flows(monitor, helper.GetClassifier())))

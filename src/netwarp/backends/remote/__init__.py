@@ -1,12 +1,14 @@
-"""Runs between two hosts over a network that is there: the client's half and the server's.
+"""The remote backend: runs between two hosts over a real network, with the client's half and the
+server's.
 
-At the client: `backend.py` of `connecting.py`, `probe.py` (measures the path) and `bridge.py` (the
-endpoint's descriptor to the server's). At the server: `server.py` of `session.py` (one client),
-`role.py` (its endpoint, bounded), `commands.py` (what clients may run) and `imposing.py` (what a
-host imposes on packets that come in, undone by a process of its own). Pure: `messages.py`,
-`datagrams.py`, `admission.py`, `lacks.py`, `measurement.py`. `channel.py` and `identity.py` are TLS
-and pairing, `offloads.py` a network device's.
+On the client, `backend.py` carries out runs. It uses `connecting.py` (the connection to the
+server), `probe.py` (measures the path) and `bridge.py` (passes lines between the endpoint and the
+server). On the server, `server.py` listens, `session.py` serves one client, `role.py` runs the
+endpoint within bounds, `commands.py` contains the commands that clients may run, and `imposing.py`
+impairs incoming packets and undoes that in a process of its own. Pure: `messages.py`,
+`datagrams.py`, `admission.py`, `lacks.py`, `measurement.py`. `channel.py` is the TLS connection,
+`identity.py` keys and pairing, and `offloads.py` reads a network device's offloads.
 
-Invariant: by a client's word no file of the server is read or written, and nothing is run that its
-owner has not allowed.
+Invariant: a client cannot make the server read or write any file, nor run any program that the
+server's owner has not allowed.
 """

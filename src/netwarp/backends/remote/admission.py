@@ -1,7 +1,8 @@
-"""Which jobs a server takes from its clients. Pure.
+"""Decides which jobs a server accepts from its clients. Pure.
 
-A job was written by a planner, but it comes from another host: it is data of somebody who was let
-in, and no more. What it may ask for is said here and by its workload; all else is refused.
+A job is written by a planner, but it comes from another host, so it is not trusted beyond what a
+paired client may do. This module and the job's workload list what it may ask for; all else is
+refused.
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from netwarp.workloads import workload_of
 
 @dataclass(frozen=True)
 class Limits:
-    """How much one run may take of a server."""
+    """Limits on the resources of a server that one run may use."""
 
     content_bytes: int = 10_000_000_000
     run_s: float = 600.0
@@ -25,15 +26,16 @@ class Limits:
     memory_bytes: int = 4 << 30
     """Largest address space of a role's process."""
     netem_packets: int = 1_000_000
-    """Packets that a netem may hold, at about 2.3 kB of the kernel's memory each: as many as the
-    planner gives a path without a rate."""
+    """Most packets that a netem may queue, at about 2.3 kB of the kernel's memory each; it is the
+    planner's limit for a path without a rate.
+    """
 
 
 def refusal(job: Job, limits: Limits, command_ports_from: int | None = None) -> str | None:
-    """Say why a server does not take a job; None where it does.
+    """Return the reason why a server refuses a job; None when it accepts it.
 
     Args:
-        job: a client's.
+        job: the job that a client sent.
         limits: how much a run may take.
         command_ports_from: the first port that commands may listen at; None where the server's
             owner allows no commands.

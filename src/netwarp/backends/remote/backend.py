@@ -1,4 +1,6 @@
-"""The remote backend: this host is the client, another one the server, in real time."""
+"""The remote backend: runs in real time with this host as the client and another one as the
+server.
+"""
 
 import os
 import platform
@@ -80,7 +82,7 @@ class RemoteBackend:
         return cls(parse_address(argument, "the server's address"), bounds)
 
     def check(self, jobs: int) -> None:
-        """See that the server is there and that datagrams come back from it."""
+        """Check that the server answers and that datagrams come back from it."""
         require(self.needs, Machine(jobs=jobs))
         self._measure()
 
@@ -101,7 +103,7 @@ class RemoteBackend:
         """Carry out one job; see :class:`netwarp.backends.base.Backend`.
 
         Raises:
-            BackendError: the server is gone; the run is not over.
+            BackendError: the server is gone; the run has not ended and can be repeated.
         """
         if slot > 0:
             raise BackendError("the remote backend carries out one run at a time: use --jobs 1")
@@ -114,10 +116,10 @@ class RemoteBackend:
             raise self._gone(error) from None
 
     def stop(self) -> None:
-        """Kill the run under way, and leave the server."""
+        """Kill the run under way, and disconnect from the server."""
         self._processes.stop()
         if self._connected is not None:
-            # From another thread: what waits on the connection sees its end.
+            # This may be another thread; a thread that waits on the connection then sees its end.
             self._connected.channel.connection.shutdown(socket.SHUT_RDWR)
 
     def provenance(self) -> dict[str, Any]:
@@ -144,7 +146,7 @@ class RemoteBackend:
 
     @cached_property
     def identity(self) -> Identity:
-        """The key of this host, and the certificates of the hosts it is paired with."""
+        """The key of this host, and the certificates of its paired hosts."""
         return open_identity()
 
     @property
@@ -156,7 +158,9 @@ class RemoteBackend:
         return self._connected
 
     def _missing_programs(self, job: Job) -> str | None:
-        """Say why this host cannot run the client's program of a job; None where it has none."""
+        """Return the reason why this host cannot run the client's program of a job; None if the job
+        has none or it can.
+        """
         workload = workload_of(job)
         missing = self.capabilities.missing_programs if workload.runs_programs(job) else None
         return missing or workload.real_time_refusal(job)
@@ -177,7 +181,7 @@ class RemoteBackend:
 
     @cached_property
     def _imposer(self) -> Imposer:
-        """What makes this host impair packets that come from the server."""
+        """Impairs the packets that arrive here from the server."""
         connected = self.connected
         local = connected.channel.connection.getsockname()[0]
         port = connected.welcome.data_port
@@ -202,7 +206,7 @@ class RemoteBackend:
         return measured
 
     def _measure_path(self) -> Measured:
-        """Measure the path, which may be one that loses everything."""
+        """Measure the path, which may lose all packets."""
         connected = self.connected
         try:
             return measure(connected.channel, (connected.address, connected.welcome.data_port))
@@ -236,7 +240,7 @@ class RemoteBackend:
     def _run_bridged(
         self, job: Job, directory: Path, offset: ClockOffset, on_progress: Callable[[float], None]
     ) -> Ending:
-        """Run both roles to their end; what the server imposes stays in force."""
+        """Run both roles to their end; impairments at the server remain in force."""
         connected = self.connected
         connected.channel.send(Run(job=job_to_json(job)))
         token = connected.channel.receive(Running, START_TIMEOUT_S).token
@@ -267,7 +271,8 @@ class RemoteBackend:
         """Measure the path while it is impaired, then end the impairment at both hosts.
 
         Returns:
-            Records of what it was and did, and what was wrong with it.
+            The records of the impairments and of their packet counts, and a text that describes
+                what was wrong; None if nothing was.
         """
         if not asked(job):
             return (), None
@@ -289,7 +294,9 @@ class RemoteBackend:
         return None if before is None else busy_share(before, self._cpus)
 
     def _write_measurements(self, records: Path, *measurements: Record) -> None:
-        """Insert the measurements made before and after a run into its records, before the last."""
+        """Insert the path measurements from before and after a run into its records, before the
+        last record.
+        """
         if records.is_file():
             records.write_text(with_measurements(records.read_text(), measurements))
 

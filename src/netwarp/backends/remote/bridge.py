@@ -1,4 +1,4 @@
-"""Carries lines between the endpoint's descriptor and the server, while a run is under way."""
+"""Passes lines between the endpoint's descriptor and the server, while a run is under way."""
 
 import contextlib
 import json
@@ -13,17 +13,17 @@ from netwarp.backends.remote.messages import Begin, Ended, Finish, Message, Refu
 READ_BYTES = 64 << 10
 STOP_TIMEOUT_S = 15.0
 MOST_SAID_BYTES = 256 << 20
-"""Most bytes that a server may send about a run: some ten million arrivals of packets."""
+"""Most bytes that a server may send about one run: some ten million packet arrivals."""
 
 
 class Bridge(threading.Thread):
     """Passes lines between the orchestrator on this host and the server's role on the other.
 
     Args:
-        channel: to the server, whose role waits for the order to begin. Nobody else uses it
-            until this thread has ended.
-        ours: the end of a socket pair whose other end the orchestrator has.
-        most_s: the longest that the server's role may take, in seconds.
+        channel: the connection to the server, whose role waits for the order to begin. No other
+            thread uses it until this thread has ended.
+        ours: our end of a socket pair whose other end belongs to the orchestrator.
+        most_s: the longest time that the server's role may take, in seconds.
     """
 
     def __init__(self, channel: Channel, ours: socket.socket, most_s: float) -> None:
@@ -70,10 +70,10 @@ class Bridge(threading.Thread):
                     self._order(data)
 
     def _left_s(self) -> float | None:
-        """Return how long the server may still take; None where it has ended.
+        """Return the seconds that the server may still take; None if it has ended.
 
         Raises:
-            ChannelError: its time is over, whatever it says.
+            ChannelError: the time is over.
         """
         if self._has_ended:
             return None
@@ -118,7 +118,7 @@ class Bridge(threading.Thread):
         self._write(json.dumps({"message": "failed", "failure": failure}))
 
     def _write(self, line: str) -> None:
-        with contextlib.suppress(OSError):  # the orchestrator has gone, and its end is seen
+        with contextlib.suppress(OSError):  # the orchestrator has gone, which the next read reports
             self.ours.sendall(line.encode() + b"\n")
 
     def _end_of_messages(self) -> None:
@@ -126,7 +126,9 @@ class Bridge(threading.Thread):
             self.ours.shutdown(socket.SHUT_WR)
 
     def _stop_role(self) -> None:
-        """Have the server end its role when the run has ended here, so that the next can begin."""
+        """Make the server end its role when the run has ended here, so that the next run can
+        begin.
+        """
         self.channel.send(Stop())
         until_s = time.monotonic() + STOP_TIMEOUT_S
         while (left_s := until_s - time.monotonic()) > 0:

@@ -20,7 +20,7 @@ from netwarp.backends.remote.messages import (
 
 READ_BYTES = 64 << 10
 SEND_TIMEOUT_S = 10.0
-"""A peer that accepts no bytes for this many seconds is given up."""
+"""Seconds after which a peer that accepts no bytes is given up."""
 KEEPALIVE = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
 """Options of tcp(7) by which a peer that vanished is noticed within half a minute."""
 UNACKNOWLEDGED_MS = 25_000
@@ -37,7 +37,7 @@ class Channel:
     def __init__(self, connection: ssl.SSLSocket, sender: Sender) -> None:
         self.connection = connection
         self.sender: Sender = sender
-        """Which end the peer is."""
+        """Which end the peer is: client or server."""
         self.most_bytes = MOST_BYTES
         self._buffer = bytearray()
         self._messages: list[Message] = []
@@ -56,7 +56,7 @@ class Channel:
         """Send a message.
 
         Raises:
-            ChannelError: the peer is gone, or takes nothing.
+            ChannelError: the peer is gone, or accepts no bytes.
         """
         left = memoryview(encode(message))
         until_s = time.monotonic() + SEND_TIMEOUT_S
@@ -71,10 +71,11 @@ class Channel:
                 raise ChannelError(f"the connection is lost: {_why(error)}") from None
 
     def receive(self, kind: type[M], timeout_s: float) -> M:
-        """Wait for a message of one kind.
+        """Wait for a message of the expected kind.
 
         Raises:
-            ChannelError: none comes in time, it is another, or the peer refuses what was asked.
+            ChannelError: no message arrives in time, it is of another kind, or the peer refused the
+                request.
         """
         message = self.receive_any(timeout_s)
         if isinstance(message, kind):
@@ -87,7 +88,7 @@ class Channel:
         """Wait for the next message.
 
         Raises:
-            ChannelError: none comes in time.
+            ChannelError: no message arrives in time.
         """
         until_s = time.monotonic() + timeout_s
         while not (messages := self.arrived()):
@@ -99,7 +100,8 @@ class Channel:
         """Return the messages that have arrived, without waiting.
 
         Raises:
-            ChannelError: the peer has closed the connection, or sent what is no message.
+            ChannelError: the peer has closed the connection, or sent something that is not a
+                message.
         """
         messages, self._messages = self._messages, []
         while not messages:
@@ -141,7 +143,7 @@ class RefusedError(ChannelError):
 
 
 def find_the_dead(connection: socket.socket) -> None:
-    """Have the kernel notice a peer that vanished (TCP keepalive)."""
+    """Make the kernel detect a peer that vanished (TCP keepalive)."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in KEEPALIVE.items():
         connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

@@ -13,13 +13,15 @@ from netwarp.errors import BackendError
 
 CHECK_TIMEOUT_S = 30.0
 SHOWN_CHARACTERS = 4000
-"""Most characters of a command that are shown. After a longer one come its length and SHA-256."""
+"""Most characters of a command that are printed. A longer command is cut and followed by its length
+and SHA-256.
+"""
 PORTS_FROM = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
 
 
 @dataclass(frozen=True)
 class Containment:
-    """What commands can reach on this host."""
+    """What commands of clients can reach on this host."""
 
     hidden: tuple[Path, ...]
     """Directories that appear empty to them."""
@@ -28,19 +30,19 @@ class Containment:
 
     @property
     def options(self) -> list[str]:
-        """The endpoint's options that enforce it."""
+        """The options that make the endpoint enforce it."""
         return [f"--hidden={directory}" for directory in self.hidden]
 
 
 def containment(endpoint: Path, identity: Path) -> Containment:
-    """See that commands can be contained here.
+    """Check that commands can be contained here, and return how.
 
     Args:
-        endpoint: which contains them.
+        endpoint: the endpoint, which contains them.
         identity: the directory with this host's key.
 
     Raises:
-        BackendError: they cannot.
+        BackendError: commands cannot be contained on this host.
     """
     found = Containment(_hidden(identity), int(PORTS_FROM.read_text()))
     try:
@@ -72,7 +74,7 @@ def _hidden(identity: Path) -> tuple[Path, ...]:
 
 def _homes() -> Iterator[str | None]:
     yield os.environ.get("HOME")
-    with contextlib.suppress(KeyError):  # a user whom the machine does not know
+    with contextlib.suppress(KeyError):  # a user without an entry in the user database
         yield pwd.getpwuid(os.geteuid()).pw_dir
 
 

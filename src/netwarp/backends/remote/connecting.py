@@ -1,4 +1,4 @@
-"""The client's way to a server: pairing with it once, and connecting to it for runs."""
+"""Connects the client to a server: pairs with it once, and connects to it for each run."""
 
 import contextlib
 import hmac
@@ -27,7 +27,7 @@ def parse_address(text: str, option: str) -> tuple[str, int]:
     """Read ``HOST:PORT`` or ``[IPV6]:PORT``.
 
     Raises:
-        InputError: it is neither.
+        InputError: the text has neither form.
     """
     match = _ADDRESS.fullmatch(text)
     if match is None or int(match[3]) > 65535:
@@ -56,11 +56,11 @@ def connect(server: tuple[str, int], identity: Identity, endpoint: str) -> Conne
 
     Args:
         server: host and port.
-        identity: this host's.
-        endpoint: version of this host's endpoint.
+        identity: the identity of this host.
+        endpoint: version of the endpoint on this host.
 
     Raises:
-        BackendError: it cannot be reached, or does not let this client in.
+        BackendError: the server cannot be reached, or does not accept this client.
     """
     where = shown_address(server)
     if not identity.peers():
@@ -92,8 +92,8 @@ def pair(server: tuple[str, int], token: str, identity: Identity) -> str:
         The fingerprint of the server's certificate.
 
     Raises:
-        BackendError: the token is wrong or used, the server cannot be reached, or somebody is in
-            between.
+        BackendError: the token is wrong or used, the server cannot be reached, or somebody
+            intercepts the connection.
     """
     where = shown_address(server)
     channel = _open(server, identity.context("client", pairing=True))
@@ -127,7 +127,8 @@ def _open(server: tuple[str, int], context: ssl.SSLContext) -> Channel:
         why = f"no TLS with a known certificate ({error.reason or 'closed'})"
     except OSError as error:
         why = error.strerror or str(error)
-    except UnicodeError:  # the codec of international names, of a part beyond 63 characters
+    # raised by the codec of international names if a label has more than 63 characters
+    except UnicodeError:
         why = "no host can have this name"
     if connection is not None:
         with contextlib.suppress(OSError):

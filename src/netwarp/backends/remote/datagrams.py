@@ -1,8 +1,8 @@
-"""The datagrams that measure a path, and what is concluded from when they came. Pure.
+"""The datagrams that measure a path, and the estimates from their arrival times. Pure.
 
-An echo goes to the server and comes back with the server's two times. A train is a number of
-full packets sent as fast as they go: what lies between their arrivals is what the slowest link
-takes for them, so it bounds the path's rate from below.
+An echo goes to the server and comes back with two times of the server's clock. A train is a number
+of full-size packets sent back to back. The slowest link spaces them by its transmission time, so
+the gaps between their arrivals bound the path's rate from below.
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ from typing import Literal
 from netwarp.units import NS_PER_S
 
 _HEADER = struct.Struct("!16sBIQQQ")
-"""Token, kind, number, and three times in nanoseconds: sent, arrived at the server, sent back."""
+"""The header: token, kind, number, and three times in nanoseconds: when it was sent, when it
+arrived at the server, and when it was sent back.
+"""
 ECHO, TRAIN, TRAIN_WANTED = 1, 2, 3
 Kind = Literal[1, 2, 3]
 ECHO_BYTES = 64
-"""Length in bytes of an echo, question and answer alike, so that a server amplifies no traffic."""
+"""Length in bytes of an echo, the same for question and answer, so that a server amplifies no
+traffic.
+"""
 TRAIN_BYTES = 1200
 HEADERS_BYTES = 14 + 20 + 8
 """Bytes of headers around a datagram on the wire: Ethernet, IPv4, UDP."""
@@ -45,7 +49,7 @@ class Datagram:
 
 
 def decode(data: bytes, token: bytes) -> Datagram | None:
-    """Read a datagram; None where it is not of this probe."""
+    """Read a datagram; None if it does not belong to this probe."""
     if len(data) not in (ECHO_BYTES, TRAIN_BYTES):
         return None
     datagram = Datagram(*_HEADER.unpack_from(data))
@@ -57,7 +61,9 @@ def decode(data: bytes, token: bytes) -> Datagram | None:
 
 @dataclass(frozen=True)
 class Echo:
-    """An echo that came back. Times at the client are of its clock, at the server of the other."""
+    """An echo that came back. The client's times are of its own clock, the server's of the
+    server's.
+    """
 
     sent_ns: int
     arrived_ns: int
@@ -72,33 +78,37 @@ class Echo:
 
 @dataclass(frozen=True)
 class ClockOffset:
-    """Bounds of what the server's clock reads when the client's reads zero, in ns."""
+    """Bounds of the offset between the clocks in ns: the server's time minus the client's."""
 
     least_ns: int
     most_ns: int
 
     @property
     def middle_ns(self) -> int:
-        """The offset that is furthest from both bounds."""
+        """The middle between the two bounds."""
         return (self.least_ns + self.most_ns) // 2
 
     @property
     def uncertainty_ns(self) -> int:
-        """How far the true offset can be from the middle."""
+        """Half the distance between the bounds: the true offset is at most this far from the
+        middle.
+        """
         return (self.most_ns - self.least_ns + 1) // 2
 
     def spanning(self, other: ClockOffset) -> ClockOffset:
-        """Return the bounds that contain those of both, for a run between two measurements."""
+        """Return bounds that contain those of both, for a run that lies between two
+        measurements.
+        """
         return ClockOffset(min(self.least_ns, other.least_ns), max(self.most_ns, other.most_ns))
 
 
 def clock_offset(echoes: Sequence[Echo]) -> ClockOffset | None:
     """Bound the offset between two clocks by a two-way exchange (as NTP's, RFC 5905, section 8).
 
-    No datagram arrives before it was sent. So the server's clock is ahead by no more than
-    `arrived - sent`, and by no less than `returned - received`; each echo gives both, and the
-    quickest ones the narrowest. Clocks that drift apart during the exchange can leave no offset
-    that all echoes allow: then the quickest decides alone.
+    No datagram arrives before it was sent. So the server's clock is ahead by at most `arrived -
+    sent`, and by at least `returned - received`. Each echo gives both bounds, and the quickest ones
+    give the narrowest. Clocks that drift apart during the exchange can leave no offset that
+    satisfies all echoes: then the quickest echo alone determines it.
     """
     if not echoes:
         return None
@@ -112,10 +122,11 @@ def clock_offset(echoes: Sequence[Echo]) -> ClockOffset | None:
 
 
 def train_rate_bit_s(arrivals_ns: Sequence[int]) -> int | None:
-    """Estimate a rate from the arrival times of a train's packets; None where they determine none.
+    """Estimate a rate from the arrival times of a train's packets; None if they do not determine
+    one.
 
-    The first packet starts the time and is not counted. What was lost on the way left no gap that
-    is anybody's rate: only what arrived counts.
+    The first packet starts the time and is not counted. A lost packet leaves a gap, so only the
+    bytes that arrived are counted.
     """
     if len(arrivals_ns) < 3:
         return None
@@ -133,11 +144,11 @@ def quantile(values: Sequence[int], share: float) -> int:
 
 
 def matched(sent: Mapping[int, int], received: Sequence[tuple[Datagram, int]]) -> list[Echo]:
-    """Pair answers with questions, each once, by the client's own note of when it sent each.
+    """Match answers to questions, each once, using the client's own record of when it sent each.
 
     Args:
-        sent: when each echo was sent, by its number.
-        received: answers, and when they came.
+        sent: the time at which each echo was sent, by its number.
+        received: the answers, with their arrival times.
     """
     echoes: dict[int, Echo] = {}
     for answer, at_ns in received:

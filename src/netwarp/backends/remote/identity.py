@@ -1,7 +1,8 @@
-"""Who may talk to whom: this host's key and certificate, and those of the hosts it is paired with.
+"""Authentication of hosts: this host's key and certificate, and the certificates of the hosts it is
+paired with.
 
-Certificates are self-signed and known one by one: a host trusts exactly those that it was paired
-with, or whose files somebody has put there. No name and no authority counts.
+Certificates are self-signed and trusted one by one: a host trusts exactly those that it was paired
+with, or whose files its user has put there. Names and certificate authorities are not considered.
 """
 
 import base64
@@ -26,7 +27,7 @@ CERTIFICATE_FILE = "identity.pem"
 KEY_FILE = "identity.key"
 PEERS = "peers"
 IDENTITY_VARIABLE = "NETWARP_IDENTITY"
-"""Environment variable that names another directory for these files than the user's own."""
+"""Environment variable that names the directory of these files, instead of the user's default."""
 VALID_DAYS = 3650
 TOKEN_BYTES = 16
 Side = Literal["client", "server"]
@@ -68,35 +69,36 @@ class Identity:
         return der(self.certificate_file.read_text())
 
     def peers(self) -> dict[bytes, str]:
-        """Return the certificates, DER, of the hosts that this one knows, with their files' names.
+        """Return the certificates (DER) of the hosts that this one is paired with, and the names of
+        their files.
 
-        What is no certificate there keeps nobody else out; see `unusable_peers`.
+        A file there that is not a certificate does not affect the others; see `unusable_peers`.
         """
         return {read: file.stem for file in self._peer_files() if (read := _peer(file))}
 
     def unusable_peers(self) -> list[Path]:
-        """Name the files among the peers that hold no certificate which TLS could load."""
+        """Return the files among the peers that contain no certificate which TLS could load."""
         return [file for file in self._peer_files() if _peer(file) is None]
 
     def _peer_files(self) -> list[Path]:
         return sorted((self.directory / PEERS).glob("*.pem"))
 
     def add_peer(self, certificate: bytes) -> Path:
-        """Store the certificate of a host, which is known from now on.
+        """Store the certificate of a host, which is trusted from now on.
 
         Args:
-            certificate: DER, as `der` gives it.
+            certificate: the certificate in DER, as `der` returns it.
         """
         file = self.directory / PEERS / f"{fingerprint(certificate)}.pem"
         _write_private(file, ssl.DER_cert_to_PEM_cert(certificate))
         return file
 
     def context(self, side: Side, *, pairing: bool = False) -> ssl.SSLContext:
-        """Make the settings of a TLS connection.
+        """Make the TLS settings (an SSL context) of a connection.
 
-        A server asks for a certificate and takes none but its peers'; who shows none can do nothing
-        but pair. A client takes none but its peers', or any where it pairs: then it is the token
-        that proves whose it is.
+        A server requests a certificate and accepts only those of its peers; a client without one
+        can only pair. A client accepts only its peers' certificates, or any certificate while it
+        pairs: then the token proves who the server is.
         """
         is_server = side == "server"
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if is_server else ssl.PROTOCOL_TLS_CLIENT)
@@ -104,7 +106,8 @@ class Identity:
         context.check_hostname = False
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         if is_server:
-            context.num_tickets = 0  # no session is resumed: each shows its certificate
+            # Sessions are not resumed, so that each connection presents its certificate.
+            context.num_tickets = 0
             context.verify_mode = ssl.CERT_OPTIONAL
         else:
             context.verify_mode = ssl.CERT_NONE if pairing else ssl.CERT_REQUIRED
@@ -117,10 +120,10 @@ class Identity:
 
 
 def open_identity(directory: Path | None = None) -> Identity:
-    """Find this host's identity, and make it where there is none yet.
+    """Load this host's identity, and create it if there is none yet.
 
     Raises:
-        BackendError: it cannot be made, or others can read the key.
+        BackendError: it cannot be created, or other users can read the key.
     """
     identity = Identity(directory or identity_directory())
     try:
@@ -188,7 +191,7 @@ def _make(identity: Identity) -> None:
 
 
 def _write_private(file: Path, text: str) -> None:
-    """Write a file atomically that at no moment anybody but this user can read."""
+    """Write a file atomically that no other user can read at any moment."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -198,7 +201,7 @@ def _write_private(file: Path, text: str) -> None:
 
 
 def _peer(file: Path) -> bytes | None:
-    """Read the certificate of a peer, DER; None where there is none."""
+    """Read the certificate of a peer (DER); None if there is none."""
     try:
         return der(read_regular_file(file, MOST_PEM_BYTES).decode())
     except (UnreadableFileError, ValueError):
@@ -206,10 +209,10 @@ def _peer(file: Path) -> bytes | None:
 
 
 def der(pem: str) -> bytes:
-    """Read a certificate, which TLS can load.
+    """Read a certificate that TLS can load, as DER.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a certificate.
     """
     match = _PEM.fullmatch(pem)
     if match is None:
@@ -224,19 +227,20 @@ def der(pem: str) -> bytes:
 
 
 def fingerprint(certificate: bytes) -> str:
-    """Return the name that people compare: the beginning of its SHA-256."""
+    """Return the fingerprint that people compare: the beginning of its SHA-256."""
     return sha256(certificate).hexdigest()[:16]
 
 
 def proof(token: str, side: Side, server: bytes, client: bytes) -> str:
-    """Make the proof that one has the token, bound to two certificates (DER).
+    """Make the proof of having the token, bound to two certificates (DER).
 
-    Somebody in between would show each side another certificate than the one the other proves.
+    An interceptor would have to show each side another certificate than the one that the other
+    side's proof covers.
     """
     about = side.encode() + sha256(server).digest() + sha256(client).digest()
     return hmac.new(token.encode(), about, sha256).hexdigest()
 
 
 def new_token() -> str:
-    """Draw a one-time token: 128 bits."""
+    """Draw a random one-time token of 128 bits."""
     return secrets.token_hex(TOKEN_BYTES)

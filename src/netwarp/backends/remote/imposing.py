@@ -1,7 +1,7 @@
-"""Impairs a run's incoming packets at the receiving host, by a process that undoes it at its end.
+"""Impairs a run's incoming packets at the receiving host, by a process that undoes it when it ends.
 
-The process (`netwarp-endpoint impose`) lives on a pipe. When that closes, because it was told to or
-because this process is gone, however it went, it takes away all that it made.
+The process (`netwarp-endpoint impose`) reads from a pipe. When the pipe closes, because the process
+was told to end or because this one has died in any way, it removes everything that it set up.
 """
 
 import contextlib
@@ -19,16 +19,18 @@ from netwarp.wire.record import record_from_json
 
 ANSWER_TIMEOUT_S = 15.0
 COUNT = "count"
-"""Order to the process to report its packet counters (`impose.rs` in the endpoint)."""
+"""Order to the process to report its packet counters (`impose` in the endpoint)."""
 
 
 class ImposingError(Exception):
-    """A host cannot impose what a job asks for, or what it imposed was not what it should be."""
+    """A host cannot impose the impairments of a job, or they were not what they should have
+    been.
+    """
 
 
 @dataclass(frozen=True)
 class Receiver:
-    """The host at which the packets of one direction come in."""
+    """The host that receives the packets of one direction, and can impair them."""
 
     endpoint: Path
     direction: Direction
@@ -41,16 +43,19 @@ class Receiver:
     """UDP and TCP port of the server for data."""
 
     def lack(self) -> str | None:
-        """Say why this host cannot impose anything, with the remedy; None where it can.
+        """Return the reason why this host cannot impose impairments, with the remedy; None when it
+        can.
 
-        It is tried, with a netem that does nothing, and nothing is left.
+        It is tried with a netem that does nothing and is removed afterwards.
         """
         trying = self.start("--check")
         _, why = trying.communicate()
         return None if trying.returncode == 0 else _last_line(why)
 
     def start(self, *options: str) -> subprocess.Popen[str]:
-        """Start the process that imposes, in a session of its own, out of Ctrl-C's reach."""
+        """Start the process that imposes impairments, in a session of its own, so that Ctrl-C does
+        not reach it.
+        """
         return subprocess.Popen(
             [
                 self.endpoint, "impose", "--address", _plain(self.address),
@@ -69,7 +74,7 @@ class Receiver:
 
 @dataclass(frozen=True)
 class Undone:
-    """What was imposed on a run, after it was undone."""
+    """The impairments that were imposed on a run, after they were removed."""
 
     imposed: Imposed | None = None
     calibration: Calibration | None = None
@@ -78,12 +83,12 @@ class Undone:
 
     @property
     def records(self) -> Sequence[Record]:
-        """The records of what was imposed, for the run's file."""
+        """The records of the impairments, for the run's file."""
         return [each for each in (self.imposed, self.calibration) if each is not None]
 
 
 class Imposer:
-    """What one host imposes, run after run.
+    """Imposes the impairments of one run after the other on one host's incoming packets.
 
     Args:
         receiver: the host that imposes.
@@ -95,10 +100,10 @@ class Imposer:
         self._undone = Undone()
 
     def begin(self, job: Job) -> None:
-        """Impose what a job asks of the direction that comes in here, which may be nothing.
+        """Set up a job's impairments of the direction that this host receives; there may be none.
 
         Raises:
-            ImposingError: that cannot be done; nothing is left of it.
+            ImposingError: they cannot be set up; nothing of them is left.
         """
         self.end()
         self._undone = Undone()
@@ -113,7 +118,7 @@ class Imposer:
         self._undone = Undone(imposed)
 
     def count(self) -> None:
-        """Store the numbers of packets received and dropped so far, if anything is imposed."""
+        """Store the numbers of packets received and dropped so far, if impairments are in force."""
         if self._process is None:
             return
         try:
@@ -125,7 +130,9 @@ class Imposer:
             self._undone = Undone(self._undone.imposed, counted)
 
     def end(self) -> Undone:
-        """End the impairment, and give what was recorded about it; a later call gives the same."""
+        """End the impairment, and return what was recorded about it; later calls return the
+        same.
+        """
         if self._process is not None:
             why = self._stopped("")
             if why:
@@ -133,10 +140,10 @@ class Imposer:
         return self._undone
 
     def _ask(self, line: str) -> Record:
-        """Send the process a line, and wait for its answer.
+        """Send the process a line, and return its answer.
 
         Raises:
-            ImposingError: it has ended instead, and nothing is imposed any more.
+            ImposingError: it has ended instead, and no impairment is in force any more.
         """
         process = self._process
         if process is None:
@@ -153,14 +160,14 @@ class Imposer:
             raise ImposingError(self._stopped(str(error))) from None
 
     def _stopped(self, otherwise: str) -> str:
-        """End the process, which undoes everything, and give its error message."""
+        """End the process, which removes all impairments, and return its error message."""
         process, self._process = self._process, None
         if process is None:
             return otherwise
         try:
             _, why = process.communicate(timeout=ANSWER_TIMEOUT_S)
         except subprocess.TimeoutExpired:
-            # Not killed: it is to undo what it did as soon as it can.
+            # It is not killed, so that it can still undo its changes.
             return "the process that imposes does not end"
         return _last_line(why) if process.returncode != 0 else otherwise
 
@@ -177,5 +184,5 @@ def _last_line(complaint: str) -> str:
 
 
 def _plain(address: str) -> str:
-    """Leave out an IPv6 address's zone."""
+    """Remove an IPv6 address's zone."""
     return address.partition("%")[0]

@@ -1,4 +1,4 @@
-"""What a job asks for that two hosts, or one of them, cannot do. Pure."""
+"""Finds what a job requires that two hosts, or one of them, cannot do. Pure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from netwarp.wire.asked import asked_of_direction
 from netwarp.workloads import workload_of
 
 RECEIVERS: Mapping[Direction, str] = {"down": "this host", "up": "the server"}
-"""The host at the end of each direction, seen from the client."""
+"""The host that receives each direction, as messages on the client name it."""
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,11 @@ class Host:
     """What one of the two hosts can do."""
 
     name: str
-    """The host's name in messages."""
+    """The host's name in messages, such as "the server"."""
     lacks: Mapping[str, str]
-    """Why its kernel does not have a protocol, by its `TransportTraits.kernel_option`."""
+    """Reasons why its kernel lacks a protocol, by the protocol's
+    `TransportTraits.kernel_option`.
+    """
     congestion: tuple[str, ...]
     socket_buffer_bytes: int
     tcp_buffer_bytes: int
@@ -30,15 +32,17 @@ class Host:
 
 
 def path_refusal(job: Job, why_not: Callable[[Direction], str | None]) -> str | None:
-    """Say why what a job asks of the path is not imposed; None where it is, or nothing is asked.
+    """Return the reason why a job's impairments of the path cannot be imposed; None if they can, or
+    there are none.
 
-    A direction is impaired by the host at its end, on what comes in. The other one is a sender:
-    netem there would drop bundles of segments that a router sees one by one, and TCP would count
-    what waits in it as its own (TCP small queues).
+    A direction is impaired by the host that receives it, on incoming packets. The other host is its
+    sender: netem there would drop bundles of segments that a router handles one by one, and TCP
+    would count queued packets against its own limit (TCP small queues).
 
     Args:
-        job: of one path.
-        why_not: says why the host at the end of a direction imposes nothing; None where it does.
+        job: a job with one path.
+        why_not: returns the reason why the host that receives a direction imposes nothing; None
+            when it can.
     """
     refusal = workload_of(job).real_path_refusal(job)
     if refusal is not None:
@@ -61,7 +65,7 @@ def path_refusal(job: Job, why_not: Callable[[Direction], str | None]) -> str | 
 
 
 def never_imposed(job: Job, direction: Direction) -> str | None:
-    """Say what is asked of one direction that no receiving host imposes, and why not."""
+    """Describe what a job asks of one direction that no receiving host can impose, and why not."""
     impairments: Impairments = getattr(job.paths[0], direction)
     if workload_of(job).runs_programs(job):
         return (
@@ -82,7 +86,9 @@ def never_imposed(job: Job, direction: Direction) -> str | None:
 
 
 def lack(job: Job, host: Host) -> str | None:
-    """Say what a job asks for that a host cannot do, with the remedy; None when it can."""
+    """Describe what a job requires that a host cannot do, with the remedy; None when it can do
+    all.
+    """
     transport = job.only.transport
     traits = TRANSPORTS[transport.kind]
     reason = host.lacks.get(traits.kernel_option or "")
@@ -108,7 +114,7 @@ def lack(job: Job, host: Host) -> str | None:
 
 
 def _programs_lack(transport: Transport, host: Host) -> str | None:
-    """Say what a job asks of programs' TCP that the host's settings alone determine."""
+    """Describe what a job requires of its programs' TCP that only the host's settings determine."""
     if transport.congestion != host.tcp_congestion:
         return (
             f"TCP of programs on {host.name} has its congestion control, {host.tcp_congestion}, and"

@@ -1,4 +1,4 @@
-"""Converts the results of probes to records, and says whether the path has changed. Pure."""
+"""Converts the results of probes to records, and determines whether the path has changed. Pure."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ def path_measurement(
     """Make the record of a probe.
 
     Args:
-        moment: before the run, after it, or after the workload with what the hosts imposed.
-        measured: what the probe found.
-        run_offset: between the clocks, as the run took it; what the clocks have drifted apart
-            since widens the uncertainty. None where impairments would widen it.
-        client_busy: share of this host's CPUs that was used.
+        moment: before the run, after it, or while the hosts' impairments are still in force after
+            the workload.
+        measured: the results of the probe.
+        run_offset: the clock offset used for the run; clock drift since then widens the
+            uncertainty. None if impairments would widen it.
+        client_busy: share of this host's CPU time that was used.
     """
     rtts_ns = measured.rtts_ns
 
@@ -57,7 +58,9 @@ def path_measurement(
 
 
 def with_measurements(records: str, measurements: Sequence[Record]) -> str:
-    """Put measurements among the lines of a run's records, before the last, which is its end."""
+    """Insert measurements into the lines of a run's records, before the last line, which is its end
+    record.
+    """
     before_end = records.rfind("\n", 0, -1) + 1
     among = "".join(f"{record_to_json(each)}\n" for each in measurements)
     return f"{records[:before_end]}{among}{records[before_end:]}"

@@ -1,7 +1,7 @@
-"""A control group of a server's run: what its processes have of memory together (cgroups(7)).
+"""A control group that bounds the memory of all processes of a server's run together (cgroups(7)).
 
-Only root can make one in general. Then the memory of contained commands is bounded in sum;
-elsewhere each of their processes is bounded by itself.
+In general only root can create one. If there is one, it bounds the memory of contained commands in
+sum; otherwise each of their processes is bounded by itself.
 """
 
 import contextlib
@@ -14,11 +14,13 @@ from pathlib import Path
 MOUNT = Path("/sys/fs/cgroup")
 OF_PROCESS = Path("/proc/self/cgroup")
 GONE_WITHIN_S = 2.0
-"""A group is in use until the kernel has buried its last process."""
+"""Seconds to wait until the kernel has reaped the last process of a group, which is busy until
+then.
+"""
 
 
 class NoGroupError(Exception):
-    """No control group can be made; the message says why."""
+    """No control group can be created; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,12 @@ class MemoryGroup:
 
     @property
     def joining(self) -> list[str]:
-        """The front of a command that goes into the group before it begins."""
+        """The beginning of a command that joins the group before it executes the rest."""
         join = 'echo 0 > "$1/cgroup.procs" && shift && exec "$@"'
         return ["sh", "-c", join, "sh", str(self.directory)]
 
     def remove(self) -> None:
-        """Remove it, once its processes have ended."""
+        """Remove the group, once its processes have ended."""
         until_s = time.monotonic() + GONE_WITHIN_S
         while time.monotonic() < until_s:
             try:
@@ -47,14 +49,14 @@ class MemoryGroup:
 
 
 def memory_group(name: str, most_bytes: int) -> MemoryGroup:
-    """Make a control group.
+    """Create a control group.
 
     Args:
-        name: of its directory.
-        most_bytes: most memory of all its processes, files in memory included.
+        name: the name of its directory.
+        most_bytes: the most memory of all its processes together, including files in memory.
 
     Raises:
-        NoGroupError: this host or user cannot have one.
+        NoGroupError: this host or user cannot create one.
     """
     if os.geteuid() != 0:
         raise NoGroupError("only root makes control groups")
@@ -67,7 +69,7 @@ def memory_group(name: str, most_bytes: int) -> MemoryGroup:
             reasons.append(f"{parent}: {error.strerror}")
             continue
         try:
-            # Where the memory is not controlled, the file is not there.
+            # The file does not exist if the memory controller is off.
             with (directory / file).open("r+") as bound:
                 bound.write(str(most_bytes))
         except OSError as error:
@@ -80,7 +82,7 @@ def memory_group(name: str, most_bytes: int) -> MemoryGroup:
 
 
 def memory_text() -> str:
-    """Say what bounds the memory of commands on this host."""
+    """Describe what bounds the memory of commands on this host."""
     try:
         memory_group(f"netwarp-try-{os.getpid()}", 1 << 30).remove()
     except NoGroupError as error:
@@ -93,7 +95,9 @@ def memory_text() -> str:
 
 
 def _places() -> Iterator[tuple[Path, str]]:
-    """Yield directories in which a group may be made, each with the name of its bound's file."""
+    """Yield directories in which a group may be created, each with the name of the file that sets
+    its memory bound.
+    """
     with contextlib.suppress(OSError):
         for line in OF_PROCESS.read_text().splitlines():
             _, controllers, path = line.split(":", 2)
@@ -101,13 +105,16 @@ def _places() -> Iterator[tuple[Path, str]]:
                 yield MOUNT / "memory" / path.lstrip("/"), "memory.limit_in_bytes"
             elif not controllers:
                 yield MOUNT / path.lstrip("/"), "memory.max"
-                # A group with processes hands no control on. The one at the top may, but a service
-                # has bounds of its owner's, which what it starts must not leave.
+                # A group with processes cannot delegate controllers to its children. The root group
+                # can, but a service has bounds set by its owner, which its processes must not
+                # escape.
                 if not path.endswith((".service", ".scope")) or "/session-" in path:
                     yield MOUNT, "memory.max"
 
 
 def _forbid_swap(directory: Path) -> None:
-    """Have what does not fit end, not go to the disk, where the kernel accounts for that."""
+    """Forbid swapping, if the kernel accounts for it, so that what does not fit fails instead of
+    going to the disk.
+    """
     with contextlib.suppress(OSError), (directory / "memory.swap.max").open("r+") as bound:
         bound.write("0")

@@ -1,7 +1,7 @@
-"""What the two hosts say to each other: JSON objects, each after its length. Pure.
+"""The messages between the two hosts: JSON objects, each preceded by its length. Pure.
 
-On the wire a message is its length in bytes (4, big endian) and its text. A reader refuses one that
-is longer than it may be before it reads it, and whatever is none of these models.
+On the wire a message is its length in bytes (4 bytes, big endian) and its text. A reader refuses a
+message that is too long before it reads it, and one that matches none of these models.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from netwarp.wire.delivered import Calibration, Imposed
 PROTOCOL_VERSION = 5
 LENGTH_BYTES = 4
 MOST_BYTES = 8 << 20
-"""Most bytes of a message between paired hosts: a record of a run."""
+"""Largest message in bytes between paired hosts: a record of a run."""
 MOST_BYTES_OF_STRANGERS = 16 << 10
-"""Most bytes of a message of a host that has not been let in: a certificate in a pairing."""
+"""Largest message in bytes of a host that is not paired yet: a certificate for pairing."""
 TRAIN_PACKETS_AT_MOST = 256
 
 Text = Annotated[str, StringConstraints(max_length=4096)]
@@ -29,7 +29,7 @@ Proof = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 
 
 class MessageError(ValueError):
-    """The peer sent something that is no message of this protocol."""
+    """The peer sent something that is not a message of this protocol."""
 
 
 class _Message(BaseModel):
@@ -37,7 +37,7 @@ class _Message(BaseModel):
 
 
 class Pair(_Message):
-    """Client: asks to be paired, and proves that it has the server's one-time token."""
+    """The client asks to be paired, and proves that it has the server's one-time token."""
 
     message: Literal["pair"] = "pair"
     certificate: Pem
@@ -46,7 +46,7 @@ class Pair(_Message):
 
 
 class Hello(_Message):
-    """Client: introduces itself, once the server has found its certificate among its peers."""
+    """The client introduces itself, once the server has found its certificate among its peers."""
 
     message: Literal["hello"] = "hello"
     version: U32
@@ -55,20 +55,20 @@ class Hello(_Message):
 
 
 class OpenProbe(_Message):
-    """Client: is about to measure the path, with datagrams that carry this token."""
+    """The client is about to measure the path, with datagrams that contain this token."""
 
     message: Literal["open_probe"] = "open_probe"
     token: ProbeToken
 
 
 class CloseProbe(_Message):
-    """Client: has sent all its datagrams."""
+    """The client has sent all its datagrams."""
 
     message: Literal["close_probe"] = "close_probe"
 
 
 class Run(_Message):
-    """Client: asks for a run."""
+    """The client asks for a run."""
 
     message: Literal["run"] = "run"
     job: str
@@ -76,7 +76,7 @@ class Run(_Message):
 
 
 class Begin(_Message):
-    """Client: orders the server's role to begin."""
+    """The client orders the server's role to begin."""
 
     message: Literal["begin"] = "begin"
     epoch_ns: U64
@@ -84,39 +84,39 @@ class Begin(_Message):
 
 
 class Finish(_Message):
-    """Client: says that no more connections will come."""
+    """The client will open no more connections."""
 
     message: Literal["finish"] = "finish"
 
 
 class Stop(_Message):
-    """Client: aborts the run."""
+    """The client aborts the run."""
 
     message: Literal["stop"] = "stop"
 
 
 class Lift(_Message):
-    """Client: has the server end what it imposed on the last run's packets."""
+    """The client asks the server to end the impairment of the last run's packets."""
 
     message: Literal["lift"] = "lift"
 
 
 class Paired(_Message):
-    """Server: has stored the client's certificate, and proves that it made the token."""
+    """The server has stored the client's certificate, and proves that it made the token."""
 
     message: Literal["paired"] = "paired"
     proof: Proof
 
 
 class Refused(_Message):
-    """Server: refuses what was asked."""
+    """The server refuses a request."""
 
     message: Literal["refused"] = "refused"
     reason: Text
 
 
 class Welcome(_Message):
-    """Server: describes itself."""
+    """The server describes itself."""
 
     message: Literal["welcome"] = "welcome"
     version: U32
@@ -129,7 +129,7 @@ class Welcome(_Message):
     cores: U32
     data_port: Annotated[int, Field(ge=1, le=65535)]
     lacks: dict[str, Text]
-    """Why its kernel lacks a protocol: `HostCapabilities.missing_protocols`."""
+    """Reasons why its kernel lacks protocols: `HostCapabilities.missing_protocols`."""
     congestion: list[Text]
     """TCP congestion controls that are loaded."""
     socket_buffer_bytes: U64
@@ -137,17 +137,17 @@ class Welcome(_Message):
     tcp_buffer_bytes: U64
     """Largest buffer that TCP grows to: the smaller maximum of `tcp_rmem` and `tcp_wmem`."""
     missing_imposing: Text | None
-    """Why it can impose nothing on packets from this client; null where it can."""
+    """Reason why it cannot impair packets from this client; null if it can."""
     offloads: list[Text]
     """Offloads that are on at its network device towards this client."""
     tcp_congestion: Text
-    """TCP congestion control of programs that choose none."""
+    """TCP congestion control of programs that do not choose one."""
     command_ports_from: U32 | None
     """The first port that commands may listen at; null where its owner allows no commands."""
 
 
 class Probing(_Message):
-    """Server: is ready for the datagrams of the probe."""
+    """The server is ready for the datagrams of the probe."""
 
     message: Literal["probing"] = "probing"
     busy: Ratio | None
@@ -155,7 +155,7 @@ class Probing(_Message):
 
 
 class Probed(_Message):
-    """Server: reports what arrived of the probe."""
+    """The server reports what arrived of the probe."""
 
     message: Literal["probed"] = "probed"
     echoes: U32
@@ -165,7 +165,7 @@ class Probed(_Message):
 
 
 class Running(_Message):
-    """Server: has started its role, which waits for the order to begin."""
+    """The server has started its role, which waits for the order to begin."""
 
     message: Literal["running"] = "running"
     token: Token
@@ -173,30 +173,30 @@ class Running(_Message):
 
 
 class Said(_Message):
-    """Server: passes on a message of its role (`docs/role-protocol.md`)."""
+    """The server passes on a message of its role (`docs/role-protocol.md`)."""
 
     message: Literal["said"] = "said"
     line: str
 
 
 class Ended(_Message):
-    """Server: reports that its role has ended."""
+    """The server reports that its role has ended."""
 
     message: Literal["ended"] = "ended"
     how: Text | None
-    """Reason of its failure; null where it ended well."""
+    """Reason of its failure; null if it succeeded."""
 
 
 class Lifted(_Message):
-    """Server: has ended what it imposed."""
+    """The server has ended the impairment of the run's packets."""
 
     message: Literal["lifted"] = "lifted"
     imposed: Imposed | None
-    """What it had imposed on the last run; null if nothing."""
+    """The impairment that was in force in the last run; null if there was none."""
     calibration: Calibration | None
     """Numbers of packets that it received and dropped."""
     failure: Text | None
-    """Reason why it was not what it should be; null where it was."""
+    """Reason why the impairment was not what it should have been; null if it was."""
 
 
 FromClient = Annotated[
@@ -220,10 +220,10 @@ _BY_SENDER: dict[Sender, TypeAdapter[Message]] = {
 
 
 def encode(message: Message) -> bytes:
-    """Encode a message with its length.
+    """Encode a message, preceded by its length.
 
     Raises:
-        MessageError: it would be longer than any may be.
+        MessageError: it is longer than a message may be.
     """
     text = message.model_dump_json().encode()
     if len(text) > MOST_BYTES:
@@ -235,12 +235,12 @@ def take(buffer: bytearray, sender: Sender, most_bytes: int) -> Message | None:
     """Remove the first message from the bytes that have arrived; None while it is incomplete.
 
     Args:
-        buffer: bytes in the order they came; what was taken is gone from it.
-        sender: whose they are.
-        most_bytes: the longest message that this sender may send now.
+        buffer: the bytes received so far; those of the returned message are removed.
+        sender: who sent them.
+        most_bytes: the longest message that this sender may send at present.
 
     Raises:
-        MessageError: what is there is no message.
+        MessageError: the bytes are not a message of the protocol.
     """
     if len(buffer) < LENGTH_BYTES:
         return None
@@ -255,5 +255,5 @@ def take(buffer: bytearray, sender: Sender, most_bytes: int) -> Message | None:
         return _BY_SENDER[sender].validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        # Its type is one of pydantic's; its text may have what was sent in it.
+        # Only the error's type is shown: its text could contain what the peer sent.
         raise MessageError(f"no message of the protocol ({first['type']})") from None

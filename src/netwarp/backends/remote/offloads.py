@@ -1,4 +1,4 @@
-"""Tells which segmentation offloads are on at the network device that has an address."""
+"""Reads which segmentation offloads are on at the network device that has an address."""
 
 import array
 import fcntl
@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 SIOCGIFCONF, SIOCETHTOOL = 0x8912, 0x8946
-"""Requests of netdevice(7) and of linux/sockios.h."""
+"""Requests of ioctl(2): netdevice(7) and linux/sockios.h."""
 COMMANDS = {"tso": 0x1E, "gso": 0x23, "gro": 0x2B}
 """`ETHTOOL_GTSO`, `_GGSO` and `_GGRO` of linux/ethtool.h, which need no privilege."""
 _INET6_ADDRESSES = Path("/proc/net/if_inet6")
@@ -18,10 +18,10 @@ _INTERFACE = struct.Struct("@16s4x4s16x")
 
 
 def offloads(address: str) -> tuple[str, ...]:
-    """Name the offloads that are on at the device of a local address; none where unknown.
+    """Return the offloads that are on at the device of a local address; empty if unknown.
 
     Args:
-        address: IPv4 or IPv6, of this host.
+        address: an IPv4 or IPv6 address of this host.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         device = _device(asking, address)
@@ -31,7 +31,7 @@ def offloads(address: str) -> tuple[str, ...]:
 
 
 def _device(asking: socket.socket, address: str) -> bytes | None:
-    """Find the device that has an address."""
+    """Return the name of the device that has an address; None if no device has."""
     wanted = ip_address(address.partition("%")[0])
     if wanted.version == 4:
         addresses = _ipv4_addresses(asking)
@@ -56,5 +56,5 @@ def _is_on(asking: socket.socket, device: bytes, command: int) -> bool:
     try:
         fcntl.ioctl(asking, SIOCETHTOOL, struct.pack("@16sL16x", device, value.buffer_info()[0]))
     except OSError:
-        return False  # a device without such a switch
+        return False  # a device that does not support the request
     return bool(value[1])

@@ -1,4 +1,6 @@
-"""Measures the path between two hosts: from the client, with datagrams that the server answers."""
+"""Measures the path between two hosts with datagrams that the client sends and the server
+answers.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ ANSWER_TIMEOUT_S = 15.0
 MOST_DATAGRAMS = 1000
 """Most datagrams that a server answers in one probe."""
 DATAGRAMS_AT_ONCE = 2 * (ECHOES + TRAIN_PACKETS + 1)
-"""Datagrams received before the client's messages are looked at: more than a probe has."""
+"""Most datagrams received in one turn before messages of the client are handled: more than a probe
+has.
+"""
 LONGEST_PROBE_S = 20.0
 LONGEST_WAIT_S = 2.0
 """Time in s to wait for echoes and trains; those that come later count as lost."""
@@ -73,11 +77,11 @@ def measure(channel: Channel, server: tuple[str, int]) -> Measured:
     """Measure the path to a server, which takes about half a second and a few round trips.
 
     Args:
-        channel: to the server, with nothing under way on it.
-        server: where its datagrams go.
+        channel: the connection to the server, with no request under way.
+        server: the address to which datagrams are sent.
 
     Raises:
-        ChannelError: the server is gone.
+        ChannelError: the connection to the server is lost.
     """
     token = secrets.token_bytes(16)
     at_unix_ns = time.time_ns()
@@ -104,18 +108,22 @@ def measure(channel: Channel, server: tuple[str, int]) -> Measured:
 def _exchange_echoes(
     mine: socket.socket, token: bytes
 ) -> tuple[dict[int, int], list[tuple[Datagram, int]]]:
-    """Send echoes evenly, taking answers in between; then wait for those that are on their way."""
+    """Send echoes at even intervals while receiving answers; then wait for the answers that are
+    still on their way.
+    """
     sent: dict[int, int] = {}
     answers: list[tuple[Datagram, int]] = []
     for number in range(ECHOES):
         sent[number] = time.monotonic_ns()
-        with contextlib.suppress(OSError):  # nobody listens, or no room: it counts as lost
+        # Nobody listens, or the buffer is full: the datagram counts as lost.
+        with contextlib.suppress(OSError):
             mine.send(Datagram(token, ECHO, number, sent[number]).encode())
         answers += _answers(mine, token, time.monotonic() + ECHOES_APART_S)
     until_s = time.monotonic() + LONGEST_WAIT_S
     while len({answer.number for answer, _ in answers}) < ECHOES and time.monotonic() < until_s:
         if answers:
-            # Four times the slowest so far is late enough; nothing lost should cost two seconds.
+            # Wait four times the slowest round trip so far, so that lost echoes do not cost the
+            # whole two seconds.
             slowest_ns = max(each.rtt_ns for each in matched(sent, answers))
             last_ns = max(sent.values()) + 4 * slowest_ns + 50_000_000
             until_s = min(until_s, last_ns / 1e9)
@@ -124,7 +132,7 @@ def _exchange_echoes(
 
 
 def _answers(mine: socket.socket, token: bytes, until_s: float) -> Iterator[tuple[Datagram, int]]:
-    """Collect answers until a point in time."""
+    """Yield answers until a point in time."""
     while (left_s := until_s - time.monotonic()) > 0:
         if not select.select([mine], [], [], left_s)[0]:
             return
@@ -146,7 +154,7 @@ def _send_train(mine: socket.socket, token: bytes) -> None:
 def _receive_train(
     mine: socket.socket, token: bytes, answers: Sequence[tuple[Datagram, int]]
 ) -> list[int]:
-    """Ask for a train of packets, and give their arrival times."""
+    """Ask for a train of packets, and return their arrival times."""
     if not answers:
         return []  # no datagram comes back on this path
     with contextlib.suppress(OSError):
@@ -154,7 +162,7 @@ def _receive_train(
     arrivals: dict[int, int] = {}
     until_s = time.monotonic() + LONGEST_WAIT_S
     while len(arrivals) < TRAIN_PACKETS and (left_s := until_s - time.monotonic()) > 0:
-        # Once it comes, what is still missing after a pause is lost.
+        # Once the train arrives, packets that are still missing after a pause count as lost.
         if not select.select([mine], [], [], min(left_s, 0.25) if arrivals else left_s)[0]:
             break
         with contextlib.suppress(OSError):
@@ -166,12 +174,12 @@ def _receive_train(
 
 
 class Responder:
-    """The server's end of a probe: answers datagrams with the token from one host alone.
+    """The server's end of a probe: answers datagrams that contain the token and come from one host.
 
     Args:
-        address: where it listens.
+        address: the address at which it listens.
         peer: the host whose datagrams it answers.
-        token: what they carry.
+        token: the token that they contain.
     """
 
     def __init__(self, address: tuple[str, int], peer: str, token: bytes) -> None:
@@ -189,8 +197,8 @@ class Responder:
         self._train: dict[int, int] = {}
 
     def respond(self) -> None:
-        """Receive datagrams that have arrived, and answer them; those beyond a number stay until
-        the next call, so that whoever sends without end does not keep the server.
+        """Receive datagrams that have arrived, and answer them. The number in one call is bounded,
+        so that a peer that sends without end does not block the server.
         """
         with contextlib.suppress(BlockingIOError):
             for _ in range(DATAGRAMS_AT_ONCE):

@@ -1,6 +1,6 @@
-"""The server's role of one run: the endpoint, watched, with nothing but its job.
+"""Runs the server's role of one run: the endpoint, supervised, with only the job as its input.
 
-Where the job has a command, the endpoint contains it (endpoint/src/role/containment.rs).
+If the job has a command, the endpoint contains it (endpoint/src/role/containment.rs).
 """
 
 from __future__ import annotations
@@ -31,19 +31,23 @@ if TYPE_CHECKING:
 
 READ_BYTES = 64 << 10
 LONGEST_LINE_BYTES = 7 << 20
-"""Most bytes of a line: a record with 1 MiB of a program's output, every byte of it escaped."""
+"""Longest line in bytes: a record with 1 MiB of a program's output, of which every byte is
+escaped.
+"""
 MOST_FILES = 2048
 """Most open files of a role: two for each connection."""
 CONSOLE_TAIL_BYTES = 4096
-"""Bytes of a role's console in which its last line is looked for."""
+"""Bytes at the end of a role's console that are searched for its last line."""
 LARGEST_FILE_BYTES = 1 << 20
-"""Most bytes of a file that a role writes; a file of a command's may have half of its memory."""
+"""Largest file in bytes that a role writes; a command's file may take half of its memory."""
 OWN_BYTES = 64 << 20
-"""Memory of the role itself in bytes, beside its command's."""
+"""Memory in bytes of the role itself, in addition to its command's."""
 NOBODY = 65534
 """User and group ID of a role that runs as nobody (`endpoint/programs/src/privileges.rs`)."""
 ROLE_MESSAGES_ON_STDOUT = 'exec "$@" 3>&1 1>&2'
-"""Descriptor 3 is where a role sends its messages, and dash knows descriptors of one digit only."""
+"""A role sends its messages on descriptor 3, which the shell connects to its standard output; dash
+supports only descriptors of one digit.
+"""
 
 
 class RoleError(Exception):
@@ -51,23 +55,25 @@ class RoleError(Exception):
 
 
 class ServerRole:
-    """A server's role under way, in a directory of its own that goes with it.
+    """A running role of a server, with a temporary directory of its own that is removed with it.
 
     Args:
         endpoint: the program.
-        job: admitted.
-        address: where it listens.
-        peer: the one host that it listens to.
-        token: what requests begin with.
-        limits: what it may take.
-        containment: of a job with a command; without, the endpoint refuses it.
+        job: the job, which has been admitted.
+        address: the address at which it listens.
+        peer: the only host whose connections it accepts.
+        token: the token with which requests begin.
+        limits: the limits on its resources.
+        containment: how a job's command is contained; if None, the endpoint refuses jobs with
+            commands.
     """
 
     def __init__(
         self, endpoint: Path, job: Job, address: tuple[str, int], peer: str, token: str,
         limits: Limits, containment: Containment | None = None,
     ) -> None:  # fmt: skip
-        adopt_orphans()  # the processes of a command, should their parent be killed before them
+        # so that a command's processes can be killed even if their parent dies before them
+        adopt_orphans()
         self.token = token
         self.until_s = time.monotonic() + min(limits.run_s, job.limits.virtual_ns / NS_PER_S + 30)
         self._unread = b""
@@ -80,7 +86,7 @@ class ServerRole:
             bounded = ["prlimit", *_bounds(job, limits), "--"]
             if containment is not None and workload_of(job).server_command(job) is not None:
                 role = [endpoint, "serve-contained", *containment.options]
-                with contextlib.suppress(NoGroupError):  # serve has said so when it started
+                with contextlib.suppress(NoGroupError):  # serve reported this when it started
                     most_bytes = workload_of(job).memory_bytes(job) + OWN_BYTES
                     group = memory_group(place.name, most_bytes)
                     unless_started.callback(group.remove)
@@ -89,10 +95,11 @@ class ServerRole:
                 role = [endpoint, "confine", "--as-nobody", "--writable", "."]
                 role += ["--", endpoint, "server"]
                 _give_to_nobody(place)
-            # It starts in its directory, to which nobody may have no way by its path.
+            # The role starts in its directory, because the user nobody may not be able to reach it
+            # by its path.
             role += ["--job", f"./{JOB_FILE}", *where]
             command = ending_with_us([*bounded, "sh", "-c", ROLE_MESSAGES_ON_STDOUT, "sh", *role])
-            # Without a name: the role could put anything in place of a file of its directory.
+            # The file has no name: otherwise the role could replace it.
             console = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - until `close`
             self._console = unless_started.enter_context(console)
             self._process = _started(command, place, self._console)
@@ -105,19 +112,19 @@ class ServerRole:
         return self._messages
 
     def begin(self, epoch_ns: int) -> None:
-        """Order it to begin."""
+        """Order the role to begin."""
         order = {"order": "begin", "epoch_ns": epoch_ns, "certificate": None, "token": self.token}
         self._order(order)
 
     def finish(self) -> None:
-        """Tell it that no more clients will come."""
+        """Tell the role that no more clients will connect."""
         self._order({"order": "finish"})
 
     def said(self) -> Sequence[str] | None:
-        """Return the lines that have arrived; None when it has ended.
+        """Return the lines that have arrived since the last call; None when the role has ended.
 
         Raises:
-            RoleError: a line without end.
+            RoleError: a line is too long.
         """
         data = os.read(self.fileno(), READ_BYTES)
         if not data:
@@ -128,7 +135,7 @@ class ServerRole:
         return [line.decode(errors="replace") for line in lines]
 
     def how_it_ended(self) -> str | None:
-        """Wait for its end, and give the reason of its failure; None where it ended well."""
+        """Wait for the role's end, and return the reason of its failure; None if it succeeded."""
         try:
             status = self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -146,12 +153,12 @@ class ServerRole:
         return os.pread(console, CONSOLE_TAIL_BYTES, first).decode(errors="replace")
 
     def close(self) -> None:
-        """Kill it and all that it has started, and remove its files."""
+        """Kill the role and all processes that it has started, and remove its files."""
         self._held.close()
 
     def _order(self, order: dict[str, object]) -> None:
-        """Write an order. Each kind is written once, so the pipe never fills. To a role that has
-        ended nothing is written: its caller learns of that elsewhere.
+        """Write an order to the role's standard input. Each kind is written once, so the pipe never
+        fills. If the role has ended, nothing is written: the caller detects that elsewhere.
         """
         kind = str(order["order"])
         if kind in self._ordered:
@@ -186,16 +193,18 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _give_to_nobody(place: Path) -> None:
-    """Give the role's directory to the user as whom it runs (`confine --as-nobody`)."""
+    """Make the user as whom the role runs the owner of its directory (`confine --as-nobody`)."""
     if os.geteuid() == 0:
-        # A user namespace of an ordinary user has no nobody, and the role stays that user's.
+        # An ordinary user's user namespace does not map nobody, so the role runs as that user.
         with contextlib.suppress(OSError):
             for path in (place, place / JOB_FILE):
                 os.chown(path, NOBODY, NOBODY)
 
 
 def _bounds(job: Job, limits: Limits) -> list[str]:
-    """Return the bounds of a role's process, and of all that it starts, for prlimit(1)."""
+    """Return the resource limits of a role's process and its descendants, as options of
+    prlimit(1).
+    """
     workload = workload_of(job)
     has_command = workload.server_command(job) is not None
     file_bytes = workload.memory_bytes(job) // 2 if has_command else LARGEST_FILE_BYTES

@@ -24,25 +24,27 @@ from netwarp.backends.remote.session import Pairing, ServerFacts, Session, shown
 from netwarp.errors import BackendError, one_line
 
 MOST_STRANGERS = 64
-"""Most connections at a time of clients that are not let in yet; more are closed at once."""
+"""Most simultaneous connections of clients that have not been authenticated yet; further ones are
+closed at once.
+"""
 MOST_STRANGERS_OF_A_NETWORK = 16
 HANDSHAKE_TIMEOUT_S = 5.0
 BACKLOG = 256
 LINES_AT_ONCE = 20
-"""Most lines a second about unknown clients; further ones are only counted."""
+"""Most lines printed per second about unknown clients; further ones are only counted."""
 ACCEPT_TIMEOUT_S = 0.5
 
 
 @dataclass(eq=False)
 class _Stranger:
-    """A connection of a client that is not let in yet."""
+    """A connection from a client that has not been authenticated yet."""
 
     network: str
     connection: socket.socket
 
 
 def network_of(host: str) -> str:
-    """Return the network that one owner usually has: an IPv4 address, or a /64 of IPv6 (RFC
+    """Return the network that usually belongs to one owner: an IPv4 address, or a /64 of IPv6 (RFC
     7421).
     """
     address = ipaddress.ip_address(host.partition("%")[0])
@@ -57,14 +59,14 @@ class Server:
 
     Args:
         address: host and port to listen at; port 0 for any.
-        identity: this host's, with its peers'.
-        facts: what it tells its clients.
-        limits: what a run may take of it.
-        pairing: the token that lets a new client in.
-        tell: takes lines for whoever looks after it, from several threads.
+        identity: this host's identity, with its peers' certificates.
+        facts: the description that it sends to its clients.
+        limits: the resources that a run may use.
+        pairing: the token with which a new client can pair.
+        tell: called with a line to print for the server's operator, from several threads.
 
     Raises:
-        BackendError: it cannot listen there.
+        BackendError: it cannot listen at the address.
     """
 
     def __init__(
@@ -81,10 +83,10 @@ class Server:
         self._listener = _listen(address)
         self._lock = threading.Lock()
         self._strangers: list[_Stranger] = []
-        """Connections of clients that are not let in yet, in the order in which they came."""
+        """Connections of clients that have not been authenticated yet, oldest first."""
         self._connections: set[socket.socket] = set()
         self._threads: set[threading.Thread] = set()
-        """Threads that were started, and may have ended since."""
+        """Threads that were started; some may have ended."""
         self._busy = threading.Lock()
         self._stopping = threading.Event()
         self._told_at_s = time.monotonic()
@@ -98,7 +100,7 @@ class Server:
         return host, port
 
     def serve(self) -> None:
-        """Let clients in until `stop` is called."""
+        """Accept clients until `stop` is called."""
         while not self._stopping.is_set():
             try:
                 connection, address = self._listener.accept()
@@ -108,7 +110,8 @@ class Server:
                 if self._stopping.is_set():
                     return
                 self._tell_of_stranger(f"cannot accept a connection: {error.strerror}")
-                self._stopping.wait(0.05)  # out of descriptors: others are about to be closed
+                # There are no descriptors left: wait until other connections are closed.
+                self._stopping.wait(0.05)
                 continue
             host = address[0]
             stranger = _Stranger(network_of(host), connection)
@@ -124,7 +127,7 @@ class Server:
                 self._threads = {each for each in self._threads if each.is_alive()} | {thread}
 
     def tell(self, line: str) -> None:
-        """Report a line, in which text of other hosts is made printable."""
+        """Print a line, in which text from other hosts is made printable."""
         self._tell(one_line(line))
 
     def stop(self) -> None:
@@ -200,7 +203,7 @@ class Server:
         connection = stranger.connection
         connection.settimeout(HANDSHAKE_TIMEOUT_S)
         find_the_dead(connection)
-        connection.getpeername()  # who has left already is not worth a handshake
+        connection.getpeername()  # no handshake with a client that has disconnected already
         context = self.identity.context("server")
         secured = context.wrap_socket(connection, server_side=True)
         with self._lock:
@@ -211,7 +214,9 @@ class Server:
         return channel
 
     def _serve_alone(self, channel: Channel, address: tuple[str, int], name: str) -> None:
-        """Serve a client, unless another one is being served: runs would disturb each other."""
+        """Serve a client, unless another one is being served: simultaneous runs would disturb each
+        other.
+        """
         if not self._busy.acquire(blocking=False):
             channel.send(Refused(reason="the server is at another client's runs: try again later"))
             self.tell(f"{shown_address(address)} ({name}) has to wait: another client is here")
@@ -252,7 +257,9 @@ class Server:
         self._tell_of_stranger(f"refused {shown_address(address)}: {why}")
 
     def _tell_of_stranger(self, line: str) -> None:
-        """Report a line unless there are too many: unknown hosts decide how often this happens."""
+        """Print a line about an unknown client, unless there are too many: strangers decide how
+        often this happens.
+        """
         with self._lock:
             now_s = time.monotonic()
             if now_s - self._told_at_s > 1:

@@ -51,7 +51,7 @@ IDLE_TIMEOUT_S = 900.0
 """Time in s without a request after which a client is disconnected, as others may wait."""
 TIME_IS_OVER = "the server's time for a run was over"
 GRACE_S = 15.0
-"""Time in s that a role has to end once it was told to."""
+"""Seconds that a role has to end after it was ordered to."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,13 @@ class ServerFacts:
         return None if self.containment is None else self.containment.ports_from
 
     def welcome(self, local: str, missing_imposing: str | None) -> Welcome:
-        """Make the message with these for a client that has connected to an address of the server.
+        """Return the message with these facts for a client that has connected to an address of the
+        server.
 
         Args:
-            local: the address.
-            missing_imposing: why nothing is imposed on what comes in from that client.
+            local: the address to which the client connected.
+            missing_imposing: the reason why packets from that client cannot be impaired; None if
+                they can.
         """
         return Welcome(
             version=PROTOCOL_VERSION,
@@ -104,13 +106,13 @@ class ServerFacts:
 
 
 class Session:
-    """One client that was let in, in a thread of its own.
+    """The session of one authenticated client, in a thread of its own.
 
     Args:
-        channel: to the client.
-        facts: what this server is.
-        limits: what a run may take.
-        tell: takes a line about the client for whoever looks after the server.
+        channel: the connection to the client.
+        facts: the description of this server.
+        limits: the resources that a run may use.
+        tell: called with a line about the client, to print for the server's operator.
     """
 
     def __init__(
@@ -129,10 +131,10 @@ class Session:
         )
 
     def serve(self) -> None:
-        """Do what the client asks until it leaves.
+        """Handle the client's requests until it disconnects.
 
         Raises:
-            ChannelError: it has left, or does not keep to the protocol.
+            ChannelError: it has disconnected, or violated the protocol.
         """
         hello = self.channel.receive(Hello, HELLO_TIMEOUT_S)
         reason = self._refusal(hello)
@@ -162,7 +164,7 @@ class Session:
                         )
                     )
                 case Stop() | Finish():
-                    continue  # said of a run that had ended by itself
+                    continue  # a message about a run that had already ended by itself
                 case other:
                     raise ChannelError(f"it says {other.message!r} while nothing is under way")
 
@@ -183,7 +185,7 @@ class Session:
         return lack and lack[:2000]
 
     def _impose(self, job: Job) -> str | None:
-        """Impose what a job asks of incoming packets; give the reason where that fails."""
+        """Set up a job's impairments of incoming packets; return the reason if that fails."""
         wanted = asked_of_direction(job.paths[0].up, "up")
         if wanted and not self.facts.allows_netem:
             return f"it asks for {wanted[0]}, without --allow-netem"
@@ -222,7 +224,7 @@ class Session:
                 for message in self.channel.arrived():
                     if not isinstance(message, CloseProbe):
                         raise ChannelError(f"it says {message.message!r} in the midst of a probe")
-                    # What was sent before may be there already, though it was said after.
+                    # Datagrams that were sent before the message may be in the socket already.
                     responder.respond()
                     return
         raise ChannelError("a probe took too long")
@@ -259,7 +261,9 @@ class Session:
         self.channel.send(Ended(how=how))
 
     def _relay(self, role: ServerRole) -> str | None:
-        """Carry orders to the role and its messages back until it ends; say how it did."""
+        """Pass orders to the role and its messages to the client until the role ends; return the
+        reason of its failure, or None.
+        """
         with selectors.DefaultSelector() as selector:
             selector.register(self.channel, selectors.EVENT_READ)
             selector.register(role, selectors.EVENT_READ)
@@ -282,7 +286,8 @@ class Session:
                     if lines is None:
                         return role.how_it_ended()
                     for line in lines:
-                        # Of short lines there are many in what is read at once.
+                        # One read can contain many short lines, so the time limit is checked here
+                        # too.
                         if time.monotonic() > role.until_s:
                             return TIME_IS_OVER
                         self.channel.send(Said(line=line))
@@ -292,8 +297,8 @@ class Session:
 class Pairing:
     """One-time tokens of a server, for clients that it does not know yet.
 
-    A token has 128 bits, so nobody guesses it, and wrong ones do not use it up: else any stranger
-    could.
+    A token has 128 bits, so it cannot be guessed, and wrong ones do not use it up: otherwise any
+    stranger could.
     """
 
     VALID_S = 900.0
@@ -303,11 +308,11 @@ class Pairing:
         self.until_s = time.monotonic() + self.VALID_S
 
     def take(self, expected: str, given: str) -> str | None:
-        """Consume the token; give the reason where the proof is wrong or comes too late.
+        """Consume the token; return the reason if the proof is wrong or comes too late.
 
         Args:
-            expected: the proof that the token makes.
-            given: the client's.
+            expected: the proof computed from the token.
+            given: the proof that the client sent.
         """
         if self.token is None or time.monotonic() > self.until_s:
             return "there is no token any more: start `netwarp serve` again for another"
@@ -318,28 +323,28 @@ class Pairing:
 
 
 def tcp_buffer_bytes(root: Path = TCP_SETTINGS) -> int:
-    """Return the largest buffer that the kernel gives TCP both ways (tcp(7))."""
+    """Return the largest buffer that the kernel grants TCP in each direction (tcp(7))."""
     largest = [int((root / name).read_text().split()[2]) for name in ("tcp_rmem", "tcp_wmem")]
     return min(largest)
 
 
 def tcp_congestion(root: Path = TCP_SETTINGS) -> str:
-    """Return the congestion control of TCP sockets that nobody has set another one of (tcp(7))."""
+    """Return the congestion control of TCP sockets for which none was set (tcp(7))."""
     return (root / "tcp_congestion_control").read_text().strip()
 
 
 def server_facts(
     data_port: int, commands_beside: Path | None = None, *, allows_netem: bool = False
 ) -> ServerFacts:
-    """Find out what this host is.
+    """Collect the properties of this host that a server reports.
 
     Args:
-        data_port: where data come and go.
+        data_port: the port of the data's connections.
         commands_beside: the directory of the host's key, where clients' commands are allowed.
-        allows_netem: whether clients may have it impair what they send.
+        allows_netem: whether clients may have packets that they send impaired here.
 
     Raises:
-        BackendError: it has no endpoint, or cannot contain commands.
+        BackendError: the host has no endpoint, or cannot contain commands.
     """
     endpoint = find_endpoint()
     contained = None if commands_beside is None else containment(endpoint, commands_beside)
@@ -351,7 +356,7 @@ def server_facts(
 
 
 def shown_address(address: object) -> str:
-    """Write a socket's address for people."""
+    """Format a socket's address for people."""
     match address:
         case (str(host), int(port), *_):
             return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,8 +1,8 @@
-"""Which runs go to a worker at once: short ones together, long ones alone.
+"""Divides runs into batches, one for each task of a worker: short runs together, long ones alone.
 
 A task costs Dask some 20 ms of CPU time, wherever they are spent, and a short run's guest 60. So
-short runs share a task; it stays about a second long, as that is what a worker that dies loses, and
-how far apart a worker's answers are.
+short runs share a task. A task takes about a second, because that is lost when a worker dies, and
+is the time between a worker's answers.
 """
 
 from collections import deque
@@ -13,26 +13,30 @@ from netwarp.execution.executor import GoesOn
 from netwarp.plan import PlannedRun
 
 BATCH_S = 2.0
-"""How long the runs of a batch may take, as far as that can be told beforehand; and after how long
-a worker begins none of it any more, where they take longer."""
+"""Seconds that the runs of a batch may take, as far as that can be estimated beforehand; if they
+take longer, a worker begins no further run of the batch after this time.
+"""
 BATCHES_FOR_EACH_GUEST = 2
-"""Batches that the cluster has: one under way, and one so that no worker waits for the next."""
+"""Batches in the cluster for each guest: one under way, and one so that no worker waits for the
+next.
+"""
 
 
 class Waiting:
-    """The runs that no worker has, in the order of the plan."""
+    """The runs that have not been handed to a worker, in the order of the plan."""
 
     def __init__(self, runs: Iterable[PlannedRun], goes_on: GoesOn) -> None:
         self._runs = deque(runs)
         self._goes_on = goes_on
         self._cpu_s: dict[int, float] = {}
-        """What a run of a cell is expected to take, by the cell's index."""
+        """Estimated CPU seconds of a run of each cell, by the cell's index."""
 
     def take(self, guests: int) -> list[PlannedRun]:
-        """Take the next batch: at least one run, unless none is left or may begin.
+        """Remove and return the next batch: at least one run, unless none is left or may begin.
 
         Args:
-            guests: how many go at a time; towards the end batches shrink, so that all have work.
+            guests: number of runs carried out at a time; towards the end batches shrink, so that
+                all guests have work.
         """
         if not self._runs or not self._goes_on():
             return []
@@ -47,7 +51,7 @@ class Waiting:
         return batch
 
     def put_back(self, runs: Sequence[PlannedRun]) -> None:
-        """Take runs back that were not carried out: they are the next."""
+        """Put runs back that were not carried out; they come next."""
         self._runs.extendleft(reversed(runs))
 
     def _expected_cpu_s(self, run: PlannedRun) -> float:

@@ -26,8 +26,9 @@ CONNECT_S = 10
 # Tasks' results are bytes; what would have to be unpickled is refused.
 PLAIN_DATA = ["dask", "msgpack"]
 ANY_LOOPBACK_PORT = "127.0.0.1:0"
-# What Dask's processes do beside their tasks: by default they look at themselves up to a hundred
-# times a second, for a dashboard, and tell of themselves over HTTP. Here nobody asks.
+# Settings that disable what Dask's processes do beside their tasks: by default they sample
+# themselves up to a hundred times a second for a dashboard, and report over HTTP, which nobody
+# reads here.
 WITHOUT_DASHBOARD = {
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
@@ -42,16 +43,16 @@ WITHOUT_DASHBOARD = {
 def connect(address: str, *, insecure: bool) -> Iterator[Executor]:
     """Connect to a scheduler.
 
-    Who reaches a scheduler can run any program on its workers, and sends pickled errors to its
-    clients: Dask trusts all who take part. So beyond this machine there has to be TLS with
-    certificates on both sides, as Dask's configuration has it.
+    Anybody who reaches a scheduler can run any program on its workers, and send pickled errors to
+    its clients: Dask trusts all participants. So beyond this machine, TLS with certificates on both
+    sides is required, as set in Dask's configuration.
 
     Args:
-        address: of the scheduler, `HOST:PORT`.
-        insecure: whether to do without TLS, in a network without strangers.
+        address: the scheduler's `HOST:PORT`.
+        insecure: whether to connect without TLS, for a network without strangers.
 
     Raises:
-        BackendError: nobody answers, or there is no TLS.
+        BackendError: no scheduler answers, or TLS is not configured.
     """
     security = Security()
     has_tls = bool(security.tls_client_cert)
@@ -84,10 +85,10 @@ def connect(address: str, *, insecure: bool) -> Iterator[Executor]:
 
 @contextmanager
 def local_cluster(workers: int | None) -> Iterator[Executor]:
-    """Start a scheduler and workers of one guest each on this machine, for as long as it takes.
+    """Start a scheduler and workers with one guest each on this machine, until the context ends.
 
     Args:
-        workers: how many; None for one per CPU.
+        workers: the number of workers; None for one per CPU.
     """
     count = workers or len(os.sched_getaffinity(0))
     with (
@@ -129,9 +130,9 @@ def _started(workers: int) -> LocalCluster:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Dask's log off the terminal: what matters of it is raised, or a run's reason.
+    """Keep Dask's log off the terminal: its errors are raised, or become a run's reason of failure.
 
-    Dask gives several of its loggers a handler each (`logging` in its configuration).
+    Dask attaches a handler to each of several loggers (`logging` in its configuration).
     """
     loggers = [
         logging.getLogger(name)

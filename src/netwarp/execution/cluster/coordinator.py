@@ -21,14 +21,15 @@ HOW_TO_START = (
 
 
 class DaskExecutor:
-    """Hands runs to workers that declare the resource `guest`, and keeps what they send back.
+    """Sends runs to workers that declare the resource `guest`, and stores their results.
 
-    A worker that dies loses nothing: its runs are done again elsewhere (three times, as Dask's
-    `distributed.scheduler.allowed-failures` says; then each once more alone, and it has failed).
+    A worker that dies loses nothing: its runs are repeated on another worker (up to three times, by
+    Dask's `distributed.scheduler.allowed-failures`; then each once more alone, before it counts as
+    failed).
 
     Args:
-        client: connected; takes nothing but plain data from workers.
-        address: of its scheduler, as the user gave it.
+        client: a connected client that accepts only plain data from workers.
+        address: the scheduler's address, as the user gave it.
     """
 
     name = "dask"
@@ -38,10 +39,10 @@ class DaskExecutor:
         self._address = address
 
     def at_a_time(self, backend: Backend) -> int:
-        """Count the guests that all workers together have room for.
+        """Return the number of guests that all workers together can run.
 
         Raises:
-            BackendError: there is none, or runs are not of guests.
+            BackendError: there is no such worker, or the backend does not use guests.
         """
         self._virtual(backend)
         guests = sum(guests_of(self._client).values())
@@ -53,22 +54,22 @@ class DaskExecutor:
         return guests
 
     def check(self, backend: Backend, runs: int) -> None:
-        """See that at least one worker has the same programs as this machine.
+        """Check that at least one worker has the same programs as this machine.
 
         Raises:
-            BackendError: none has; the message says what one of them lacks.
+            BackendError: no worker has; the message says what one of them lacks.
         """
         Workers(self._client, programs_of(self._virtual(backend))).able()
 
     def run_all(self, pending: Sequence[PlannedRun], backend: Backend, keeper: Keeper) -> None:
-        """Hand runs in, in the plan's order and in batches, and keep each.
+        """Send runs to workers in the plan's order and in batches, and store each result.
 
-        Dask gives a batch up whose workers died, and those that waited behind it. So the runs of
-        such batches are tried once more at the end, one at a time: one that is lost then has
-        killed its worker itself, and has failed.
+        Dask gives up a batch whose workers died, and those that waited behind it. So the runs of
+        such batches are tried once more at the end, one at a time: a run that is lost then has
+        killed its worker itself, and counts as failed.
 
         Raises:
-            NetwarpError: the scheduler is gone, or no worker is left that can carry runs out.
+            NetwarpError: the scheduler is gone, or no worker is left that can carry out runs.
         """
         virtual = self._virtual(backend)
         programs = programs_of(virtual)
@@ -93,13 +94,13 @@ class DaskExecutor:
 def _run_all(
     runs: Sequence[PlannedRun], handed_in: HandedIn, workers: Workers, keeper: Keeper
 ) -> list[tuple[PlannedRun, str]]:
-    """Hand runs in and keep each; give those that were lost, with the reason."""
+    """Send runs and store each result; return the runs that were lost, with the reason."""
     waiting = Waiting(runs, keeper.goes_on)
     lost: list[tuple[PlannedRun, str]] = []
     able: dict[str, int] = {}
     left_of_round = 0
     while True:
-        if left_of_round == 0:  # asking which there are takes as long as handing in a batch
+        if left_of_round == 0:  # asking for the list of workers takes as long as sending a batch
             able = workers.able()
             left_of_round = max(1, sum(able.values()))
         _hand_in(waiting, handed_in, able, others=not workers.has_unable)
@@ -122,13 +123,13 @@ def _run_all(
 def _hand_in(
     waiting: Waiting, handed_in: HandedIn, able: Mapping[str, int], *, others: bool
 ) -> None:
-    """Give the cluster as many batches as keep all its guests at work.
+    """Send the cluster enough batches to keep all its guests busy.
 
     Args:
-        waiting: the runs.
-        handed_in: where to.
-        able: guests by worker, of those that can carry runs out.
-        others: whether any other worker may have them as well.
+        waiting: the runs that have not been sent.
+        handed_in: the batches that were sent, to which this function adds.
+        able: number of guests by worker, for the workers that can carry out runs.
+        others: whether Dask may move the batches to other workers as well.
     """
     guests = max(1, sum(able.values()))
     while len(handed_in.batches) < BATCHES_FOR_EACH_GUEST * guests:

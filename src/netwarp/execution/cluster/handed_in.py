@@ -1,4 +1,4 @@
-"""The batches of runs that a cluster has: handed in, and answered or lost."""
+"""The batches of runs that were sent to a cluster: under way, answered, or lost."""
 
 import contextlib
 import json
@@ -32,17 +32,17 @@ WORKERS_GONE = (
 
 @dataclass(frozen=True)
 class Lost:
-    """What became of a batch that the cluster gave up, or answered with nothing that is known."""
+    """A batch that the cluster gave up, or whose answer is not a known message."""
 
     reason: str
 
 
 class HandedIn:
-    """The batches that were handed to the cluster and have not ended."""
+    """The batches that were sent to the cluster and have not ended."""
 
     def __init__(self, client: Client, programs: Programs, stall_cpu_s: float) -> None:
         self.batches: dict[str, tuple[Sequence[PlannedRun], Future]] = {}
-        """By the key that the cluster has for it."""
+        """The runs and the future of each batch, by Dask's key."""
         self._execution = uuid.uuid4().hex
         self._client = client
         self._programs = json.dumps(programs.to_json())
@@ -50,7 +50,7 @@ class HandedIn:
         self._ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
 
     def add(self, runs: Sequence[PlannedRun], workers: list[str] | None) -> None:
-        """Hand in a batch, for one of these workers or, if they are gone, others."""
+        """Send a batch to one of these workers or, if they are gone, to others."""
         future = self._client.submit(
             worker.run_here,
             self._execution,
@@ -66,14 +66,15 @@ class HandedIn:
         future.add_done_callback(self._ended.put)
 
     def next_ended(self) -> tuple[Sequence[PlannedRun], list[FinishedRun] | Refused | Lost]:
-        """Wait for a batch to end.
+        """Wait until a batch ends.
 
         Returns:
-            Its runs, and what came of the first of them: those that have no answer were not begun,
-            or their results died with the worker.
+            Its runs, and the results of the first of them: runs without a result were not begun,
+            or their results were lost with the worker.
 
         Raises:
-            NetwarpError: the scheduler is gone, or all workers are and none has come for a while.
+            NetwarpError: the scheduler is gone, or all workers are gone and none has joined for a
+                while.
         """
         while (future := self._wait()) is None:
             if not guests_of(self._client):
@@ -91,13 +92,13 @@ class HandedIn:
             return runs, []
 
     def give_up(self) -> None:
-        """End all runs under way, and let the workers forget them."""
+        """End all runs under way, and make the workers forget them."""
         with contextlib.suppress(OSError, TimeoutError, RuntimeError):
             self._client.run(worker.stop_here, self._execution, on_error="ignore")
             self._client.cancel([future for _, future in self.batches.values()])
 
     def _wait(self) -> Future | None:
-        """Wait for a future to end; None when none has for a while.
+        """Wait for a future to end; None if none has for a while.
 
         Ctrl-C gets through: see :mod:`netwarp.execution.local`.
         """

@@ -1,10 +1,13 @@
-"""What Dask loads into each worker of a cluster on this machine, before it takes tasks."""
+"""The module that Dask loads into each worker of a cluster on this machine before it accepts
+tasks.
+"""
 
 import signal
 
 
 def dask_setup(worker: object) -> None:
-    """Leave Ctrl-C, which a terminal sends to all processes, to the one that started the workers.
+    """Ignore Ctrl-C, which a terminal sends to all processes: the process that started the workers
+    handles it.
 
     Dask calls a function of this name (`distributed.worker.preload`).
     """

@@ -1,7 +1,7 @@
-"""What a worker sends back of runs: files, status and metrics of each, as MessagePack.
+"""The answers of workers, as MessagePack: files, status and metrics of each run.
 
-Nothing here is unpickled, and a file of a message has a name inside the run's directory or the
-message is refused.
+Nothing is unpickled here, and a message is refused if a file's name leads out of the run's
+directory.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,19 +17,21 @@ from netwarp.measure.compact_values import Values
 from netwarp.run_directory import JOB_FILE, Status
 
 MOST_BYTES = 1 << 28
-"""Files of one run; a packet capture of a long transfer may be larger and is refused."""
+"""Most bytes of the files of one run; a packet capture of a long transfer may be larger and is
+refused.
+"""
 
 
 class MessageError(ValueError):
-    """What came from a worker is no message of these."""
+    """A worker's answer is not a valid message."""
 
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run that ended, well or not."""
+    """A run that ended, successfully or not."""
 
     files: Mapping[str, bytes]
-    """By path relative to the run's directory."""
+    """The contents of its files, by path relative to the run's directory."""
     outcome: Outcome
 
     @property
@@ -47,7 +49,7 @@ class FinishedRun:
 
 @dataclass(frozen=True)
 class Refused:
-    """A worker that cannot carry out runs of this study."""
+    """The answer of a worker that cannot carry out runs of this study."""
 
     worker: str
     """The address of the worker, as dask names it."""
@@ -55,7 +57,7 @@ class Refused:
 
 
 def lost_run(job_json: str, reason: str) -> FinishedRun:
-    """Make a failed run of which there is nothing but its job and the reason."""
+    """Make a failed run that consists only of its job and the reason."""
     status = Status("failed", one_line(reason), 0.0, 0.0, 0, 0.0)
     return FinishedRun({JOB_FILE: job_json.encode()}, Outcome(status, {}))
 
@@ -89,7 +91,7 @@ def _read_files(directory: Path) -> dict[str, bytes]:
 
 
 def pack(answer: Sequence[FinishedRun] | Refused) -> bytes:
-    """Write what a worker answers to a batch."""
+    """Encode a worker's answer to a batch."""
     if isinstance(answer, Refused):
         fields: dict[str, Any] = {"worker": answer.worker, "refused": answer.reason}
     else:
@@ -99,17 +101,17 @@ def pack(answer: Sequence[FinishedRun] | Refused) -> bytes:
 
 
 def unpack(packed: bytes, most: int) -> list[FinishedRun] | Refused:
-    """Read what a worker answers to a batch.
+    """Decode a worker's answer to a batch.
 
     Args:
         packed: the message.
-        most: how many runs the batch had.
+        most: the number of runs in the batch.
 
     Returns:
-        What came of the batch's first runs, at least of one.
+        The results of the batch's first runs, at least of one; or the worker's refusal.
 
     Raises:
-        MessageError: it is no such message.
+        MessageError: it is not a valid message.
     """
     try:
         fields = msgpack.unpackb(packed)
@@ -138,7 +140,7 @@ def _finished(fields: Mapping[str, Any]) -> FinishedRun:
 
 
 def _inside(name: Any) -> str:
-    """See that a path stays inside the directory it is relative to."""
+    """Check that a path stays inside the directory it is relative to, and return it."""
     parts = PurePosixPath(_typed(name, str)).parts
     if not parts or name.startswith("/") or ".." in parts or "\0" in name:
         raise ValueError(f"{name!r} is not inside a run's directory")

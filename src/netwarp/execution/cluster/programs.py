@@ -1,4 +1,6 @@
-"""Which programs make a run: two machines' records are of one study only where these are equal."""
+"""Compares the programs of two machines: their records belong to one study only if the programs are
+equal.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +18,21 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Programs:
-    """Hashes of what a machine carries runs out with."""
+    """Hashes of the programs with which a machine carries out runs."""
 
     netwarp: str
-    """Of the Python sources: they judge records and compute metrics."""
+    """Hash of the Python sources, which judge records and compute metrics."""
     kernel: str
     endpoint: str
 
     def to_json(self) -> dict[str, str]:
-        """Fields by name."""
+        """Return the fields by name."""
         return asdict(self)
 
     def difference(self, other: Programs) -> str | None:
-        """Name the first program that is another one there, with the remedy; None if none is."""
+        """Return a text that names the first program that differs on the other machine, with the
+        remedy; None if none does.
+        """
         if self.netwarp != other.netwarp:
             return "its netwarp has other sources: install the same one on both machines"
         if self.kernel != other.kernel:
@@ -45,7 +49,7 @@ class Programs:
 
 
 def programs_of(backend: VirtualBackend) -> Programs:
-    """Hash this machine's programs."""
+    """Compute the hashes of this machine's programs."""
     return Programs(
         netwarp=_sources_sha256(),
         kernel=_file_sha256(backend.kernel.linux),

@@ -1,7 +1,6 @@
-"""What netwarp does in a Dask worker: jobs in, the files of their runs out.
+"""The functions that run in a Dask worker: they receive jobs and return the files of their runs.
 
-The functions here are what a task of the cluster calls; their arguments and results are text and
-bytes.
+These functions are called as tasks of the cluster; their arguments and results are text and bytes.
 """
 
 import json
@@ -32,20 +31,24 @@ from netwarp.run_files import lines_of
 from netwarp.wire import job_from_json
 
 BATCH_BYTES = 16 << 20
-"""How large an answer grows before the runs that are left of its batch wait for another."""
+"""Size in bytes of an answer after which the remaining runs of its batch are left for another
+one.
+"""
 STOPPED = "the execution was stopped"
 STOP_S = 5.0
-"""How long killed guests may take to be gone."""
+"""Seconds that killed guests may take to end."""
 _executions: dict[str, VirtualBackend | Refused] = {}
-"""What this worker carries each execution of a study out with, by the execution's name."""
+"""The backend of each execution of a study on this worker, or why it has none, by the execution's
+name.
+"""
 _under_way: Counter[str] = Counter()
-"""Runs under way, by the name of their execution."""
+"""Number of runs under way, by the name of their execution."""
 _changed = threading.Condition()
 """Held while `_executions` or `_under_way` is read or changed."""
 
 
 def programs_here() -> bytes:
-    """Return the hashes of this worker's programs as JSON, or what it lacks."""
+    """Return the hashes of this worker's programs as JSON, or the reason why it has none."""
     try:
         return json.dumps(programs_of(VirtualBackend()).to_json()).encode()
     except NetwarpError as error:
@@ -53,13 +56,13 @@ def programs_here() -> bytes:
 
 
 def run_here(execution: str, jobs_json: str, programs: str, stall_cpu_s: float) -> bytes:
-    """Carry out the jobs of a batch, one after another; the last ones not, if that takes long.
+    """Carry out the jobs of a batch, one after another, and stop early if they take too long.
 
     Args:
         execution: a name that all runs of one call of netwarp share.
-        jobs_json: a job on each line, as its file has it.
-        programs: as JSON, what they are to be carried out with.
-        stall_cpu_s: CPU time after which a guest whose clock stands still is given up.
+        jobs_json: one job on each line, in the format of its file.
+        programs: the programs that have to carry them out, as JSON.
+        stall_cpu_s: CPU time after which a guest whose clock stands still is killed.
 
     Returns:
         A message, see :mod:`netwarp.execution.cluster.message`.
@@ -73,7 +76,7 @@ def run_here(execution: str, jobs_json: str, programs: str, stall_cpu_s: float) 
             try:
                 finished.append(_run(backend, job_json))
             except (NetwarpError, OSError) as error:
-                # Whoever asks for the runs that are left hears of it again.
+                # The next request for the remaining runs gets the error again.
                 return pack(finished or _refused(str(error)))
             except Exception as error:  # noqa: BLE001 - a defect; Dask would pickle what is raised
                 finished.append(lost_run(job_json, f"{type(error).__name__}: {error}"))
@@ -83,10 +86,10 @@ def run_here(execution: str, jobs_json: str, programs: str, stall_cpu_s: float) 
 
 
 def stop_here(execution: str) -> None:
-    """End the runs of an execution that are under way, and start no more of them."""
+    """End the runs of an execution that are under way, and refuse further ones."""
     with _changed:
         backend = _executions.get(execution)
-        _executions[execution] = Refused("", STOPPED)  # nobody waits for it any more
+        _executions[execution] = Refused("", STOPPED)  # nobody waits for this execution any more
     if isinstance(backend, VirtualBackend):
         backend.stop()
     with _changed:
@@ -94,7 +97,7 @@ def stop_here(execution: str) -> None:
 
 
 def _run(backend: VirtualBackend, job_json: str) -> FinishedRun:
-    # Dask clears up its directory when the worker is gone.
+    # Dask removes its directory when the worker has ended.
     scratch = get_worker().local_directory
     with temporary_directory("run-", Path(scratch)) as directory:
         outcome = run_job(backend, job_from_json(job_json, "a task's job"), directory)
@@ -102,7 +105,9 @@ def _run(backend: VirtualBackend, job_json: str) -> FinishedRun:
 
 
 def _is_enough(finished: Sequence[FinishedRun]) -> bool:
-    """Whether the other runs of a batch had better go elsewhere, or come with the next one."""
+    """Return whether the remaining runs of a batch should go to another worker, or come with a
+    later batch.
+    """
     taken_s = sum(each.outcome.status.wall_s for each in finished)
     return taken_s >= BATCH_S or sum(each.size_bytes for each in finished) >= BATCH_BYTES
 

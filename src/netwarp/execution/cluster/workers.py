@@ -1,4 +1,4 @@
-"""The workers of a cluster: how many guests each has room for, and which cannot carry runs out."""
+"""The workers of a cluster: the number of guests of each, and which cannot carry out runs."""
 
 import json
 from collections.abc import Mapping
@@ -11,15 +11,15 @@ from netwarp.execution.cluster import worker
 from netwarp.execution.cluster.programs import Programs
 
 GUEST = "guest"
-"""The resource that a worker declares: so many guests at a time."""
+"""The resource that a worker declares: the number of guests that it runs at a time."""
 
 
 class Workers:
-    """The workers that declare guests, each asked once for the programs that it has.
+    """The workers that declare guests; each is asked once which programs it has.
 
     Args:
-        client: of the cluster.
-        here: this machine's programs.
+        client: the client of the cluster.
+        here: the programs of this machine.
     """
 
     def __init__(self, client: Client, here: Programs) -> None:
@@ -27,13 +27,14 @@ class Workers:
         self._here = here
         self._asked: set[str] = set()
         self._unable: dict[str, str] = {}
-        """Workers that cannot carry runs out, with the reason, by address."""
+        """Reasons why workers cannot carry out runs, by their address."""
 
     def able(self) -> dict[str, int]:
-        """Count the guests of the workers that can carry runs out; those that are new are asked.
+        """Return the number of guests of each worker that can carry out runs, by address; new
+        workers are asked first.
 
         Raises:
-            BackendError: there are workers, and none can; the message says what one of them lacks.
+            BackendError: there are workers, but none can; the message says what one of them lacks.
         """
         guests = guests_of(self._client)
         new = guests.keys() - self._asked
@@ -45,16 +46,17 @@ class Workers:
         return {each: room for each, room in guests.items() if each not in self._unable}
 
     def refused(self, address: str, reason: str) -> None:
-        """Note that a worker cannot carry runs out."""
+        """Note that a worker cannot carry out runs."""
         self._unable[address] = reason
 
     @property
     def has_unable(self) -> bool:
-        """Whether some worker cannot carry runs out."""
+        """Return whether any worker cannot carry out runs."""
         return bool(self._unable)
 
     def _ask(self, addresses: set[str]) -> None:
-        # Not as a task: a worker without netwarp would end, and a busy one answer much later.
+        # This is not a task: a worker without netwarp would end, and a busy one would answer much
+        # later.
         answers = self._client.run(
             worker.programs_here, workers=sorted(addresses), on_error="return"
         )
@@ -66,7 +68,9 @@ class Workers:
 
 
 def guests_of(client: Client) -> dict[str, int]:
-    """Count the guests that go side by side on each worker of a cluster, by its address."""
+    """Return the number of guests that run at a time on each worker of a cluster, by its
+    address.
+    """
     workers: Mapping[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
     guests = {
         address: min(int(each["resources"].get(GUEST, 0)), each["nthreads"])
@@ -76,7 +80,7 @@ def guests_of(client: Client) -> dict[str, int]:
 
 
 def _refusal(here: Programs, answer: object) -> str | None:
-    """Say why a worker cannot do what this machine can; None when it can."""
+    """Return the reason why a worker cannot do what this machine can; None when it can."""
     if not isinstance(answer, bytes):
         return f"netwarp does not work there ({answer}): install the same one on both machines"
     there = json.loads(answer)

@@ -1,5 +1,6 @@
-"""The kinds of figures: a file for each has what it needs, its title, its caption and its drawing.
+"""The kinds of figures: each file defines what its kind needs, its title, its caption and its
+drawing.
 
-`base.py` says what a kind is, `netwarp.study.figure_kinds` names them, and nothing else tells them
-apart.
+`base.py` defines what a kind is, `netwarp.study.figure_kinds` lists their names, and no other code
+distinguishes them.
 """

@@ -1,4 +1,4 @@
-"""What a kind of figure is: what a study has to say of it, its texts, and its drawing."""
+"""The interface of a kind of figure: the keys it needs in a study, its texts, and its drawing."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 
 class FigureKind(ABC):
-    """A kind of figure. Its docstring says in the key reference what is drawn."""
+    """A kind of figure. Its docstring is its description in the key reference."""
 
     name: ClassVar[str]
     """Value of a figure's `kind`."""
     reads_records: ClassVar[bool] = False
-    """Whether it is drawn from the records of runs, so that without them there is nothing."""
+    """Whether it is drawn from the records of runs, so that it needs them to be kept."""
     is_usual: ClassVar[bool] = False
     """Whether its name is left out of the names of its files."""
 
@@ -46,7 +46,7 @@ class FigureKind(ABC):
         """Check that a figure can be drawn: that it has what it needs, and this exists.
 
         Args:
-            figure: one of the study file's, of this kind.
+            figure: a figure of this kind from the study file.
             key: its place in the study, such as `figure.0`.
             factors: the study's factors.
             own_metrics: metrics that the study itself defines.
@@ -65,18 +65,20 @@ class FigureKind(ABC):
         """Draw a figure.
 
         Args:
-            figure: of this kind, checked.
+            figure: a figure of this kind that was checked.
             results: of the study's runs.
-            kept: access to the runs' records; None where they are not at hand.
+            kept: access to the runs' records; None if they are not available.
             name: name of its files.
             theme: size and lettering.
 
         Returns:
-            None where the runs have nothing of it.
+            None if the runs have no data for it.
         """
 
     def companion(self, figure: Figure, results: Results) -> Figure | None:
-        """Return the figure that follows one of this kind where the study has none like it."""
+        """Return the figure that is drawn after one of this kind if the study has none like it;
+        None if there is no such figure.
+        """
         return None
 
 
@@ -86,11 +88,11 @@ class MetricKind(FigureKind):
     caption: ClassVar[str]
     """First words of the subtitle: what marks and colours are."""
     along_x: ClassVar[Literal["factor", "metric"] | None] = "factor"
-    """What `x` names; None where a figure of this kind has none."""
+    """Whether `x` names a factor or a metric; None if a figure of this kind has no `x`."""
     needs_series: ClassVar[bool] = False
     """Whether the figure is of a second factor, which `series` has to name."""
     colours_levels: ClassVar[bool] = False
-    """Whether the levels along x have their colours where there is no series."""
+    """Whether the levels along x have their own colours if there is no series."""
     unit_text: ClassVar[str | None] = None
     """Unit of what is drawn, for the description. Default: the metric's."""
 
@@ -134,7 +136,7 @@ class MetricKind(FigureKind):
     def draw(
         self, figure: Figure, results: Results, kept: Kept | None, name: str, theme: Theme
     ) -> Chart | None:
-        """Draw a figure; None where no run has its metric."""
+        """Draw a figure; None if no run has its metric."""
         if figure.y not in results.metrics:
             return None
         plan = self.plan(figure, results, theme)
@@ -157,37 +159,37 @@ class MetricKind(FigureKind):
         """
 
     def titled(self, figure: Figure, plan: Layout, chart: Spec, name: str) -> Chart:
-        """Return a chart its title, its subtitle and its description."""
+        """Return a chart with its title, its subtitle and its description."""
         title = figure.title or self.title(figure, plan.results)
         alt = self._description(plan, title)
         subtitle = self._subtitle(figure, plan)
         return Chart(name, title, alt, finished(chart, title, subtitle, alt, plan.theme))
 
     def title(self, figure: Figure, results: Results) -> str:
-        """Word the title of a figure that has none of its own."""
+        """Return the title of a figure whose study does not set one."""
         return f"{self.shown_text(figure, results)} over {self.factors_text(figure)}"
 
     def shown_text(self, figure: Figure, results: Results) -> str:
-        """Name what is shown over the factors."""
+        """Return the name of what is shown over the factors."""
         return quantity(figure.metric, 1).title
 
     def factors_text(self, figure: Figure) -> str:
-        """Name the factors over which it is shown, in a sentence."""
+        """Return the names of the factors over which it is shown, in a sentence."""
         over = factor_title(figure.x or "")
         return over if over.isupper() else over[:1].lower() + over[1:]
 
     def better_text(self, metric: str) -> str:
-        """Say which values are better: "Lower is better."; nothing where none are."""
+        """Return which values are better, such as "Lower is better."; empty if none are."""
         if metric_named(metric).better == "neither":
             return ""
         return f"{self.better_values(less=less_is_better(metric)).capitalize()} is better."
 
     def better_values(self, *, less: bool) -> str:
-        """Name the better values of a metric of which less, or more, is better."""
+        """Return the name of the better values of a metric, for instance "Lower"."""
         return "lower" if less else "higher"
 
     def counted_in(self, plan: Layout) -> str:
-        """Name the unit, in a chart without an axis that has it: " in s"."""
+        """Return the unit in words, such as " in s", for a chart in which no axis shows it."""
         return ""
 
     def _subtitle(self, figure: Figure, plan: Layout) -> str:

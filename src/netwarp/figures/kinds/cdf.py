@@ -21,7 +21,7 @@ class Cdf(MetricKind):
         return distribution(plan, step_rows(plan), plan.shown.axis_title, "Share of runs")
 
     def title(self, figure: Figure, results: Results) -> str:
-        """Name the distribution."""
+        """Return the title of the distribution."""
         return f"Distribution of {self.shown_text(figure, results).lower()}"
 
 

@@ -34,7 +34,7 @@ class DelayCdf(Cdf):
     reads_records = True
 
     def refuse_metric(self, metric: str, key: str) -> None:
-        """Refuse a metric that is of no delay within runs."""
+        """Refuse a metric that is not a delay within runs."""
         if metric not in METRICS or METRICS[metric].delay_unit is None:
             medians = [
                 each.name
@@ -46,7 +46,7 @@ class DelayCdf(Cdf):
     def draw(
         self, figure: Figure, results: Results, kept: Kept | None, name: str, theme: Theme
     ) -> Chart | None:
-        """Draw the distribution; None where no run has any delays, or none is kept."""
+        """Draw the distribution; None if no run has any delays, or none is kept."""
         plan = self.plan(figure, results, theme)
         rows = delay_rows(plan, kept) if kept is not None else []
         if not rows:
@@ -56,7 +56,9 @@ class DelayCdf(Cdf):
         return self.titled(figure, plan, distribution(plan, rows, value, share), name)
 
     def shown_text(self, figure: Figure, results: Results) -> str:
-        """Name the quantity of a quantile: of "Message delay, 95 %" it is the message delay."""
+        """Return the quantity of which the metric is a quantile: "Message delay" for "Message
+        delay, 95 %".
+        """
         return super().shown_text(figure, results).partition(",")[0]
 
 

@@ -29,7 +29,7 @@ class Heatmap(MetricKind):
         return numbered_fields(plan, rows, fill, tips, {"color": ink})
 
     def counted_in(self, plan: Layout) -> str:
-        """Name the metric's unit: no axis has it."""
+        """Return the metric's unit, because no axis shows it."""
         return f" in {plan.shown.unit}" if plan.shown.unit else ""
 
 

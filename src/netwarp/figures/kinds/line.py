@@ -45,7 +45,7 @@ class Line(MetricKind):
         return panels(plan, layers, [*means, *samples, *labels], labelled=bool(labels))
 
     def companion(self, figure: Figure, results: Results) -> Figure | None:
-        """Return the ratios to the first contender, where there are any."""
+        """Return the figure of ratios to the first contender, if there are other contenders."""
         is_compared = figure.series is not None and figure.series == results.contender_factor
         if not is_compared or figure.y not in results.metrics:
             return None

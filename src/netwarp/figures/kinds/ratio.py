@@ -19,16 +19,18 @@ STEPS = (
 """Candidate ratios above 1 for grid lines, coarse to fine; below 1 their reciprocals are used."""
 LEAST_TICKS = 4
 LEAST_SIDE = 0.08
-"""Share of a ratio axis from which on the side below 1, or above it, has a tick of its own."""
+"""Least share of a ratio axis that lies below 1, or above it, for that side to have a tick of its
+own.
+"""
 
 
 class RatioKind(MetricKind):
-    """A kind that shows ratios to the first contender, in place of the metric."""
+    """A kind of figure that shows ratios to the first contender instead of the metric."""
 
     unit_text = "ratio"
 
     def shown_text(self, figure: Figure, results: Results) -> str:
-        """Name the metric, and what its ratio is to."""
+        """Return the name of the metric, and of what its ratio is to."""
         shown = super().shown_text(figure, results)
         contender = results.contender_factor
         if contender is None:
@@ -36,7 +38,7 @@ class RatioKind(MetricKind):
         return f"{shown}, ratio to {level_text(contender, results.first)},"
 
     def better_values(self, *, less: bool) -> str:
-        """Name the side of 1 that is better than the first contender."""
+        """Return the name of the side of 1 that is better than the first contender."""
         return f"{'below' if less else 'above'} 1"
 
 
@@ -73,7 +75,7 @@ def _rule_at_1(plan: Layout, y: Spec) -> Spec:
     return {
         "mark": {"type": "rule", "color": GREY, "strokeWidth": 0.6 * plan.theme.line_width},
         "encoding": {
-            # It ends at the last level, as series are named to the right of it.
+            # The rule ends at the last level, because the names of series are to the right of it.
             "x": _at(level_axis(plan), plan.x_domain[0]),
             "x2": {"datum": max(map(plan.place, plan.results.cells))},
             "y": _at(y, 1),

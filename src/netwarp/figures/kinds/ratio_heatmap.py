@@ -36,7 +36,7 @@ class RatioHeatmap(RatioKind):
         return numbered_fields(plan, marked, fill, tips, look)
 
     def factors_text(self, figure: Figure) -> str:
-        """Name both factors."""
+        """Return the names of both factors."""
         return f"{super().factors_text(figure)} and {factor_name(figure.series or '')}"
 
 

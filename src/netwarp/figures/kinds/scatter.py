@@ -49,7 +49,7 @@ class Scatter(MetricKind):
         return panels(plan, [dots], rows, own_axes=True)
 
     def title(self, figure: Figure, results: Results) -> str:
-        """Name both metrics."""
+        """Return the names of both metrics as the title."""
         against = quantity(figure.x or "", 1).title.lower()
         return f"{self.shown_text(figure, results)} against {against}"
 

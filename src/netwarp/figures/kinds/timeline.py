@@ -47,7 +47,7 @@ class Timeline(FigureKind):
     def draw(
         self, figure: Figure, results: Results, kept: Kept | None, name: str, theme: Theme
     ) -> Chart | None:
-        """Draw the runs; None where none of them is kept, or recorded anything over time."""
+        """Draw the runs; None if none of them is kept, or has recorded anything over time."""
         return None if kept is None else timeline_figure(figure, results, kept, name, theme)
 
 

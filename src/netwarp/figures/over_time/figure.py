@@ -130,7 +130,7 @@ def _key(timelines: Sequence[RunTimeline]) -> str:
 
 
 def _sampling(timelines: Sequence[RunTimeline]) -> str:
-    """Say how often queues and connections were sampled."""
+    """Return a text with the sampling interval of queues and connections."""
     intervals = [each.sampling_interval_s for each in timelines if each.sampling_interval_s]
     if not intervals:
         return ""

@@ -1,8 +1,8 @@
 """The chart of runs over time: panels below each other with a common time axis.
 
-Top to bottom: the path's round-trip time, goodput, what was sampled, what the player did, the
-resources of a page, the player's buffer. Runs that are
-shown together have a row each in every panel, in their colours, with their names at the right.
+Top to bottom: the path's round-trip time, goodput, the sampled values, the player's activity, the
+resources of a page, the player's buffer. If several runs are shown, each has a row in every panel,
+in its colour, with its name at the right.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def _same_path(one: RunTimeline, other: RunTimeline) -> bool:
     until_s = 0.999 * min(one.end_s, other.end_s)
 
     def corners(lines: Sequence[Line]) -> set[tuple[int, float, float]]:
-        # Changes set at the same time differ by microseconds, as messages take time.
+        # Changes scheduled for the same time differ by microseconds, because messages take time.
         return {
             (line.path, round(t, 3), v) for line in lines for t, v in line.points if t < until_s
         }

@@ -23,7 +23,7 @@ from netwarp.wire import (
 )
 
 AT_ONCE_NS = 1_000_000
-"""Events at most this far apart, in ns, count as simultaneous, as messages take time."""
+"""Events at most this far apart, in ns, count as simultaneous, because messages take time."""
 
 Stretches = list[tuple[int, int]]
 """Spans of time: start and end, in ns."""
@@ -148,8 +148,8 @@ def rate_lines(
 ) -> list[Line]:
     """Add up the bottleneck rates, in Mbit/s, of the paths that the client is on and that are up.
 
-    This is what a transport with several paths can get; one that moves while the old path still
-    works gets what is in flight there beside the new path's rate.
+    This is what a transport with several paths can use; one that moves while the old path still
+    works gets what is in flight there in addition to the new path's rate.
 
     Args:
         job: the run's job.
@@ -158,7 +158,8 @@ def rate_lines(
         end_ns: time at which the lines end.
 
     Returns:
-        Step lines: none where a path that is up has no bottleneck, 0 where no path is up.
+        Step lines: without a value while a path that is up has no bottleneck, 0 while no path is
+            up.
     """
     direction = job.direction
     now = {

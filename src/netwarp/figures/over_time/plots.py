@@ -22,7 +22,7 @@ AXIS_SIZES, NAME_SIZES = 4, 6
 class ShownRun:
     """A run in the chart."""
 
-    name: str  # at its rows; empty where it is the only one
+    name: str  # shown at its rows; empty if it is the only run
     colour: str
     timeline: RunTimeline
 
@@ -52,7 +52,7 @@ class Row:
     """One plot of a panel."""
 
     run: ShownRun
-    title: str | None  # of the panel, over its first row
+    title: str | None  # of the panel, above its first row
     height: int
     layers: list[Spec]
 
@@ -136,7 +136,7 @@ def bands_over_time(
         place: encoding of `y` and `y2`.
         title: title of the legend.
         colours: colours by label.
-        tooltip: what is shown of the span that the pointer is on.
+        tooltip: the tooltip of a span.
         legend: whether the legend is here, and not at another row of the panel.
         offset: distance of the legend, in pixels.
     """

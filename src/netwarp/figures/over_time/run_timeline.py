@@ -136,7 +136,9 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
 
 
 def _stacks(job: Job) -> tuple[str, ...]:
-    """Name the stacks of a run that cannot be sampled, as their state is in their own processes."""
+    """Return the stacks of a run that cannot be sampled, because their state is in their own
+    processes.
+    """
     stacks = (each.transport.stack for each in job.workloads)
     return tuple(dict.fromkeys(stack.name for stack in stacks if stack is not None))
 

@@ -1,4 +1,6 @@
-"""The panels of values over time that are as they were counted: samples, and workloads' shares."""
+"""The panels of values over time that are drawn as they were counted: samples, and workloads'
+shares.
+"""
 
 from __future__ import annotations
 
