@@ -142,19 +142,34 @@ def test_no_cell_is_lost_and_none_averaged() -> None:
     assert estimate.ci95 == (tcp["low"], tcp["high"])
 
 
-def test_few_levels_stand_at_even_distances_and_series_beside_each_other() -> None:
+def test_few_levels_stand_at_even_distances_and_every_point_at_its_level() -> None:
     rows = mean_rows(layout(support.results(), "completion_time_s", "path.loss", "transport"))
-    for place, level in enumerate(("0 %", "1 %", "5 %")):
-        places = [r["x"] for r in rows if r["x_text"] == level and r["panel"] == "RTT 50 ms"]
+    places = {(row["x_text"], row["x"]) for row in rows}
+    assert places == {("0 %", 0), ("1 %", 1), ("5 %", 2)}
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_on_an_axis_of_numbers_every_point_stands_at_its_number(*, log: bool) -> None:
+    plan = layout(support.results(), "completion_time_s", "path.rtt", "transport", x_log=log)
+    assert {row["x"] for row in mean_rows(plan)} == {50, 200}
+    assert plan.x_domain == [50, 200]
+
+
+def test_points_at_one_place_are_seen_through_and_outlined() -> None:
+    spec = draw(figure("line"), support.results(), "one").spec
+    (points,) = (layer for layer in spec["spec"]["layer"] if layer["mark"]["type"] == "point")
+    assert points["encoding"]["fillOpacity"]["value"] < 1
+    assert points["encoding"]["stroke"] == points["encoding"]["fill"]
+
+
+def test_series_stand_beside_each_other_where_levels_are_names() -> None:
+    plan = layout(support.results(), "completion_time_s", "transport", "path.loss")
+    rows = [row for row in mean_rows(plan) if row["panel"] == "RTT 50 ms"]
+    for place, level in enumerate(plan.x_texts):
+        places = [row["x"] for row in rows if row["x_text"] == level]
         assert sum(places) / len(places) == pytest.approx(place)
-        assert len(set(places)) == 4
+        assert len(set(places)) == 3
         assert max(places) - min(places) < 0.5
-
-
-def test_an_axis_that_was_asked_for_has_levels_at_their_numbers() -> None:
-    plan = layout(support.results(), "completion_time_s", "path.loss", "transport", x_log=False)
-    places = [r["x"] for r in mean_rows(plan) if r["x_text"] == "5 %"]
-    assert sum(places) / len(places) == pytest.approx(5)
 
 
 def test_ratios_are_those_of_the_comparisons() -> None:

@@ -20,10 +20,9 @@ DECADES_FOR_LOG = 2
 MOST_COLUMNS = 3
 MOST_ORDINAL = 8
 """Up to this many levels are drawn at even distances: 0, 1 and 5 % would crowd at one end."""
-DODGE_SHARE = 0.015
-DODGE_ORDINAL = 0.09
-"""Offset between series at a level, as a share of the distance of levels, so that intervals do not
-overlap."""
+DODGE = 0.09
+"""Offset between series at a level that is a name, as a share of the distance of levels, so that
+intervals do not overlap. At a level that is a number every point stands at that number."""
 
 
 @dataclass(frozen=True)
@@ -168,22 +167,26 @@ class Layout:
         return min(MOST_COLUMNS, len(self.panels))
 
     def place(self, cell: CellResult) -> float:
-        """Return a cell's x position: that of its level, with the offset of its series."""
+        """Return a cell's x position: its level's, aside by its series where levels are names."""
         if self.x is None:
             raise ValueError("this chart has no factor along x")
         label = cell.factors[self.x]
-        aside = 0.0
-        if self.has_series:
-            rank = self.series_labels.index(cell.factors[self.series or ""])
-            aside = rank - (len(self.series_labels) - 1) / 2
-        scale = self.x_scale
-        if self.x_is_ordinal or scale is None:
-            widest = 0.6 / max(1, len(self.series_labels))
-            return self.x_labels.index(label) + min(DODGE_ORDINAL, widest) * aside
-        low, high = min(scale.values.values()), max(scale.values.values())
-        if self.x_wants_log:
-            return float(scale.values[label] * (high / low) ** (DODGE_SHARE * aside))
-        return scale.values[label] + DODGE_SHARE * aside * (high - low)
+        if self.x_scale is not None and not self.x_is_ordinal:
+            return self.x_scale.values[label]
+        return self.x_labels.index(label) + self._aside(cell)
+
+    def _aside(self, cell: CellResult) -> float:
+        """Return how far a cell's series stands beside its level."""
+        if not self.has_series or self.x_is_scale:
+            return 0.0
+        rank = self.series_labels.index(cell.factors[self.series or ""])
+        widest = 0.6 / len(self.series_labels)
+        return min(DODGE, widest) * (rank - (len(self.series_labels) - 1) / 2)
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether points of several series stand at one place along x."""
+        return self.has_series and self.x_is_scale
 
 
 def layout(

@@ -21,6 +21,8 @@ from netwarp.figures.style import Spec
 
 # With more levels whiskers are too dense: a band shows the interval instead.
 MOST_WHISKERS = 8
+SEEN_THROUGH = 0.65
+"""Opacity of points that may stand at one place, inside their outlines."""
 MOST_SAMPLES = 2000
 """Most runs that a chart of means shows as dots; more would overlap, and make the page large."""
 
@@ -95,16 +97,25 @@ def line_and_points(plan: Layout, y: Spec, tips: list[Spec], *, legend: bool) ->
     if legend and plan.has_series:
         # Otherwise the symbols' outlines are dashed like the lines.
         lines["encoding"]["strokeDash"]["legend"] = {"symbolStrokeWidth": 0}
-    points = {
-        "mark": {
-            "type": "point", "filled": True, "size": plan.theme.point_size, "opacity": 1,
-            "stroke": "white", "strokeWidth": 0.4 * plan.theme.line_width,
-        },
+    mark = {"type": "point", "filled": True, "size": plan.theme.point_size, "opacity": 1}
+    points: Spec = {
+        "mark": mark | {"stroke": "white", "strokeWidth": 0.4 * plan.theme.line_width},
         "encoding": place | looks | shape(plan, legend=legend) | {"tooltip": tips},
-    } | highlight(plan, legend=legend)  # fmt: skip
+    } | highlight(plan, legend=legend)
+    if plan.overlaps:
+        outline(plan, points)
+        points["encoding"]["fillOpacity"] = {"value": SEEN_THROUGH}
     # between two names there is nothing to draw
     marks = [lines, points] if plan.x_is_scale else [points]
     return [only(mark, column) for mark in marks]
+
+
+def outline(plan: Layout, points: Spec) -> None:
+    """Outline points in their series' colour: the shapes of several at one place stay visible."""
+    points["encoding"]["stroke"] = points["encoding"].pop("color")
+    points["encoding"]["fill"] = points["encoding"]["stroke"]
+    points["mark"] |= {"strokeWidth": 0.7 * plan.theme.line_width}
+    points["mark"].pop("stroke")
 
 
 def spread(plan: Layout, y: Spec, *, legend: bool) -> Spec:

@@ -5,7 +5,15 @@ import math
 from netwarp.figures.encodings import condition_tips, field, level_axis, name_labels, panels
 from netwarp.figures.kinds.base import MetricKind
 from netwarp.figures.layout import Layout
-from netwarp.figures.marks import label_share, line_and_points, names_at_ends, names_lines, spread
+from netwarp.figures.marks import (
+    SEEN_THROUGH,
+    label_share,
+    line_and_points,
+    names_at_ends,
+    names_lines,
+    outline,
+    spread,
+)
 from netwarp.figures.rows import Row, label_rows, ratio_rows
 from netwarp.figures.style import GREY, Spec
 from netwarp.results import Results
@@ -85,13 +93,12 @@ def _rule_at_1(plan: Layout, y: Spec) -> Spec:
 
 def _fill_decided(plan: Layout, points: Spec) -> None:
     """Fill the points that are decided, and outline the others."""
+    if not plan.overlaps:
+        outline(plan, points)
+    filled = SEEN_THROUGH if plan.overlaps else 1
     points["encoding"]["fillOpacity"] = {
-        "condition": {"test": "datum.decided", "value": 1}, "value": 0
+        "condition": {"test": "datum.decided", "value": filled}, "value": 0
     }  # fmt: skip
-    points["encoding"]["stroke"] = points["encoding"].pop("color")
-    points["encoding"]["fill"] = points["encoding"]["stroke"]
-    points["mark"] |= {"strokeWidth": 0.7 * plan.theme.line_width}
-    points["mark"].pop("stroke")
 
 
 def _at(axis: Spec, value: float) -> Spec:
