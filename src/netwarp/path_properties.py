@@ -1,4 +1,5 @@
-"""The table of path properties: a row for each key of `[path]`, with all that follows from it.
+"""The table of path properties: a row for each key of `[path]`, from which everything about the key
+is generated.
 
 A row determines the study's keys, their entries in the key reference, the options of `netwarp
 compare`, what a second path inherits, which keys exclude each other, and the field of the job.
@@ -22,17 +23,19 @@ class PathProperty:
     """A property of a path."""
 
     key: str
-    """Key in `[path]`; of a property of each direction, without `_down` and `_up`."""
+    """Key in `[path]`; without `_down` and `_up` if each direction has the property."""
     type: str
     """Name of the type of its values, in `netwarp.fields`."""
     help: str
-    """Text of the key reference; of a property of each direction, for the key without either."""
+    """Text of the key reference; if each direction has the property, the text for the key without
+    direction.
+    """
     option_help: str
     """Help of the option on the command line, in a few words."""
     is_common: bool = True
-    """Whether `--help` shows the option, and not `--help-all` alone."""
+    """Whether `--help` shows the option; otherwise only `--help-all` does."""
     title: str = ""
-    """Title on axes and in tables, where it varies. Default: the key in words."""
+    """Title on axes and in tables of results, if the property varies. Default: the key in words."""
     unit: str = ""
     """Unit of values that are plain numbers."""
     directions: Literal["path", "both", "down"] = "path"
@@ -43,11 +46,11 @@ class PathProperty:
     default: Any = None
     """Default of the key, which a study may leave out."""
     netem: str | None = None
-    """Field of `wire.Impairments` that takes the value unchanged, if there is one."""
+    """Field of `wire.Impairments` that takes the value unchanged; None if there is none."""
     absent: str | None = None
     """Value in a study that means that the property is absent."""
     without: str | None = None
-    """Key of another property without which this one has no effect."""
+    """Key of another property without which this one has no effect; None if there is none."""
 
     @property
     def plain_key_covers(self) -> tuple[Direction, ...]:

@@ -45,7 +45,7 @@ from netwarp.study import Study
 from netwarp.version import __version__
 
 NO_OTHER_RUNS = ("replicates", "metrics", "against")
-"""Keys of a study that change no run, only how many there are and what is made of them."""
+"""Keys of a study that change no run, only the number of runs and how they are evaluated."""
 DEFAULT_PARENT = Path("netwarp-out")
 
 
@@ -61,32 +61,34 @@ def run(
     observer: Observer | None = None,
     anew: bool = False,
 ) -> RunData:
-    """Plan a study, run what has not run yet, and read what came of it.
+    """Plan a study, run what has not run yet, and read the results.
 
     Args:
-        study: with all overrides applied.
-        backend: where to run it.
-        out: the run directory; None for one named after what is run.
-        executor: on whose CPUs; None for this machine's, one run each.
-        filters: ``FACTOR=LEVEL`` each: only these cells.
-        staging: how replicates are added until something is decided; None: as many as it says.
-        command_line: what the report gives as the command that made it.
-        observer: told of every run.
-        anew: whether all runs are carried out, in place of those that are kept.
+        study: the study, with all overrides applied.
+        backend: the backend that carries out the runs.
+        out: the run directory; None for one named after the study and the backend.
+        executor: the executor, which determines the CPUs; None for this machine's CPUs, one for
+            each run.
+        filters: ``FACTOR=LEVEL`` each: run only these cells.
+        staging: how replicates are added until something is decided; None for the study's number.
+        command_line: the command line that the report names as its origin.
+        observer: notified about every run.
+        anew: whether to repeat all runs, including those that are kept.
 
     Raises:
-        StudyError: before anything runs.
-        BackendError: before anything runs.
-        RunDirectoryError: before anything runs, or when the disk gives out.
-        Interrupted: on Ctrl-C; what had finished is kept.
+        StudyError: the study cannot be run; raised before anything runs.
+        BackendError: the backend is not ready or refuses a job; raised before anything runs.
+        RunDirectoryError: the directory cannot be used; raised before anything runs, or when a
+            write fails.
+        Interrupted: on Ctrl-C; finished runs are kept.
     """
     observer = observer or Unobserved()
     executor = executor or LocalExecutor()
-    executor.at_a_time(backend)  # refuses
+    executor.at_a_time(backend)  # raises if the executor cannot run so many
     plan = plan_study(study, filters=filters)
     files = None if anew else files_read([cell.template for cell in study.cells], backend)
     directory = RunDirectory(out or default_directory(study, plan, backend, files))
-    if not is_there(directory.path):  # what is refused leaves no directory behind
+    if not is_there(directory.path):  # a refused study leaves no directory behind
         refuse_jobs(plan, backend)
         executor.check(backend, len(plan))
         backend.provenance()
@@ -96,7 +98,7 @@ def run(
             directory.discard_runs()
         refuse_other_files(files, directory)
         kept = kept_outcomes(plan, directory)
-        # Stages may measure more, whatever is kept.
+        # Stages may add runs, even if all of the plan are kept.
         is_measuring = len(kept) < len(plan) or staging is not None
         if is_measuring or not is_described(study, plan, directory):
             now = provenance(study, backend, executor, command_line)
@@ -127,18 +129,19 @@ def write_outputs(data: RunData, *, anew: bool = False) -> None:
     """Write results, summary and report into a run directory, unless they are there already.
 
     Args:
-        data: what the directory holds.
-        anew: whether to write them in any case.
+        data: the contents of the run directory.
+        anew: whether to write them even if they exist.
 
     Raises:
         RunDirectoryError: no run has finished yet.
         ResultError: a file cannot be written.
-        StudyError: the study kept there is not one of this version.
+        StudyError: this version cannot read the study in the directory.
     """
     directory = data.kept
     if directory.is_drawn_by(__version__) and not anew:
         return
-    # Only here: what draws and writes files takes as long to import as a table to print.
+    # Imported only here: the modules that draw and write files take as long to import as a table
+    # takes to print.
     from netwarp.output.summary import summary
     from netwarp.report import write_report
     from netwarp.results.parquet import write_packets, write_results
@@ -163,7 +166,7 @@ def write_outputs(data: RunData, *, anew: bool = False) -> None:
 
 @dataclass
 class _Executed:
-    """What of a study is executed so far, stage by stage where replicates are added."""
+    """The runs of a study that have been executed, in several stages if replicates are added."""
 
     study: Study
     backend: Backend
@@ -188,7 +191,7 @@ class _Executed:
         """Run more replicates of the cells that need them, until none does.
 
         Returns:
-            Whether the stages came to their end: False when the time limit cut them off.
+            Whether the stages were completed: False if the time limit cut them off.
         """
         from netwarp.claims.open_questions import cells_to_repeat
 
@@ -228,7 +231,7 @@ class _Executed:
         return True
 
     def _in_order(self, runs: Sequence[PlannedRun]) -> Sequence[PlannedRun]:
-        """Order runs as the backend wants them."""
+        """Order runs in the way that the backend needs."""
         if not self.backend.interleaved:
             return runs
         return interleaved(runs, self.study.seed, next(iter(self.study.against), None))
@@ -239,7 +242,7 @@ class _Executed:
 
 
 def is_described(study: Study, plan: Sequence[PlannedRun], directory: RunDirectory) -> bool:
-    """Whether a directory says already that exactly this is run in it."""
+    """Return whether a directory already describes exactly what is to be run in it."""
     return (
         directory.study() == json.loads(json.dumps(study.raw))
         and directory.plan_lines()[: len(plan)] == [planned.to_json() for planned in plan]
@@ -257,14 +260,14 @@ def describe(
     *,
     is_measuring: bool,
 ) -> None:
-    """Write down what is going to be run, before it is.
+    """Write a description of what is going to be run, before it is run.
 
     Args:
-        study: with all overrides applied.
-        plan: its runs.
+        study: the study, with all overrides applied.
+        plan: the planned runs.
         now: the provenance of this execution.
-        backend: where it is run.
-        directory: locked.
+        backend: the backend that carries out the runs.
+        directory: the run directory, which is locked.
         is_measuring: whether any run is to be carried out.
 
     Raises:
@@ -273,7 +276,8 @@ def describe(
     remove(directory.drawn_file)
     earlier = directory.provenance()
     if is_measuring and directory.kept_runs():
-        # Resumed: what is measured already keeps the programs that measured it, so they must agree.
+        # On resumption: runs that are kept were measured by the earlier programs, so today's must
+        # be the same.
         refuse_other_programs(earlier, now, directory)
     text = _study_text(study)
     if text is not None:
@@ -295,12 +299,12 @@ def describe(
 
 
 def note_times(directory: RunDirectory, wall_s: float, cpus_before: CpuTimes) -> None:
-    """Note what all executions into a directory took, and the time its runs cover.
+    """Record how long all executions into a directory took, and the time that its runs cover.
 
     Args:
-        directory: with its provenance written.
-        wall_s: what this execution took.
-        cpus_before: the machine's CPU times when it began.
+        directory: a run directory whose provenance is written.
+        wall_s: the wall time of this execution in s.
+        cpus_before: the machine's CPU times when this execution began.
     """
     noted = directory.provenance()
     statuses = [directory.status(run) for run in directory.kept_runs()]
@@ -313,7 +317,7 @@ def note_times(directory: RunDirectory, wall_s: float, cpus_before: CpuTimes) ->
 
 
 def note_time_limit(directory: RunDirectory, limit: TimeLimit | None) -> None:
-    """Note that replicates were not added any longer, because a time limit was reached."""
+    """Record that no more replicates were added, because a time limit was reached."""
     if limit is not None:
         write_json(
             directory.provenance_file, directory.provenance() | {"time_limit_s": limit.length_s}
@@ -323,11 +327,13 @@ def note_time_limit(directory: RunDirectory, limit: TimeLimit | None) -> None:
 def default_directory(
     study: Study, plan: Sequence[PlannedRun], backend: Backend, files: FilesRead | None = None
 ) -> Path:
-    """Name a directory after what is run where, so that the same command finds its own again.
+    """Return the name of a directory that follows from what is run and where, so that the same
+    command finds its own directory again.
 
-    Where nobody can tell whether programs would do the same again, it is one that is not there yet.
+    If it is unknown whether programs would do the same again, the directory is a new one.
     """
-    # More replicates of the same study go to the same place, and other questions to its results.
+    # More replicates of the same study go to the same directory, and other questions are answered
+    # from its results.
     raw = {key: value for key, value in study.raw.items() if key not in NO_OTHER_RUNS}
     read = [] if files is None else [files.sha256]
     what = json.dumps([raw, sorted({run.cell.index for run in plan}), *read], sort_keys=True)
@@ -339,14 +345,14 @@ def default_directory(
 
 
 def unused_directory(name: str) -> Path:
-    """Name a directory that is not there."""
+    """Return a path for this name and a number, at which nothing exists yet."""
     return next(
         place for number in count(1) if not (place := DEFAULT_PARENT / f"{name}-{number}").exists()
     )
 
 
 def _study_text(study: Study) -> str | None:
-    """Return the study's own text; None for one that came from no file."""
+    """Return the text of the study's file; None if the study does not come from a file."""
     return _text_or_none(Path(study.file).absolute()) if is_file(Path(study.file)) else None
 
 

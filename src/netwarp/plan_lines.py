@@ -1,4 +1,4 @@
-"""The lines of a plan, each a run that is planned: which of them are intact."""
+"""Reads the lines of a plan, one for each planned run, as far as they are intact."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 RUN_NAME = re.compile(r"c\d+-r\d+")
-"""Names of runs: their cell and their replicate."""
+"""Pattern of a run's name: its cell and its replicate."""
 _TYPES = {
     "run": str, "cell": int, "replicate": int, "seed": int, "factors": dict, "job_sha256": str,
 }  # fmt: skip
@@ -18,7 +18,8 @@ def intact_lines(lines: Sequence[str]) -> tuple[list[dict[str, Any]], str | None
     """Read the lines of a plan.
 
     Returns:
-        Those that are planned runs, and what is wrong with the others; None where there are none.
+        The lines that are planned runs, and a text on what is wrong with the others; None if there
+            are none.
     """
     read = [_planned_run(line) for line in lines]
     # All runs of a study have a level of each factor.
@@ -35,7 +36,7 @@ def intact_lines(lines: Sequence[str]) -> tuple[list[dict[str, Any]], str | None
 
 
 def _planned_run(text: str) -> dict[str, Any] | None:
-    """Read a line of the plan; None when it is not one."""
+    """Read a line of the plan; None if it is not a planned run."""
     try:
         line = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,8 +1,8 @@
-"""What other packages add to netwarp, by entry points: a backend, a workload, a metric, ….
+"""Extensions by other packages, found by entry points: backends, workloads, metrics and others.
 
-A package names what it adds in its `pyproject.toml`, in a group of `GROUPS`. The groups are read
-when a name is asked for that netwarp does not have itself, or when all names are; what an entry
-stands for is imported when it is used. `docs/extending.md` has an example of each.
+A package declares its extensions in its `pyproject.toml`, in a group of `GROUPS`. The groups are
+read only for a name that netwarp does not have itself, or to list all names; an extension is
+imported when it is used. `docs/extending.md` has an example of each kind.
 """
 
 import logging
@@ -18,26 +18,26 @@ from netwarp.errors import InputError, one_line
 
 T = TypeVar("T")
 GROUPS = ("backends", "workloads", "metrics", "figures", "sources", "stacks")
-"""Kinds of what can be added: `netwarp.backends` is the group of the first."""
+"""The kinds of extensions: `netwarp.backends` is the group of the first."""
 
 
 @cache
 def added(kind: str) -> Mapping[str, EntryPoint]:
-    """Find what packages add of a kind, by name; nothing of it is imported."""
+    """Find the extensions of a kind by name, without importing them."""
     return {entry.name: entry for entry in entry_points(group=f"netwarp.{kind}")}
 
 
 def load(kind: str, name: str, accepts: Callable[[Any], bool] = lambda _: True) -> Any:
-    """Import what a package adds.
+    """Import an extension.
 
     Args:
-        kind: of `GROUPS`.
-        name: its name.
-        accepts: whether it is what it should be.
+        kind: one of `GROUPS`.
+        name: the name of the extension.
+        accepts: returns whether an object is a valid extension of this kind.
 
     Raises:
         KeyError: no package adds it.
-        InputError: it cannot be imported, or is something else.
+        InputError: it cannot be imported, or is not valid.
     """
     entry = added(kind)[name]
     package = _package(entry)
@@ -58,7 +58,7 @@ def load(kind: str, name: str, accepts: Callable[[Any], bool] = lambda _: True) 
 
 @dataclass(frozen=True)
 class Added:
-    """What a package adds."""
+    """An extension that a package adds."""
 
     kind: str
     name: str
@@ -69,11 +69,11 @@ class Added:
 
 
 def added_by(modules: Sequence[str]) -> Added | None:
-    """Find what a package adds whose code is among some modules; None for netwarp's own alone.
+    """Find the extension whose code is among some modules; None if all of them are netwarp's own.
 
     Args:
-        modules: full names. The first that is a package's decides; of several things that the
-            package adds, the one from this very module is named.
+        modules: full names. The first module of a package determines the package; if the package
+            adds several extensions, the one from this very module is returned.
     """
     entries = [(kind, entry) for kind in GROUPS for entry in added(kind).values()]
     for module in modules:
@@ -89,31 +89,32 @@ def _root(module: str) -> str:
 
 
 def _package(entry: EntryPoint) -> str:
-    """Name the package that an entry point is of."""
+    """Return the name of the package to which an entry point belongs."""
     return entry.dist.name if entry.dist else entry.module
 
 
 def folder(kind: str, name: str) -> Path:
-    """Return the folder that a package adds: that of the package within it which the entry names.
+    """Return the folder that an extension consists of: that of the package that its entry point
+    names.
 
     Raises:
         KeyError: no package adds it.
-        InputError: it cannot be imported, or is no package.
+        InputError: it cannot be imported, or is not a package.
     """
     module: ModuleType = load(kind, name, lambda found: hasattr(found, "__path__"))
     return Path(next(iter(module.__path__)))
 
 
 class Extended(Mapping[str, T], Generic[T]):
-    """What netwarp has of a kind, by name, and behind it what packages add.
+    """A mapping of netwarp's own things of a kind by name, followed by those that packages add.
 
-    A name of netwarp's own is always netwarp's. Of all together, what cannot be imported is left
-    out, and one line on standard error says so.
+    Names of netwarp's own take precedence. When all are listed, extensions that cannot be imported
+    are left out, with one line on standard error.
     """
 
     def __init__(self, kind: str, own: Mapping[str, T], accepts: Callable[[Any], bool]) -> None:
         self.own = own
-        """What netwarp itself has."""
+        """The things of this kind that netwarp itself has."""
         self._kind, self._accepts = kind, accepts
 
     def __getitem__(self, name: str) -> T:
@@ -131,7 +132,7 @@ class Extended(Mapping[str, T], Generic[T]):
         return len(self.own) + len(self._added)
 
     def values(self) -> Any:
-        """Return all of them; faster than one after the other."""
+        """Return all values; this is faster than getting them one by one."""
         return [*self.own.values(), *self._added.values()] if self._added else self.own.values()
 
     @cached_property

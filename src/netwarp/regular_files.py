@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class UnreadableFileError(Exception):
-    """A file that cannot or must not be read; it has the reason, and nothing of the file's
+    """A file that cannot or must not be read; it contains the reason, and nothing of the file's
     contents.
     """
 
@@ -50,14 +50,14 @@ def regular_file_size(path: Path) -> int:
 
 
 def located(name: str, folder: Path | None) -> str:
-    """Make a file name absolute: ``~`` is the home directory, anything relative is in a folder.
+    """Make a file name absolute: ``~`` is the home directory, and relative names start in a folder.
 
     Args:
-        name: as the user wrote it.
-        folder: where relative names start; None leaves the name as it is.
+        name: the name as the user wrote it.
+        folder: the folder in which relative names start; None leaves the name unchanged.
 
     Raises:
-        UnreadableFileError: there is no such user, or no file could have this name.
+        UnreadableFileError: the user after ``~`` does not exist, or no file could have this name.
     """
     if "\0" in name:
         raise UnreadableFileError("no file name has a NUL in it")
@@ -85,15 +85,15 @@ def _open(path: Path) -> int:
 
 
 def open_regular(path: Path, flags: int = 0) -> int:
-    """Open a file for reading, and give its descriptor.
+    """Open a file for reading, and return its descriptor.
 
     Args:
-        path: its name.
-        flags: of open(2), besides those for reading.
+        path: the name of the file.
+        flags: flags of open(2) in addition to those for reading.
 
     Raises:
         OSError: it cannot be opened.
-        UnreadableFileError: it is no regular file, by the time that it is open.
+        UnreadableFileError: it was not a regular file when it was opened.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags)
     try:
@@ -119,25 +119,29 @@ def _refuse_special(mode: int) -> None:
 
 
 def is_file(path: Path) -> bool:
-    """Whether a name is that of a file; one that cannot be looked at, or is too long, is of none.
+    """Return whether a path names a file; False if it cannot be examined, or is too long.
 
-    `Path.is_file` raises there, but not in every version of Python.
+    `Path.is_file` raises in these cases, but not in every version of Python.
     """
     return os.path.isfile(path)  # noqa: PTH113
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a name is that of a folder; one that cannot be looked at, or is too long, is not."""
+    """Return whether a path names a folder; False if it cannot be examined, or is too long."""
     return os.path.isdir(path)  # noqa: PTH112
 
 
 def is_there(path: Path) -> bool:
-    """Whether a name is that of anything; one that cannot be looked at, or is too long, is not."""
+    """Return whether a path names anything that exists; False if it cannot be examined, or is too
+    long.
+    """
     return os.path.exists(path)  # noqa: PTH110
 
 
 def is_utf8(name: str) -> bool:
-    """Whether a name is text; Python has surrogates for the bytes of one that is not."""
+    """Return whether a file's name is valid UTF-8; Python represents other bytes of a name by
+    surrogates.
+    """
     try:
         name.encode()
     except UnicodeEncodeError:

@@ -1,9 +1,9 @@
-"""The run directory: where everything about one execution of a study is kept.
+"""The run directory, which contains everything about the execution of a study.
 
 Its layout is the only contract between running, reporting and the user interface;
-`docs/run-format.md` has it in words. Every file of it is named, read and written here: written as a
-whole and never through a symbolic link, so that a directory of somebody else's cannot make netwarp
-write anywhere else; read with what is damaged noted and left out.
+`docs/run-format.md` describes it. All its files are named, read and written here. They are written
+as a whole and never through a symbolic link, so that a foreign directory cannot make netwarp write
+anywhere else. Damaged parts are noted and left out when they are read.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ _VARIANTS = (CONTROLS_FOLDER, SENSITIVITIES_FOLDER, SEEDS_FOLDER)
 OutcomeName = Literal["ok", "failed"]
 Clock = Literal["virtual", "real"]
 
-# When virtual time begins, 2026-01-01T00:00:00Z: TLS certificates need a date, and a run must not
-# depend on today's.
+# The time at which virtual time begins, 2026-01-01T00:00:00Z: TLS certificates need a date, and a
+# run must not depend on today's.
 EPOCH_NS = 1_767_225_600_000_000_000
 
 
@@ -65,7 +65,8 @@ EPOCH_NS = 1_767_225_600_000_000_000
 class Status:
     """The outcome of a run on the host, with its times (s) and its memory (bytes).
 
-    This is what differs from one execution to the next; what must not differ is in the records.
+    These values differ from one execution to the next; the values that must not differ are in the
+    records.
     """
 
     outcome: OutcomeName
@@ -75,18 +76,19 @@ class Status:
     peak_rss_bytes: int
     virtual_s: float
     records_sha256: str | None = None
-    """Hash of the run's records as they were when it ended; None where none were kept, and in
-    directories that are older than this field."""
+    """Hash of the run's records when it ended; None if none were kept, and in directories that are
+    older than this field.
+    """
 
     def __post_init__(self) -> None:
-        """Keep of a reason, which a program, a server or somebody else's run directory may have
-        written, what a terminal can show in a line.
+        """Reduce the reason to what a terminal can show in a line, because it may come from a
+        program, a server or a foreign run directory.
         """
         if self.reason is not None:
             object.__setattr__(self, "reason", one_line(self.reason, MOST_REASON_CHARACTERS))
 
     def to_json(self) -> dict[str, Any]:
-        """Fields by name, for ``status.json``."""
+        """Return the fields by name, for ``status.json``."""
         return asdict(self)
 
     @classmethod
@@ -94,7 +96,7 @@ class Status:
         """Make a status from the fields of a ``status.json``.
 
         Raises:
-            TypeError: they are not those of a status.
+            TypeError: the fields are not those of a status.
         """
         status = cls(**fields)
         _ = status.virtual_s + status.wall_s + status.cpu_s + status.peak_rss_bytes
@@ -124,7 +126,7 @@ def last_line(run: Path) -> str | None:
 
 
 def is_run_directory(path: Path) -> bool:
-    """Whether a folder is one of these."""
+    """Return whether a folder is a run directory."""
     return (path / PLAN_FILE).is_file() and (path / "runs").is_dir()
 
 
@@ -152,7 +154,7 @@ def refuse_folder_of_others(path: Path, own: Collection[str], what: str) -> None
 
 
 class RunDirectory:
-    """Paths in a run directory, and the reads and writes that keep it whole."""
+    """The paths in a run directory, and the functions that read and write it consistently."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -163,13 +165,13 @@ class RunDirectory:
         self.study_json = path / "study.json"
         self.provenance_file = path / "provenance.json"
         self.files_file = path / "files.json"
-        """Hashes of the files that programs read, by path; missing where none do."""
+        """Hashes of the files that programs read, by path; missing if no programs do."""
         self.results_file = path / "results.parquet"
         self.packets_file = path / "packets.parquet"
         self.summary_file = path / "summary.json"
         self.report_file = path / "report.html"
         self.drawn_file = path / ".drawn"
-        """Names the version of netwarp that made results and report; missing until it has."""
+        """The version of netwarp that wrote results and report; missing until it has."""
         self.damage: dict[Path, str] = {}
         """Damaged files that were left out so far, with the reasons."""
 
@@ -179,7 +181,7 @@ class RunDirectory:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the directory for writing.
+        """Lock the directory for writing.
 
         Raises:
             RunDirectoryError: it cannot be made, has files of others, or another netwarp is writing
@@ -211,10 +213,11 @@ class RunDirectory:
 
     @contextmanager
     def _closed_to_others(self) -> Iterator[None]:
-        """Keep other users from what runs leave until it was made harmless or removed.
+        """Deny other users access to files that runs leave, until these were made harmless or
+        removed.
 
-        What kills netwarp leaves the runs readable to their owner alone. A folder of somebody
-        else's, who shares it, stays as it is.
+        If netwarp is killed, the runs remain readable only to their owner. The permissions of a
+        shared folder that belongs to another user are not changed.
         """
         folder = os.open(self.runs, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
@@ -255,19 +258,21 @@ class RunDirectory:
         return {name for name in folders if RUN_NAME.fullmatch(name)}
 
     def begin(self, run: str) -> Path:
-        """Make the hidden directory of a new run, in place of one that an interrupted run left."""
+        """Create the hidden directory of a new run, in place of one that an interrupted run
+        left.
+        """
         partial = self.partial_path(run)
         remove(partial)
         partial.mkdir()
         return partial
 
     def finish(self, run: str, status: Status) -> None:
-        """Give a run that ended its proper name, in one step."""
+        """Rename the directory of a run that ended to its proper name, in one step."""
         partial = self.partial_path(run)
         written = replace(status, records_sha256=file_sha256(partial / RECORDS_FILE))
         write_json(partial / STATUS_FILE, written.to_json())
         final = self.run_path(run)
-        remove(final)  # an earlier try, failed or damaged
+        remove(final)  # an earlier attempt, which failed or is damaged
         partial.rename(final)
 
     def discard_partials(self) -> None:
@@ -286,7 +291,7 @@ class RunDirectory:
                 ) from None
 
     def status(self, run: str) -> Status | None:
-        """Read the status of a run; None when it has not finished."""
+        """Read the status of a run; None if it has not finished."""
         path = self.run_path(run) / STATUS_FILE
         content = self._json_object(path)
         if content is None:
@@ -298,11 +303,11 @@ class RunDirectory:
             return None
 
     def records_sha256(self, runs: Iterable[str]) -> str | None:
-        """Hash the records of these runs, names included; None where one of them has none."""
+        """Hash the records of these runs, names included; None if one of them has none."""
         digest = sha256()
         for run in sorted(runs):
             status = self.status(run)
-            # That of the status was held against the file when the run was read.
+            # The hash in the status was compared with the file when the run was read.
             records = status and status.records_sha256
             records = records or file_sha256(self.run_path(run) / RECORDS_FILE)
             if records is None:
@@ -311,28 +316,29 @@ class RunDirectory:
         return digest.hexdigest()
 
     def provenance(self) -> dict[str, Any]:
-        """Read the provenance; empty when it was not written, or is damaged."""
+        """Read the provenance; empty if it was not written, or is damaged."""
         return self._json_object(self.provenance_file) or {}
 
     def files_read(self) -> dict[str, str] | None:
-        """Read the hashes of the files that its programs read; None where none are written."""
+        """Read the hashes of the files that its programs read; None if none were written."""
         return self._json_object(self.files_file)
 
     def discard_runs(self) -> None:
-        """Remove all runs, and what is told of them."""
+        """Remove all runs, and the files that describe them."""
         remove(self.drawn_file)
         remove(self.provenance_file)
         for run in self.kept_runs():
             remove(self.run_path(run))
 
     def study(self) -> dict[str, Any] | None:
-        """Read the study as tables; None when it was not written, or is damaged."""
+        """Read the study as tables; None if it was not written, or is damaged."""
         return self._json_object(self.study_json)
 
     def printed(self, run: str, name: str, most_bytes: int) -> tuple[str, int]:
-        """Read the beginning of what a run's program printed, and how many bytes there are.
+        """Read the beginning of the output of a run's program, and return it with its size in
+        bytes.
 
-        Bytes that are not UTF-8 are replaced; nothing is there where it printed nothing.
+        Bytes that are not UTF-8 are replaced; the text is empty if the program printed nothing.
         """
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
@@ -345,7 +351,9 @@ class RunDirectory:
             return "", 0
 
     def question(self) -> str | None:
-        """Find the question in line one of the study's own text; `compare` has no such text."""
+        """Find the question in the first line of the study's own text; None for `compare`, which
+        has no such text.
+        """
         try:
             first = read_text(self.study_toml).partition("\n")[0].strip()
         except (OSError, ValueError):
@@ -353,17 +361,21 @@ class RunDirectory:
         return first.lstrip("# ") or None if first.startswith("#") else None
 
     def packets_of(self, run: str) -> Path | None:
-        """Find the table of messages that a run wrote; None where it was asked for none."""
+        """Return the path of the table of messages that a run wrote; None if the job did not ask
+        for it.
+        """
         path = self.run_path(run) / PACKETS_FILE
         return path if path.is_file() and not path.is_symlink() else None
 
     def qlog_of(self, run: str) -> list[Path]:
-        """List what the run's connections of QUIC wrote of themselves; nothing where unasked."""
+        """List the qlog files of the run's QUIC connections; empty if the job did not ask for
+        them.
+        """
         return sorted((self.run_path(run) / QLOG_FOLDER).glob("*.sqlog"))
 
     def is_drawn_by(self, version: str) -> bool:
-        """Whether results, summary and report were made by this version, of all runs there are, and
-        are still what was made.
+        """Return whether results, summary and report were made by this version from all existing
+        runs, and have not been changed since.
         """
         try:
             return self.report_file.is_file() and read_text(self.drawn_file) == self.drawn(version)
@@ -371,15 +383,17 @@ class RunDirectory:
             return False
 
     def drawn(self, version: str) -> str:
-        """Return what the file says that marks a directory as drawn: the version, and hashes."""
+        """Return the content of the file that marks a directory as up to date: the version, and
+        hashes.
+        """
         files = (self.results_file, self.packets_file, self.summary_file, self.report_file)
         hashes = [f"{file_sha256(file)} {file.name}" for file in files]
         return "\n".join([version, *hashes]) + "\n"
 
     def known_records_sha256(self) -> str | None:
-        """Read the hash of all records that results were made of; None where none is known.
+        """Read the hash of all records from which results were made; None if it is unknown.
 
-        It is one of the runs that are there: what is measured afterwards removes the mark.
+        The hash is valid for the runs that are there: further runs remove the mark.
         """
         if not self.drawn_file.is_file():
             return None
@@ -387,7 +401,7 @@ class RunDirectory:
         return known if isinstance(known, str) else None
 
     def plan_lines(self) -> list[dict[str, Any]]:
-        """Read the plan as far as it is intact; empty when nothing was planned here yet."""
+        """Read the plan as far as it is intact; empty if nothing was planned here yet."""
         try:
             lines = lines_of(read_text(self.plan_file))
         except (FileNotFoundError, NotADirectoryError):
@@ -401,7 +415,7 @@ class RunDirectory:
         return intact
 
     def write_plan(self, lines: Iterable[dict[str, Any]]) -> None:
-        """Write the plan, one run a line."""
+        """Write the plan, with one line for each run."""
         write_text(self.plan_file, "".join(json.dumps(line) + "\n" for line in lines))
 
     def partial_path(self, run: str) -> Path:

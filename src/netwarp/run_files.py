@@ -1,7 +1,7 @@
 """Reads and writes the files of a run directory.
 
-What a guest or another host left there is read only where it is a regular file of bounded size, and
-no link is followed. What is written takes the place of what was there as a whole.
+Files that a guest or another host left there are read only if they are regular files of bounded
+size; links are not followed. A written file replaces the old one as a whole.
 """
 
 import errno
@@ -23,7 +23,7 @@ MOST_READ_BYTES = 1 << 30
 
 
 def file_sha256(path: Path) -> str | None:
-    """Hash a regular file; None where there is none that can be read, or it is too large."""
+    """Hash a regular file; None if there is none that can be read, or it is too large."""
     try:
         with open(_open_regular(path), "rb") as content:
             _require_readable(os.fstat(content.fileno()))
@@ -33,11 +33,11 @@ def file_sha256(path: Path) -> str | None:
 
 
 def require_regular(path: Path) -> None:
-    """See that a path is a regular file itself: no link, no device, no pipe that never ends, and of
-    a size that can be read.
+    """Check that a path is itself a regular file (not a link, a device or a pipe) of a size that
+    can be read.
 
     Raises:
-        OSError: it is not there, or something else.
+        OSError: it does not exist, or is something else.
     """
     _require_readable(path.lstat())
 
@@ -51,10 +51,11 @@ def _require_readable(about: os.stat_result) -> None:
 
 
 def read_text(path: Path) -> str:
-    """Read a regular file: no symbolic link, no device, no pipe that would be waited for.
+    """Read a regular file, but no symbolic link, no device, and no pipe, on which reading could
+    block.
 
     Raises:
-        OSError: it is not there, not such a file, or cannot be read.
+        OSError: it does not exist, is not such a file, or cannot be read.
         ValueError: it is not UTF-8.
     """
     with open(_open_regular(path), encoding="utf-8") as content:
@@ -63,17 +64,18 @@ def read_text(path: Path) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a file of JSON lines: a line feed alone ends one, as JSON leaves
-    characters such as U+2028 as they are, at which `str.splitlines` splits too.
+    """Return the lines of a file of JSON lines. Only a line feed ends a line: `str.splitlines` also
+    splits at characters such as U+2028, which JSON leaves as they are.
     """
     return text.removesuffix("\n").split("\n") if text else []
 
 
 def read_tail(path: Path, most_bytes: int) -> str:
-    """Read the last bytes of a regular file, as `read_text` does; what is no UTF-8 is replaced.
+    """Read the last bytes of a regular file, as `read_text` does; bytes that are not UTF-8 are
+    replaced.
 
     Raises:
-        OSError: it is not there, not such a file, or cannot be read.
+        OSError: it does not exist, is not such a file, or cannot be read.
     """
     with open(_open_regular(path), "rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - most_bytes))
@@ -88,10 +90,11 @@ def _open_regular(path: Path) -> int:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder where there is none yet.
+    """Create a folder if there is none yet.
 
     Raises:
-        OSError: it cannot be made, or something else, a symbolic link too, has its name.
+        OSError: it cannot be created, or its name belongs to something else, such as a symbolic
+            link.
     """
     path.mkdir(exist_ok=True)
     if path.is_symlink():
@@ -99,10 +102,10 @@ def make_folder(path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link or a folder with all that is in it; nothing there is as good.
+    """Remove a file, a link or a folder with everything in it; do nothing if it does not exist.
 
     Raises:
-        OSError: some of it is left.
+        OSError: some of it could not be removed.
     """
     try:
         if stat.S_ISDIR(path.lstat().st_mode):
@@ -124,7 +127,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Replace a file of bytes as a whole, as `write_text` does; a link is replaced, not followed.
+    """Replace a binary file as a whole, as `write_text` does; a link is replaced, not followed.
 
     Raises:
         OSError: there is no room, no permission, or a folder of that name.
@@ -135,7 +138,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 @contextmanager
 def replaced(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that takes another's place, or is there, once all of it is written.
+    """Open a file that replaces another, or appears, once all of it is written.
 
     Raises:
         OSError: there is no room, no permission, or a folder of that name.

@@ -1,4 +1,6 @@
-"""A cache of values that many cells share, by the object that they are made from and a key."""
+"""A cache of values that many cells share; its keys are the object from which the value is made,
+and a further key.
+"""
 
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar

@@ -1,9 +1,9 @@
 """Third-party implementations of a transport (stacks): their abilities, and where they are found.
 
-A stack is a directory with a manifest and a program that speaks the role protocol
-(`docs/role-protocol.md`), or a program alone that the QUIC interop runner could test. A study names
-it; from then on what is known of it is in the study's tables, so that the same tables make the same
-study where the directory is gone.
+A stack is a directory with a manifest and a program that implements the role protocol
+(`docs/role-protocol.md`), or only a program that the QUIC interop runner could test. When a study
+names a stack, everything known about it is copied into the study's tables, so that the same tables
+give the same study even if the directory is gone.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ Names = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class Manifest(Section):
-    """What a stack says of itself, in `stack.toml`."""
+    """The manifest of a stack, `stack.toml`."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_.-]*$")
-    """As studies name it."""
+    """Name by which studies refer to it."""
     version: str
-    """The implementation's own, pinned."""
+    """The implementation's own version, pinned."""
     role_protocol: int
     """The version of the role protocol that its program speaks."""
     kind: Literal["quic"]
@@ -61,7 +61,7 @@ class Manifest(Section):
     """The command that builds it, run in the directory of its sources; `{out}` is where the program
     goes."""
     needs: tuple[str, ...] = ()
-    """Programs that the build starts beside that one."""
+    """Programs that the build needs in addition to that one."""
     congestion: Names
     """Congestion controls, the default first."""
     workloads: Names
@@ -71,23 +71,23 @@ class Manifest(Section):
     resume: tuple[Resume, ...] = ()
     """Ways in which later connections can resume earlier ones."""
     initial_window: Annotated[int, Field(ge=1)] | None = None
-    """Initial window in packets, where it is fixed."""
+    """Initial window in packets, if it is fixed."""
     paced: bool = False
     """Whether it paces with every congestion control."""
     interop: bool = False
     """Whether its program, started without arguments, also does what the QUIC interop runner asks
     of endpoints."""
     behaviour: Behaviour = Field(default={})
-    """What it does that no option decides, for the equal-treatment table."""
+    """Behaviour that no option controls, for the equal-treatment table."""
     treatment: dict[str, str] = Field(default={})
-    """Why it differs in a setting of the equal-treatment table."""
+    """Reasons why it differs in a setting of the equal-treatment table."""
 
 
 class Stack(Manifest):
     """An installed stack: its manifest, with the path of its program."""
 
     contract: wire.Contract = "roles"
-    """What its program is told, and how."""
+    """The interface by which its program is called."""
 
     @property
     def decides_alone(self) -> bool:
@@ -123,10 +123,10 @@ StackField = Annotated[Stack, Kind("the name of a stack, as `netwarp stack list`
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """Read what a stack says of itself.
+    """Read the manifest of a stack.
 
     Raises:
-        InputError: there is no manifest, or it is none of this version.
+        InputError: there is no manifest, or this version cannot read it.
     """
     file = directory / MANIFEST
     try:
@@ -155,7 +155,7 @@ def stack_in(directory: Path) -> Stack:
     """Return the stack of a directory, ready to be started.
 
     Raises:
-        InputError: there is none, or its program is not there or where no guest sees it.
+        InputError: there is none, or its program does not exist or lies where no guest sees it.
     """
     manifest = read_manifest(directory)
     program = (directory / manifest.program).resolve()
@@ -167,24 +167,24 @@ def stack_in(directory: Path) -> Stack:
 
 
 def missing_program(name: str, program: str) -> str | None:
-    """Say that a stack's program is not there, with the remedy; None when it is."""
+    """Report that a stack's program does not exist, with the remedy; None if it does."""
     if os.access(program, os.X_OK):
         return None
     return f"the stack {name} has no program at {program}: `netwarp stack build {name}`"
 
 
 def find_stack(name: str, environ: Mapping[str, str] = os.environ) -> Stack:
-    """Find a stack by its name: built, or one that netwarp ships and that is still to be built.
+    """Find a stack by its name: one that is built, or one that netwarp ships and that is still to
+    be built.
 
     Raises:
-        InputError: there is none of this name, or it cannot be started.
+        InputError: there is no stack of this name, or it cannot be started.
     """
     for directory in places(environ):
         if is_file(directory / name / MANIFEST):
             return stack_in(directory / name)
     if is_file(SOURCES / name / MANIFEST):
-        # Its abilities are known before it is built; that it must be built is reported before a
-        # run.
+        # Its abilities are known before it is built; a run reports that it must be built.
         manifest = read_manifest(SOURCES / name)
         program = built_stacks(environ) / name / manifest.program
         return Stack(**manifest.model_dump() | {"program": str(program)})
@@ -198,16 +198,16 @@ def find_stack(name: str, environ: Mapping[str, str] = os.environ) -> Stack:
 
 
 def installed(environ: Mapping[str, str] = os.environ) -> Sequence[str]:
-    """Name the stacks that are found here."""
+    """Return the names of the stacks that are found here."""
     found = {found.parent.name for place in places(environ) for found in _manifests(place)}
     return sorted({*found, *plugins.added("stacks")})
 
 
 def refuse_as_transport(value: object) -> object:
-    """Refuse the name of a stack where a transport is asked for; all else passes.
+    """Refuse the name of a stack as a value of `transport`; return any other value.
 
     Raises:
-        UnitError: it is a stack's name; the remedy is the study that races it.
+        UnitError: it is a stack's name; the remedy is a study that names it correctly.
     """
     if not isinstance(value, str) or value in TRANSPORTS:
         return value
@@ -229,7 +229,8 @@ def places(environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
 def built_stacks(environ: Mapping[str, str] = os.environ) -> Path:
     """Return the directory of the stacks that `netwarp stack build` has built.
 
-    Each version of the role protocol has its own, for netwarp's of several versions on one machine.
+    Each version of the role protocol has its own directory, so that several versions of netwarp can
+    share a machine.
     """
     return cache_directory(environ) / f"stacks-{ROLE_PROTOCOL}"
 
@@ -246,17 +247,19 @@ def interop_stack(
     version: str | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Stack:
-    """Return what is known of a program that does what the QUIC interop runner asks of endpoints.
+    """Describe a program that implements the interface of the QUIC interop runner as a stack.
 
     Args:
-        named: the program's path, or the name of a stack whose program does that as well.
-        folder: where relative paths start.
-        name: what to call it. Default: as the program's file is called.
-        version: the implementation's own.
-        environ: says where stacks are.
+        named: the program's path, or the name of a stack whose program implements that interface as
+            well.
+        folder: the folder in which relative paths start.
+        name: the stack's name. Default: the name of the program's file.
+        version: the implementation's own version.
+        environ: environment variables, which determine where stacks are searched for.
 
     Raises:
-        InputError: there is no such program, it is where no guest sees it, or the name is none.
+        InputError: there is no such program, it lies where no guest sees it, or the name is not
+            allowed.
     """
     if os.sep not in named:
         known = find_stack(named, environ)
@@ -299,7 +302,7 @@ def _refuse_unseen(program: Path) -> None:
 
 
 def stack_table(name: str) -> dict[str, Any]:
-    """Return what a study's tables say of a stack that it names.
+    """Return the table that describes a stack which a study names.
 
     Raises:
         InputError: as :func:`find_stack`.

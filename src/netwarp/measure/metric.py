@@ -50,13 +50,18 @@ class Metric:
     """
 
     over: Over | None = None
-    """Of a quotient whose denominators differ between replicates, such as a rate: gives the
-    denominator from a run's other metrics, which weights the run in the mean of a cell."""
+    """For a quotient whose denominators differ between replicates, such as a rate: computes the
+    denominator from a run's other metrics. It weights the run in the mean of a cell.
+    """
 
     is_performance: bool = False
-    """Whether it is how well a workload does, so that less of it is the harm that others do."""
+    """Whether it measures the performance of a workload, so that a worse value is the harm done by
+    other workloads.
+    """
     delay_unit: FlowUnit | None = None
-    """Of a quantile of the delays within a run: the unit whose delays these are."""
+    """For a quantile of the delays within a run: the unit (message, packet or response) whose
+    delays these are.
+    """
 
     @property
     def is_whole(self) -> bool:
@@ -64,10 +69,10 @@ class Metric:
         return self.unit in ("packets", "B", "count")
 
     def stored(self, value: float | None) -> float | int | None:
-        """Return a run's value as files have it: a whole number without decimals."""
+        """Return a run's value as it is stored in files: a whole number without decimals."""
         return int(value) if value is not None and self.is_whole else value
 
 
 def unmeasured(_: RunRecords) -> float | None:
-    """Measure nothing: of a metric that is computed elsewhere, of several runs or workloads."""
+    """Return None, for metrics that are computed elsewhere from several runs or workloads."""
     return None

@@ -34,7 +34,8 @@ def printed_metric(
         measure: reads it from a run; not needed for its texts.
 
     Returns:
-        None where the name does not end in a unit, or in a direction or a statistic after it.
+        None if the name does not end in a unit, or in a unit followed by a direction or a
+            statistic.
     """
     found = _NAME.fullmatch(name)
     if found is None:

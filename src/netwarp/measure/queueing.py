@@ -1,9 +1,9 @@
 """Computes queueing delay and round-trip time under load from samples of the routers' queues.
 
-A bottleneck is a queue that is served at its rate, with a delay line behind or before it. Where
-netem keeps the rate, both are in one qdisc: a packet that arrives at ``t`` and does not queue
-leaves at ``t`` plus the line's delay. So the bytes queued at ``t`` are those that had arrived by
-``t``, less those that have left by ``t`` plus that delay.
+A bottleneck is a queue that is served at its rate, with a delay line behind or before it. If netem
+keeps the rate, both are in one qdisc: a packet that arrives at ``t`` and does not queue leaves at
+``t`` plus the line's delay. So the bytes queued at ``t`` are those that had arrived by ``t``, less
+those that have left by ``t`` plus that delay.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Delays:
     def quantile_ns(self, share: float) -> float | None:
         """Return the delay that is not exceeded for a share of the time; None without samples.
 
-        Each sample stands for half the time to its neighbours on both sides.
+        Each sample represents half the time to its neighbours on both sides.
         """
         if not self.at_ns:
             return None
@@ -70,7 +70,7 @@ def queue_delays(
 ) -> Delays:
     """Compute the queueing delay of a packet that arrives at the time of each sample.
 
-    Zero where the rate is unlimited. Empty where the run was not sampled.
+    Zero if the rate is unlimited. Empty if the run was not sampled.
     """
     samples = next(
         (
@@ -117,7 +117,7 @@ def round_trip_delays(job: Job, records: Sequence[Record], path: int = 0) -> Del
 
 
 def rtts_under_load(job: Job, records: Sequence[Record], path: int = 0) -> Delays:
-    """Add the path's round-trip time and the queueing delays of both directions."""
+    """Return the path's round-trip time plus the queueing delays of both directions."""
     queued = round_trip_delays(job, records, path)
     asked = job.paths[path]
     idle_ns = asked.down.delay_ns + asked.up.delay_ns
@@ -166,7 +166,7 @@ def _changing(
     start: int | None,
     after: Callable[[Change], int | None],
 ) -> Callable[[int], int | None]:
-    """Make a function from a time to a path's value at that time, which events change."""
+    """Return a function from a time to a path's value at that time, which events change."""
     changes = [(0, start)] + [
         (each.at_ns, value)
         for each in records

@@ -25,7 +25,9 @@ from netwarp.wire import (
 
 
 class Arrival(Protocol):
-    """A complete object that the receiver got, such as a transfer, a segment or a resource."""
+    """A complete object that the receiver has received, such as a transfer, a segment or a
+    resource.
+    """
 
     @property
     def first_byte_ns(self) -> int | None:

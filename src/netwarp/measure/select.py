@@ -15,7 +15,9 @@ def of_kind(records: Iterable[Record], kind: type[T]) -> list[T]:
 
 
 def network_alone(records: Iterable[Record]) -> list[PathMeasurement]:
-    """Return what was measured of a network between two hosts, with nothing imposed on it."""
+    """Return the measurements of a network between two hosts that were made without imposed
+    impairments.
+    """
     return [each for each in of_kind(records, PathMeasurement) if each.moment != "imposed"]
 
 
@@ -39,7 +41,9 @@ def received(job: Job, records: Iterable[Record]) -> list[Transfer]:
 
 
 def leaves_file(job: Job) -> bool:
-    """Return whether programs transfer the content: the result is a file, no transfer record."""
+    """Return whether programs transfer the content: then the result is a file, and there is no
+    transfer record.
+    """
     stack = job.only.transport.stack
     return stack is not None and stack.contract == "interop"
 

@@ -1,4 +1,6 @@
-"""What differs between two hosts: two clocks, a path that may change, packets that come early."""
+"""Effects of runs between two hosts: two clocks, a path that may change, packets that arrive
+early.
+"""
 
 from collections.abc import Sequence
 
@@ -6,32 +8,34 @@ from netwarp.measure.select import of_kind
 from netwarp.wire import Job, PathMeasurement, Record
 
 MOST_UNCERTAIN = 0.1
-"""A time is not given if its uncertainty (±) is more than this share of it."""
+"""A time is left out if its uncertainty (±) is more than this share of it."""
 
 
 def clock_uncertainty_ns(records: Sequence[Record]) -> int | None:
-    """Return the uncertainty (±) of the server's times in ns; None where there is one clock."""
+    """Return the uncertainty (±) of the server's times in ns; None if there is one clock."""
     bounds = [each.clock_uncertainty_ns for each in of_kind(records, PathMeasurement)]
     known = [each for each in bounds if each is not None]
     return max(known) if known else None
 
 
 def is_known(span_ns: float, records: Sequence[Record]) -> bool:
-    """Return whether a time from one host's clock to the other's is certain enough to be given."""
+    """Return whether a time from one host's clock to the other's is certain enough to be
+    reported.
+    """
     uncertainty_ns = clock_uncertainty_ns(records)
     return uncertainty_ns is None or uncertainty_ns <= MOST_UNCERTAIN * span_ns
 
 
 def upload_refusal(span_ns: int, records: Sequence[Record]) -> str | None:
-    """Return the reason why the time of an upload, which ends on the server's clock, cannot be
-    given.
+    """Return the reason why the time of an upload, which ends on the server's clock, is not
+    reported.
 
     Args:
         span_ns: time from the client's start to the server's last byte.
         records: the run's records.
 
     Returns:
-        None where it can be given, as in all runs with one clock.
+        None if it can be reported, as in all runs with one clock.
     """
     if is_known(span_ns, records):
         return None
@@ -69,12 +73,13 @@ ETHERNET_HEADER_BYTES = 14
 
 
 def early_s(job: Job) -> float:
-    """Return the time in s that a full-size packet takes on the link and nothing takes between
-    hosts.
+    """Return by how many seconds full-size packets arrive early between two hosts: the transmission
+    time on the link, which nothing adds there.
 
-    Where packets may overtake others, a shaper keeps the rate and starts each when the link is
-    free. Over a path of netwarp's a second stage then takes the packet's time; what a host imposes
-    on packets that come in has none (decision 46). 0 where netem keeps the rate.
+    If packets may overtake others, a shaper enforces the rate and releases each packet when the
+    link becomes free. On netwarp's own paths a second stage then adds the packet's transmission
+    time; impairments that a host imposes on incoming packets have no such stage (decision 46). 0 if
+    netem enforces the rate.
     """
     path = job.paths[0]
     rates = (each.rate_bit_s for each in (path.down, path.up) if each.reorder.ratio > 0)

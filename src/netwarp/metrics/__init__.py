@@ -1,9 +1,9 @@
 """The metrics: their names, and how each is computed from a run's records.
 
-A metric is one entry beside what computes it, in `times.py`, `handovers.py`, `path.py`,
-`queueing.py`, `limits.py`, `stacks.py`, `competing.py` (of several workloads), or in its workload's
-folder; `registry.py` has all of them, and `verdict.py` says whether records bear a run's status
-out.
+Each metric is one entry beside the function that computes it, in `times.py`, `handovers.py`,
+`path.py`, `queueing.py`, `limits.py`, `stacks.py`, `competing.py` (for several workloads), or in
+its workload's folder. `registry.py` combines them, and `verdict.py` checks whether records support
+a run's status.
 
 Invariant: a metric that the records do not determine is missing, never 0.
 """
@@ -54,7 +54,7 @@ def metrics_from_records(job: Job, records: Sequence[Record]) -> dict[str, float
     workload = workload_of(job)
     run = RunRecords(job, records, workload)
     if run.of_kind(GaveUp):
-        # What else is on record is of work that was not carried out.
+        # Other records belong to a workload that was not completed.
         return _with_values({GAVE_UP.name: GAVE_UP.measure(run)})
     others = {each for other in WORKLOADS.values() for each in other.metrics} - {*workload.metrics}
     told = {each.record for each in records}

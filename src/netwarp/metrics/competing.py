@@ -46,7 +46,7 @@ HARM_RATIO = Metric(
 )  # fmt: skip
 SHARING_METRICS = (JAIN_INDEX, CONVERGENCE_TIME_S, SHARE_RATIO, HARM_RATIO)
 _OF_ONE = (SHARE_RATIO, HARM_RATIO)
-"""Those of the sharing metrics that each workload has."""
+"""The sharing metrics that each workload has."""
 _OF_ALL = (*PATH_METRICS, *QUEUEING_METRICS)
 """Metrics that are measured on the path, for all workloads together."""
 _OWN = (*TIME_METRICS, *STACK_METRICS, *LIMIT_METRICS, *CPU_METRICS)
@@ -92,13 +92,13 @@ class WorkloadView:
 
     @property
     def gave_up_ns(self) -> int | None:
-        """When its transport gave up, in ns of the run's clock; None where it did not."""
+        """Time at which its transport gave up, in ns of the run's clock; None if it did not."""
         return next((each.at_ns for each in of_kind(self.records, GaveUp)), None)
 
     @property
     def span_ns(self) -> tuple[int, int]:
         """Start and end of the workload, in ns of the run's clock: first connect and completion, or
-        when it was told to begin and when it gave up.
+        the order to begin and the time at which it gave up.
         """
         if self.gave_up_ns is not None:
             return self.job.only.start_ns, self.gave_up_ns
@@ -106,7 +106,7 @@ class WorkloadView:
 
 
 def workload_views(job: Job, records: Sequence[Record]) -> list[WorkloadView]:
-    """Split a run's records by workload; empty where a single workload has no name."""
+    """Split a run's records by workload; empty if there is a single workload without a name."""
     if not job.names_workloads:
         return []
     return [
@@ -151,11 +151,11 @@ def competing_metrics(job: Job, records: Sequence[Record]) -> dict[str, float | 
     """Compute the metrics of a run whose workloads have names.
 
     Returns:
-        Values by name; None where the records cannot say.
+        Values by name; None if the records do not determine them.
     """
     views = workload_views(job, records)
     gave_up = [view for view in views if view.gave_up_ns is not None]
-    # Nobody knows what share of the path was one's that was not carried out.
+    # If a workload was not completed, the shares are unknown.
     measured: dict[str, float | None] = {} if gave_up else dict(_sharing(job, views))
     for view in gave_up:
         measured[f"{view.name}.{GAVE_UP.name}"] = GAVE_UP.measure(view.run)

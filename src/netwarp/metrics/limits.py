@@ -27,7 +27,7 @@ def _share(run: RunRecords, limit: Limit) -> float | None:
 
 
 def limit_metric(limit: Limit) -> str:
-    """Name the metric for a limit's share of the time."""
+    """Return the name of the metric for a limit's share of the time."""
     return f"limited_by_{limit}_ratio"
 
 

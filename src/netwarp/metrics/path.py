@@ -1,4 +1,6 @@
-"""Metrics of what the paths carried and lost, over the whole run and all paths together."""
+"""Metrics of the packets that the paths delivered and lost, over the whole run and all paths
+together.
+"""
 
 from functools import partial
 

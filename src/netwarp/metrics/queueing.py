@@ -16,7 +16,7 @@ _LATENCIES = (
     "rtt_over_idle_s_p95",
     "queue_delay_s_p95",
 )
-"""Metrics printed together where one of them is in a study's answer."""
+"""Metrics that are printed together if one of them is among a study's main metrics."""
 _SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 

@@ -1,4 +1,4 @@
-"""All metrics by name; each stands beside what computes it."""
+"""The registry of all metrics by name; each is defined beside the function that computes it."""
 
 from netwarp.measure.metric import Metric
 from netwarp.measure.printed import printed_metric
@@ -30,9 +30,10 @@ METRICS: Extended[Metric] = Extended(
     },
     lambda added: isinstance(added, Metric),
 )
-"""All metrics by name, and what packages add. Times and the stacks' counters are those of the run's
-last transfer; the path's counters are those of the whole run. A metric that the records do not
-determine is missing, never 0."""
+"""All metrics by name, including those that packages add. Times and the stacks' counters are those
+of the run's last transfer; the path's counters are those of the whole run. A metric that the
+records do not determine is missing, never 0.
+"""
 
 
 def metric_named(name: str) -> Metric:
@@ -56,4 +57,4 @@ MAIN_METRICS = tuple(
     for metric in METRICS.own.values()
     if metric.beside is not None and metric not in QUEUEING_METRICS
 )
-"""Metrics that are a study's main one where it names none, in order of preference."""
+"""Metrics that can be the main one of a study that names none, in order of preference."""

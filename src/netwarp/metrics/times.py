@@ -48,13 +48,17 @@ def _transfer_goodput_bit_s(run: RunRecords) -> float | None:
 
 
 def _completion_s(value: Callable[[str], float | None]) -> float | None:
-    """Return the time that goodput is over: until all content is there, or the page is loaded."""
+    """Return the time over which goodput is computed, in s: until all content has arrived, or the
+    page is loaded.
+    """
     completion_s = value("completion_time_s")
     return value("page_load_time_s") if completion_s is None else completion_s
 
 
 def _transfer_s(value: Callable[[str], float | None]) -> float | None:
-    """Return the time from when all connections are ready until all content is there."""
+    """Return the time of the transfer alone, in s: from when all connections are ready until all
+    content has arrived.
+    """
     completion_s, connect_s = value("completion_time_s"), value("connect_time_s")
     if completion_s is None or connect_s is None:
         return None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def failure_from_records(job: Job, records: Sequence[Record]) -> Failure | None:
-    """Return the reason why a run failed; None when everything in the job was done.
+    """Return the reason why a run failed; None if everything in the job was done.
 
     The job's workload decides what is checked.
     """
@@ -39,7 +39,7 @@ def failure_from_records(job: Job, records: Sequence[Record]) -> Failure | None:
 def _failure_of_workload(job: Job, records: Sequence[Record]) -> Failure | None:
     gave_up = of_kind(records, GaveUp)
     if gave_up and (_lost_something(records) or _corrupts(job)):
-        return None  # a result: what could not come is missing
+        return None  # This is a result: metrics of what could not arrive are missing.
     if gave_up:
         cause = f"{gave_up[0].cause}, on a path that delivered all packets"
         return Failure(stage=gave_up[0].side, message=cause)
@@ -48,7 +48,7 @@ def _failure_of_workload(job: Job, records: Sequence[Record]) -> Failure | None:
     if message is not None:
         return Failure(stage="verify", message=message)
     is_real = not is_simulated(job.only.transport.model)
-    # What breaks off may do so before it is connected.
+    # A workload that is aborted may end before it is connected.
     connects = workload.dials(job) and is_real and not workload.breaks_off(job)
     if connects and not connections(records, "client"):
         return Failure(stage="client", message="the client recorded no connection")
@@ -56,7 +56,9 @@ def _failure_of_workload(job: Job, records: Sequence[Record]) -> Failure | None:
 
 
 def _corrupts(job: Job) -> bool:
-    """Whether packets may arrive that a checksum has the receiver drop: nobody counts those."""
+    """Return whether packets may be corrupted so that the receiver drops them by their checksum: no
+    counter includes those.
+    """
     return any(each.corrupt_ratio > 0 for path in job.paths for each in (path.down, path.up))
 
 

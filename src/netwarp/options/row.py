@@ -1,4 +1,4 @@
-"""What a row of the table of options says."""
+"""The fields of a row of the table of options."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,13 +6,13 @@ from typing import Any
 
 
 class Takes(StrEnum):
-    """What an option takes."""
+    """The kind of values that an option takes."""
 
     LEVELS = "levels"
-    """Levels of a factor: a list with commas to a shell, one or a list in Python."""
+    """Levels of a factor: a list with commas in a shell, one level or a list in Python."""
     TEXT = "text"
     TEXTS = "texts"
-    """Several texts: the option repeated to a shell, a list in Python."""
+    """Several texts: the option is repeated in a shell, and is a list in Python."""
     PATH = "path"
     WHOLE = "whole number"
     FLAG = "flag"
@@ -33,18 +33,18 @@ class Option:
     """An option of a command, and of the library's call of the same name."""
 
     name: str
-    """In Python; to a shell `loss_up` is `--loss-up`."""
+    """Name in Python; in a shell `loss_up` is `--loss-up`."""
     help: str
     metavar: str = ""
-    """Stands for the value in help."""
+    """Placeholder for the value in help."""
     takes: Takes = Takes.TEXT
     panel: Panel = Panel.OPTIONS
     key: str = ""
-    """Key of a study that it sets, if it sets one."""
+    """Key of a study that it sets; empty if it sets none."""
     type: str = ""
-    """Name of the type of its levels in `netwarp.fields`, or `Whole`, where they are not text."""
+    """Name of the type of its levels in `netwarp.fields`, or `Whole`; empty if they are text."""
     workload: str = ""
-    """Kind of the workload that is meant where it is given, if it means one."""
+    """Kind of the workload that the option implies; empty if it implies none."""
     is_common: bool = True
     """Whether `--help` shows it; `--help-all` shows every option."""
     default: Any = None
@@ -52,16 +52,18 @@ class Option:
     """Smallest whole number that it takes."""
     most: int | None = None
     flags: tuple[str, ...] = ()
-    """What it is to a shell, where that does not follow from its name."""
+    """Its spellings in a shell, if they do not follow from its name."""
 
     @property
     def says_something_of_the_study(self) -> bool:
-        """Whether it changes what is run or asked, and not only where and how."""
+        """Whether it changes what is run or asked, and not only where and how it is run."""
         return bool(self.key) or self.name in ("set", "quick")
 
     @property
     def on_command_line(self) -> tuple[str, ...]:
-        """What it is to a shell: `--loss-up`; of a flag that is set by default its contrary too."""
+        """Its spellings in a shell, such as `--loss-up`; a flag that is set by default also has its
+        opposite.
+        """
         if self.flags:
             return self.flags
         dashed = self.name.replace("_", "-")

@@ -1,4 +1,4 @@
-"""The options that say how a study is run, and what is made of its results."""
+"""The options that determine how a study is run, and what is done with its results."""
 
 from dataclasses import replace
 
@@ -114,7 +114,7 @@ REPRODUCED = (
         metavar="K", takes=Takes.WHOLE, least=0, most=100, panel=Panel.RUNNING,
     ),
 )  # fmt: skip
-"""Options of reproductions that other commands have otherwise."""
+"""Options of `reproduce` that other commands have in another form."""
 JSON = Option(
     name="as_json",
     help="Print one JSON object instead of tables.",

@@ -1,4 +1,4 @@
-"""The options that say what a study is: who races, what travels, over which path."""
+"""The options that define a study: the transports, the workload, and the path."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -118,7 +118,7 @@ RACING: tuple[Option, ...] = (
 
 
 def _options_of(row: PathProperty) -> Iterator[Option]:
-    """Make the options of a property: of one that each direction has, three."""
+    """Yield the options of a path property: three for a property that each direction has."""
     helps = [row.option_help]
     if row.directions == "down":
         helps += ["The same, said explicitly.", "… client to server."]

@@ -47,16 +47,16 @@ _ANSWERS: Mapping[Verdict, Answer] = {
 
 @dataclass(frozen=True)
 class HeldCell:
-    """A cell in virtual and in real time."""
+    """A cell with its values in virtual and in real time."""
 
     factors: Factors
-    """Factors in real time, where the path cannot be varied."""
+    """Factors in real time, in which the path cannot be varied."""
     virtual: Estimate | None
     real: Estimate | None
     comparison: Comparison
     """Comparison of real time with virtual time."""
     reasons: tuple[Reason, ...]
-    """Possible reasons for a difference; empty where there is none."""
+    """Possible reasons for a difference; empty if there is none."""
 
     @property
     def answer(self) -> Answer:
@@ -77,7 +77,7 @@ class Agreement:
     only_virtual: tuple[Factors, ...]
     only_real: tuple[Factors, ...]
     asked: PathAsked | None
-    """The path in virtual time, where it is equal in all cells and constant; else None."""
+    """The path in virtual time, if it is equal in all cells and constant; else None."""
 
     @property
     def family(self) -> list[Comparison]:
@@ -127,8 +127,8 @@ def agreement(
 ) -> Agreement:
     """Compare a study in virtual and real time, for each cell.
 
-    Cells correspond if they agree in the factors that both studies vary. Between two hosts the same
-    packets are not lost again, so replicates are not paired there.
+    Cells correspond if they agree in the factors that both studies vary. Between two hosts, packet
+    losses are not repeated, so replicates are not paired there.
 
     Args:
         virtual: the study in virtual time.
@@ -138,7 +138,7 @@ def agreement(
         relevant: the smallest relevant difference, as a ratio; None for the study's.
 
     Raises:
-        InputError: they are of other clocks or studies, or have no such metric.
+        InputError: they do not have these two clocks, are of different studies, or lack the metric.
     """
     _refuse_wrong_clocks(virtual, real)
     _refuse_another_study(virtual, real)
@@ -168,7 +168,7 @@ def agreement(
 
 
 def path_asked(job: Job | None) -> PathAsked | None:
-    """Describe a job's path; None where there are several, or it changes over time."""
+    """Describe a job's path; None if there are several, or it changes over time."""
     if job is None or len(job.paths) > 1 or not job.timeline.is_empty:
         return None
     (path,) = job.paths

@@ -72,7 +72,7 @@ def _path_rows(found: Agreement, asked: PathAsked) -> Iterator[tuple[str, str, s
 
 
 def _spread(found: Agreement, metric: str, before: str = "") -> str | None:
-    """Write the range of a metric over all runs; None where it was not measured."""
+    """Write the range of a metric over all runs; None if it was not measured."""
     values = _measured(found, metric)
     if not values:
         return None
@@ -156,7 +156,7 @@ def _reason_lines(cells: Sequence[HeldCell]) -> Iterator[Text]:
 
 
 def _measured_path_lines(found: Agreement) -> Iterator[Text]:
-    """Yield the options that make the virtual path like the measured one, if they differ."""
+    """Yield the options that make the virtual path equal the measured one, if they differ."""
     causes = {reason.cause for cell in found.cells for reason in cell.reasons}
     if found.asked is None or "path" not in causes:
         return

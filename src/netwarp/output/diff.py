@@ -54,8 +54,9 @@ class Difference:
 
     metric: str
     against: Factors
-    """The level by which each cell's values are divided, by its factor; empty where the values
-    themselves are compared."""
+    """The level by whose cell each cell's values are divided, by its factor; empty if the values
+    themselves are compared.
+    """
     cells: tuple[CellChange, ...]
     """The cells that both have; their verdicts are one family (Holm)."""
     only_before: tuple[Factors, ...]
@@ -89,14 +90,14 @@ def differences(
     whatever is random in them.
 
     Args:
-        before: the earlier one.
-        after: the one compared with it.
+        before: the earlier run directory.
+        after: the run directory that is compared with it.
         metrics: empty for the main ones of `after`.
-        against: a level by its factor: each cell is divided by the cell that has this level, so
-            that it is told how its ratio to that one changed. None to compare the values.
+        against: a level by its factor: each cell's values are divided by those of the cell with
+            this level, so that changes of ratios are compared. None to compare the values.
 
     Raises:
-        InputError: one of them has no such metric, or no such level, or no cell is in both.
+        InputError: one of them lacks such a metric or level, or they have no cell in common.
     """
     _refuse_apart(before, after)
     asked = [data.asked(metrics, against or {}) for data in (before, after)]
@@ -167,7 +168,7 @@ def _samples(results: Results, metric: str, against: Factors) -> dict[_Key, Samp
 
 
 def _divided(samples: Samples, base: Samples) -> dict[int, Sample]:
-    """Divide samples by those of the same replicate; by 0 there is no value."""
+    """Divide samples by those of the same replicate; a division by 0 yields no value."""
     found = {}
     for replicate in sorted(samples.keys() & base.keys()):
         own, other = samples[replicate], base[replicate]
@@ -202,7 +203,7 @@ def require_metric(data: RunData, metric: str) -> None:
     """Check that a run directory has a metric.
 
     Raises:
-        InputError: it has none of that name; the message lists those that it has.
+        InputError: it has no metric of that name; the message lists those that it has.
     """
     if metric not in data.results.metrics:
         known = ", ".join(sorted(data.results.metrics))
@@ -234,7 +235,7 @@ def _conditions(data: RunData) -> dict[str, str]:
 def differences_json(found: Sequence[Difference]) -> dict[str, Any]:
     """Make the object that `netwarp diff --json` prints; values in base units.
 
-    It is that of the first metric, and has those of all in `by_metric`.
+    It is the object of the first metric, and contains those of all metrics in `by_metric`.
     """
     by_metric = [_by_one(each) for each in found]
     conditions = {name: [a, b] for name, a, b in found[0].conditions}

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def difference_lines(found: Sequence[Difference], width: int) -> list[Text]:
-    """Write differing conditions, and of each metric the cells that changed and the number of other
-    cells.
+    """Write differing conditions, and for each metric the cells that changed and the number of
+    other cells.
 
     Args:
         found: the differences by each metric.
@@ -59,7 +59,7 @@ def _lines_of_one(found: Difference, width: int) -> Iterator[Text]:
 
 
 def _both(cell: CellChange, found: Difference) -> str:
-    """Write both values, in one unit; against a level both are ratios."""
+    """Write both values in one unit; compared against a level, both are ratios."""
     if found.against:
         before, after = (
             "–" if each is None else f"{number(each.mean)}×" for each in (cell.before, cell.after)

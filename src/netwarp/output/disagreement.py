@@ -1,7 +1,7 @@
 """Finds measured reasons why a cell differs in real time from virtual time. Pure.
 
 Three reasons do not exist in virtual time: CPU time, segmentation and receive offloads of the
-hosts, and traffic of others. The fourth is a path that differs from the configured one.
+hosts, and other traffic. The fourth is a path that differs from the configured one.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def export_results(data: RunData, format_: str, run: str | None = None) -> Itera
         run: the one run that is written; None for all.
 
     Raises:
-        InputError: no such format or run, or no run has anything in the format.
+        InputError: there is no such format or run, or no run contains anything for the format.
     """
     if format_ not in EXPORTS:
         raise InputError(f"--format {format_}: unknown; choose one of {', '.join(EXPORTS)}")

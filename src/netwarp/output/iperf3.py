@@ -38,13 +38,13 @@ _ENDS: Mapping[Side, str] = {"client": "host", "server": "remote"}
 def iperf3_document(run: RunResult, data: RunData) -> dict[str, Any]:
     """Return the document that iperf3 would have printed.
 
-    `intervals` has the content received in each second of a run that recorded it over time; of a
-    file over TCP, what was acknowledged to the sender from sample to sample, each at least a second
-    after the one before; and one interval, the whole of it, of any other run.
+    `intervals` has the content received in each second, for a run that recorded it over time. For a
+    file over TCP it has what was acknowledged to the sender from sample to sample, each at least a
+    second after the one before. For any other run it has one interval, the whole run.
 
     Args:
         run: the run.
-        data: of its directory.
+        data: the data of its run directory.
     """
     document: dict[str, Any] = {
         "start": _start(run, data),
@@ -141,7 +141,9 @@ def _packets(run: RunResult, records: Sequence[Record]) -> dict[str, Any] | None
 
 
 def _cpu_utilization_percent(records: Sequence[Record], seconds: float) -> dict[str, float]:
-    """Return each end's CPU usage in percent: 0 in virtual time, where computing takes no time."""
+    """Return each end's CPU usage in percent: 0 in virtual time, in which computing takes no
+    time.
+    """
     shares = {
         f"{end}_{part}": 0.0 for end in _ENDS.values() for part in ("total", "user", "system")
     }
@@ -158,7 +160,7 @@ def _cpu_utilization_percent(records: Sequence[Record], seconds: float) -> dict[
 def _intervals(records: Sequence[Record]) -> list[dict[str, Any]]:
     """Return the content received in each second, as iperf3 does; the last interval may be shorter.
 
-    Empty where goodput was not recorded over time.
+    Empty if goodput was not recorded over time.
     """
     recorded = next((each for each in records if isinstance(each, Goodput)), None)
     if recorded is None:
@@ -180,7 +182,7 @@ def _acknowledged(
     """Return the bytes acknowledged to TCP's sender between samples that are at least a second
     apart.
 
-    Empty where connections were not sampled, or samples do not count content: those of TLS and QUIC
+    Empty if connections were not sampled, or samples do not count content: those of TLS and QUIC
     include the overhead of encryption, and SCTP has no such count.
     """
     if job is None or not received(job, records):

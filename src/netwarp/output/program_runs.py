@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     from netwarp.results import RunResult
 
 SIGNALLED = 128
-"""Added to a signal's number for the exit status of a program that it ended, as shells do."""
+"""Added to a signal's number to form the exit status of a program that it ended, as shells do."""
 PRINTED_BYTES = 1 << 20
-"""Bytes of a program's output that are told, as many as its record has of standard output."""
+"""Bytes of a program's output that are included, as many as its record has of standard output."""
 HIDDEN = re.compile(r"(?:/tmp|/run|/dev/shm)/[^\s:;,'\"()]+")
-"""Paths below folders of which programs see nothing (endpoint/programs/src/root.rs)."""
+"""Paths below folders of which programs see none of the machine's files
+(endpoint/programs/src/root.rs).
+"""
 MISSING = ("not found", "No such file")
-"""What programs say of a file that is not there."""
+"""Messages of programs about a file that does not exist."""
 
 
 def program_runs(data: RunData) -> dict[str, Any]:
@@ -84,7 +86,9 @@ def in_one_line(data: RunData, told: dict[str, Any]) -> str:
 
 
 def of_path(metrics: Mapping[str, float | None]) -> str:
-    """Say what a path carried, or of one between two hosts, where nobody counts, how long."""
+    """Describe a path: the packets in each direction, or, between two hosts, where nobody counts
+    them, the median round-trip time.
+    """
     rtt_s = metrics.get("path_median_rtt_s")
     if rtt_s is not None:
         return f"median round trip {number(rtt_s * 1000, 3)} ms"
@@ -96,16 +100,19 @@ def of_path(metrics: Mapping[str, float | None]) -> str:
 
 
 def _dropped(metrics: Mapping[str, float | None], direction: str) -> str:
-    """Tell packets that were lost at random from those that found a queue full."""
+    """Describe dropped packets: those lost at random, and those that found a queue full."""
     dropped = metrics[f"path_dropped_{direction}"] or 0.0
     overflow = metrics.get(f"path_overflow_{direction}")
-    if overflow is None or dropped == 0:  # the kernel does not say which, or there are none
+    # the kernel does not distinguish the two, or there are none
+    if overflow is None or dropped == 0:
         return f"{dropped:.0f} dropped"
     return f"{dropped - overflow:.0f} lost, {overflow:.0f} queue full"
 
 
 def hidden_file_hint(told: Mapping[str, Any]) -> str:
-    """Say that programs do not see a file of this machine, if one of them has missed it."""
+    """Return a hint that programs do not see a file of this machine, if one of them seems to have
+    missed it; empty if none.
+    """
     lines = [line for side in ("client", "server") for line in told[side]["stderr"].splitlines()]
     missed = (line for line in lines if any(words in line for words in MISSING))
     for path in (path for line in missed for path in HIDDEN.findall(line)):
@@ -128,10 +135,10 @@ def _means(data: RunData) -> str:
 
 
 def askers(job: Job) -> dict[str, list[str]]:
-    """Find the programs that a job's commands name and that ask the CPU for what differs each time.
+    """Find the programs in a job's commands that read values from the CPU which differ each time.
 
     Returns:
-        The instructions by program.
+        The names of the instructions, by program.
     """
     files = {file.resolve() for reads in reads_of(job) for file in named_files(reads)}
     asked = {str(file): list(asks_of_the_cpu(file)) for file in sorted(files)}
@@ -155,7 +162,9 @@ def _exit_status(run: RunResult, client: Program | None) -> int:
 
 
 def _told(side: Side, program: Program | None, directory: RunDirectory, run: str) -> dict[str, Any]:
-    """Return what is known of a program: all but what it printed is null where it did not end."""
+    """Return the record of a program as an object: everything except its output is null if it did
+    not end.
+    """
     stdout, stdout_bytes = directory.printed(run, f"{side}.stdout", PRINTED_BYTES)
     stderr, stderr_bytes = directory.printed(run, f"{side}.stderr", PRINTED_BYTES)
     unknown = dict.fromkeys(Program.model_fields) | {

@@ -36,7 +36,9 @@ def summary(data: RunData) -> dict[str, Any]:
 
 
 def _cells(results: Results, answers: Sequence[Comparisons]) -> list[dict[str, Any]]:
-    """Write the cells with their comparisons by each main metric; the first also by itself."""
+    """Write the cells with their comparisons by each main metric; the first metric's comparison is
+    also on its own.
+    """
     found: dict[int, list[dict[str, Any]]] = {}
     for compared in answers:
         for contender in (each for group in compared.groups for each in group.contenders):
@@ -52,7 +54,7 @@ def _cells(results: Results, answers: Sequence[Comparisons]) -> list[dict[str, A
 
 
 def _bimodal(cell: CellResult, metrics: Sequence[str]) -> dict[str, Any]:
-    """Write the main metrics by which a cell's runs lie in two modes; nothing where none is."""
+    """Write the main metrics by which a cell's runs lie in two modes; empty if there are none."""
     found = [each for metric in metrics if (each := two_modes(cell, metric)) is not None]
     return {"bimodal": [each.to_json() for each in found]} if found else {}
 

@@ -1,5 +1,5 @@
-"""The tables that `compare`, `run` and `show` print: one for each main metric, in which each
-condition is a block and each contender a line.
+"""The tables that `compare`, `run` and `show` print: one for each main metric, with a block for
+each condition and a line for each contender.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ GAP = 2
 def result_blocks(data: RunData, width: int = WIDTH) -> list[Table | Text | Padding]:
     """Lay out a table for each of the study's main metrics, and notes.
 
-    Completion time, goodput, retransmissions, connection time, verdict; of streams: loading delay,
-    start-up delay, time stalled, bit rate played, verdict. The metric compared is given as mean ±
-    half the 95 % interval; in real time as median and range.
+    Columns are completion time, goodput, retransmissions, connection time and verdict; for streams
+    loading delay, start-up delay, time stalled, bit rate played and verdict. The metric compared is
+    written as mean ± half the 95 % interval; in real time as median and range.
     """
     results, clock = data.results, data.clock
     if not results.runs:
@@ -76,9 +76,9 @@ def result_blocks(data: RunData, width: int = WIDTH) -> list[Table | Text | Padd
 
 
 MOST_SHOWN = 40
-"""Characters of the longest condition that the line of conditions has."""
+"""Most characters of a condition that is listed in the line of conditions."""
 USUAL = {"path.mtu": "1500", "path.loss": "0%", "workload.kind": "bulk", "workload.verify": "true"}
-"""Conditions that are not worth a word."""
+"""Conditions that are usual, and are not listed."""
 
 
 def _conditions(data: RunData) -> list[Text]:
@@ -101,7 +101,7 @@ def _conditions(data: RunData) -> list[Text]:
 
 
 def _with_one_rate(fixed: Mapping[str, str]) -> dict[str, str]:
-    """Return equal rates of both directions as one."""
+    """Merge equal rates of both directions into one."""
     down, up = fixed.get("path.rate_down"), fixed.get("path.rate_up")
     if down is None or down != up:
         return dict(fixed)
@@ -113,7 +113,9 @@ def _with_one_rate(fixed: Mapping[str, str]) -> dict[str, str]:
 
 
 def _names(data: RunData) -> dict[str, str]:
-    """Return the names of contenders that say more than their level: QUIC of which stack."""
+    """Return names of contenders that contain more than their level, such as QUIC with its
+    stack.
+    """
     for key in ("transport.stack.name", "transport.quic.stack.name"):
         if key in data.fixed:
             return {"quic": f"{level_text('transport', 'quic')} ({data.fixed[key]})"}
@@ -129,7 +131,7 @@ def blocks(
 ) -> list[Table | Text]:
     """Lay out the results: a table for each condition, with common columns, and headings.
 
-    Metrics beside the one compared are left out, from the last, where verdicts would not fit.
+    Metrics beside the one compared are left out, starting with the last, if verdicts would not fit.
     """
     compared = compared.with_values
     beside = _beside(compared.metric, results)
@@ -159,7 +161,9 @@ def blocks(
 
 
 def _beside(metric: str, results: Results) -> list[str]:
-    """Name the metrics printed beside a metric; `*.NAME` is expanded to that of each workload."""
+    """Return the names of the metrics printed beside a metric; `*.NAME` is expanded to that of each
+    workload.
+    """
     named = metric_named(metric).beside or ()
     each = (
         results.of_workloads(name.removeprefix("*.")) if name.startswith("*.") else [name]

@@ -1,4 +1,4 @@
-"""The order of runs in real time: cells in random order, runs that are compared back to back."""
+"""The order of runs in real time: cells in random order, and compared runs back to back."""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -18,7 +18,7 @@ def interleaved(
     Args:
         runs: of any cells and replicates.
         seed: the study's seed; the same seed gives the same order.
-        against: the factor whose levels are compared, where the study says one.
+        against: the factor whose levels are compared; None if the study names none.
     """
     levels_of: dict[str, set[str]] = {}
     for run in runs:

@@ -62,7 +62,7 @@ class JobWriter:
         """Serialise a job with slots for the name, the seeds, and the random times.
 
         Args:
-            template: the cell's job, without what differs from run to run.
+            template: the cell's job, without the values that differ from run to run.
             drawn: names of the slots for random times, from `random_times.drawn_slots`.
             places: index in the study of each of the job's workloads; it enters the seed.
         """

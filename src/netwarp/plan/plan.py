@@ -38,10 +38,10 @@ class PlannedRun:
     seeds: Mapping[str, int] = field(repr=False)
     """Seeds by slot; all runs of the replicate share them."""
     times: Mapping[str, int | str] = field(repr=False, default_factory=dict)
-    """Random times by slot, in ns of the run's clock; empty where the cell has none."""
+    """Random times by slot, in ns of the run's clock; empty if the cell has none."""
 
     random: tuple[str, ...] = ()
-    """What is random in the cell's runs, such as `loss`; empty where replicates are the same."""
+    """What is random in the cell's runs, such as `loss`; empty if all replicates are equal."""
 
     @cached_property
     def run(self) -> str:
@@ -92,12 +92,12 @@ def plan_study(
     """Plan all runs of a study, in the order to run them.
 
     Args:
-        study: validated.
+        study: the study, which has been validated.
         filters: ``FACTOR=LEVEL`` each, see :func:`filter_cells`.
         size_of: looks up the size of a workload's file.
 
     Raises:
-        StudyError: a filter that selects nothing, or a file that cannot be read.
+        StudyError: a filter selects nothing, or a file cannot be read.
     """
     writer = JobWriter()
     with study.refusals.told():
@@ -121,7 +121,9 @@ def plan_study(
 
 
 def randomness_of(cell: Cell) -> tuple[str, ...]:
-    """Name what is random in a cell's runs; empty where replicates in virtual time are equal."""
+    """Return what is random in a cell's runs, by name; empty if replicates in virtual time are
+    equal.
+    """
     drawn = drawn_slots(cell)
     starts = any(slot.startswith(START) for slot in drawn)
     return randomness(cell.template, start=starts, events=EVENTS in drawn)
@@ -134,7 +136,7 @@ def filter_cells(study: Study, filters: Iterable[str]) -> list[Cell]:
     indices.
 
     Raises:
-        StudyError: not FACTOR=LEVEL, or no such factor or level.
+        StudyError: a filter is not FACTOR=LEVEL, or there is no such factor or level.
     """
     wanted: dict[str, list[str]] = {}
     with Refusals(COMMAND_LINE).told():

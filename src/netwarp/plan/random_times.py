@@ -17,7 +17,7 @@ _PURPOSES = {"handover": Purpose.HANDOVER, "outage": Purpose.OUTAGE}
 
 
 def drawn_slots(cell: Cell) -> tuple[str, ...]:
-    """Name the slots of a cell's job that hold random times."""
+    """Return the names of the slots of a cell's job that contain random times."""
     events = (EVENTS,) if cell.spec.path.has_random_times else ()
     jittered = enumerate(spec.workload.start_jitter_ns for spec in cell.specs)
     return events + tuple(numbered(START, index) for index, jitter_ns in jittered if jitter_ns)
@@ -37,7 +37,7 @@ def drawn_times(cell: Cell, study_seed: int, replicate: int) -> dict[str, int | 
     starts_ns = [each.start_ns for each in cell.workloads] or [0]
     for index, (each, start_ns) in enumerate(zip(cell.specs, starts_ns, strict=True)):
         if jitter_ns := each.workload.start_jitter_ns:
-            # A workload draws the same time whether others run beside it or not.
+            # A workload draws the same time whether other workloads run beside it or not.
             place = cell.workloads[index].index if cell.workloads else 0
             of_place = (place,) if place else ()
             drawn_ns = evenly_below(jitter_ns, study_seed, replicate, Purpose.START, *of_place)

@@ -1,7 +1,7 @@
-"""What is planned to be random in a run, so that replicates of it are samples.
+"""Determines what is planned to be random in a run, so that replicates of it are samples.
 
-Replicates have seeds of their own in any case. Where nothing draws from them, all replicates in
-virtual time are the same, and one says what all would.
+Replicates have seeds of their own in any case. If nothing is drawn from them, all replicates in
+virtual time are equal, and one of them represents all.
 """
 
 from netwarp.transports import is_simulated
@@ -13,16 +13,18 @@ REAL_TIME = "real time"
 DRAWN_START = "start"
 DRAWN_EVENTS = "times of events"
 DETERMINISTIC_DISCIPLINES = frozenset({"codel"})
-"""Disciplines of the kernel that draw no number: no flow is hashed and no drop is drawn."""
+"""Disciplines of the kernel that draw no random number: they neither hash flows nor drop at
+random.
+"""
 
 
 def randomness(job: Job, *, start: bool = False, events: bool = False) -> tuple[str, ...]:
-    """Name what is random in a job, such as `loss`; empty where nothing is.
+    """Return what is random in a job, such as `loss`; empty if nothing is.
 
     Args:
-        job: a cell's, or a run's.
-        start: whether the time is drawn at which a client begins.
-        events: whether the times of outages or handovers are drawn.
+        job: the job of a cell or of a run.
+        start: whether the time at which a client begins is random.
+        events: whether the times of outages or handovers are random.
     """
     found: dict[str, None] = {}
     for path in job.paths:

@@ -48,7 +48,9 @@ def redraw_seed(study_seed: int, replicate: int, path: int) -> int:
 
 
 def numbered(slot: str, workload: int) -> str:
-    """Name the slot of the workload at an index; the first workload's slot has no number."""
+    """Return the name of the slot of the workload at an index; the first workload's slot has no
+    number.
+    """
     return f"{slot}{workload}" if workload else slot
 
 
@@ -59,7 +61,7 @@ def replicate_seeds(
 
     Args:
         study_seed: the study's seed.
-        replicate: its number, from 0.
+        replicate: the number of the replicate, from 0.
         paths: the largest number of paths in any cell.
         workloads: the number of workloads in the study.
     """

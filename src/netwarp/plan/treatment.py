@@ -2,7 +2,8 @@
 
 Unequal initial windows, buffers and congestion controls explain many published differences between
 transports (Wolsing et al., "A performance perspective on web optimized protocol stacks", ANRW
-2019). So all get the same unless the study varies it; every deviation is listed with its reason.
+2019). So all transports get the same settings unless the study varies them; every deviation is
+listed with its reason.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class TreatmentRow(TypedDict):
     deviates: bool
     """Whether the value differs from that of most transports of the study."""
     reason: str | None
-    """Why the value deviates; None where it does not."""
+    """Reason why the value deviates; None if it does not."""
 
 
 def equal_treatment(study: Study, *, sets_hosts: bool = True) -> list[TreatmentRow]:
@@ -48,8 +49,8 @@ def equal_treatment(study: Study, *, sets_hosts: bool = True) -> list[TreatmentR
 
     Args:
         study: a validated study.
-        sets_hosts: whether runs configure the hosts' kernel; if not, programs other than netwarp's
-            use TCP as the hosts are configured.
+        sets_hosts: whether runs configure the hosts' kernel; if not, TCP of programs other than
+            netwarp's is as the hosts configure it.
     """
     by_transport: dict[str, list[_Treated]] = {}
     for cell in study.cells:
@@ -93,7 +94,7 @@ def _value(
 
 @dataclass(frozen=True)
 class _Treated:
-    """A transport in a cell, with the sections and the job of the workload it carries."""
+    """A transport in a cell, with the sections and the job of its workload."""
 
     spec: CellSpec
     job: Job
@@ -210,12 +211,12 @@ _WHERE_THEY_DIFFER: dict[str, Callable[[_Treated], str]] = {
     "paths": lambda treated: str(len(treated.spec.paths)),
     **{setting: _behaviour(setting) for setting in _BEHAVIOUR},
 }
-"""Settings that are listed only where transports of the study differ in them."""
+"""Settings that are listed only if transports of the study differ in them."""
 
 _TOLD = frozenset(
     {"congestion control", "initial window", "buffers", "pacing", "MSS", "nodelay", *_BEHAVIOUR}
 )
-"""Settings that are unknown of programs that choose them for themselves."""
+"""Settings that are unknown for programs which choose them themselves."""
 
 _OF_HOSTS = frozenset({"buffers", "nodelay"})
 """Settings that programs choose or take from their hosts, and that are not read back."""

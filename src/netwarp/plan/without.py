@@ -1,4 +1,4 @@
-"""Leaves out of a study what a place cannot do: its path, between real hosts, or ns-3. Pure."""
+"""Drops from a study what a backend cannot do: its path between real hosts, or ns-3. Pure."""
 
 from collections.abc import Sequence
 
@@ -52,18 +52,18 @@ def needs_ns3(study: Study, filters: Sequence[str] = ()) -> bool:
     """Whether any of the wanted cells of a study is carried out in ns-3.
 
     Args:
-        study: validated.
+        study: the study, which has been validated.
         filters: ``FACTOR=LEVEL`` each; they select the cells that are wanted.
 
     Raises:
-        StudyError: a filter that selects nothing.
+        StudyError: a filter selects nothing.
     """
     return any(is_simulated(cell.spec.transport.model) for cell in filter_cells(study, filters))
 
 
 def kernel_filters(study: Study) -> list[str] | None:
-    """Return filters that select the cells which need no ns-3. None where there are no such cells,
-    or where no factor's levels separate them from the others.
+    """Return filters that select the cells which need no ns-3. None if there are no such cells, or
+    if no factor's levels separate them from the others.
     """
     wanted = {cell.index for cell in study.cells if not is_simulated(cell.spec.transport.model)}
     if not wanted:

@@ -1,9 +1,10 @@
 """Writes the report: figures, tables and claims in one self-contained HTML file.
 
-`page.py` is made of `answer.py`, `numbers.py`, `trust.py`, `calibration.py` and `median_runs.py` by
-`templates.py`; `pictures.py` draws one figure, or one run.
+`page.py` renders the report from `answer.py`, `numbers.py`, `trust.py`, `calibration.py`,
+`limits.py` and `median_runs.py` with the templates of `templates.py`. `pictures.py` draws one
+figure, or one run.
 
-Invariant: the file needs nothing beside it, and asks no other host for anything.
+Invariant: the file needs no other file, and loads nothing from other hosts.
 """
 
 from __future__ import annotations

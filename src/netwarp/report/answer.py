@@ -29,11 +29,13 @@ class Answer:
     sentences: list[str]
     grid: VerdictGrid | None
     open: str | None
-    """What would decide the undecided comparisons; None where all are decided."""
+    """Replicates that would decide the undecided comparisons, in words; None if all are decided."""
 
 
 def answers(data: RunData) -> list[Answer]:
-    """Answer the question by each of the study's main metrics; by those with contenders alone."""
+    """Answer the study's question by each of its main metrics for which there is something to
+    say.
+    """
     return [
         Answer(
             metric_named(compared.metric).title,
@@ -80,8 +82,8 @@ class GridCell:
 
 @dataclass(frozen=True)
 class VerdictGrid:
-    """All verdicts: a row for each contender, a column for each condition; of many conditions a row
-    for each, and a column for each contender.
+    """All verdicts, with a row for each contender and a column for each condition. If there are
+    many conditions, rows and columns are exchanged.
     """
 
     metric: str
@@ -89,7 +91,7 @@ class VerdictGrid:
     heads: list[list[str]]
     """Lines of the head of each column."""
     rows: list[tuple[str, list[GridCell | None]]]
-    """Title and cells of each row; None where a contender has no cell."""
+    """Title and cells of each row; None if a contender has no cell."""
 
 
 MOST_CONDITIONS_ACROSS = 8
@@ -97,7 +99,9 @@ MOST_CONDITIONS_ACROSS = 8
 
 
 def verdict_grid(compared: Comparisons) -> VerdictGrid | None:
-    """Arrange the verdicts in a grid; None with nothing to compare, or a single condition."""
+    """Arrange the verdicts in a grid; None if there is nothing to compare, or only one
+    condition.
+    """
     levels: dict[str, set[str]] = {}
     for group in compared.groups:
         for factor, level in group.condition.items():

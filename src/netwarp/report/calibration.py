@@ -71,12 +71,12 @@ def _calibrated(
     packets = int(cell.total(f"path_packets_{direction}") or 0)
     dropped = int(cell.total(f"path_dropped_{direction}") or 0)
     overflow = cell.total(f"path_overflow_{direction}")
-    # A kernel that does not distinguish the two has both in one number.
+    # A kernel that does not distinguish the two reports both in one number.
     lost = dropped - int(overflow or 0)
     told_apart = overflow is not None
     says, mark = _compared_loss(job, direction, lost, packets, confidence, told_apart=told_apart)
     low, high = binomial_interval(lost, packets, confidence)
-    # Between two hosts the network's own comes first, and is nobody's to configure.
+    # Between two hosts the network's own delay comes first, and cannot be configured.
     added_s = cell.values("path_imposed_rtt_s")
     rtt_s = min(added_s or cell.values("path_min_rtt_s"), default=None)
     rate_bit_s = max(cell.values(f"path_rate_{direction}_bit_s"), default=None)
@@ -164,7 +164,7 @@ def _asks_for_loss(job: Job, direction: Direction) -> bool:
 
 
 def _losses(job: Job, direction: Direction) -> list[Loss]:
-    """Return the distinct loss models that the paths were configured with."""
+    """Return the distinct loss models with which the paths were configured."""
     return list(dict.fromkeys(getattr(path, direction).loss for path in job.paths))
 
 

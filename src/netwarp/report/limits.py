@@ -46,7 +46,7 @@ class LimitTable:
 
 
 def limit_table(results: Results) -> LimitTable | None:
-    """Lay out what limited the senders; None where no connection was sampled."""
+    """Arrange what limited the senders in a table; None if no connection was sampled."""
     rows = [row for cell in results.cells if (row := _row(cell)) is not None]
     if not rows:
         return None

@@ -32,9 +32,9 @@ class MedianRuns:
 
 
 def median_runs(data: RunData) -> MedianRuns | None:
-    """Draw the median run of each cell; None where nothing but samples was recorded over time.
+    """Draw the median run of each cell; None if nothing but samples was recorded over time.
 
-    Of many cells, evenly spaced conditions are chosen, with all contenders of each.
+    If there are many cells, evenly spaced conditions are chosen, with all contenders of each.
     """
     metric = main_metric(data.results)
     charts = []
@@ -46,8 +46,8 @@ def median_runs(data: RunData) -> MedianRuns | None:
         if chart is None and any(cell.workloads for cell in data.study.cells):
             continue  # cells differ in which of several workloads run
         if chart is None:
-            # Either all runs of a study have records over time or none has, so one is enough to
-            # know.
+            # Either all runs of a study have records over time or none has, so one run determines
+            # it.
             return None
         charts.append((f"{cell_text(cell.factors)} · {run.run}", chart))
     if not charts:
@@ -65,7 +65,7 @@ def chosen_cells(results: Results) -> list[CellResult]:
 
 
 def median_run(cell: CellResult, metric: str) -> RunResult | None:
-    """Choose the run with the lower median of a metric; None where no run succeeded."""
+    """Choose the run with the lower median of a metric; None if no run succeeded."""
     measured = [(value, run) for run in cell.runs if (value := run.value(metric)) is not None]
     measured.sort(key=lambda pair: (pair[0], pair[1].replicate))
     return measured[(len(measured) - 1) // 2][1] if measured else None

@@ -32,7 +32,7 @@ class NumberCell:
 
     text: str
     detail: str
-    """A smaller line below, or nothing."""
+    """A second line in smaller type; empty if there is none."""
     sort_by: str
     """Sort key: a number, or the text itself."""
 
@@ -56,9 +56,9 @@ class NumberRow:
     mark: str
     """CSS classes of the row: those of the verdict by the first main metric."""
     failed: str
-    """Text on the number of failed runs; empty where none failed."""
+    """Text on the number of failed runs; empty if none failed."""
     disturbed: str
-    """Text on the number of runs during which the path changed; empty where there are none."""
+    """Text on the number of runs during which the path changed; empty if there are none."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Renders the report: makes plain values of each section for the template."""
+"""Renders the report: converts each section to plain values for the template."""
 
 from __future__ import annotations
 

@@ -45,12 +45,12 @@ def draw_figure(
     Args:
         directory: the run directory.
         number: number of the figure, from 1.
-        out: where to; its ending says in which format. Default: `figures/NAME.svg`.
+        out: the file to write; its extension determines the format. Default: `figures/NAME.svg`.
         theme: name of one of `THEMES`.
-        config: a JSON file with a Vega-Lite configuration, laid over the theme's.
+        config: a JSON file with a Vega-Lite configuration that is merged over the theme's.
 
     Returns:
-        Path of the picture.
+        The path of the picture.
 
     Raises:
         RunDirectoryError: it is no run directory, or has no results.
@@ -88,11 +88,12 @@ def draw_run(directory: RunDirectory, run: str, out: Path | None = None) -> Path
 
     Args:
         directory: the run directory.
-        run: its name, such as `c003-r01`.
-        out: where to; its ending says in which format. Default: `figures/RUN.svg` in the directory.
+        run: the run's name, such as `c003-r01`.
+        out: the file to write; its extension determines the format. Default: `figures/RUN.svg` in
+            the directory.
 
     Returns:
-        Where the picture is.
+        The path of the picture.
 
     Raises:
         RunDirectoryError: it is no run directory.

@@ -1,4 +1,4 @@
-"""Renders the pages' templates, and gives them the values of figures."""
+"""Renders the pages' templates, and prepares the values of figures for them."""
 
 import base64
 import json
@@ -19,7 +19,7 @@ def render_page(name: str, *, has_charts: bool, **values: Any) -> str:
     """Render a page as self-contained HTML.
 
     Args:
-        name: name of its template.
+        name: the name of its template.
         has_charts: whether it needs the script that draws charts.
         values: the template's values.
     """

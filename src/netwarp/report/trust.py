@@ -97,7 +97,7 @@ def _buffer_text(used_bytes: int, job: Job) -> str:
 def speed_limits(data: RunData) -> dict[str, Any] | None:
     """List the native speed of each transport, and the cells whose goodput is above it.
 
-    None where the machine's speed was not measured before the run.
+    None if the machine's speed was not measured before the run.
     """
     speed = data.provenance.get("speed")
     if not speed:
@@ -130,7 +130,9 @@ def _rate_text(rate_bit_s: float) -> str:
 
 
 def power_hint(compared: Comparisons) -> str:
-    """Say how many replicates would detect a difference of 5 % where the spread is largest."""
+    """Return how many replicates would detect a difference of 5 % in the cells with the largest
+    spread, as a sentence.
+    """
     open_spreads = [
         c.spread
         for c in compared.comparisons
@@ -148,7 +150,7 @@ def power_hint(compared: Comparisons) -> str:
 
 
 def comparison_note(comparison: Comparison, compared: Comparisons) -> str:
-    """Return the statistics behind a verdict, and what would decide it where it is open."""
+    """Return the statistics of a verdict, and what would decide it if it is undecided."""
     if comparison.exact:
         return f"n = {comparison.n}"
     if comparison.p is None:

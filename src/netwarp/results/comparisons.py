@@ -18,7 +18,7 @@ from netwarp.results.results import CellResult, Factors, Results
 from netwarp.study.contenders import LATENCY, shapes_queues
 
 GOODPUT = "goodput_bit_s"
-"""The main metric of a workload that has no other: one that is stopped."""
+"""The main metric of a workload that has no other, because it is stopped after a time."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,9 @@ class Comparisons:
 
     @property
     def with_values(self) -> Comparisons:
-        """Without the conditions in which no run has the metric, as of a workload not there."""
+        """Return the comparisons without the conditions in which no run has the metric, for
+        instance because its workload is not there.
+        """
         groups = tuple(
             group
             for group in self.groups
@@ -132,8 +134,9 @@ def main_metric(results: Results) -> str:
 def main_metrics(results: Results) -> list[str]:
     """List the metrics whose comparisons are a study's answer, the main one first.
 
-    Those that the study names. Else the usual one; of several workloads that of each; and the
-    round-trip time under load where something varies that it depends on.
+    These are the metrics that the study names. If it names none, they are the usual one, that of
+    each workload if there are several, and the round-trip time under load if something varies that
+    affects it.
     """
     there = set(results.metrics)
     named = [metric for metric in results.question.metrics if metric in there]
@@ -148,7 +151,7 @@ def main_metrics(results: Results) -> list[str]:
 
 
 def _metrics_of_workloads(results: Results) -> list[str]:
-    """Return the main metric of each of several workloads; none where there is one workload."""
+    """Return the main metric of each of several workloads; empty if there is one workload."""
     names = dict.fromkeys(name.partition(".")[0] for name in results.metrics if "." in name)
     of_one = (*MAIN_METRICS, GOODPUT)
     there = set(results.metrics)
@@ -160,10 +163,11 @@ def _metrics_of_workloads(results: Results) -> list[str]:
 
 
 def usual_metric(results: Results) -> str:
-    """Choose a study's main metric, such as the completion time, or the loading delay of streams.
+    """Choose the main metric of a study that names none, such as the completion time, or the
+    loading delay of streams.
 
     A metric that the study itself defines is preferred to all others; a metric of one of several
-    workloads comes after those of the whole run. Where a study has none of these, it is the first
+    workloads comes after those of the whole run. If a study has none of these, it is the first
     metric that any run has.
     """
     there = set(results.metrics)

@@ -17,12 +17,13 @@ def fixed_conditions(raw: Mapping[str, Any], job: Job | None) -> dict[str, str]:
     """Return the keys of path, transport and workload that have one value throughout the study.
 
     Args:
-        raw: the study's tables as it was run.
-        job: any of its jobs, for path properties that the study does not set; None where no job was
+        raw: the tables of the study that was run.
+        job: any of its jobs, for path properties that the study does not set; None if no job was
             kept.
 
     Returns:
-        Values by key, as the study writes them, those of the path first: `{"path.rtt": "100ms"}`.
+        Values by key, as written in the study, with those of the path first: `{"path.rtt":
+            "100ms"}`.
     """
     varied = set(flattened(raw.get("factors", {})))
     written = {
@@ -47,7 +48,7 @@ def _by_name(section: Any) -> Mapping[str, Any]:
 
 
 def _unsaid(job: Job, keys: Sequence[str], varied: Collection[str]) -> dict[str, str]:
-    """Return path properties that come from defaults or a profile, where no key sets them."""
+    """Return path properties that no key sets, because they come from defaults or a profile."""
     path = job.paths[0]
     defaults = {"path.mtu": str(path.mtu_bytes)}
     if isinstance(path.down.loss, NoLoss):
@@ -71,7 +72,7 @@ def _unsaid(job: Job, keys: Sequence[str], varied: Collection[str]) -> dict[str,
 
 
 def _default_queue(path: Path, varied: Collection[str]) -> str:
-    """Return the default queue: one bandwidth-delay product, and not less than some packets."""
+    """Return the default queue: one bandwidth-delay product, but not less than some packets."""
     depends_on = ("path.rtt", "path.delay", "path.rate", "path.profile")
     if any(key.startswith(depends_on) for key in varied):
         return "1bdp"

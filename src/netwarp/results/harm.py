@@ -11,15 +11,17 @@ from netwarp.results.results import Results, RunResult
 from netwarp.workloads import WORKLOADS
 
 WORKLOADS_FACTOR = "workloads"
-"""The factor that selects which workloads run; at a level with one name it runs alone."""
+"""The factor that selects which workloads run; at a level with one name that workload runs
+alone.
+"""
 Key = tuple[str, int, tuple[tuple[str, str], ...]]
 
 
 def with_harm(results: Results) -> Results:
     """Add the metric of harm for each workload that the study also runs alone.
 
-    It is compared with the run alone of the same replicate and other levels, which has the same
-    seeds.
+    It compares each run with the run of the same replicate and other levels in which the workload
+    is alone; both have the same seeds.
     """
     alone = {
         _key(run, run.factors[WORKLOADS_FACTOR]): run
@@ -37,8 +39,8 @@ def with_harm(results: Results) -> Results:
 
 @cache
 def performance_metrics() -> tuple[str, ...]:
-    """Name the metrics of a workload's performance: those that it alone has before those of all,
-    for the first one that a run has is used.
+    """Return the names of the metrics of a workload's performance: those of its kind before those
+    of all kinds, because the first one that a run has is used.
     """
     own = {metric.name: metric for each in WORKLOADS.values() for metric in each.metrics}
     return tuple(name for name, each in {**own, **METRICS}.items() if each.is_performance)

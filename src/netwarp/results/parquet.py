@@ -1,8 +1,8 @@
 """Writes `results.parquet`, one row per run, and `packets.parquet`, one row per arrived message.
 
-The columns of the results are run, cell, replicate, seed, the factors, outcome, reason, the
-metrics; there is nothing that differs between two executions of one study with one seed. Those of
-the packets are run, the factors, and those of the runs' `packets.csv`: one file for all runs can be
+The columns of the results are run, cell, replicate, seed, the factors, outcome, reason and the
+metrics; none of them differs between two executions of one study with one seed. The columns of the
+packets are run, the factors, and those of the runs' `packets.csv`: one file for all runs can be
 read by pandas, polars and R in one call, and takes a tenth of the tables' size.
 
 Both are written part by part, so that memory use does not grow with the table. Import this module
@@ -115,12 +115,14 @@ def write_packets(results: Results, directory: RunDirectory) -> None:
 
 
 def _is_asked_for(table: Path) -> bool:
-    """Whether the job of a run asks for the table in its directory, where programs may write."""
+    """Return whether the job of a run asks for the table in its directory; programs could also
+    write such a file.
+    """
     try:
         job = job_from_json(read_text(table.with_name(JOB_FILE)), JOB_FILE)
     except (OSError, ValueError, RecordError):
         return False
-    # What has no such table has no such field.
+    # Only workloads that can write such a table have the field.
     return any(getattr(each.workload, "packet_table", False) for each in job.workloads)
 
 
@@ -171,7 +173,7 @@ def write_table(
 
 
 class _Sink(io.RawIOBase):
-    """A file that keeps the error of a failed write, of which polars passes on only the text."""
+    """A file that keeps the exception of a failed write, because polars passes on only its text."""
 
     def __init__(self, file: IO[bytes]) -> None:
         super().__init__()
@@ -179,11 +181,11 @@ class _Sink(io.RawIOBase):
         self.error: OSError | None = None
 
     def writable(self) -> bool:
-        """Tell polars that the file can be written to."""
+        """Return True, which tells polars that the file is writable."""
         return True
 
     def write(self, content: Any) -> int:
-        """Write all bytes, and keep an error."""
+        """Write all bytes, and keep an exception."""
         try:
             return self._file.write(content)
         except OSError as error:

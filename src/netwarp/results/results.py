@@ -36,7 +36,7 @@ class RunResult:
     reason: str | None
     metrics: Mapping[str, float | None]
     random: tuple[str, ...] | None = None
-    """What was planned to be random in it, such as `loss`; None where nobody knows."""
+    """What was planned to be random in it, such as `loss`; None if unknown."""
 
     @property
     def is_disturbed(self) -> bool:
@@ -45,7 +45,9 @@ class RunResult:
 
     @property
     def gave_up_s(self) -> dict[str, float]:
-        """When transports gave up, in s, by the name of their workload; "" where there is one."""
+        """Times at which transports gave up, in s, by the name of their workload; "" if there is
+        only one.
+        """
         names = (name for name in self.metrics if name.rpartition(".")[2] == GAVE_UP.name)
         times = ((name.rpartition(".")[0], self.value(name)) for name in names)
         return {name: time_s for name, time_s in times if time_s is not None}
@@ -70,12 +72,12 @@ class CellResult:
 
     @property
     def gave_up(self) -> tuple[RunResult, ...]:
-        """The runs in which a transport gave up, since the peer did not answer any more."""
+        """The runs in which a transport gave up because the peer did not answer any more."""
         return tuple(run for run in self.runs if run.gave_up_s)
 
     @property
     def is_random(self) -> bool:
-        """Whether anything in its runs was planned to be random, or nobody knows."""
+        """Whether anything in its runs was planned to be random, or this is unknown."""
         return any(run.random != () for run in self.runs)
 
     @property
@@ -89,7 +91,9 @@ class CellResult:
         return [value for value in values if value is not None]
 
     def samples(self, metric: str) -> Samples:
-        """Return a metric's samples by replicate, for comparisons; None where a run has none."""
+        """Return a metric's samples by replicate, for comparisons; None for a run without a
+        value.
+        """
         return {
             run.replicate: Sample(
                 run.value(metric), run.seed, run.outcome == "failed", run.random != ()
@@ -100,7 +104,7 @@ class CellResult:
     def estimate(self, metric: str) -> Estimate | None:
         """Estimate a metric's mean and confidence interval; None when no run has it.
 
-        Of a rate the mean is all content over all time, see :attr:`Metric.over`.
+        The mean of a rate is all content divided by all time, see :attr:`Metric.over`.
 
         Raises:
             InputError: there is no such metric.
@@ -117,7 +121,7 @@ class CellResult:
         return None
 
     def total(self, metric: str) -> float | None:
-        """Return a metric's sum over the runs that have it; None when none has."""
+        """Return a metric's sum over the runs that have it; None if none has."""
         values = self.values(metric)
         return sum(values) if values else None
 
@@ -127,10 +131,10 @@ class CellResult:
 
 
 def _weights(runs: Iterable[RunResult], metric: str) -> list[float] | None:
-    """Return the times that a rate's values are over; None where the mean is the plain one."""
+    """Return the times by which a rate's values are weighted; None if the mean is the plain one."""
     try:
         over = metric_named(metric).over
-    except KeyError:  # of another version of netwarp
+    except KeyError:  # a metric of another version of netwarp
         return None
     if over is None:
         return None
@@ -141,7 +145,7 @@ def _weights(runs: Iterable[RunResult], metric: str) -> list[float] | None:
 
 @dataclass(frozen=True)
 class Question:
-    """What a study asks of its results, where it says so."""
+    """The question that a study asks of its results, as far as it states one."""
 
     metrics: tuple[str, ...] = ()
     """The main metrics; empty for the usual ones."""
@@ -234,9 +238,9 @@ def from_plan(
         outcomes: outcome and reason, by run name.
         metrics: metrics by run name; a failed run may have none.
         criteria: criteria of comparisons; None for the defaults.
-        random: what is random in a cell's runs, by its index; None, or no entry, where nobody
-            knows.
-        question: what the study asks; None for the usual.
+        random: what is random in a cell's runs, by the cell's index; None or a missing entry if
+            unknown.
+        question: the question of the study; None for the usual one.
     """
     random = random or {}
     runs = [
@@ -258,7 +262,7 @@ def from_plan(
 
 
 def without_levels(results: Results, levels: Mapping[str, Sequence[str]]) -> Results:
-    """Leave out the cells that have one of some levels, given by factor."""
+    """Leave out the cells that have one of some levels, which are listed by factor."""
     if not levels:
         return results
     kept = (

@@ -1,6 +1,6 @@
-"""Finds cells whose runs lie in two modes, as where some of them waited for a time-out.
+"""Finds cells whose runs lie in two modes, for instance because some of them waited for a time-out.
 
-The mean of such a cell is a value that no run has.
+The mean of such a cell is a value that no run is near.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ class TwoModes:
 
     @property
     def text(self) -> str:
-        """Say how many runs lie near which value."""
+        """Return a text with the number of runs near each of the two values."""
         low, high = mean_of(self.lower), mean_of(self.upper)
         unit = quantity(self.metric, high)
         shown = [f"{number(mean * unit.scale, 2)} {unit.unit}".rstrip() for mean in (low, high)]
@@ -48,13 +48,15 @@ class TwoModes:
 
 
 def two_modes(cell: CellResult, metric: str) -> TwoModes | None:
-    """Return the two modes of a cell's values; None where there is one."""
+    """Return the two modes of a cell's values; None if there is one mode."""
     found = clear_modes(cell.values(metric))
     return None if found is None else TwoModes(cell, metric, *found)
 
 
 def bimodal_text(results: Results, metrics: Iterable[str]) -> str | None:
-    """Name the cells whose runs lie in two modes by one of some metrics; None where none does."""
+    """Return a text that names the cells whose runs lie in two modes by one of some metrics; None
+    if there are none.
+    """
     found = [
         each
         for metric in metrics

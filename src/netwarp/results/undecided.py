@@ -1,4 +1,4 @@
-"""Says how many replicates would decide what is undecided, and why no more were added."""
+"""Words how many replicates would decide undecided comparisons, and why no more were added."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from netwarp.results.comparisons import Comparisons
 
 TIMES = 2 ** (LOOKS - 1)
-"""Most times as many replicates as a study has that are added."""
+"""Most replicates that are added, as a multiple of a study's own number."""
 
 
 def needed_text(needed: int | None, what: str = "it") -> str:
@@ -26,9 +26,10 @@ def needed_text(needed: int | None, what: str = "it") -> str:
 
 
 def undecided_text(compared: Comparisons, results: Results) -> str | None:
-    """Write what would decide the undecided comparisons of a metric, and why it was not done.
+    """Write the number of replicates that would decide the undecided comparisons of a metric, and
+    why they were not run.
 
-    None where all are decided.
+    None if all are decided.
     """
     needed = _needed(compared.comparisons, compared.alpha)
     text = _open_text(compared.comparisons, needed)
@@ -47,7 +48,9 @@ def undecided_text(compared: Comparisons, results: Results) -> str | None:
 
 
 def open_text(family: Sequence[Comparison]) -> str | None:
-    """Write how many of a family are undecided, and what would decide them; None where none is."""
+    """Write how many of a family are undecided, and what would decide them; None if none is
+    undecided.
+    """
     return _open_text(family, _needed(family, ALPHA))
 
 

@@ -1,9 +1,10 @@
 """Source documents: folders of studies that reproduce a publication, and their scorecards.
 
-`shipped.py` and `sources.py` find them, `variants.py` and `seeds.py` make the studies of controls
-and sensitivities, `preparation.py` says what will run, for how long, and `reproduce.py` runs it.
-`reproduction.py` is made of `row.py` (a conclusion: its word, control, stability); `scorecard.py`
-tells it in words, `page.py` as HTML.
+`shipped.py` and `sources.py` find source documents, `variants.py` and `seeds.py` make the studies
+of controls and sensitivities, `preparation.py` lists what will run and how long it takes, and
+`reproduce.py` runs it. `reproduction.py` contains the results, with a row (`row.py`) for each
+conclusion: its verdict, control and stability. `scorecard.py` writes them as text, and `page.py` as
+HTML.
 """
 
 from netwarp.sources.shipped import SOURCE_FILE

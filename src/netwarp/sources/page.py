@@ -33,7 +33,7 @@ def render(done: Sequence[Reproduction], place: Path) -> str:
     """Render the page of one source or several.
 
     Args:
-        done: one reproduction or more.
+        done: one or more reproductions.
         place: directory of the page, for links to the studies' reports.
     """
     documents = [_document(each, place) for each in done]
@@ -55,7 +55,7 @@ def render(done: Sequence[Reproduction], place: Path) -> str:
 
 
 def _meanings(words: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the meaning of each verdict on the page, with the words that stand for it there."""
+    """Return the meaning of each verdict on the page, with the words used for it there."""
     found = {
         verdict: sorted(word for word, of in words.items() if of == verdict) for verdict in MEANINGS
     }

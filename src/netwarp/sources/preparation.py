@@ -33,9 +33,11 @@ class PreparedStudy:
     study: Study
     place: Path
     controls: tuple[tuple[Control, Study | None], ...]
-    """None for those that are not part of `--quick`."""
+    """The controls with their studies; None for those that are not part of `--quick`."""
     sensitivities: tuple[tuple[Sensitivity, Study | None], ...]
-    """None for those that are not part of `--quick`, or run nothing of their own."""
+    """The sensitivities with their studies; None for those that are not part of `--quick`, or that
+    run nothing of their own.
+    """
     other_seeds: tuple[Study, ...]
     """The study with other seeds."""
 
@@ -67,7 +69,7 @@ class PreparedStudy:
                 yield other, self.sensitivity_place(sensitivity)
 
     def executions(self) -> Iterator[tuple[Study, Path]]:
-        """Yield all that is run, with the run directories."""
+        """Yield all studies that are run, with their run directories."""
         yield from self.decided()
         yield from self.variants()
 
@@ -83,7 +85,7 @@ class Prepared:
     studies: tuple[PreparedStudy, ...]
 
     def name_of(self, place: Path) -> str:
-        """Name what is run in a directory: `park-2008/fig-4/controls/bbr`."""
+        """Return the name of what is run in a directory: `park-2008/fig-4/controls/bbr`."""
         return f"{self.source.name}/{place.relative_to(self.directory).as_posix()}"
 
 
@@ -98,10 +100,11 @@ def prepare(
         out: parent of the studies' run directories; None for the default.
         quick: whether to apply each study's ``[quick]`` table.
         seed: the studies' seed; None for the release's.
-        other_seeds: with how many other seeds the studies are run, to tell how stable verdicts are.
+        other_seeds: the number of other seeds with which the studies are run, to find how stable
+            verdicts are.
 
     Raises:
-        StudyError: a study that cannot be run.
+        StudyError: a study cannot be run.
         RunDirectoryError: `out` has something else in it.
     """
     name = f"{source.name}-quick" if quick else source.name

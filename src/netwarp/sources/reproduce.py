@@ -30,8 +30,9 @@ from netwarp.study import Study
 from netwarp.study.variants import Sensitivity
 
 RunStudy = Callable[[Study, Path, Staging | None], tuple[RunData, str | None]]
-"""Runs a study into a directory, adds replicates as the staging says, and writes its report. Gives
-its data, and the reason why a part of it was not run, or None."""
+"""Runs a study into a directory, adds replicates according to the staging, and writes its report.
+Returns its data, and the reason why a part of it was not run, or None.
+"""
 
 
 def reproduce_document(
@@ -49,8 +50,8 @@ def reproduce_document(
             and sensitivities have the replicates that their studies begin with.
 
     Raises:
-        RunDirectoryError: a directory holds something else, or the disk gives out.
-        Interrupted: on Ctrl-C; what had finished is kept.
+        RunDirectoryError: a directory contains something else, or a write fails.
+        Interrupted: on Ctrl-C; finished runs are kept.
     """
     drawn = {each.place for each in prepared.studies}
 
@@ -92,7 +93,7 @@ def outcomes_of(
 def _execute_once(
     executions: Sequence[tuple[Study, Path]], run_study: RunStudy
 ) -> dict[Path, Executed]:
-    """Execute studies one after the other, with as many replicates as they say."""
+    """Execute studies one after the other, with the number of replicates that they state."""
     return {place: _execute(study, place, run_study, None) for study, place in executions}
 
 
@@ -141,10 +142,10 @@ def _outcome(prepared: PreparedStudy, executed: Mapping[Path, Executed]) -> Stud
 
 
 def write_all(done: Sequence[Reproduction], out: Path | None = None) -> Path:
-    """Write the page of several sources, and the same as JSON beside it.
+    """Write the page of several sources, and its content as JSON beside it.
 
     Args:
-        done: at least one.
+        done: at least one reproduction.
         out: parent of their directories; None for the default.
 
     Returns:

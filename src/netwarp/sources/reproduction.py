@@ -32,7 +32,7 @@ class Executed:
     directory: Path
     finished: RunData | None
     refused: str | None
-    """Why this machine cannot run it, or a part of it; None if it was run completely."""
+    """Reason why this machine cannot run it, or a part of it; None if it was run completely."""
 
     @cached_property
     def claims(self) -> list[ClaimResult]:
@@ -58,7 +58,7 @@ class Executed:
 
     @property
     def limit_text(self) -> str | None:
-        """Note that a time limit prevented adding replicates; None where it did not."""
+        """Note that a time limit prevented adding replicates; None if it did not."""
         return None if self.finished is None else self.finished.limit_text
 
     def clock_s(self, name: str) -> float:
@@ -79,7 +79,7 @@ class ControlOutcome:
 
     control: Control
     executed: Executed | None
-    """None where it is not part of what was asked for."""
+    """The execution; None if it is not part of what was asked for."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,9 @@ class SensitivityOutcome:
 
     sensitivity: Sensitivity
     executed: Executed | None
-    """That of the study itself where it is only read otherwise; None where it is not part of what
-    was asked for."""
+    """The execution; that of the study itself if only the evaluation differs; None if it is not
+    part of what was asked for.
+    """
     families: int
     """Number of sensitivities of the study, which share the error probability."""
 
@@ -100,7 +101,8 @@ class SensitivityOutcome:
             return {}
         judged = self.executed.claims
         if (data := self.executed.finished) is not None:
-            # An equal share of the error, as one that contradicts is enough.
+            # Each has an equal share of the error probability, because one that contradicts is
+            # enough.
             criteria = data.results.criteria.divided(self.families)
             is_reading = self.sensitivity.lead is not None
             claims = (
@@ -110,7 +112,9 @@ class SensitivityOutcome:
         return {each.id: each for each in judged}
 
     def of(self, verdict: ClaimResult) -> Dependence | None:
-        """Return what becomes of a verdict; None where the sensitivity is not about its claim."""
+        """Return the verdict of a claim under the other choices; None if the sensitivity is not
+        about the claim.
+        """
         each = self.sensitivity
         if verdict.id not in each.claims:
             return None
@@ -146,7 +150,7 @@ class StudyOutcome:
 
     @property
     def refused(self) -> str | None:
-        """Why this machine cannot run it, or a part of it; None if it was run completely."""
+        """Reason why this machine cannot run it, or a part of it; None if it was run completely."""
         return self.executed.refused
 
     @cached_property
@@ -167,7 +171,7 @@ class StudyOutcome:
 
     @cached_property
     def effects(self) -> Mapping[str, Effect]:
-        """How controls altered the effects of claims, by id of the claim."""
+        """The changes that controls made to the effects of claims, by id of the claim."""
         main = self.executed.finished
         controls = {
             each.control.id: each.executed.finished.results
@@ -261,7 +265,7 @@ class Reproduction:
 
     @property
     def limit_text(self) -> str | None:
-        """Note that a time limit prevented adding replicates; None where it did not."""
+        """Note that a time limit prevented adding replicates; None if it did not."""
         return next((text for each in self.executed if (text := each.limit_text)), None)
 
     @property
@@ -283,7 +287,8 @@ class Reproduction:
     def any_wrong(self) -> float:
         """Upper bound of the probability that any verdict or reason is wrong by chance.
 
-        Boole's inequality over all families, which may have cells, and so chance, in common.
+        By Boole's inequality over all families; these may have cells, and thus random errors, in
+        common.
         """
         return min(1.0, self.expected_wrong)
 

@@ -1,4 +1,4 @@
-"""A row of a scorecard: a conclusion, its verdict, and how far both can be relied on."""
+"""A row of a scorecard: a conclusion, its verdict, and how reliable the verdict is."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ SIDES = {
     ClaimVerdict.EQUIVALENT: "neither",
     ClaimVerdict.DEPENDS: "both",
 }
-"""What a verdict says of its claim. Two verdicts of different sides contradict each other; those
-that are not here decide nothing."""
+"""The side that a verdict takes on its claim. Two verdicts with different sides contradict each
+other; verdicts that are not listed decide nothing.
+"""
 
 
 @dataclass(frozen=True)
 class Dependence:
-    """What becomes of a verdict where something is different that the study chose."""
+    """The verdicts on a conclusion under other choices than the study's."""
 
     sensitivity: Sensitivity
     verdict: ClaimResult
-    """The verdict as the study chose."""
+    """The verdict under the study's own choice."""
     others: tuple[tuple[str, ClaimResult], ...]
     """The verdict under each other choice, with its name; empty if it was not tried."""
 
@@ -74,21 +75,21 @@ class Dependence:
 
 @dataclass(frozen=True)
 class Stability:
-    """The words that a conclusion gets with other seeds, all else equal."""
+    """The verdicts on a conclusion with other seeds, as words, everything else being equal."""
 
     word: str
-    """The word here, as the study chose."""
+    """The verdict's word with the study's own seed."""
     words: tuple[str, ...]
-    """The word with each other seed."""
+    """The verdict's word with each other seed."""
 
     @property
     def same(self) -> int:
-        """Number of other seeds that give the word here."""
+        """Number of other seeds that give the same word."""
         return self.words.count(self.word)
 
     @property
     def text(self) -> str:
-        """Such as `2 of 3 seeds; else undecided`."""
+        """A text such as `2 of 3 seeds; else undecided`."""
         others = dict.fromkeys(word for word in self.words if word != self.word)
         rest = f"; else {', '.join(others)}" if others else ""
         return f"{self.same} of {len(self.words)} seeds{rest}"
@@ -99,17 +100,17 @@ class ScoreRow:
     """A conclusion with its verdict, its control, and what the verdict depends on."""
 
     result: ClaimResult
-    """The verdict as the study chose, whatever other choices would give."""
+    """The verdict under the study's own choices, whatever other choices would give."""
     control: Control | None = None
     effect: Effect | None = None
-    """How the control altered the effect; None where none was run."""
+    """How the control altered the effect; None if none was run."""
     dependences: tuple[Dependence, ...] = ()
     stability: Stability | None = None
-    """None where no other seed was tried."""
+    """The verdicts with other seeds; None if none was tried."""
 
     @property
     def verdict(self) -> ClaimVerdict:
-        """The verdict; `depends` where another choice contradicts it."""
+        """The verdict; `depends` if another choice contradicts it."""
         return ClaimVerdict.DEPENDS if self._contradicted else self.result.verdict
 
     @property
@@ -119,20 +120,22 @@ class ScoreRow:
 
     @property
     def depends_text(self) -> str | None:
-        """What the verdict depends on that the study chose, or None."""
+        """Text on the study's choices that the verdict depends on, or None."""
         chosen = [each.sensitivity.chosen for each in self._contradicted]
         return f"on {' and '.join(chosen)}, which we chose" if chosen else None
 
     @property
     def why(self) -> str | None:
-        """The reason, if the control shows it and there is something that it explains."""
+        """The reason for the effect that a claim states, if its control confirms the reason and the
+        verdict is one that it explains; None otherwise.
+        """
         is_shown = self.effect is not None and self.effect.is_shown
         explains = self.result.verdict is not ClaimVerdict.UNDECIDED
         return self.result.claim.why if is_shown and explains else None
 
     @property
     def control_text(self) -> str | None:
-        """What the control altered, in words; None without a control."""
+        """The change by the control, in words; None without a control."""
         if self.control is None:
             return None
         if self.effect is None:
@@ -142,7 +145,7 @@ class ScoreRow:
 
     @property
     def stability_text(self) -> str:
-        """With how many other seeds the word is the same."""
+        """Text with the number of other seeds that give the same word."""
         return NOT_TRIED if self.stability is None else self.stability.text
 
     @property

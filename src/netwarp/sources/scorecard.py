@@ -63,7 +63,9 @@ def scorecard_lines(done: Reproduction) -> list[Text | Padding]:
 
 
 def score_text(done: Reproduction) -> str:
-    """Count the verdicts: `9 conclusions: 5 reproduced, 3 reversed; 2 hypotheses: …`."""
+    """Write the number of each verdict: `9 conclusions: 5 reproduced, 3 reversed; 2 hypotheses:
+    …`.
+    """
     texts = []
     for authors, name in ((True, "conclusion"), (False, "hypothesis")):
         counts = done.counts(authors=authors)
@@ -87,7 +89,7 @@ def error_text(done: Reproduction) -> str:
 
 
 def seeds_text(done: Reproduction) -> str:
-    """Write the seed, and with how many others the verdicts were tried."""
+    """Write the seed, and the number of other seeds with which the verdicts were tried."""
     tried = max((len(study.other_seeds) for study in done.studies), default=0)
     if tried:
         return f"Seed {done.seed}; whether verdicts are stable was tried with {tried} others."
@@ -114,8 +116,9 @@ def expected_text(expected: Expected, cpus: int | None, *, quick: bool) -> str:
 
     Args:
         expected: the expected cost.
-        cpus: number of this machine's CPUs that are used; None where other machines run them.
-        quick: whether no replicates are added; otherwise they are, which takes longer.
+        cpus: number of this machine's CPUs that are used; None if other machines carry out the
+            runs.
+        quick: whether no replicates are added; adding them takes longer.
     """
     kept = f" ({expected.kept} of them kept)" if expected.kept else ""
     where = "of CPU time" if cpus is None else f"on {cpus} CPU{'s' * (cpus > 1)}"

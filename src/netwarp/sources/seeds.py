@@ -1,7 +1,7 @@
 """The seeds with which source documents are reproduced.
 
-Each release has its own, so that no study was made to suit it: whoever chooses replicates, sizes or
-levels cannot have seen what they give with the seed of the release to come.
+Each release has its own seeds, so that no study can have been tuned to them: when replicates, sizes
+and levels are chosen, the results with the next release's seed are unknown.
 """
 
 from hashlib import sha256
@@ -12,14 +12,14 @@ LARGEST = 2**31
 
 
 def release_seed(version: str = __version__) -> int:
-    """Return the default seed of `netwarp reproduce`, which follows from the version alone."""
+    """Return the default seed of `netwarp reproduce`, which is derived from the version alone."""
     return fresh_seeds(f"netwarp {version}", 1)[0]
 
 
 def fresh_seeds(origin: object, count: int) -> list[int]:
-    """Return distinct seeds that follow from a text or a number, as many as asked for.
+    """Return this many distinct seeds, derived from a text or a number.
 
-    More of them begin with the same ones, so that what was run with fewer is kept.
+    A longer list begins with the shorter one, so that runs with fewer seeds are kept.
     """
     found: dict[int, None] = {}
     step = 0

@@ -41,7 +41,7 @@ def study_named(name: Path, places: Sequence[Path] = PLACES) -> Path:
         InputError: it is neither, and does not look like a file name.
     """
     if (is_there(name) and not is_folder(name)) or not re.fullmatch(f"{NAME}(/{NAME})?", str(name)):
-        return name  # reading it will report the problem
+        return name  # reading the file will report the problem
     shipped = {**shipped_studies(places), **_of_source(name.parent, places)}
     if str(name) not in shipped:
         raise InputError(
@@ -52,7 +52,9 @@ def study_named(name: Path, places: Sequence[Path] = PLACES) -> Path:
 
 
 def _of_source(source: Path, places: Sequence[Path]) -> dict[str, Path]:
-    """Find the studies of a source document by `SOURCE/STUDY`: a shipped one, or a package's."""
+    """Find the studies of a source document by `SOURCE/STUDY`, in the shipped sources or in a
+    package's.
+    """
     folders = [place / source for place in places if source.name]
     if str(source) in plugins.added("sources"):
         folders.append(plugins.folder("sources", str(source)))

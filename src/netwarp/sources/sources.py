@@ -46,7 +46,7 @@ class Source:
 
     @property
     def is_shipped(self) -> bool:
-        """Whether it is shipped with netwarp, and can be given by name."""
+        """Whether it is shipped with netwarp, so that its name is enough to find it."""
         return self.folder.parent in PLACES
 
     @property
@@ -70,11 +70,11 @@ def find_sources(places: tuple[Path, ...] = PLACES) -> dict[str, Path]:
 
 
 def load_sources(names: list[str], places: tuple[Path, ...] = PLACES) -> list[Source]:
-    """Load sources by name, or by folder; ``all`` stands for all shipped ones.
+    """Load sources by name, or by folder; ``all`` means all shipped ones.
 
     Raises:
-        InputError: no such source.
-        StudyError: an index that cannot be read.
+        InputError: there is no such source.
+        StudyError: an index cannot be read.
     """
     found = find_sources(places)
     found |= {
@@ -99,7 +99,7 @@ def load_source(folder: Path) -> Source:
     """Load one source.
 
     Raises:
-        StudyError: its index cannot be read, or names a study that is not there.
+        StudyError: its index cannot be read, or names a study that does not exist.
     """
     path = folder / SOURCE_FILE
     _, raw = read_toml(path)

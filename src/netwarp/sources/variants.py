@@ -46,9 +46,7 @@ def sensitivity_study(study: Study, sensitivity: Sensitivity) -> Study:
 
 
 def other_reading(study: Study, sensitivity: Sensitivity) -> tuple[Claim, ...]:
-    """Return a sensitivity's claims as they are read the other way, to be judged by the same
-    runs.
-    """
+    """Return a sensitivity's claims with its other evaluation, to be judged by the same runs."""
     update = {"lead": sensitivity.lead}
     return tuple(
         claim.model_copy(update=update) for claim in study.claims if claim.id in sensitivity.claims
@@ -61,7 +59,7 @@ def claim_at_level(claim: str, position: int) -> str:
 
 
 def _claims(study: Study, wanted: list[str], change: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the claims' tables with their ids, and without what belongs to controls."""
+    """Return the claims' tables with their ids, and without the keys that belong to controls."""
     unneeded = ("control", "why", "under_control", "without")
     return [
         {
@@ -75,7 +73,7 @@ def _claims(study: Study, wanted: list[str], change: Mapping[str, Any]) -> list[
 
 
 def _left_out(claim: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the claim's `without`, less the levels that the change does not run anyway."""
+    """Return the claim's `without`, except for the levels that the change does not run anyway."""
     changed = change.get("factors", {})
     kept = {
         factor: [level for level in levels if level in changed.get(factor, levels)]
@@ -99,7 +97,7 @@ def _changed(
 
 
 def _without_key(tables: Mapping[str, Any], dotted: str) -> dict[str, Any]:
-    """Drop a key's own value, as a factor that varies it takes its place."""
+    """Drop a key's own value, because a factor that varies it replaces it."""
     found = copy.deepcopy(dict(tables))
     *parents, last = dotted.split(".")
     table: Any = found

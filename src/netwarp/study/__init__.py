@@ -1,12 +1,14 @@
 """Reads and validates studies, from TOML files or from command-line options.
 
 TOML or options become a validated `Study`. `load.py` reads the file, `tables.py` keeps each value
-with the place where it was written, `study.py` has all of it, `questions.py` its figures,
-`claims.py` its claims, `variants.py` its controls and sensitivities. Options come by
-`overrides.py`, `compare.py` and `exec.py`; `outside.py` reads files and stacks that a study names.
-`bounds.py` says how large one may be, `refusal.py` what is wrong, `toml_lines.py` in which line.
+with its place in the file, and `study.py` has the complete model, with its figures in
+`questions.py`, its claims in `claims.py`, and its controls and sensitivities in `variants.py`. The
+folder `cells/` makes the cells: combinations of levels, with a job template for each. Options are
+applied by `overrides.py`, `compare.py` and `exec.py`; `outside.py` reads files and stacks that a
+study names. `bounds.py` limits a study's size; `refusal.py` words errors, with the line from
+`toml_lines.py`.
 
-Invariant: a key that is read is a key that acts. Unknown keys are refused, and so are combinations
+Invariant: every key that is read has an effect. Unknown keys are refused, and so are combinations
 that a transport cannot do.
 """
 
