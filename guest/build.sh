@@ -4,7 +4,7 @@
 # The kernel is GPL-2.0 and never part of this repository: its source comes from Debian's archive, checked against
 # Debian's keys, and is built on the machine that uses it. What this script promises its callers:
 #
-#   <cache>/current/                  the kernel of the last successful call, a symlink to <cache>/<key>/
+#   <cache>/current/                  the kernel of the last successful call that named none, a symlink to <cache>/<key>/
 #   <cache>/<key>/linux               the kernel, stripped
 #   <cache>/<key>/config              its complete configuration
 #   <cache>/<key>/kernel.json         where it comes from and how it was made
@@ -19,31 +19,31 @@ readonly GUEST_DIR
 readonly FRAGMENT="$GUEST_DIR/kernel.config"
 readonly SHIM_SOURCE="$GUEST_DIR/getrandom_shim.c"
 
+# shellcheck source=guest/arguments.sh
+source "$GUEST_DIR/arguments.sh"
+# shellcheck source=guest/cache.sh
+source "$GUEST_DIR/cache.sh"
+# shellcheck source=guest/patches.sh
+source "$GUEST_DIR/patches.sh"
 # shellcheck source=guest/source.sh
 source "$GUEST_DIR/source.sh"
 
 # Part of the key: raise it when this script begins to build something else from the same inputs.
 readonly RECIPE=1
-# TCA_NETEM_PRNG_SEED, without which loss cannot be repeated, came with 6.6.
-readonly OLDEST_KERNEL=6.6
+# TCA_NETEM_PRNG_SEED, without which loss cannot be repeated, came with 6.6: older kernels are built where they are asked
+# for, and are nobody's default.
+readonly OLDEST_DEFAULT=6.6
+# What netwarp's configuration and its patches were tried with.
+readonly OLDEST_KERNEL=6.1
 # The unpacked source takes 1.8 GB; objects, package and kernel another 0.5 GB.
 readonly NEEDED_MB=2500
 readonly ENTRY_FILES=(linux config kernel.json getrandom_shim.so)
 
-SOURCE=
-JOBS=$(nproc)
-CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/netwarp/kernel"
-PRINT=false
-REFRESH=false
-ONLY_PINNED=false
+# --- From options to an entry -------------------------------------------------------------------------------
 
 main() {
     parse_arguments "$@"
-    PATCHES=()
-    mapfile -t PATCHES < <(compgen -G "$GUEST_DIR/patches/*.patch")
-    readonly PATCHES
-    INPUTS=$(hash_inputs)
-    readonly INPUTS
+    hash_inputs
 
     if $PRINT; then
         print_entry
@@ -63,135 +63,11 @@ main() {
     build_entry
 }
 
-usage() {
-    cat <<EOF
-Usage: guest/build.sh [options]
-
-Builds netwarp's guest kernel from the newest suitable source, once; a second call finds it built and is done.
-Sources, in this order: --source; Debian's newest linux-source package in $BACKPORTS; this machine's own
-newest linux-source package, $OLDEST_KERNEL or later. Each fallback is said, with its reason.
-
-Options:
-  --source PATH   build from this kernel source tarball instead
-  --jobs N        compile N files at a time (default: $JOBS, the number of CPUs)
-  --cache DIR     where kernels are kept (default: $CACHE)
-  --pinned        build only from a source whose SHA-256 is in guest/sources.sha256
-  --refresh       look for a newer source, even if a kernel is built
-  --print         print the directory of the built kernel, and build nothing; exit 1 if there is none
-  --help          print this text
-
-Environment:
-  NETWARP_DEBIAN_MIRROR   URI of a Debian archive (default: the one in this machine's apt sources)
-EOF
-}
-
-parse_arguments() {
-    while (($#)); do
-        case $1 in
-        --source | --jobs | --cache)
-            (($# >= 2)) || usage_error "$1 needs a value"
-            [[ -n $2 ]] || usage_error "$1 needs a value, not an empty one"
-            case $1 in
-            --source) SOURCE=$2 ;;
-            --jobs) JOBS=$2 ;;
-            --cache) CACHE=$2 ;;
-            esac
-            shift 2
-            ;;
-        --refresh) REFRESH=true && shift ;;
-        --pinned) ONLY_PINNED=true && shift ;;
-        --print) PRINT=true && shift ;;
-        --help | -h)
-            usage
-            exit 0
-            ;;
-        *) usage_error "unknown option '$1'" ;;
-        esac
-    done
-    [[ $JOBS =~ ^[1-9][0-9]*$ ]] || usage_error "--jobs $JOBS: not a positive whole number"
-    [[ -z $SOURCE || -f $SOURCE ]] || usage_error "--source $SOURCE: no such file"
-    CACHE=$(realpath -m -- "$CACHE")
-    # The kernel's own makefile refuses such a path, only much later and less clearly.
-    [[ ! $CACHE =~ [[:space:]:] ]] ||
-        usage_error "$CACHE: a kernel cannot be built below a path with spaces or colons; choose another: --cache DIR"
-    readonly SOURCE JOBS CACHE PRINT REFRESH ONLY_PINNED
-}
-
 say() { printf 'guest kernel: %s\n' "$*" >&2; }
 
 die() {
     printf 'guest kernel: error: %s\n' "$*" >&2
     exit 1
-}
-
-usage_error() {
-    printf 'guest kernel: error: %s (guest/build.sh --help lists the options)\n' "$*" >&2
-    exit 2
-}
-
-# --- The cache ----------------------------------------------------------------------------------------------
-
-# Everything in the repository, or given by the caller, that decides what is built; a comment does not. Which source
-# the archive offers is not among it: the first look decides, and is remembered under this hash until --refresh.
-hash_inputs() {
-    {
-        echo "recipe $RECIPE"
-        grep -E '^(CONFIG_|#\? )' -- "$FRAGMENT" | sha256sum
-        grep -vE '^[[:space:]]*(//|$)' -- "$SHIM_SOURCE" | sha256sum
-        local patch
-        for patch in "${PATCHES[@]}"; do sha256sum <"$patch"; done
-        [[ -z $SOURCE ]] || sha256sum <"$SOURCE"
-    } | short_hash
-}
-
-short_hash() { sha256sum | cut -c 1-16; }
-
-is_complete() {
-    local file
-    for file in "${ENTRY_FILES[@]}"; do
-        [[ -s $1/$file ]] || return 1
-    done
-}
-
-remembered_entry() {
-    local entry
-    entry=$(realpath -e -- "$CACHE/by-inputs/$INPUTS" 2>/dev/null) && is_complete "$entry" && printf '%s\n' "$entry"
-}
-
-print_entry() {
-    remembered_entry ||
-        die "no kernel in $CACHE is built from $FRAGMENT as it is now; build it with: $GUEST_DIR/build.sh"
-}
-
-# A symlink is replaced by a rename, so that a reader always finds either the old one or the new one.
-point_link() {
-    local link=$1 target=$2
-    [[ $(readlink -- "$link" || true) != "$target" ]] || return 0
-    ln -sfn -- "$target" "$link.$$"
-    mv -fT -- "$link.$$" "$link"
-}
-
-use_entry() {
-    local key=${1##*/}
-    mkdir -p -- "$CACHE/by-inputs"
-    point_link "$CACHE/by-inputs/$INPUTS" "../$key"
-    point_link "$CACHE/current" "$key"
-    say "ready: Linux $(json_field "$1/kernel.json" version) from" \
-        "$(json_field "$1/kernel.json" source_package) in $CACHE/$key"
-    if [[ $(json_field "$1/kernel.json" seccomp) == false ]]; then
-        say "its guest programs run under ptrace; Linux 6.16 and later do without: guest/build.sh --refresh looks again"
-    fi
-}
-
-take_lock() {
-    mkdir -p -- "$CACHE" || die "cannot create $CACHE; choose another place with --cache DIR"
-    exec {LOCK}>"$CACHE/lock"
-    flock --nonblock "$LOCK" || {
-        say "another build is under way in $CACHE; waiting for it"
-        flock "$LOCK"
-    }
-    # The lock is ours, so what a killed build left behind is nobody's.
-    rm -rf -- "$CACHE"/build.*
 }
 
 # --- One build ----------------------------------------------------------------------------------------------
@@ -208,8 +84,9 @@ build_entry() {
     trap 'exit 130' INT
     trap 'exit 143' TERM HUP
 
+    KEY=
     obtain_source
-    if is_complete "$CACHE/$KEY"; then
+    if [[ -n $KEY ]] && is_complete "$CACHE/$KEY"; then
         use_entry "$CACHE/$KEY"
         return
     fi
@@ -236,7 +113,7 @@ clean_up() {
 
 require_tools() {
     local tool missing=()
-    for tool in gcc make ld flex bison bc patch tar xz flock setpriv; do
+    for tool in gcc make ld flex bison bc patch tar xz flock setpriv ${GIT:+git}; do
         command -v "$tool" >/dev/null || missing+=("$tool")
     done
     ((${#missing[@]} == 0)) ||
@@ -248,24 +125,28 @@ require_tools() {
 unpack_source() {
     say "unpacking $(basename -- "$TARBALL")"
     TARBALL_HASH=$(sha256sum <"$TARBALL" | cut -d ' ' -f 1)
-    check_pin
-    TARBALL_TIME=$(stat -c %Y -- "$TARBALL")
+    if [[ -z $SOURCE$GIT ]]; then
+        check_pin
+        TARBALL_TIME=$(stat -c %Y -- "$TARBALL")
+    fi
     TREE="$WORK/source"
     mkdir -- "$TREE"
     tar -xf "$TARBALL" -C "$TREE" --strip-components=1 --no-same-owner ||
         die "$TARBALL cannot be unpacked: is it a complete kernel source tarball?"
-    [[ -f $TREE/arch/um/Kconfig ]] || die "$TARBALL holds no Linux kernel with the um architecture"
+    [[ -f $TREE/arch/um/Kconfig ]] || die "$PACKAGE holds no Linux kernel with the um architecture"
     VERSION=$(kernel_make -s kernelversion)
-    is_new_enough "$VERSION" || die "$TARBALL is Linux $VERSION, and netwarp needs $OLDEST_KERNEL or later"
+    is_at_least "$OLDEST_KERNEL" "$VERSION" ||
+        die "$PACKAGE is Linux $VERSION, and netwarp needs $OLDEST_KERNEL or later"
+    if [[ -z $KEY ]]; then KEY=$(key_of "$VERSION"); fi
+    # What somebody has built in a directory is not part of its source.
+    [[ ! -d $SOURCE ]] || kernel_make -s mrproper >/dev/null
 }
 
-apply_patches() {
-    local patch
-    for patch in "${PATCHES[@]}"; do
-        say "applying ${patch##*/}"
-        patch --directory="$TREE" --strip=1 --forward --fuzz=0 --quiet <"$patch" >&2 ||
-            die "$patch does not apply to Linux $VERSION"
-    done
+# The name of an entry. $1: the version; $2: what of the source is not in BASE, if anything is.
+key_of() {
+    local patches
+    patches=$(hash_patches "$1")
+    echo "$1-$(echo "$BASE${2:+ $2}${patches:+ $patches}" | short_hash)"
 }
 
 # An empty environment but for this: the caller's may hold make flags (this script is run by a makefile) or a kernel
@@ -279,8 +160,11 @@ kernel_make() {
 }
 
 configure() {
-    local wanted="$WORK/fragment" log="$WORK/configure.log" missing
-    sed 's/^#? //' -- "$FRAGMENT" >"$wanted"
+    local wanted="$WORK/fragment" log="$WORK/configure.log" overridden line missing
+    # Where a line of the user's is about a symbol of the fragment, the user's holds.
+    overridden=$(overridden_symbols)
+    sed 's/^#? //' -- "$FRAGMENT" | grep -vE "^($overridden)=" >"$wanted"
+    for line in "${CONFIG[@]}"; do echo "$line"; done >>"$wanted"
     # -n: what the fragment does not name is off (allnoconfig), instead of at its default.
     if ! (cd -- "$TREE" && env -i PATH="$PATH" HOME="$HOME" LC_ALL=C ARCH=um \
         scripts/kconfig/merge_config.sh -n -O "$TREE" /dev/null "$wanted") >"$log" 2>&1; then
@@ -288,10 +172,25 @@ configure() {
         die "Linux $VERSION cannot be configured"
     fi
     # Kconfig drops in silence what it does not know and what lacks a dependency.
-    missing=$(grep -E '^CONFIG_' -- "$FRAGMENT" | grep -vxFf "$TREE/.config" || true)
+    missing=$(grep -E '^CONFIG_' -- "$FRAGMENT" | grep -vE "^($overridden)=" | grep -vxFf "$TREE/.config" || true)
     [[ -z $missing ]] ||
         die "Linux $VERSION does not take these lines of $FRAGMENT (unknown, or a dependency is missing):
 $missing"
+    for line in "${CONFIG[@]}"; do
+        if [[ $line == *=n ]]; then
+            ! grep -E "^${line%=n}=" -- "$TREE/.config" >&2 || die "Linux $VERSION does not take --config $line: others need it"
+        else
+            grep -xF -- "$line" "$TREE/.config" >/dev/null ||
+                die "Linux $VERSION does not take --config $line: no such option, no prompt for it, or a dependency is missing"
+        fi
+    done
+}
+
+# As an extended regular expression; one that nothing matches where the user gave none.
+overridden_symbols() {
+    local line symbols=NONE
+    for line in "${CONFIG[@]}"; do symbols+="|${line%%=*}"; done
+    echo "$symbols"
 }
 
 compile() {
@@ -352,10 +251,13 @@ json_string() {
 json_field() { sed -n "s/^  \"$2\": \"\\{0,1\\}\\([^\"]*\\)\"\\{0,1\\},\$/\\1/p" -- "$1"; }
 
 describe() {
-    local seconds=$1 seccomp=false patch_names=() patch
+    local seconds=$1 seccomp=false seeds=false patch_names=() config_lines=() patch line
     # Asked of the kernel itself: the option came with 6.16, but a distribution may carry it earlier.
     if "$WORK/linux" --help 2>&1 | grep -c '^seccomp=' >/dev/null; then seccomp=true; fi
-    for patch in "${PATCHES[@]}"; do patch_names+=("$(json_string "${patch##*/}")"); done
+    # Asked of the source that it was built of, for the same reason. What else runs need is told by its configuration.
+    if grep -q TCA_NETEM_PRNG_SEED -- "$TREE/include/uapi/linux/pkt_sched.h"; then seeds=true; fi
+    for patch in "${PATCHES[@]}"; do patch_names+=("$(json_string "${patch##*/} $(short_hash <"$patch")")"); done
+    for line in "${CONFIG[@]}"; do config_lines+=("$(json_string "$line")"); done
     cp -- "$TREE/.config" "$WORK/config"
     cat >"$WORK/kernel.json" <<EOF
 {
@@ -369,6 +271,10 @@ describe() {
   "config_sha256": $(json_string "$(sha256sum <"$WORK/config" | cut -d ' ' -f 1)"),
   "kernel_sha256": $(json_string "$(sha256sum <"$WORK/linux" | cut -d ' ' -f 1)"),
   "patches": [$(IFS=, && printf '%s' "${patch_names[*]}")],
+  "patches_sha256": $(json_string "$(hash_patches "$VERSION")"),
+  "own_config": [$(IFS=, && printf '%s' "${config_lines[*]}")],
+  "own_patches": ${#OWN_PATCHES[@]},
+  "netem_seed": $seeds,
   "gcc": $(json_string "$(gcc_version)"),
   "seccomp": $seccomp,
   "built": $(json_string "$(date -u +%Y-%m-%dT%H:%M:%SZ)"),

@@ -2,16 +2,14 @@
 # Where the kernel's source comes from: sourced by build.sh, whose say, die and variables it uses.
 
 readonly BACKPORTS=trixie-backports
+# Where a version that is asked for may be: what is older than backports is in a release.
+readonly RELEASES=(trixie bookworm)
 readonly KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# Sets PACKAGE, PACKAGE_VERSION and KEY; and TARBALL too, unless the entry KEY is there already.
+# Sets PACKAGE, PACKAGE_VERSION and TARBALL; of a package KEY too, and no TARBALL if the entry KEY is there already.
 obtain_source() {
-    if [[ -n $SOURCE ]]; then
-        PACKAGE=$(basename -- "$SOURCE")
-        PACKAGE_VERSION=tarball
-        TARBALL=$(realpath -- "$SOURCE")
-        KEY="tarball-$INPUTS"
-        say "source: $TARBALL, as asked for"
+    if [[ -n $SOURCE || -n $GIT ]]; then
+        take_given_source
         return
     fi
     if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
@@ -22,23 +20,75 @@ obtain_source() {
     if write_isolated_apt "$WORK/apt" && obtain_package APT_CONFIG="$WORK/apt/apt.conf"; then return; fi
     reason_backports=$REASON
     if $REFRESH && remembered_entry >/dev/null; then
-        die "cannot look for a newer source in $BACKPORTS: $reason_backports; the kernel built before stays in use"
+        die "cannot look for a newer source in ${SUITES[*]}: $reason_backports; the kernel built before stays in use"
     fi
-    say "no kernel source from $BACKPORTS: $reason_backports"
+    say "no kernel source from ${SUITES[*]}: $reason_backports"
     say "falling back to this machine's own package archive"
     if obtain_package; then return; fi
     reason_machine=$REASON
     die "no kernel source to be had
-  from $BACKPORTS: $reason_backports
+  from ${SUITES[*]}: $reason_backports
   from this machine's package archive: $reason_machine
   Check the network and run 'sudo apt-get update', name an archive with NETWARP_DEBIAN_MIRROR=URI, or give a
   source: guest/build.sh --source PATH"
 }
 
+# --- A source that the caller gives -------------------------------------------------------------------------
+
+# Sets SOURCE_ID: what of the given source decides what is built, the same wherever it lies.
+identify_source() {
+    if [[ -n $GIT ]]; then
+        COMMIT=$(git -C "$GIT" rev-parse --verify --quiet "$REF^{commit}") ||
+            die "--git $GIT --ref $REF: there is no such commit, or no repository of git"
+        SOURCE_ID="commit $COMMIT"
+    elif [[ -d $SOURCE ]]; then
+        [[ -f $SOURCE/arch/um/Kconfig ]] || die "$SOURCE holds no Linux kernel with the um architecture"
+        SOURCE_ID=$(pack_directory | sha256sum)
+    else
+        SOURCE_ID=$(sha256sum <"$SOURCE")
+    fi
+    readonly SOURCE_ID
+}
+
+# A directory as an archive that has nothing of when and by whom it was written.
+pack_directory() {
+    tar --format=gnu --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --exclude=./.git \
+        --transform='flags=r;s,^\.,linux,' -C "$SOURCE" -cf - . || die "$SOURCE cannot be read"
+}
+
+take_given_source() {
+    if [[ -n $GIT ]]; then
+        PACKAGE="git $REF"
+        PACKAGE_VERSION=$COMMIT
+        TARBALL="$WORK/source.tar"
+        git -C "$GIT" archive --format=tar --prefix=linux/ -o "$TARBALL" "$COMMIT" ||
+            die "git archive of $REF in $GIT failed"
+        TARBALL_TIME=$(git -C "$GIT" show -s --format=%ct "$COMMIT")
+    elif [[ -d $SOURCE ]]; then
+        PACKAGE=$(basename -- "$(realpath -- "$SOURCE")")
+        PACKAGE_VERSION=directory
+        TARBALL="$WORK/source.tar"
+        pack_directory >"$TARBALL"
+        [[ $(sha256sum <"$TARBALL") == "$SOURCE_ID" ]] || die "$SOURCE changed while it was read; start again"
+        # Its files are from whenever they were copied there; the date only has to be the same everywhere.
+        TARBALL_TIME=1577836800
+    else
+        PACKAGE=$(basename -- "$SOURCE")
+        PACKAGE_VERSION=tarball
+        TARBALL=$(realpath -- "$SOURCE")
+        TARBALL_TIME=$(stat -c %Y -- "$TARBALL")
+    fi
+    say "source: $PACKAGE ($PACKAGE_VERSION), as asked for"
+}
+
+# --- A package of Debian's ----------------------------------------------------------------------------------
+
 # An apt of our own: its sources, lists and cache are below $1, so that the machine's stay untouched and no privilege
 # is needed. Of the machine's settings it keeps how to reach archives (proxies, certificates), nothing else.
 write_isolated_apt() {
     local dir=$1 mirror
+    SUITES=("$BACKPORTS")
+    [[ -z $SERIES ]] || SUITES+=("${RELEASES[@]}")
     mirror=${NETWARP_DEBIAN_MIRROR:-$(mirror_of_this_machine)}
     if [[ -z $mirror ]]; then
         REASON="this machine's package lists name no Debian archive (set NETWARP_DEBIAN_MIRROR=URI)"
@@ -50,7 +100,7 @@ write_isolated_apt() {
     fi
     mkdir -p -- "$dir/lists/partial" "$dir/cache/archives/partial"
     : >"$dir/status"
-    printf 'deb [signed-by=%s] %s %s main\n' "$KEYRING" "${mirror%/}" "$BACKPORTS" >"$dir/sources.list"
+    printf "deb [signed-by=$KEYRING] ${mirror%/} %s main\n" "${SUITES[@]}" >"$dir/sources.list"
     {
         # Not which further indices to fetch, as apt-file and software centres ask for.
         apt-config dump | grep '^Acquire::' | grep -vE '^Acquire::(IndexTargets|Languages)'
@@ -78,7 +128,7 @@ APT::Sandbox::User "root";
 EOF
     } >"$dir/apt.conf"
 
-    say "looking for the newest kernel source in $BACKPORTS at ${mirror%/}"
+    say "looking for kernel sources in ${SUITES[*]} at ${mirror%/}"
     if ! APT_CONFIG="$dir/apt.conf" apt-get -q update >"$WORK/apt.log" 2>&1; then
         REASON=$(apt_reason)
         return 1
@@ -91,30 +141,23 @@ mirror_of_this_machine() {
         'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 2>/dev/null | sed -n 1p
 }
 
-# $1, if given, is the environment setting that makes apt an isolated one.
+# $@, if given, is the environment setting that makes apt an isolated one.
 obtain_package() {
     local apt_env=("$@")
-    PACKAGE=$(env "${apt_env[@]}" apt-cache search --names-only '^linux-source-[0-9][0-9.]*$' 2>"$WORK/apt.log" |
-        cut -d ' ' -f 1 | sort -V | tail -n 1)
-    if [[ -z $PACKAGE ]]; then
-        REASON="it has no package linux-source-N"
-        return 1
+    if [[ -n $SERIES ]]; then
+        choose_series || return 1
+    elif $REFRESH || ! choose_pinned; then
+        choose_newest || return 1
     fi
-    if ! is_new_enough "${PACKAGE#linux-source-}"; then
-        REASON="its newest kernel source is $PACKAGE, and netwarp needs $OLDEST_KERNEL or later"
-        return 1
-    fi
-    PACKAGE_VERSION=$(env "${apt_env[@]}" apt-cache show --no-all-versions "$PACKAGE" |
-        sed -n 's/^Version: //p')
-    [[ -n $PACKAGE_VERSION ]] || die "apt-cache show $PACKAGE names no version"
-    KEY="${PACKAGE_VERSION%%-*}-$(echo "$INPUTS $PACKAGE $PACKAGE_VERSION" | short_hash)"
+    KEY=$(key_of "${PACKAGE_VERSION%%-*}" "$PACKAGE $PACKAGE_VERSION")
     if is_complete "$CACHE/$KEY"; then
-        say "the newest source is still $PACKAGE $PACKAGE_VERSION"
+        say "the source is still $PACKAGE $PACKAGE_VERSION"
         return 0
     fi
 
     say "downloading $PACKAGE $PACKAGE_VERSION"
-    if ! (cd -- "$WORK" && env "${apt_env[@]}" apt-get -q -o APT::Sandbox::User=root download "$PACKAGE") \
+    if ! (cd -- "$WORK" && env "${apt_env[@]}" apt-get -q -o APT::Sandbox::User=root download \
+        "$PACKAGE=$PACKAGE_VERSION") \
         >"$WORK/apt.log" 2>&1; then
         REASON="downloading $PACKAGE: $(apt_reason)"
         return 1
@@ -126,15 +169,58 @@ obtain_package() {
     [[ -n $TARBALL ]] || die "the package $PACKAGE $PACKAGE_VERSION holds no source tarball"
 }
 
+# The three ways to choose set PACKAGE and PACKAGE_VERSION. They are run in obtain_package, whose apt_env they use.
+
+choose_series() {
+    PACKAGE=linux-source-$SERIES
+    PACKAGE_VERSION=$(versions_of "$PACKAGE" | sed -n 1p)
+    [[ -z $PACKAGE_VERSION ]] || return 0
+    REASON="it has no package $PACKAGE, only: $(source_packages | paste -sd ' ' -)"
+    return 1
+}
+
+# The default: the last source of guest/sources.sha256, for as long as the archive has it.
+choose_pinned() {
+    read -r PACKAGE PACKAGE_VERSION < <(pinned_source)
+    versions_of "$PACKAGE" | grep -xF -- "$PACKAGE_VERSION" >/dev/null
+}
+
+pinned_source() { grep -v '^#' -- "$GUEST_DIR/sources.sha256" | tail -n 1 | cut -d ' ' -f 2-; }
+
+choose_newest() {
+    PACKAGE=$(source_packages | tail -n 1)
+    if [[ -z $PACKAGE ]]; then
+        REASON="it has no package linux-source-N"
+        return 1
+    fi
+    if ! is_at_least "$OLDEST_DEFAULT" "${PACKAGE#linux-source-}"; then
+        REASON="its newest kernel source is $PACKAGE, and netwarp needs $OLDEST_DEFAULT or later"
+        return 1
+    fi
+    PACKAGE_VERSION=$(versions_of "$PACKAGE" | sed -n 1p)
+    [[ -n $PACKAGE_VERSION ]] || die "apt-cache madison $PACKAGE names no version"
+    if [[ "$PACKAGE $PACKAGE_VERSION" != "$(pinned_source)" ]]; then
+        say "this archive's newest source is $PACKAGE $PACKAGE_VERSION, and the kernel that netwarp is released with is"
+        say "$(pinned_source). Records repeat on either, but are not the same on both:"
+        say "tests/guest/reference-hashes.json has hashes of that one alone, and the documentation its numbers"
+    fi
+}
+
+source_packages() {
+    env "${apt_env[@]}" apt-cache search --names-only '^linux-source-[0-9][0-9.]*$' 2>"$WORK/apt.log" |
+        cut -d ' ' -f 1 | sort -V
+}
+
+# Newest first.
+versions_of() {
+    env "${apt_env[@]}" apt-cache madison "$1" 2>"$WORK/apt.log" | awk -F ' *[|] *' '{ print $2 }' | uniq
+}
+
 # apt's own words, on one line.
 apt_reason() {
     local errors
     errors=$(grep -E '^(E|W): ' "$WORK/apt.log" | head -n 3 | cut -c 4- | paste -sd ';' -)
     printf '%s' "${errors:-apt-get failed without a message}"
-}
-
-is_new_enough() {
-    [[ $(printf '%s\n' "$OLDEST_KERNEL" "$1" | sort -V | sed -n 1p) == "$OLDEST_KERNEL" ]]
 }
 
 # Holds the source against guest/sources.sha256. A package that is not there is as new as the archive: its signature was

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 REPOSITORY = _PACKAGE.parents[1]
 BUILD_KERNEL = "netwarp kernel build"
 BUILD_ENDPOINT = "scripts/setup.sh rust"
+CHOSEN = "chosen"
+"""Name of the link to the kernel that the user has made the default, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,50 @@ class GuestKernel:
 
     directory: Path
     info: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Its name among those that are built: version, and hash of all that made it."""
+        return self.directory.name
+
+    @property
+    def version(self) -> str:
+        """Its version, such as 7.3.4."""
+        return str(self.info["version"])
+
+    @property
+    def own(self) -> list[str]:
+        """What of it is the user's own and not Debian's and netwarp's, in words."""
+        own = [f"--config {line}" for line in self.info.get("own_config", ())]
+        patches = self.info.get("own_patches", 0)
+        own += [f"{patches} patch{'es' if patches > 1 else ''}"] if patches else []
+        package = str(self.info["source_package"])
+        return own if package.startswith("linux-source-") else [package, *own]
+
+    @property
+    def seeds_netem(self) -> bool:
+        """Whether netem takes a seed, without which no random loss repeats (Linux 6.6 and later).
+
+        Kernels that do not say were built when older ones than 6.6 were refused.
+        """
+        return bool(self.info.get("netem_seed", True))
+
+    @cached_property
+    def options(self) -> frozenset[str]:
+        """The options that are on in its complete configuration, such as `CONFIG_IP_SCTP`.
+
+        Raises:
+            BackendError: its configuration cannot be read.
+        """
+        file = self.directory / "config"
+        try:
+            lines = file.read_text().splitlines()
+        except (OSError, ValueError) as error:
+            raise BackendError(
+                f"nobody can tell what the guest kernel {self.name} can do ({error}): build it"
+                f" again with `{BUILD_KERNEL}`"
+            ) from None
+        return frozenset(line.removesuffix("=y") for line in lines if line.endswith("=y"))
 
     @property
     def linux(self) -> Path:
@@ -61,16 +108,36 @@ def build_script() -> Path:
     )
 
 
+def kernel_cache(environ: Mapping[str, str] = os.environ) -> Path:
+    """Give the directory in which kernels stand side by side."""
+    return cache_directory(environ) / "kernel"
+
+
 def find_kernel(environ: Mapping[str, str] = os.environ) -> GuestKernel:
-    """Locate the guest kernel: ``$NETWARP_KERNEL`` (a directory), else the newest one built here.
+    """Locate the default kernel: ``$NETWARP_KERNEL`` (a directory), else the one that the user has
+    chosen, else the one that netwarp is released with.
 
     Raises:
         BackendError: there is none (the message says how to build it), or the one in the cache
             belongs to another user.
     """
-    directory = Path(environ["NETWARP_KERNEL"]) if environ.get("NETWARP_KERNEL") else None
-    if directory is None:
-        directory = cache_directory(environ) / "kernel" / "current"
+    named = environ.get("NETWARP_KERNEL")
+    if named:
+        return open_kernel(Path(named), is_trusted=True)
+    chosen = kernel_cache(environ) / CHOSEN
+    return open_kernel(chosen if chosen.is_symlink() else kernel_cache(environ) / "current")
+
+
+def open_kernel(directory: Path, *, is_trusted: bool = False) -> GuestKernel:
+    """Open a built kernel.
+
+    Args:
+        directory: as ``guest/build.sh`` leaves it.
+        is_trusted: whether it may be another user's.
+
+    Raises:
+        BackendError: it is none, or incomplete, and how to build it; or it is another user's.
+    """
     try:
         info = json.loads((directory / "kernel.json").read_text())
     except (OSError, ValueError) as error:
@@ -78,7 +145,7 @@ def find_kernel(environ: Mapping[str, str] = os.environ) -> GuestKernel:
             f"no guest kernel in {directory} ({error}): run `{BUILD_KERNEL}`"
         ) from None
     kernel = GuestKernel(directory.resolve(), info)
-    if not environ.get("NETWARP_KERNEL"):
+    if not is_trusted:
         _refuse_anothers(kernel)
     for part in (kernel.linux, kernel.shim):
         if not os.access(part, os.R_OK):

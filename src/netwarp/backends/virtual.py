@@ -18,6 +18,7 @@ from typing import Any, Self
 from netwarp.backends.abilities import BUILT, beyond
 from netwarp.backends.cpus import free_cpu
 from netwarp.backends.guest_files import endpoint_version, find_endpoint, find_kernel
+from netwarp.backends.kernels import lack
 from netwarp.backends.leftovers import make_harmless
 from netwarp.backends.native import probe_host
 from netwarp.backends.needs import (
@@ -189,6 +190,7 @@ class VirtualBackend:
         return (
             next(filter(None, lacking), None)
             or beyond(asked(job), BUILT, "the virtual backend")
+            or lack(self.kernel, job)
             or missing_directory(job)
             or missing_programs(
                 program

@@ -65,7 +65,7 @@ COMMANDS = {
         "stack",
         "Other people's QUIC: build a stack, list them, hold a program to the role protocol.",
     ),
-    "kernel": ("machine", "The guest kernel: build it, or say what is built."),
+    "kernel": ("machine", "The guest kernels: build them by version, list them."),
     "ns3": ("machine", "The simulator ns-3, for studies that compare with it: install it."),
 }  # fmt: skip
 

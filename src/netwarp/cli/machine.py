@@ -1,16 +1,18 @@
 """Commands about this machine: doctor, kernel, ns3."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from netwarp.cli.command import Group, command
+from netwarp.cli.command import Argument, Group, command
 from netwarp.cli.interruption import interruption
+from netwarp.errors import BackendError, InputError
 from netwarp.options import Option, Takes
 from netwarp.options.running import JSON
 
-kernel = Group("kernel", help="The guest kernel: build it, or say what is built.")
+kernel = Group("kernel", help="The guest kernels: build them by version, list them.")
 ns3 = Group("ns3", help="The simulator ns-3, for studies that compare with it: install it.")
 
 
@@ -43,44 +45,137 @@ def doctor(speed: bool = False, as_json: bool = False) -> None:
         raise click.exceptions.Exit(1)
 
 
+NAME = Argument("name", "NAME", "A version, such as 6.12, or a name of `netwarp kernel list`.")
+
+
 @kernel.add
-@command(JSON, name="info")
-def kernel_info(as_json: bool = False) -> None:
-    """Say which guest kernel is built, from what, and where it is."""
-    from netwarp.backends.guest_files import find_kernel
+@command(JSON, name="list")
+def kernel_list(as_json: bool = False) -> None:
+    """List the kernels that are built; the default is marked."""
+    from netwarp.backends.kernels import built_kernels, described, is_default, lacks_in_words
     from netwarp.cli.terminal import answer_console, escaped, print_json
 
-    kernel = find_kernel()
-    description = {"directory": str(kernel.directory), **kernel.info}
+    kernels = built_kernels()
     if as_json:
-        print_json(description)
-    else:
-        for key, value in description.items():
-            answer_console().print(
-                f"{key:20} {escaped(str(value))}", soft_wrap=True, highlight=False
-            )
+        print_json({"kernels": [described(each) for each in kernels]})
+        return
+    for each in kernels:
+        mark = "*" if is_default(each) else " "
+        said = [str(each.info["source_package"]), *each.own]
+        lacking = lacks_in_words(each)
+        said += [f"without {', '.join(lacking)}"] if lacking else []
+        answer_console().print(
+            f"{mark} {each.version:10} {each.name:28} {escaped('; '.join(said))}",
+            soft_wrap=True,
+            highlight=False,
+        )
+    if not kernels:
+        raise BackendError("no guest kernel is built: run `netwarp kernel build`")
 
 
 @kernel.add
 @command(
+    Argument("name", "NAME", "A version or name. Default: the default kernel.", required=False),
+    JSON,
+    name="info",
+)
+def kernel_info(name: str | None = None, as_json: bool = False) -> None:
+    """Say of a guest kernel from what it is built, with what, and where it is."""
+    from netwarp.backends.guest_files import find_kernel
+    from netwarp.backends.kernels import described, kernel_named
+    from netwarp.cli.terminal import answer_console, escaped, print_json
+
+    description = described(find_kernel() if name is None else kernel_named(name))
+    if as_json:
+        print_json(description)
+        return
+    for key, value in description.items():
+        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        answer_console().print(f"{key:20} {escaped(text)}", soft_wrap=True, highlight=False)
+
+
+@kernel.add
+@command(
+    Argument(
+        "version", "VERSION",
+        "Debian's kernel of this version, such as 6.12. Default: the one that netwarp is released"
+        " with.",
+        required=False,
+    ),
     Option(
         name="source", metavar="PATH", takes=Takes.PATH,
-        help="A kernel source tarball instead of the distribution's.",
+        help="A kernel source instead: a tarball, or a directory.",
+    ),
+    Option(
+        name="git", metavar="DIR", takes=Takes.PATH,
+        help="A commit of this git repository instead, which --ref names.",
+    ),
+    Option(name="ref", metavar="REF", help="With --git: a tag, branch or hash, such as v6.13."),
+    Option(
+        name="config", metavar="LINE", takes=Takes.TEXTS,
+        help="A line of configuration more: CONFIG_TCP_CONG_BBR=n. Repeatable.",
+    ),
+    Option(
+        name="patch", metavar="FILE", takes=Takes.TEXTS,
+        help="A patch to apply to the source (`patch -p1`). Repeatable.",
     ),
     name="build",
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )  # fmt: skip
-def kernel_build(source: Path | None = None) -> None:
-    """Build the guest kernel from the distribution's source; nothing to do when it is built."""
+def kernel_build(
+    version: str | None = None,
+    source: Path | None = None,
+    git: Path | None = None,
+    ref: str | None = None,
+    config: Sequence[str] = (),
+    patch: Sequence[str] = (),
+) -> None:
+    """Build a guest kernel from Debian's source, or from another; nothing to do when it is built.
+
+    Kernels stand side by side, each under a name made of its version and of a hash of all that
+    makes it: source, configuration, patches. Without anything named it is the default kernel.
+    """
     from netwarp.backends.building import run_builder
     from netwarp.backends.guest_files import build_script
 
     interruption.kept_text = lambda: "nothing of this build is kept; the next one starts anew"
-    script = build_script()
-    arguments = ["--source", str(source)] if source else []
-    raise click.exceptions.Exit(
-        run_builder([script, *arguments, *click.get_current_context().args])
-    )
+    arguments = [] if version is None else [version]
+    for option, value in (("--source", source), ("--git", git), ("--ref", ref)):
+        arguments += [] if value is None else [option, str(value)]
+    for option, values in (("--config", config), ("--patch", patch)):
+        arguments += [word for each in values for word in (option, each)]
+    more = click.get_current_context().args
+    raise click.exceptions.Exit(run_builder([build_script(), *arguments, *more]))
+
+
+@kernel.add
+@command(NAME, name="remove")
+def kernel_remove(name: str) -> None:
+    """Remove a kernel that is built."""
+    from netwarp.backends.kernels import remove_kernel
+    from netwarp.cli.terminal import console
+
+    console().print(f"removed {remove_kernel(name).name}", highlight=False, soft_wrap=True)
+
+
+@kernel.add
+@command(
+    Argument("name", "NAME", "A version or name. Default: say which is it.", required=False),
+    Option(
+        name="reset", takes=Takes.FLAG, help="Make it the one again that netwarp is released with.",
+    ),
+    name="default",
+)  # fmt: skip
+def kernel_default(name: str | None = None, reset: bool = False) -> None:
+    """Choose the kernel of studies that name none, or say which it is."""
+    from netwarp.backends.guest_files import find_kernel
+    from netwarp.backends.kernels import choose_default
+    from netwarp.cli.terminal import answer_console
+
+    if name is not None and reset:
+        raise InputError(f"kernel default {name} beside --reset: give one of them")
+    kernel = choose_default(name) if name is not None or reset else find_kernel()
+    answer_console().print(kernel.name, highlight=False, soft_wrap=True)
 
 
 @ns3.add

@@ -1,0 +1,116 @@
+# shellcheck shell=bash
+# The options of build.sh, and what of them is wrong: sourced by it, whose die and variables it uses.
+
+# What to build: a version of Debian's, a tarball or tree, or a commit; none of them for the default.
+SERIES=
+SOURCE=
+GIT=
+REF=
+# Lines of configuration and patches of the user's own.
+CONFIG=()
+OWN_PATCHES=()
+JOBS=$(nproc)
+CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/netwarp/kernel"
+PRINT=false
+REFRESH=false
+ONLY_PINNED=false
+
+usage() {
+    cat <<EOF
+Usage: guest/build.sh [options] [VERSION]
+
+Builds a guest kernel of netwarp's, once; a second call finds it built and is done. Kernels stand side by side.
+Without VERSION it is the default: the source that guest/sources.sha256 names last, else the newest of Debian's
+$BACKPORTS, else this machine's own newest linux-source package, $OLDEST_DEFAULT or later. Each fallback is said, with
+its reason. With VERSION (6.12, say) it is Debian's linux-source package of that name, $OLDEST_KERNEL or later.
+
+Options:
+  --source PATH   build from this kernel source instead: a tarball, or a directory
+  --git DIR       build from a commit in this git repository instead
+  --ref REF       which commit: a tag, branch or hash (with --git)
+  --config LINE   a line of configuration more, such as CONFIG_TCP_CONG_BBR=n; repeatable
+  --patch FILE    a patch to apply to the source (patch -p1); repeatable
+  --jobs N        compile N files at a time (default: $JOBS, the number of CPUs)
+  --cache DIR     where kernels are kept (default: $CACHE)
+  --pinned        build only from a source whose SHA-256 is in guest/sources.sha256
+  --refresh       look for a newer source, even if a kernel is built
+  --print         print the directory of the built kernel, and build nothing; exit 1 if there is none
+  --help          print this text
+
+Environment:
+  NETWARP_DEBIAN_MIRROR   URI of a Debian archive (default: the one in this machine's apt sources)
+EOF
+}
+
+parse_arguments() {
+    while (($#)); do
+        case $1 in
+        --source | --git | --ref | --config | --patch | --jobs | --cache)
+            (($# >= 2)) || usage_error "$1 needs a value"
+            [[ -n $2 ]] || usage_error "$1 needs a value, not an empty one"
+            case $1 in
+            --source) SOURCE=$2 ;;
+            --git) GIT=$2 ;;
+            --ref) REF=$2 ;;
+            --config) CONFIG+=("$2") ;;
+            --patch) OWN_PATCHES+=("$2") ;;
+            --jobs) JOBS=$2 ;;
+            --cache) CACHE=$2 ;;
+            esac
+            shift 2
+            ;;
+        --refresh) REFRESH=true && shift ;;
+        --pinned) ONLY_PINNED=true && shift ;;
+        --print) PRINT=true && shift ;;
+        --help | -h)
+            usage
+            exit 0
+            ;;
+        -*) usage_error "unknown option '$1'" ;;
+        *)
+            [[ -z $SERIES ]] || usage_error "'$1' beside $SERIES: one kernel is built at a time"
+            SERIES=$1 && shift
+            ;;
+        esac
+    done
+    CACHE=$(realpath -m -- "$CACHE")
+    refuse_bad_arguments
+    readonly SERIES SOURCE GIT REF CONFIG OWN_PATCHES JOBS CACHE PRINT REFRESH ONLY_PINNED
+}
+
+refuse_bad_arguments() {
+    local line patch
+    [[ $JOBS =~ ^[1-9][0-9]*$ ]] || usage_error "--jobs $JOBS: not a positive whole number"
+    if [[ -n $SERIES ]]; then
+        [[ $SERIES =~ ^[0-9]+\.[0-9]+$ ]] ||
+            usage_error "'$SERIES' names no series of kernels, such as 6.12; for a version of another kind: --source, --git"
+        is_at_least "$OLDEST_KERNEL" "$SERIES" || usage_error "Linux $SERIES: netwarp needs $OLDEST_KERNEL or later"
+        [[ -z $SOURCE$GIT ]] || usage_error "$SERIES beside --source or --git: the source says which version it is"
+    fi
+    [[ -z $SOURCE || -z $GIT ]] || usage_error "--source beside --git: one source is built"
+    [[ -z $SOURCE || -f $SOURCE || -d $SOURCE ]] || usage_error "--source $SOURCE: no such file or directory"
+    [[ -z $GIT || -d $GIT ]] || usage_error "--git $GIT: no such directory"
+    [[ -z $GIT || -n $REF ]] || usage_error "--git needs --ref: a tag, branch or hash"
+    [[ -n $GIT || -z $REF ]] || usage_error "--ref $REF: in which repository? Give --git DIR"
+    for line in "${CONFIG[@]}"; do
+        [[ $line =~ ^CONFIG_[A-Za-z0-9_]+=.+$ && $line != *$'\n'* ]] ||
+            usage_error "--config $line: not CONFIG_NAME=VALUE, such as CONFIG_TCP_CONG_BBR=n"
+    done
+    for patch in "${OWN_PATCHES[@]}"; do
+        [[ -f $patch && -r $patch ]] || usage_error "--patch $patch: no such file"
+    done
+    # The kernel's own makefile refuses such a path, only much later and less clearly.
+    [[ ! $CACHE =~ [[:space:]:] ]] ||
+        usage_error "$CACHE: a kernel cannot be built below a path with spaces or colons; choose another: --cache DIR"
+}
+
+# Whether the caller named nothing that makes another kernel than the default.
+is_default() { [[ -z $SERIES$SOURCE$GIT ]] && ((${#CONFIG[@]} + ${#OWN_PATCHES[@]} == 0)); }
+
+# $2 is $1 or later.
+is_at_least() { [[ $(printf '%s\n' "$1" "$2" | sort -V | sed -n 1p) == "$1" ]]; }
+
+usage_error() {
+    printf 'guest kernel: error: %s (guest/build.sh --help lists the options)\n' "$*" >&2
+    exit 2
+}

@@ -1,0 +1,209 @@
+"""The guest kernels that are built: by name, the default, and what a job needs that one lacks."""
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from netwarp.backends.guest_files import (
+    BUILD_KERNEL,
+    CHOSEN,
+    GuestKernel,
+    find_kernel,
+    kernel_cache,
+    open_kernel,
+)
+from netwarp.errors import BackendError
+from netwarp.fields import DISCIPLINES
+from netwarp.transports import TRANSPORTS
+from netwarp.wire import Job
+from netwarp.wire.asked import asked
+
+DRAWN_BY_NETEM = frozenset(
+    {
+        "jitter_ns",
+        "loss.random",
+        "loss.gemodel",
+        "reorder.ratio",
+        "duplicate_ratio",
+        "corrupt_ratio",
+    }
+)
+"""What netem draws random numbers for."""
+_NUMBER = re.compile("[0-9]+")
+_BUILT_IN = frozenset({"reno"})
+"""Congestion controls that have no option of the configuration: every kernel has them."""
+
+
+def built_kernels(environ: Mapping[str, str] = os.environ) -> list[GuestKernel]:
+    """List the kernels in the cache, by version; of equal ones the last built comes last."""
+    cache = kernel_cache(environ)
+    found = []
+    for file in sorted(cache.glob("*/kernel.json")):
+        # What is built or removed right now has a name of its own; links name kernels again.
+        if file.parent.is_symlink() or file.parent.name.startswith("build."):
+            continue
+        try:
+            found.append(open_kernel(file.parent))
+        except BackendError:
+            continue
+    return sorted(found, key=lambda each: (_numbers(each.version), str(each.info.get("built"))))
+
+
+def kernel_named(name: str, environ: Mapping[str, str] = os.environ) -> GuestKernel:
+    """Find a kernel by its name: a version, or the begin of one (6.12), or a name of `kernel list`.
+
+    A version names a kernel of Debian's as netwarp builds it; one with lines of configuration or
+    patches of the user's own, or of a source that the user gave, has to be named whole.
+
+    Raises:
+        BackendError: none of this name is built, or several are.
+    """
+    kernels = built_kernels(environ)
+    whole = [each for each in kernels if each.name == name]
+    whole = whole or [each for each in kernels if "-" in name and each.name.startswith(name)]
+    if len(whole) > 1:
+        names = ", ".join(each.name for each in whole)
+        raise BackendError(f"kernel {name} may be one of {names}: write more of the name")
+    if whole:
+        return whole[0]
+    of_version = [each for each in kernels if f"{each.version}.".startswith(f"{name}.")]
+    plain = [each for each in of_version if not each.own]
+    if plain:
+        return plain[-1]
+    if of_version:
+        names = " or ".join(each.name for each in of_version)
+        raise BackendError(
+            f"kernel {name} is built only with changes of your own: name it whole, {names}, or run"
+            f" `{BUILD_KERNEL} {name}`"
+        )
+    there = ", ".join(dict.fromkeys(each.version for each in kernels)) or "none"
+    raise BackendError(
+        f"no guest kernel {name} is built (there is {there}): run `{BUILD_KERNEL} {name}`, and"
+        " `netwarp kernel list` for their names"
+    )
+
+
+def lack(kernel: GuestKernel, job: Job) -> str | None:
+    """Say what a job needs and a kernel has not, or None.
+
+    It is told by the kernel's complete configuration, and by what its build found in its source.
+
+    Raises:
+        BackendError: nobody can tell, because the configuration cannot be read.
+    """
+    if not kernel.seeds_netem:
+        drawn = next((each for each in asked(job) if each.feature in DRAWN_BY_NETEM), None)
+        if drawn is not None:
+            return (
+                f"it asks for {drawn}, and netem of Linux {kernel.version} draws it without a seed"
+                " (which came with 6.6): no run could be repeated. Choose another kernel, or leave"
+                " it out"
+            )
+    for option, words in _needed_options(job):
+        if option not in kernel.options:
+            return (
+                f"it asks for {words}, and Linux {kernel.version} ({kernel.name}) is built without"
+                f" {option}: choose another kernel, or leave it out"
+            )
+    return None
+
+
+def _needed_options(job: Job) -> list[tuple[str, str]]:
+    """Give the options of configuration that a job needs, each with what asks for it."""
+    needed = []
+    for path in job.paths:
+        for impairments in (path.down, path.up):
+            if impairments.discipline is not None:
+                kind = impairments.discipline.kind
+                needed.append((f"CONFIG_NET_SCH_{kind.upper()}", f"the discipline {kind}"))
+    for each in job.workloads:
+        traits = TRANSPORTS[each.transport.kind]
+        if traits.kernel_option is not None:
+            needed.append((f"CONFIG_{traits.kernel_option}", traits.name))
+        congestion = each.transport.congestion
+        if traits.runs_over_tcp and congestion not in _BUILT_IN:
+            option = f"CONFIG_TCP_CONG_{congestion.upper()}"
+            needed.append((option, f"the congestion control {congestion}"))
+    return needed
+
+
+def choose_default(name: str | None, environ: Mapping[str, str] = os.environ) -> GuestKernel:
+    """Make a kernel the default; None: again the one that netwarp is released with.
+
+    Raises:
+        BackendError: none of this name is built.
+    """
+    link = kernel_cache(environ) / CHOSEN
+    if name is None:
+        link.unlink(missing_ok=True)
+        return find_kernel(environ)
+    kernel = kernel_named(name, environ)
+    # A reader finds either the old link or the new one.
+    fresh = link.with_name(f"{CHOSEN}.{os.getpid()}")
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(kernel.name)
+    fresh.replace(link)
+    return kernel
+
+
+def remove_kernel(name: str, environ: Mapping[str, str] = os.environ) -> GuestKernel:
+    """Remove a kernel from the cache.
+
+    Raises:
+        BackendError: none of this name is built, or it is the default.
+    """
+    kernel = kernel_named(name, environ)
+    cache = kernel_cache(environ)
+    for link in ("current", CHOSEN):
+        if (cache / link).exists() and (cache / link).resolve() == kernel.directory:
+            raise BackendError(
+                f"{kernel.name} is the default, which studies use that name no kernel: choose"
+                " another one first with `netwarp kernel default NAME`"
+                if link == CHOSEN
+                else f"{kernel.name} is the kernel that netwarp is released with, and stays; to"
+                f" have none at all, remove {cache}"
+            )
+    # By a rename first, so that nobody finds half of it. A build that begins removes what is left.
+    grave = Path(tempfile.mkdtemp(prefix="build.", dir=cache))
+    kernel.directory.rename(grave / kernel.name)
+    shutil.rmtree(grave)
+    for asked_for in (cache / "by-inputs").glob("*"):
+        if asked_for.is_symlink() and not asked_for.exists():
+            asked_for.unlink()
+    return kernel
+
+
+def described(kernel: GuestKernel, environ: Mapping[str, str] = os.environ) -> dict[str, object]:
+    """Describe a kernel as `kernel list --json` and `kernel info --json` do."""
+    return {
+        "name": kernel.name,
+        "default": is_default(kernel, environ),
+        "directory": str(kernel.directory),
+        "lacks": lacks_in_words(kernel),
+        **kernel.info,
+    }
+
+
+def is_default(kernel: GuestKernel, environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether studies use it that name no kernel."""
+    try:
+        return find_kernel(environ).directory == kernel.directory
+    except BackendError:
+        return False
+
+
+def lacks_in_words(kernel: GuestKernel) -> list[str]:
+    """Name what studies can ask for and a kernel has not, apart from what its options say."""
+    lacking = [] if kernel.seeds_netem else ["repeatable random loss, jitter and reordering"]
+    return lacking + [
+        f"discipline {kind}"
+        for kind in DISCIPLINES
+        if f"CONFIG_NET_SCH_{kind.upper()}" not in kernel.options
+    ]
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in _NUMBER.findall(version))

@@ -1,0 +1,146 @@
+"""Kernels that stand side by side: named, chosen, removed, and refused for what they lack."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netwarp.backends.guest_files import find_kernel
+from netwarp.backends.kernels import (
+    built_kernels,
+    choose_default,
+    kernel_named,
+    lack,
+    lacks_in_words,
+    remove_kernel,
+)
+from netwarp.errors import BackendError
+from netwarp.study import study_from_mapping
+from netwarp.wire import Job
+
+HAS = "CONFIG_NET_SCH_CODEL=y\nCONFIG_IP_SCTP=y\nCONFIG_MPTCP=y\nCONFIG_TCP_CONG_CUBIC=y\n"
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    return {"XDG_CACHE_HOME": str(tmp_path)}
+
+
+def build(environ: dict[str, str], name: str, config: str = HAS, **info: Any) -> Path:
+    """Put a kernel into the cache as guest/build.sh leaves it, but for the program."""
+    directory = Path(environ["XDG_CACHE_HOME"], "netwarp", "kernel", name)
+    directory.mkdir(parents=True)
+    version = name.partition("-")[0]
+    package = f"linux-source-{version.rpartition('.')[0]}"
+    said = {"version": version, "source_package": package, "seccomp": True, "built": name} | info
+    (directory / "kernel.json").write_text(json.dumps(said))
+    (directory / "config").write_text(config)
+    for part in ("linux", "getrandom_shim.so"):
+        (directory / part).write_text("")
+    return directory
+
+
+def job_of(path: dict[str, Any], **transport: Any) -> Job:
+    study = {
+        "title": "One cell",
+        "path": {"rtt": "20ms", "rate": "10mbit", **path},
+        "transport": {"kind": "tcp", **transport},
+        "workload": {"size": "1MB"},
+    }
+    return study_from_mapping(study).cells[0].template
+
+
+def test_kernels_are_listed_by_version_and_what_is_being_built_is_not(
+    environ: dict[str, str],
+) -> None:
+    for name in ("6.12.117-aa", "6.1.192-bb", "7.3.4-cc"):
+        build(environ, name)
+    cache = Path(environ["XDG_CACHE_HOME"], "netwarp", "kernel")
+    (cache / "current").symlink_to("7.3.4-cc")
+    build(environ, "build.X1Y2Z3", version="6.6.1")
+    (build(environ, "6.6.9-dd") / "linux").unlink()
+    assert [each.name for each in built_kernels(environ)] == [
+        "6.1.192-bb", "6.12.117-aa", "7.3.4-cc",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["6.1", "6.1.192", "6.1.192-bb", "6.1.192-b"])
+def test_a_version_is_a_whole_number_of_its_parts(environ: dict[str, str], name: str) -> None:
+    build(environ, "6.12.117-aa")
+    build(environ, "6.1.192-bb")
+    assert kernel_named(name, environ).name == "6.1.192-bb"
+
+
+def test_a_version_names_the_newest_without_changes_of_the_users(environ: dict[str, str]) -> None:
+    build(environ, "6.12.99-aa")
+    build(environ, "6.12.117-bb")
+    build(environ, "6.12.118-cc", own_config=["CONFIG_TCP_CONG_BBR=n"])
+    build(environ, "6.12.119-dd", source_package="git v6.12.119")
+    assert kernel_named("6.12", environ).name == "6.12.117-bb"
+    changed = kernel_named("6.12.118-cc", environ)
+    assert changed.own == ["--config CONFIG_TCP_CONG_BBR=n"]
+    with pytest.raises(BackendError, match=r"only with changes of your own.*6\.12\.119-dd"):
+        kernel_named("6.12.119", environ)
+
+
+def test_what_is_not_built_is_refused_with_what_there_is_and_the_remedy(
+    environ: dict[str, str],
+) -> None:
+    build(environ, "6.12.117-aa")
+    with pytest.raises(BackendError, match=r"is 6\.12\.117\): run `netwarp kernel build 6\.1`"):
+        kernel_named("6.1", environ)
+    build(environ, "6.12.117-ab")
+    with pytest.raises(BackendError, match="write more of the name"):
+        kernel_named("6.12.117-a", environ)
+
+
+def test_the_default_is_the_released_one_until_another_is_chosen(environ: dict[str, str]) -> None:
+    build(environ, "7.3.4-cc")
+    build(environ, "6.12.117-aa")
+    cache = Path(environ["XDG_CACHE_HOME"], "netwarp", "kernel")
+    (cache / "current").symlink_to("7.3.4-cc")
+    assert find_kernel(environ).name == "7.3.4-cc"
+    choose_default("6.12", environ)
+    assert find_kernel(environ).name == "6.12.117-aa"
+    with pytest.raises(BackendError, match="is the default"):
+        remove_kernel("6.12", environ)
+    assert choose_default(None, environ).name == "7.3.4-cc"
+    remove_kernel("6.12", environ)
+    assert [each.name for each in built_kernels(environ)] == ["7.3.4-cc"]
+    with pytest.raises(BackendError, match="released with, and stays"):
+        remove_kernel("7.3", environ)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [{"loss": "1%"}, {"jitter": "1ms"}, {"reorder": "5%"}, {"duplicate": "1%"}, {"corrupt": "1%"}],
+)
+def test_what_an_old_netem_draws_without_a_seed_is_refused(
+    environ: dict[str, str], path: dict[str, str]
+) -> None:
+    build(environ, "6.1.192-bb", netem_seed=False)
+    build(environ, "6.12.117-aa", netem_seed=True)
+    old, new = kernel_named("6.1", environ), kernel_named("6.12", environ)
+    assert "without a seed" in str(lack(old, job_of(path)))
+    assert lack(new, job_of(path)) is None
+    assert lack(old, job_of({})) is None
+    assert "repeatable random loss, jitter and reordering" in lacks_in_words(old)
+
+
+def test_what_a_kernel_is_built_without_is_refused(environ: dict[str, str]) -> None:
+    build(environ, "6.12.117-aa")
+    kernel = kernel_named("6.12", environ)
+    assert lack(kernel, job_of({"discipline": "codel"})) is None
+    assert "discipline dualpi2" in str(lack(kernel, job_of({"discipline": "dualpi2"})))
+    assert "congestion control bbr" in str(lack(kernel, job_of({}, congestion="bbr")))
+    assert lack(kernel, job_of({}, congestion="reno")) is None
+    assert lack(kernel, job_of({}, kind="sctp")) is None
+
+
+def test_a_kernel_whose_abilities_nobody_can_tell_is_refused(environ: dict[str, str]) -> None:
+    (build(environ, "6.12.117-aa") / "config").unlink()
+    with pytest.raises(BackendError, match="nobody can tell what"):
+        lack(kernel_named("6.12", environ), job_of({}))
