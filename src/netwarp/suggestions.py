@@ -5,9 +5,11 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 
 MOST_CHARACTERS = 100
-"""Most characters of a word that are compared, as the time grows with the square of the length."""
+"""Most characters of a word that is compared, because the time grows with the square of the
+length.
+"""
 NEAR = 0.65
-"""Least similarity of a suggestion; two of three equal letters suffice: `tpc` for `tcp`."""
+"""Least similarity of a suggestion; two equal letters of three suffice: `tpc` for `tcp`."""
 SHARED_WORD = 0.35
 """Bonus in similarity for a common word, such as in `smoothed_rtt` and `path_min_rtt`."""
 # Words in names that do not count as common words, mostly units.
@@ -94,7 +96,9 @@ def _plain(word: str) -> str:
 
 
 def _nearness(asked: str, known: str) -> float:
-    """Return the similarity of two words: by spelling from 0 to 1, plus that bonus."""
+    """Return the similarity of two words: from 0 to 1 by spelling, plus the bonus for common
+    words.
+    """
     mine, theirs = _words(asked), _words(known)
     spelling = SequenceMatcher(None, "_".join(mine), "_".join(theirs)).ratio()
     shared = set(mine) & set(theirs)

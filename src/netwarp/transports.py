@@ -1,6 +1,7 @@
 """The table of transports: the abilities and properties of each, in one place.
 
-Options that a study gives a transport are in `study/`; here are the properties of its stack.
+The options that a study sets for a transport are in `study/`; this module has the properties of its
+stack.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-if TYPE_CHECKING:  # help texts are made of this table without waiting for the models
+if TYPE_CHECKING:  # help texts are made from this table without importing the models
     from netwarp.wire import Model, Reconnect, Resume, TransportKind
 
 HttpVersion = Literal["1.1", "2", "3"]
@@ -22,9 +23,10 @@ SCTP_HEADERS_BYTES = 12 + 16  # common header and DATA chunk header
 # net/ipv4/tcp.c, TCP_MAXSEG: TCP_MIN_MSS and MAX_TCP_WINDOW.
 TCP_MSS_BYTES = (88, 32_767)
 QUIC_DATAGRAM_HEADERS_BYTES = 1 + 8 + 4 + 16 + 9
-"""Of a QUIC packet, beside a message that is sent as a datagram: the short header's first byte,
-quinn's connection id and the longest packet number, the AEAD's tag, and a DATAGRAM frame's type and
-length."""
+"""Headers of a QUIC packet around a message that is sent as a datagram: the short header's first
+byte, quinn's connection id and the longest packet number, the AEAD's tag, and a DATAGRAM frame's
+type and length.
+"""
 QUINN_PACKET_BYTES = 2**14 - 1
 KERNEL_TCP_CONGESTION = ("cubic", "reno", "bbr", "dctcp", "vegas", "westwood", "illinois")
 
@@ -35,7 +37,7 @@ class Missing:
 
     reason: str
     hint: str = ""
-    """A suggestion of what may be meant, before the remedy."""
+    """A suggestion of what may be meant, which precedes the remedy."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,38 +47,37 @@ class TransportTraits:
     name: str
     """Usual spelling of its name."""
     stack: str
-    """The implementation that is measured, as it stands within a sentence."""
+    """The implementation that is measured, worded for use within a sentence."""
     colour: str
-    """Colour in every chart; with shape and dashes, it tells its series from others."""
+    """Colour in every chart; with shape and dashes, it distinguishes its series from others."""
     shape: str
     dash: tuple[int, ...]
     congestion_controls: tuple[str, ...]
     """Congestion controls by their names in its stack, the default first."""
     cpu_s_per_mb: float
-    """About how much CPU time both ends and the guest's kernel take for a megabyte."""
+    """Approximate CPU time in s that both ends and the guest's kernel use for a megabyte."""
     header_bytes: int
     """Bytes between the MTU and the MSS."""
     mss_bytes: tuple[int, int] | None
-    """Least and largest payload that its packets can be limited to; None where nothing limits
-    them."""
+    """Least and largest payload to which its packets can be limited; None if they cannot be."""
     mss_reason: str
-    """Why `mss_bytes` has these bounds."""
+    """Reason for these bounds of `mss_bytes`."""
     least_fragment_bytes: int = 0
-    """Where this is more than the least MSS: a smaller one is kept by smaller messages instead."""
+    """If this is more than the least MSS, a smaller MSS is enforced by smaller messages instead."""
     least_packet_bytes: int = 0
     """Least payload in bytes that must fit a path's MTU."""
     most_packet_bytes: int | None = None
-    """Largest payload in bytes of a packet that its stack can write; None where it has no limit."""
+    """Largest payload in bytes of a packet that its stack can write; None if it has no limit."""
     most_packet_reason: str = ""
-    """Why `most_packet_bytes` is what it is, as a clause."""
+    """Reason for `most_packet_bytes`, as a clause."""
     options: OptionsTable | None = None
-    """Which of a job's tables of options are its own."""
+    """The table of options in a job that only this transport has; None if there is none."""
     own_keys: frozenset[str] = frozenset()
-    """Keys of `[transport]` that it has beside these and not every transport."""
+    """Keys of `[transport]` that it has in addition to these and that not every transport has."""
     repeats_what_is_lost: bool = True
     """Whether lost data is retransmitted, so that everything arrives in the end."""
     runs_over_tcp: bool = False
-    """Whether the kernel's TCP carries it: its congestion controls, its options."""
+    """Whether it runs over the kernel's TCP, and so has its congestion controls and options."""
     is_encrypted: bool = False
     is_always_paced: bool = False
     """Whether it paces with every congestion control."""
@@ -89,33 +90,35 @@ class TransportTraits:
     has_counters_when_closed: bool = True
     """Whether its settings and counters can be read once both ends have closed a connection."""
     fixed_initial_window: str | None = None
-    """Why the initial window cannot be set, where it is fixed in the stack."""
+    """Reason why the initial window cannot be set, if the stack fixes it; None otherwise."""
     least_initial_window_packets: int = 1
     initial_window_reason: str = ""
-    """Why the initial window can be no smaller."""
+    """Reason why the initial window cannot be smaller."""
     missing_resume: Mapping[Resume, Missing] = field(default_factory=dict)
-    """Ways to resume that it does not have."""
+    """Ways to resume that it lacks."""
     missing_reconnect: Mapping[Reconnect, Missing] = field(default_factory=dict)
-    """Ways to continue after a handover that it does not have."""
+    """Ways to continue after a handover that it lacks."""
     default_reconnect: Reconnect = "new"
     migration_needs_overlap: bool = False
-    """Whether a client has to tell of its new address from the old one (RFC 5061, section 5.3)."""
+    """Whether a client has to announce its new address from the old one (RFC 5061, section 5.3)."""
     is_in_ns3: bool = False
-    """Whether the simulator ns-3 has a model of it that netwarp drives."""
+    """Whether netwarp can simulate it with a model of ns-3."""
     http_versions: tuple[HttpVersion, ...] = ()
     """Versions of HTTP that run over it."""
     kernel_option: Literal["IP_SCTP", "MPTCP"] | None = None
-    """Kernel configuration option that it needs, and that a kernel may lack."""
+    """Kernel configuration option that it needs, if a kernel may lack it; None otherwise."""
     inherent: Mapping[str, str] = field(default_factory=dict)
-    """Why it differs from others in a setting of the equal-treatment table, where it cannot help
-    it."""
+    """Reasons for unavoidable differences from others, by the setting of the equal-treatment
+    table.
+    """
     behaviour: Mapping[str, str] = field(default_factory=dict)
-    """What the implementation does that no option decides, by the settings of the equal-treatment
-    table."""
+    """Behaviour of the implementation that no option controls, by the setting of the
+    equal-treatment table.
+    """
 
 
 IMPLEMENTATIONS = ("quic-go",)
-"""Names of implementations that begin as a transport's does."""
+"""Names of implementations that begin with the name of a transport."""
 OVER_BYTES: tuple[HttpVersion, ...] = ("1.1", "2")
 """Versions of HTTP that run over a stream of bytes."""
 _TWO_ADDRESSES = "is its two addresses (RFC 9293, section 3.4)"
@@ -219,7 +222,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
             " nothing with less"
         ),
         inherent={"pacing": "quinn always paces; the kernel's TCP paces under bbr alone"},
-        # quinn-proto: in congestion/ slow start ends by loss alone; AckFrequencyConfig.
+        # quinn-proto: in congestion/, only loss ends slow start; AckFrequencyConfig.
         behaviour={
             "HyStart": "none",
             "ACK frequency": "every 2nd packet, or after 25 ms",
@@ -272,14 +275,14 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         inherent={"reconnection": "its subflows come and go while the connection stays"},
     ),
 }
-"""All transports, in the order in which tables and figures have them."""
+"""All transports, in their order in tables and figures."""
 
 ON_ONE_PATH: tuple[TransportKind, ...] = tuple(
     kind
     for kind, traits in TRANSPORTS.items()
     if traits.second_path != "needed" and traits.repeats_what_is_lost
 )
-"""Transports that carry a content and need nothing but one path."""
+"""Transports that can transfer a content and need only one path."""
 
 
 def is_simulated(model: Model) -> bool:

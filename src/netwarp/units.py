@@ -1,7 +1,7 @@
 """Reads and writes quantities with units: ``100ms``, ``50mbit``, ``5%``, ``10MB``, ``1bdp``.
 
-Internally everything is a plain number whose unit stands in its name: nanoseconds, bit/s, bytes,
-ratios from 0 to 1. Arithmetic is exact (``decimal``): ``0.1ms`` is 100 000 ns and nothing else.
+Internally everything is a plain number whose unit is part of its name: nanoseconds, bit/s, bytes,
+ratios from 0 to 1. Arithmetic is exact (``decimal``): ``0.1ms`` is exactly 100 000 ns.
 """
 
 from __future__ import annotations
@@ -42,18 +42,19 @@ _SIZE_BYTES = {
     "gib": 2**30,
     "tib": 2**40,
 }
-# So spelled they are bits everywhere, and eight times as much as bytes.
+# In this spelling they always mean bits, an eighth of a byte.
 _BITS = {"kb": "kilobits", "Kb": "kilobits", "Mb": "megabits", "Gb": "gigabits", "Tb": "terabits"}
-# Digits are ASCII's: those of other scripts are read as numbers by Python and by nothing else here.
+# Only ASCII digits: Python also reads digits of other scripts as numbers, but nothing else here
+# does.
 _QUANTITY = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))\s*([^\d\s].*)?")
 # No quantity needs more; arithmetic with millions of digits takes minutes.
 _MOST_CHARACTERS = 100
-# The kernel keeps delays, rates and sizes in signed 64-bit numbers.
+# The kernel stores delays, rates and sizes in signed 64-bit numbers.
 _LARGEST = 2**63 - 1
 
 
 class UnitError(ValueError):
-    """A quantity that cannot be read: the reason, and what would be right."""
+    """A quantity that cannot be read: the reason, and the remedy."""
 
     def __init__(self, reason: str, remedy: str) -> None:
         self.reason = reason
@@ -66,7 +67,7 @@ class UnitError(ValueError):
 
 @dataclass(frozen=True)
 class QueueLength:
-    """The length of the bottleneck's queue, beyond the delay line."""
+    """The length of the bottleneck's queue, without the delay line."""
 
     amount: Decimal
     unit: Literal["bdp", "bytes", "packets"]
@@ -121,7 +122,8 @@ def parse_size_bytes(text: object) -> int:
 def parse_ratio(text: object) -> float:
     """Read a percentage such as ``5%`` into a ratio from 0 to 1.
 
-    A bare number is refused unless it is 0: 0.05 and 5 have both been meant as five percent.
+    A bare number is refused unless it is 0, because users have meant five percent both by 0.05 and
+    by 5.
 
     Raises:
         UnitError: not a percentage, negative, or above 100 %.
@@ -139,7 +141,7 @@ def parse_queue(text: object) -> QueueLength:
     """Read a queue length: ``1bdp``, ``64kB`` or ``1000p`` (packets).
 
     Raises:
-        UnitError: not a queue length, or zero: a queue without room passes nothing.
+        UnitError: it is not a queue length, or is zero: a queue without room drops every packet.
     """
     remedy = 'write a queue such as "1bdp", "64kB" or "1000p" (packets)'
     number, unit = _split(text, "a queue length", remedy)
@@ -159,7 +161,7 @@ def option_value(option: str, text: str, parse: Callable[[str], T]) -> T:
     """Read the value of an option that is a quantity.
 
     Raises:
-        InputError: it is none; the message names the option.
+        InputError: it is not such a quantity; the message names the option.
     """
     try:
         return parse(text)
@@ -181,7 +183,7 @@ def format_duration(duration_ns: int) -> str:
 
 
 def format_size(size_bytes: int) -> str:
-    """Write bytes in binary units where they divide evenly, else in decimal ones."""
+    """Write bytes in binary units if they are a whole number of them, else in decimal ones."""
     for unit in ("GiB", "MiB", "KiB"):
         scale = _SIZE_BYTES[unit.lower()]
         if size_bytes and size_bytes % scale == 0:
@@ -197,7 +199,8 @@ def _scaled(
     text: object, units: dict[str, int] | dict[str, Decimal], what: str, remedy: str
 ) -> Decimal:
     number, unit = _split(text, what, remedy)
-    # Beyond `_BITS` case matters to nobody: "10MB", "10mb" and "50Mbit" have one reading each.
+    # Except for `_BITS`, case does not matter: "10MB", "10mb" and "50Mbit" have only one meaning
+    # each.
     scale = units.get(unit.lower())
     if scale is None and number == 0 and not unit:
         return Decimal(0)
@@ -220,9 +223,10 @@ def _refuse_bits(text: object, remedy: str) -> None:
 
 
 def older_sizes_in_bytes(tables: Any) -> Any:
-    """Spell the sizes of a kept study as they were read when it was written: "10Mb" as "10MB".
+    """Convert the sizes of a kept study to the spelling of today: "10Mb", which older versions read
+    as bytes, to "10MB".
 
-    Nothing but sizes had such a unit, in either case of its letters.
+    Only sizes had such a unit, in either case of its letters.
     """
     match tables:
         case dict():

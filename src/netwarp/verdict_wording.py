@@ -16,11 +16,15 @@ SMALL = 1.1
 SMALL_INTERVAL = 2.0
 """Intervals whose bounds are both within this factor of no difference are written in per cent."""
 UNKNOWN = 100.0
-"""An interval whose upper bound is this many times the lower one says nothing, and is left out."""
+"""An interval whose upper bound is this many times the lower one is too wide to be useful, and is
+left out.
+"""
 MORE_DECIMALS = 2
 """Most decimals that an interval adds to those of the effect."""
 MOST_DECIMALS_TO_TELL = 8
-"""Most decimals where fewer would round a bound to the smallest relevant difference, or to none."""
+"""Most decimals used if fewer would round a bound to the smallest relevant difference, or to no
+difference.
+"""
 
 
 def verdict_text(comparison: Comparison, metric: str) -> str:
@@ -42,7 +46,7 @@ def outcome_text(comparison: Comparison, metric: str) -> str:
 def effect_text(comparison: Comparison, metric: str) -> str:
     """Write the size of a difference: `1.32×`; below a tenth `1.4 %`, of the first value.
 
-    It has the decimals of the interval in `verdict_text`, so that both agree wherever they stand.
+    It has the decimals of the interval in `verdict_text`, so that both texts agree.
     """
     shown = _shown(comparison, metric)
     if shown.effect is None:
@@ -57,7 +61,7 @@ def p_text(p: float) -> str:
 
 
 def favourable(comparison: Comparison, metric: str) -> bool | None:
-    """Whether the contender did better; None when nothing was decided."""
+    """Return whether the contender did better; None if nothing was decided."""
     if not comparison.verdict.decided:
         return None
     return (comparison.verdict is Verdict.LESS) == less_is_better(metric)
@@ -66,8 +70,8 @@ def favourable(comparison: Comparison, metric: str) -> bool | None:
 def _without_difference(comparison: Comparison, metric: str) -> str:
     """Write an equivalence or an open question with its interval: `undecided [−5, +8 %]`.
 
-    Where so few replicates bound nothing, an open question has what was measured: `undecided
-    (1.08×)`.
+    If there are so few replicates that the interval is unbounded, the measured value is written:
+    `undecided (1.08×)`.
     """
     if comparison.verdict not in (Verdict.EQUIVALENT, Verdict.UNDECIDED):
         return str(comparison.verdict)
@@ -81,7 +85,9 @@ def _without_difference(comparison: Comparison, metric: str) -> str:
 
 
 def _interval(comparison: Comparison, metric: str) -> str:
-    """Write the interval of a comparison in brackets; empty where it has none that says a thing."""
+    """Write the interval of a comparison in brackets; empty if it has none that is narrow
+    enough.
+    """
     shown = _shown(comparison, metric)
     if shown.bounds is None:
         return ""
@@ -96,14 +102,14 @@ def _interval(comparison: Comparison, metric: str) -> str:
 
 @dataclass(frozen=True)
 class _Shown:
-    """The numbers of a comparison as they are written, in `unit`."""
+    """The numbers of a comparison in the form in which they are written, in `unit`."""
 
     unit: str
     effect: float | None
     bounds: Interval | None
     decimals: int
     signed: bool
-    """Whether bounds are written with their sign, because no word says the direction."""
+    """Whether bounds are written with their sign, because no word states the direction."""
 
 
 def _shown(comparison: Comparison, metric: str) -> _Shown:
@@ -149,9 +155,10 @@ def _decimals(
     """Choose the decimals for an effect and its bounds.
 
     Args:
-        effect: has this many significant digits at least; None where it is not written, and the
-            larger bound has them.
-        bounds: half their distance has a significant digit, if it is wide enough.
+        effect: a value with at least this many significant digits; None if it is not written: then
+            the larger bound has them.
+        bounds: the bounds, of which half the distance has a significant digit, if it is wide
+            enough.
         limits: values that no other value may be rounded to.
         digits: significant digits of the effect.
     """
@@ -160,7 +167,7 @@ def _decimals(
     decimals = decimals if effect else min(decimals, digits - 1)
     if bounds and bounds[1] > bounds[0]:
         of_spread = -math.floor(math.log10((bounds[1] - bounds[0]) / 2))
-        # Of an interval that is hardly wider than a point no more decimals are written.
+        # An interval that is hardly wider than a point gets no more decimals.
         decimals = of_spread if decimals < of_spread <= decimals + MORE_DECIMALS else decimals
     decimals = max(0, decimals)
     written = [value for value in (effect, *(bounds or ())) if value is not None]
@@ -175,7 +182,7 @@ def _decimals(
 
 
 def _rounded(value: float, decimals: int, *, signed: bool = False) -> str:
-    """Write a number with so many decimals; large ones with three digits."""
+    """Write a number with this many decimals; large ones with three digits."""
     rounded = round(value, decimals)
     if rounded == 0:
         return "0"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 DEFAULT_RUNS = 8
 NOTHING = "nothing"
-"""Stands for a field or record that one side lacks."""
+"""Written for a field or record that one side lacks."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class VerifiedRun:
     run: str
     difference: FirstDifference | None
     failed: str | None = None
-    """Why the repeated run has no records; None if it has."""
+    """Reason why the repeated run has no records; None if it has."""
 
     @property
     def is_identical(self) -> bool:
@@ -57,7 +57,9 @@ class VerifiedRun:
 
     @property
     def difference_text(self) -> str | None:
-        """Place of the first difference, without its values, which may be long, or None."""
+        """Text on the place of the first difference, without its values, which may be long; None if
+        there is no difference.
+        """
         return self.failed or (None if self.difference is None else self.difference.field)
 
     def __str__(self) -> str:
@@ -112,15 +114,15 @@ def verify(
     Args:
         data: the run directory.
         backend: a backend of virtual time.
-        runs: how many, spread evenly over what is kept.
-        executor: on whose CPUs; None for this machine's.
-        observer: told of every run.
+        runs: the number of runs, spread evenly over those that are kept.
+        executor: the executor, which determines the CPUs; None for this machine's.
+        observer: notified about every run.
 
     Raises:
-        InputError: the directory's records are of real time, which never repeats; no run is asked
-            for.
-        RunDirectoryError: nothing there can be verified.
-        Interrupted: on Ctrl-C; nothing is left behind.
+        InputError: the directory's records are of real time, in which they never repeat; or no run
+            is asked for.
+        RunDirectoryError: the directory contains nothing that can be verified.
+        Interrupted: on Ctrl-C; no files are left behind.
     """
     if runs < 1:
         raise InputError(f"verify {runs} runs: at least 1")
@@ -158,8 +160,8 @@ def verify(
 
 
 def _succeeded(kept: RunDirectory) -> Iterator[str]:
-    """Name the runs that succeeded, in the order of the plan, also those whose records were altered
-    since: they are what verifying is to find.
+    """Yield the names of the runs that succeeded, in the order of the plan. Runs whose records were
+    altered since are included, because verification has to find them.
     """
     for line in kept.plan_lines():
         status = kept.status(line["run"])
@@ -168,7 +170,7 @@ def _succeeded(kept: RunDirectory) -> Iterator[str]:
 
 
 def spread(runs: Sequence[str], count: int) -> list[str]:
-    """Choose a number of runs, evenly spaced from first to last; all where there are fewer.
+    """Return a number of runs, evenly spaced from first to last; all if there are fewer.
 
     Runs go replicate by replicate through all cells, so that is also a spread over both.
     """
@@ -180,7 +182,7 @@ def spread(runs: Sequence[str], count: int) -> list[str]:
 
 
 def first_difference(kept: str, again: str) -> FirstDifference | None:
-    """Find where two record files first differ; None where they are the same, byte for byte."""
+    """Find where two record files first differ; None if they are equal, byte for byte."""
     if kept == again:
         return None
     for line, (a, b) in enumerate(zip_longest(lines_of(kept), lines_of(again)), start=1):
@@ -197,7 +199,9 @@ def first_difference(kept: str, again: str) -> FirstDifference | None:
 
 
 def _differing(a: Any, b: Any, field: str = "") -> Iterator[tuple[str, str, str]]:
-    """Compare two values recursively; give each place of a difference, with both values as JSON."""
+    """Compare two values recursively; yield each place of a difference, with both values as
+    JSON.
+    """
     if isinstance(a, dict) and isinstance(b, dict):
         for key in {**a, **b}:
             there = key in a, key in b
@@ -217,10 +221,10 @@ def _shown(value: Any, is_there: bool = True) -> str:
 
 
 def _planned_again(data: RunData, names: Sequence[str]) -> list[PlannedRun]:
-    """Plan the runs of some names again.
+    """Plan again the runs with these names.
 
     Raises:
-        RunDirectoryError: this version of netwarp would give one of them another job.
+        RunDirectoryError: this version of netwarp would plan another job for one of them.
     """
     lines = {line["run"]: line for line in data.kept.plan_lines()}
     replicates = 1 + max(lines[name]["replicate"] for name in names)

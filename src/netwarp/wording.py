@@ -1,7 +1,7 @@
 """Texts of numbers, factors and levels for tables, axes and the report.
 
-Stored metrics are in the base units that the registry gives them; shown ones are scaled to a
-readable unit and cut to the digits that mean something.
+Stored metrics are in the base units of the registry; shown ones are scaled to a readable unit and
+rounded to the significant digits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MINUS = "\N{MINUS SIGN}"
 THIN = "\N{NARROW NO-BREAK SPACE}"
 MOST_DIGITS = 6  # most significant digits of a mean
 WIDE = 0.2  # half-width as a ratio to the mean above which an interval is written with both bounds
-UNKNOWN = 100.0  # ratio of its bounds from which on an interval says nothing of the mean
+UNKNOWN = 100.0  # ratio of its bounds above which an interval does not determine the mean
 
 _ACRONYMS = ("rtt", "mtu", "mss", "http", "tls")
 FACTOR_TITLES = {
@@ -81,7 +81,7 @@ _WITHOUT_CAPITAL = ("ns-3", *IMPLEMENTATIONS)
 
 @dataclass(frozen=True)
 class Quantity:
-    """How a metric is shown: `stored × scale` is the number in `unit`."""
+    """The way in which a metric is shown: `stored × scale` is the number in `unit`."""
 
     title: str
     unit: str
@@ -100,7 +100,7 @@ def quantity(metric: str, largest: float) -> Quantity:
 
 
 def less_is_better(metric: str) -> bool:
-    """Whether a small value is a good one: true for times and counts, not for rates."""
+    """Return whether a small value is a good one: true for times and counts, not for rates."""
     return metric_named(metric).better != "higher"
 
 
@@ -116,7 +116,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def digits_to_tell(*values: float) -> int:
-    """Choose the number of significant digits, from 3 to 8, that distinguishes different values."""
+    """Return the number of significant digits, from 3 to 8, that distinguishes different values."""
     largest = max(map(abs, values))
     apart = min((abs(a - b) for a, b in combinations(values, 2) if a != b), default=largest)
     if largest == 0 or apart == 0:
@@ -158,18 +158,18 @@ def mean_text(estimate: Estimate, shown: Quantity) -> str:
     most = max(0, MOST_DIGITS - 1 - math.floor(math.log10(abs(mean))))
     if decimals > most:
         decimals, half = most, math.ceil(half * 10**most) / 10**most
-    # A half-width as large as the mean says so with the mean's digits, not with more.
+    # A half-width as large as the mean is written with the mean's digits, and no more.
     return f"{mean:,.{decimals}f} ± {half:,.{decimals}f}".replace(",", THIN).replace("-", MINUS)
 
 
 def is_mean_unknown(estimate: Estimate) -> bool:
-    """Whether the interval of a mean is so wide that the samples do not tell it."""
+    """Return whether the interval of a mean is so wide that the samples do not determine it."""
     low, high = estimate.ci95 or (0.0, 0.0)
     return low > 0 and high / low > UNKNOWN
 
 
 def count_text(value: float, shown: Quantity) -> str:
-    """Write a whole number without decimals; empty where it is not whole."""
+    """Write a whole number without decimals; empty if it is not whole."""
     return count(int(value)) if not shown.unit and value == int(value) else ""
 
 
@@ -186,7 +186,7 @@ def median_text(estimate: Estimate, shown: Quantity) -> str:
 
 
 def spread_note(estimate: Estimate) -> str:
-    """Say why a mean has no ±; empty when it has one."""
+    """Return the reason why a mean has no ±; empty if it has one."""
     if estimate.ci95 is None:
         return "one run"
     return "exact" if estimate.exact else ""
@@ -198,7 +198,9 @@ def percent(ratio: float, digits: int = 3) -> str:
 
 
 def unseen_text(n: int) -> str:
-    """Write what n replicates cannot exclude: the reservation of an equivalence."""
+    """Write the largest share of runs that an event may be in without appearing in n replicates,
+    which qualifies an equivalence.
+    """
     return (
         f"with {count(n)} replicates, what happens in less than {percent(unseen_share(n), 2)} of"
         " the runs may not have been seen"
@@ -206,7 +208,7 @@ def unseen_text(n: int) -> str:
 
 
 def factor_title(factor: str) -> str:
-    """Name a factor in words: `path.loss` is "Packet loss"."""
+    """Return a factor in words: `path.loss` is "Packet loss"."""
     workload, own = _of_workload(factor)
     if workload:
         return f"{workload}: {factor_name(own)}"
@@ -216,12 +218,12 @@ def factor_title(factor: str) -> str:
 
 
 def factor_unit(factor: str) -> str:
-    """Return the unit of a factor whose levels are plain numbers; "" where they are counts."""
+    """Return the unit of a factor whose levels are plain numbers; "" if they are counts."""
     return FACTOR_UNITS.get(factor, "")
 
 
 def level_text(factor: str, label: str) -> str:
-    """Write a level for readers: with its unit, transports with their usual names."""
+    """Write a level for readers: with its unit, transports by their usual names."""
     _, factor = _of_workload(factor)
     if factor in ("transport", "transport.kind"):
         return transport_text(label)
@@ -258,7 +260,7 @@ def condition_text(factors: Mapping[str, str]) -> str:
 
 
 def cell_text(factors: Mapping[str, str], between: str = " · ") -> str:
-    """Name a cell: its transport, then its conditions."""
+    """Return the name of a cell: its transport, then its conditions."""
     rest = condition_text({f: level for f, level in factors.items() if f != "transport"})
     kind = level_text("transport", factors["transport"]) if "transport" in factors else ""
     return between.join(filter(None, [kind, rest])) or "all runs"
@@ -272,7 +274,7 @@ def sentence_case(text: str) -> str:
 
 
 def factor_name(factor: str) -> str:
-    """Name a factor in one or two words within a sentence: `path.rtt` is "RTT"."""
+    """Return a factor in one or two words within a sentence: `path.rtt` is "RTT"."""
     workload, own = _of_workload(factor)
     if workload:
         return f"{workload}'s {factor_name(own)}"

@@ -15,10 +15,11 @@ from netwarp.fields import KeyValueError
 MOST_LEVELS = 32
 LARGEST_NUMBER = 2**64
 SHORT_CHARACTERS = 4096
-"""A text of so few characters has no key that is costly to read."""
+"""A text with at most this many characters has no key that is costly to read."""
 MOST_PARTS = 256
-"""Most parts of a dotted key that `tomllib` is given: it keeps each beginning of one, so that the
-memory grows with their square."""
+"""Most parts of a dotted key that is passed to `tomllib`, which stores each beginning of a key, so
+that its memory grows with the square of their number.
+"""
 _PART = re.compile(r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')[ \t]*(\.?)[ \t]*""")
 
 
@@ -50,7 +51,7 @@ def _refuse_long_keys(text: str) -> None:
 
 
 def refuse_unbounded(raw: Mapping[str, Any]) -> None:
-    """Refuse tables that are nested too deeply, or hold a number that is too large.
+    """Refuse tables that are nested too deeply, or contain a number that is too large.
 
     Raises:
         KeyValueError: a bound is exceeded; the error names the key.
@@ -62,7 +63,7 @@ def refuse_unbounded(raw: Mapping[str, Any]) -> None:
                 raise too_large(key)
         level = [inner for key, outer in level for inner in _inside(key, outer)]
     if level:
-        # Where it gets too deep is at the end of a long key: its beginning finds the place.
+        # The nesting is too deep at the end of a long key, so only the key's beginning is named.
         raise too_deep(".".join(level[0][0].split(".")[:3]))
 
 

@@ -110,7 +110,7 @@ class Claim(Section):
 
     @property
     def trend(self) -> str | None:
-        """The factor with which the lead grows or shrinks; None where the claim has no trend."""
+        """The factor with which the lead grows or shrinks; None if the claim has no trend."""
         return self.grows_with or self.shrinks_with
 
 
@@ -120,7 +120,7 @@ def checked_claims(
     """Check that claims can be judged; add ids, and spell levels as the factors do.
 
     Args:
-        claims: those of the study file.
+        claims: the claims of the study file.
         factors: the study's factors.
         own_metrics: metrics that the study itself defines.
     """

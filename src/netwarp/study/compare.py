@@ -29,16 +29,16 @@ def study_from_compare(
 ) -> Study:
     """Build a study from lists of levels; an option with a single level is not a factor.
 
-    ``transport`` is always a factor, unless a page is loaded: then versions of HTTP race, and each
-    has its transport.
+    ``transport`` is always a factor, except when a page is loaded: then versions of HTTP are
+    compared, and each implies its transport.
 
     Args:
-        folder: where a relative ``file`` starts; None for where the command was given.
-        options: those of :data:`netwarp.options.COMPARE` that say something of the study.
+        folder: the folder in which a relative ``file`` starts; None for the working directory.
+        options: those of :data:`netwarp.options.COMPARE` that change the study.
 
     Raises:
-        StudyError: an option or combination that cannot be run; the message names the option.
-        InputError: no level is given where there should be one.
+        StudyError: an option or combination cannot be run; the message names the option.
+        InputError: an option that needs a level has none.
     """
     given = given_of({**options}, _OF_STUDY, COMMAND)
     levels = {
@@ -83,11 +83,11 @@ def study_from_compare(
 
 
 def given_of(options: Mapping[str, Any], rows: Sequence[Option], command: str) -> dict[str, Any]:
-    """Leave out options that are None, which is no level and otherwise means: as if not given.
+    """Leave out options that are None, which means that they were not given.
 
     Raises:
-        StudyError: a name that no option has, with the one that was probably meant.
-        InputError: a value of a type that the option does not take.
+        StudyError: no option has this name; the message names the one that was probably meant.
+        InputError: a value has a type that the option does not take.
     """
     known = {row.name: row for row in rows}
     for name in options:
@@ -104,7 +104,7 @@ def given_of(options: Mapping[str, Any], rows: Sequence[Option], command: str) -
 
 
 def _refuse_another_type(row: Option, value: Any) -> None:
-    """Refuse what is read here and not as a key of the study, which has types of its own."""
+    """Refuse wrong types of options that are read here; keys of the study check their own."""
     match row.takes:
         case _ if value is None:
             return
@@ -126,10 +126,11 @@ def _refuse_another_type(row: Option, value: Any) -> None:
 
 
 def levels_of(row: Option, value: Any) -> list[str]:
-    """List the levels of an option, one or several, as the texts that the command line has.
+    """Return the levels of an option, one or several, as the texts that the command line would
+    have.
 
     Raises:
-        InputError: there is none, or it is neither text nor a number.
+        InputError: there is no level, or one is neither text nor a number.
     """
     several = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else None
     each = [value] if several is None else several
@@ -143,7 +144,9 @@ def levels_of(row: Option, value: Any) -> list[str]:
 
 
 def display_by(rows: Iterable[Option]) -> Any:
-    """Return what names the option by which a key was given: ``path.loss_up`` is ``--loss-up``."""
+    """Return a function from a key to the option by which it was set: ``path.loss_up`` to
+    ``--loss-up``.
+    """
     options = {row.key: row.on_command_line[0].partition("/")[0] for row in rows if row.key}
 
     def display(key: str) -> str:
@@ -155,19 +158,19 @@ def display_by(rows: Iterable[Option]) -> Any:
 
 
 def option_of(name: str) -> str:
-    """Name the option of a key: ``loss_up`` is ``--loss-up``."""
+    """Return the option of a key: ``loss_up`` is ``--loss-up``."""
     return "--" + name.replace("_", "-")
 
 
 def typed(row: Option, level: str) -> str | int:
-    """Convert a level to its type in a study file: text, or a number where the key takes one."""
-    # No count or size in bytes that is given as a plain number needs more than ten digits.
+    """Convert a level to its type in a study file: text, or a number if the key takes one."""
+    # No count or size in bytes that is written as a plain number needs more than ten digits.
     is_whole = row.type in ("Mtu", "Whole") and re.fullmatch("[0-9]{1,10}", level)
     return int(level) if is_whole else level
 
 
 def _contents(section: type[WorkloadSection], levels: dict[str, list[Any]]) -> dict[str, Any]:
-    """Begin a study in which transports race, with the same to carry."""
+    """Return the first tables of a study that compares transports with the same content."""
     usual = ["udp", *ON_ONE_PATH] if section.takes_losses else list(ON_ONE_PATH)
     racing = levels.get("transport", usual)
     return {
@@ -180,7 +183,7 @@ def _contents(section: type[WorkloadSection], levels: dict[str, list[Any]]) -> d
 
 
 def _pages(section: type[WorkloadSection], levels: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """Begin a study in which versions of HTTP race."""
+    """Return the first tables of a study that compares versions of HTTP."""
     del section
     for page in levels.get("page", ()):
         if "/" in page or "." in page:
@@ -215,7 +218,7 @@ def _vary(tables: dict[str, Any], section: str, key: str, levels: Sequence[Any])
 def _figures(factors: Mapping[str, Sequence[Any]], metric: str) -> list[dict[str, Any]]:
     """Make a line figure of the metric over each condition, or a bar chart if there is none.
 
-    Where queues may differ there is one of the round-trip time under load as well.
+    If queues may differ there is also one of the round-trip time under load.
     """
     racing = contender_factor(factors)
     conditions = [key for key, levels in factors.items() if key != racing and len(levels) > 1]

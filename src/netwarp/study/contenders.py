@@ -1,10 +1,10 @@
-"""Which factor's levels are compared with each other, and which are conditions."""
+"""Determines which factor's levels are compared with each other, and which are conditions."""
 
 import re
 from collections.abc import Collection, Mapping
 
 LATENCY = "rtt_under_load_s_p95"
-"""The metric that is an answer beside the main one where queues may differ."""
+"""The metric that is added to the main one if queues may differ."""
 _SHAPES_QUEUES = re.compile(r"(^path\.|\.)(queue|discipline|congestion)$")
 _COMPARED = (
     re.compile(r"transport"),
@@ -14,24 +14,25 @@ _COMPARED = (
     re.compile(r"path\.discipline"),
     re.compile(r"path\.queue"),
 )
-"""Factors that are compared rather than conditions under which others are, first those that are
-before all others: who transfers, how it is set, and what the path does with its queue."""
+"""Factors whose levels are compared with each other, in order of precedence, rather than being
+conditions of a comparison: the transport, its settings, and the path's queueing discipline.
+"""
 
 
 def contender_factor(
     levels: Mapping[str, Collection[str]], against: str | None = None
 ) -> str | None:
-    """Name the factor whose levels are compared with each other.
+    """Return the factor whose levels are compared with each other.
 
-    It is the one that the study says; else the transport, its congestion control and the like, the
-    queueing discipline; else the first factor.
+    It is the one that the study names; else the transport, its congestion control and other
+    settings, the queueing discipline; else the first factor.
 
     Args:
         levels: the levels of each factor, in the study's order.
-        against: the factor that the study says; None where it says none.
+        against: the factor that the study names; None if it names none.
 
     Returns:
-        None where there is no factor.
+        None if there is no factor.
     """
     if against is not None and against in levels:
         return against

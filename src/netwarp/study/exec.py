@@ -15,7 +15,9 @@ from netwarp.study.study import Study, study_from_mapping
 
 COMMAND = "exec"
 STALL_CPU_S = 60
-"""Default of `limits.stall_cpu_s`, in s; shorter than a study's, as a user waits for the run."""
+"""Default of `limits.stall_cpu_s`, in s; shorter than a study's, because a user waits for the
+run.
+"""
 _OF_STUDY = tuple(row for row in EXEC if row.says_something_of_the_study)
 _option = display_by(EXEC)
 
@@ -27,8 +29,8 @@ def study_from_exec(
 
     Args:
         client: a program and its arguments.
-        folder: where both programs start; None for where the command was given.
-        options: those of :data:`netwarp.options.EXEC` that say something of the study.
+        folder: the folder in which both programs start; None for the working directory.
+        options: those of :data:`netwarp.options.EXEC` that change the study.
 
     Raises:
         StudyError: an invalid option; the message names it.
@@ -84,5 +86,5 @@ def _refusal(error: KeyValueError) -> StudyError:
 
 
 def _display(key: str) -> str:
-    """Name what a key was given by."""
+    """Return the option or argument that set a key."""
     return "the command" if key == "workload.client" else _option(key)

@@ -1,6 +1,7 @@
 """The kinds of figures by name: each file in `netwarp/figures/kinds/` is one.
 
-A kind is imported when it is asked for: it draws, and most studies are read for something else.
+A kind is imported only when it is needed: it imports plotting code, and most studies are not read
+for drawing.
 """
 
 from collections.abc import Mapping
@@ -17,18 +18,18 @@ FIGURE_KINDS: Mapping[str, str] = {
     for module in iter_modules([str(Path(__file__).parents[1] / "figures" / "kinds")])
     if module.name not in NOT_KINDS
 }
-"""Where each kind is, by the name that figures have for it: that of its file, with hyphens."""
+"""The place of each kind's code, by its name in figures: the file's name, with hyphens."""
 
 
 def figure_kind(name: str) -> Any:
     """Import a kind of figure, a `netwarp.figures.kinds.base.FigureKind`.
 
     Args:
-        name: one of `FIGURE_KINDS`, or of what packages add.
+        name: one of `FIGURE_KINDS`, or of the kinds that packages add.
 
     Raises:
-        KeyError: there is none.
-        InputError: what a package adds cannot be imported, or is none.
+        KeyError: there is no such kind.
+        InputError: an extension cannot be imported, or is not a kind of figure.
     """
     if name in FIGURE_KINDS:
         return resolve_name(FIGURE_KINDS[name])

@@ -1,4 +1,4 @@
-"""Loads a study file, and applies what the command line changes."""
+"""Loads a study file, and applies the changes of the command line."""
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -34,12 +34,12 @@ def load_study(
     Args:
         path: the TOML file.
         overrides: ``KEY=VALUE`` each, see :func:`netwarp.study.overrides.apply_overrides`.
-        replicates: in place of the file's number.
-        seed: in place of the file's seed.
+        replicates: replaces the file's number.
+        seed: replaces the file's seed.
         quick: whether to apply the file's ``[quick]`` table.
 
     Raises:
-        StudyError: unreadable, not TOML, or not a study that can be run.
+        StudyError: the file is unreadable, not TOML, or not a study that can be run.
     """
     file = Path(path)
     source = _Source(file, *read_toml(file))
@@ -58,10 +58,10 @@ def load_study(
 
 
 def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
-    """Read a TOML file of a study or source document; give its text and its tables.
+    """Read a TOML file of a study or source document; return its text and its tables.
 
     Raises:
-        StudyError: unreadable, not TOML, or beyond the bounds of a study.
+        StudyError: the file is unreadable, not TOML, or exceeds the bounds of a study.
     """
     with Refusals(str(path)).told():
         try:

@@ -1,7 +1,7 @@
-"""Reads what a study names outside of itself: files of workloads, rate traces, stacks.
+"""Reads the files and stacks that a study names: files of workloads, rate traces, stacks.
 
-From here on a study needs none of them: its tables alone make the same study. What was read before,
-such as in the tables that a run directory keeps, stays as it is.
+After this a study needs none of them: its tables alone give the same study. Tables that were
+already read, such as those that a run directory keeps, are not changed.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,22 +20,25 @@ from netwarp.workloads import FileReader, section_of
 
 INTEROP_KEYS = frozenset({"interop", "name", "version"})
 Reader = Callable[[Written], object]
-"""Gives what is known of a file or stack in place of its name, and other values as they are."""
+"""Returns the contents of a file, or the description of a stack, in place of its name; other values
+are unchanged.
+"""
 MOST_TRACE_BYTES = 64 << 20
 """Largest trace file that is read, in bytes: ten million opportunities, an hour at 30 Mbit/s."""
 
 
 def with_contents(study: Table, folder: Path | None) -> Table:
-    """Replace the names of files and stacks by what is known of them, also in levels of factors.
+    """Replace the names of files and stacks by their contents or descriptions, also in levels of
+    factors.
 
     Args:
         study: the study's tables, factors flattened.
-        folder: folder that relative names start from; None leaves files where they are, and has
-            programs of stacks in the working directory.
+        folder: the folder in which relative names start; None leaves names of files unchanged, and
+            looks for programs of stacks in the working directory.
 
     Raises:
-        KeyValueError: a file that cannot be read, or a stack that is not built on this machine.
-        StudyError: a trace file that is no trace; the error names the file and the line.
+        KeyValueError: a file cannot be read, or a stack is not built on this machine.
+        StudyError: a trace file is invalid; the error names the file and the line.
     """
     for place, workload in _workloads(study):
         varied = f"workload.{workload.text('name')}" if place != "workload" else place
@@ -59,14 +62,14 @@ def _workloads(study: Table) -> list[tuple[str, Table]]:
 
 
 def _read(study: Table, place: str, varied: str, readers: Mapping[str, Reader]) -> Table:
-    """Read what is named in a section, and in levels of the factors that vary it.
+    """Replace the names in a section, and in levels of the factors that vary it.
 
     Args:
         study: the study's tables.
         place: dotted key of the section.
-        varied: what the keys of these factors begin with; a factor of this name varies the section
-            as a whole, by tables.
-        readers: by dotted key of the section.
+        varied: the beginning of the keys of these factors; a factor of this name varies the section
+            as a whole, with tables as levels.
+        readers: the readers, by dotted key of the section.
     """
     for key, read in readers.items():
         study = study.changed(read, *place.split("."), *key.split("."))
@@ -134,11 +137,11 @@ def _of_path(path: Table, folder: Path | None) -> Mapping[str, Reader]:
 
 
 def _trace_reader(step_ns: int, folder: Path | None) -> Reader:
-    """Make what gives the rates of a trace in place of its file's name.
+    """Return a function that reads the rates of a trace from the file that is named.
 
     Args:
-        step_ns: longest time in ns for which a rate holds.
-        folder: folder that relative names start from; None leaves them relative.
+        step_ns: longest time in ns for which a rate is constant.
+        folder: the folder in which relative names start; None leaves them relative.
     """
 
     def of_name(written: Written) -> object:
@@ -178,7 +181,7 @@ def _of_stacks(folder: Path | None) -> Mapping[str, Reader]:
         try:
             if isinstance(named, str):
                 return stack_table(named)
-            # A table that was looked up before has a manifest's keys in place of `interop`.
+            # A table that was replaced before has a manifest's keys instead of `interop`.
             if isinstance(named, dict) and isinstance(named.get("interop"), str):
                 return _interop_table(named, folder or Path())
         except InputError as error:

@@ -18,11 +18,11 @@ COMMAND_LINE = "command line"
 
 
 def overrides_of(options: Mapping[str, Any]) -> list[str]:
-    """Write options of a command as ``KEY=VALUE``: what ``--set`` has, then the rest.
+    """Return the options of a command as ``KEY=VALUE``: those of ``--set``, then the others.
 
     Args:
-        options: by name; of those that are given ``set``, ``relevant``, ``metric`` and ``against``
-            count.
+        options: the options by name, of which ``set``, ``relevant``, ``metric`` and ``against`` are
+            used.
 
     Raises:
         InputError: ``against`` is not FACTOR=LEVEL.
@@ -38,10 +38,10 @@ def overrides_of(options: Mapping[str, Any]) -> list[str]:
 
 
 def against_level(against: str | None) -> dict[str, str]:
-    """Read ``--against``: the level by its factor; empty where it is not given.
+    """Read ``--against``: the level by its factor; empty if the option is not given.
 
     Raises:
-        InputError: not FACTOR=LEVEL.
+        InputError: it is not FACTOR=LEVEL.
     """
     if against is None:
         return {}
@@ -54,7 +54,7 @@ def against_level(against: str | None) -> dict[str, str]:
 
 
 def listed(value: str | Sequence[str]) -> list[str]:
-    """List what is one text or several."""
+    """Return one text or several as a list."""
     return [value] if isinstance(value, str) else list(value)
 
 
@@ -69,19 +69,19 @@ def apply_overrides(
 
     ``KEY=VALUE`` sets a dotted key: ``path.rtt=50ms``, ``replicates=3``, ``transport.mss=1200``, or
     a factor's levels: ``factors.path.loss=["0%", "1%"]``. VALUE is read as TOML if it is TOML, and
-    as text otherwise, so that ``50ms`` needs no quotes. A list with commas is levels, as in
-    ``--filter``: ``path.loss=0%,1%`` makes the key a factor, or gives the factor other levels;
-    in quotes a comma is a comma.
+    as text otherwise, so that ``50ms`` needs no quotes. A list with commas consists of levels, as
+    in ``--filter``: ``path.loss=0%,1%`` makes the key a factor, or replaces the factor's levels; a
+    comma in quotes is part of the text.
 
     Args:
         raw: a study file as `tomllib` reads it; it is not modified.
-        overrides: ``KEY=VALUE`` each; of two for one key the later one holds.
+        overrides: ``KEY=VALUE`` each; if two set the same key, the later one applies.
         replicates: the value of ``--replicates``.
         seed: the value of ``--seed``.
 
     Raises:
-        StudyError: not KEY=VALUE, a key inside something that is not a table, or a key whose values
-            a factor sets: its value would have no effect.
+        StudyError: one is not KEY=VALUE, its key is inside something that is not a table, or a
+            factor sets the key, so that the value would have no effect.
     """
     tables = copy.deepcopy(dict(raw))
     with Refusals(COMMAND_LINE).told():
@@ -110,7 +110,7 @@ def apply_quick(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Apply a study file's ``[quick]`` table: tables are merged, other values are replaced. Each of
     several workloads has a table by its name: ``[quick.workload.NAME]``.
 
-    A study without such a table stays as it is.
+    A study without such a table is not changed.
     """
     tables = copy.deepcopy(dict(raw))
     quick = tables.pop("quick", {})

@@ -18,7 +18,7 @@ Levels = dict[str, Any]
 
 
 def _or_added(value: Any, own: ValidatorFunctionWrapHandler) -> Any:
-    """Take the name of a kind that a package adds, where it is none of netwarp's own."""
+    """Accept the name of a kind that a package adds, if netwarp has none of this name."""
     try:
         return own(value)
     except ValidationError:
@@ -66,7 +66,7 @@ class Figure(Section):
         """Name of the metric that is shown.
 
         Raises:
-            ValueError: a timeline has none.
+            ValueError: it is a timeline, which has no metric.
         """
         if self.y is None:
             raise ValueError(f"a {self.kind} figure has no metric")
@@ -74,7 +74,7 @@ class Figure(Section):
 
 
 class CheckedKind(Protocol):
-    """What a study asks of a kind of figure."""
+    """The interface that a study needs of a kind of figure."""
 
     def checked(
         self, figure: Figure, key: str, factors: Sequence[Factor], own_metrics: Collection[str]
@@ -85,10 +85,11 @@ class CheckedKind(Protocol):
 def checked_figure(
     figure: Figure, index: int, factors: Sequence[Factor], own_metrics: Collection[str] = ()
 ) -> Figure:
-    """Check that a figure can be drawn: that its kind has what it needs, and this exists.
+    """Check that a figure can be drawn: that the keys that its kind needs are set, and their values
+    exist.
 
     Args:
-        figure: one of the study file's.
+        figure: a figure of the study file.
         index: its index in the file, from 0.
         factors: the study's factors.
         own_metrics: metrics that the study itself defines.
@@ -104,7 +105,7 @@ def refuse_unknown_factor(value: str | None, keys: Sequence[str], key: str) -> N
     """Check that a value, if there is one, names a factor of the study.
 
     Raises:
-        KeyValueError: no such factor; the message names `key` and the nearest factor.
+        KeyValueError: there is no such factor; the message names `key` and the nearest factor.
     """
     if value is not None and value not in keys:
         raise KeyValueError(key, value, "not a factor of this study", did_you_mean(value, keys))
@@ -116,7 +117,7 @@ def resolve_levels(
     """Find the levels that a selection names, spelled as the factors do.
 
     Raises:
-        KeyValueError: no such factor, or no such level of it.
+        KeyValueError: there is no such factor, or it has no such level.
     """
     by_key = {factor.key: factor for factor in factors}
     labels = {}
@@ -136,7 +137,7 @@ def refuse_unknown_metric(metric: str, key: str, own: Collection[str] = ()) -> N
     """Check that a metric exists: one of netwarp's, or one that the study itself defines.
 
     Raises:
-        KeyValueError: no such metric; the message names `key` and the nearest one.
+        KeyValueError: there is no such metric; the message names `key` and the nearest one.
     """
     if metric not in METRICS and metric not in own:
         raise KeyValueError(key, metric, "not a metric", did_you_mean(metric, [*own, *METRICS]))

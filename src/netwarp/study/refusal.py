@@ -18,17 +18,17 @@ Display = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Refusals:
-    """Turns the errors found in one study into `StudyError`s with file, line and key."""
+    """Converts the errors found in one study into `StudyError`s with file, line and key."""
 
     file: str
-    """The study's file, or the command whose options gave the study."""
+    """The study's file, or the command whose options define the study."""
     lines: Mapping[str, int] = field(default_factory=dict)
     """Line of each dotted key, if the study came from a file; see :mod:`.toml_lines`."""
     display: Display = str
 
     @contextmanager
     def told(self) -> Iterator[None]:
-        """Turn a `KeyValueError` raised in the block into a `StudyError`."""
+        """Convert a `KeyValueError` raised in the block into a `StudyError`."""
         try:
             yield
         except KeyValueError as error:

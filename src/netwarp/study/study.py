@@ -1,7 +1,7 @@
 """Validates a study's tables.
 
-A study is checked as a whole before anything runs: every level of every factor ends up in a cell,
-and every cell is built completely. An error is one line that names file, key, value and remedy
+A study is checked as a whole before anything runs: every level of every factor is in some cell, and
+every cell is built completely. An error is one line that names file, key, value and remedy
 (:class:`netwarp.errors.StudyError`).
 """
 
@@ -120,7 +120,7 @@ class Study:
     """A validated study with all its cells."""
 
     refusals: Refusals
-    """Turns errors found later in the study into errors with file and line."""
+    """Converts errors found later in the study into errors with file and line."""
     question: str | None
     """The comment in the first line of the file."""
     title: str
@@ -150,7 +150,7 @@ class Study:
 
     @property
     def file(self) -> str:
-        """The study's file, or the command whose options gave the study."""
+        """The study's file, or the command whose options define the study."""
         return self.refusals.file
 
     def factor(self, key: str) -> Factor:
@@ -175,19 +175,20 @@ def study_from_mapping(
     question: str | None = None,
     display: Display = str,
 ) -> Study:
-    """Validate a study given as tables; of files, only the traces and pages named in it are read.
+    """Validate a study that is given as tables; the only files that are read are the traces and
+    pages named in it.
 
     Args:
         raw: a study file as `tomllib` reads it.
         file: the file name in messages.
         lines: line of each dotted key, for messages.
-        folder: folder that relative paths of workloads and traces start from; None leaves them
+        folder: the folder in which relative paths of workloads and traces start; None leaves them
             relative.
         question: the comment in the file's first line.
         display: translates dotted keys for messages.
 
     Raises:
-        StudyError: not a study that can be run.
+        StudyError: it is not a study that can be run.
     """
     refusals = Refusals(file, lines or {}, display)
     with refusals.told():
@@ -241,7 +242,7 @@ def _against(wanted: Mapping[str, Any], factors: Sequence[Factor]) -> dict[str, 
     """Find the level that others are compared against, spelled as its factor does.
 
     Raises:
-        KeyValueError: several, or one that the study does not have.
+        KeyValueError: several levels are given, or one that the study does not have.
     """
     found = resolve_levels(wanted, factors, "against")
     if len(found) > 1:
@@ -251,7 +252,9 @@ def _against(wanted: Mapping[str, Any], factors: Sequence[Factor]) -> dict[str, 
 
 
 def _of_a_section(error: KeyValueError) -> KeyValueError:
-    """Name the section that has a key which stands outside of it: `rtt` is `path.rtt`."""
+    """Make the error for a key outside of its section, which names the section: `rtt` is
+    `path.rtt`.
+    """
     if error.reason == "unknown key" and error.key is not None:
         found = [key for key in what_can_vary() if key.partition(".")[2] == error.key]
         if found:
@@ -264,7 +267,7 @@ def _own_metrics(cell: Cell) -> tuple[str, ...]:
     """List the metrics that a study itself defines; they are the same in all cells.
 
     Raises:
-        KeyValueError: the name is that of another metric.
+        KeyValueError: a name is already that of another metric.
     """
     own = [each.name for each in workload_of(cell.template).own_metrics(cell.template)]
     for name in own:

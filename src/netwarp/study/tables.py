@@ -1,8 +1,8 @@
-"""The tables of a study as they were written: every value with the place where it stands.
+"""The tables of a study as they were written: each value has its place in the study.
 
-What is derived from a value keeps its place: a factor's level in a cell's table, the content of a
-file in place of its name, a duration made of `start` and `stop`. So an error that names a key of a
-section is told at the key that the user wrote.
+Derived values keep the place of the original: a factor's level in a cell's table, the content of a
+file instead of its name, a duration made of `start` and `stop`. So an error in a section's key is
+reported at the key that the user wrote.
 """
 
 from __future__ import annotations
@@ -21,19 +21,21 @@ class Written:
     """A value of a study, and where it was written."""
 
     value: object
-    """Text, number, list or `Table`; None where nothing is written."""
+    """Text, number, list or `Table`; None if nothing was written."""
     place: str
-    """Dotted key at which it stands in the study: `path.loss`, `factors."path.loss"`."""
+    """Dotted key of the value in the study: `path.loss`, `factors."path.loss"`."""
     stands: object = None
-    """What stands there, where the value was made from it: a file's name for its content."""
+    """The value that was written, if this one was derived from it: a file's name for its
+    content.
+    """
 
     def made(self, value: object) -> Written:
-        """Locate a value that was made from this one."""
+        """Return a derived value with the place of this one."""
         stands = plain(self.value) if self.stands is None else self.stands
         return replace(_located(value, self.place), stands=stands)
 
     def inside(self, *parts: str) -> Written:
-        """Find what is written at a key inside of the value: of a table, or the index in a list."""
+        """Return the value at a key of a table, or at an index of a list."""
         if not parts:
             return self
         first, *rest = parts
@@ -44,7 +46,7 @@ class Written:
         return Written(None, ".".join((self.place, *parts)))
 
     def holding(self, inner: Written, *parts: str) -> Written:
-        """Set a value inside of it, in a copy.
+        """Return a copy in which the value at a key or an index is replaced.
 
         Raises:
             KeyValueError: it is neither a table nor a list with this index.
@@ -59,16 +61,16 @@ class Written:
 
 
 class Table(Mapping[str, Written]):
-    """A table of a study: its values by key. It is never changed."""
+    """A table of a study: its values by key. It is immutable."""
 
     def __init__(self, entries: Mapping[str, Written], place: str = "") -> None:
-        """Take the values, and the dotted key of the table; that of a whole study is empty."""
+        """Make a table of values and its dotted key, which is empty for a whole study."""
         self._entries = entries
         self.place = place
 
     @classmethod
     def of(cls, raw: Mapping[str, object], place: str = "") -> Table:
-        """Locate the values of a table as `tomllib` reads it."""
+        """Make a table from one that `tomllib` has read, with the places of its values."""
         return cls({key: _located(value, joined(place, key)) for key, value in raw.items()}, place)
 
     @classmethod
@@ -76,7 +78,7 @@ class Table(Mapping[str, Written]):
         """Return the value as a table.
 
         Raises:
-            KeyValueError: it is none.
+            KeyValueError: the value is not a table.
         """
         if isinstance(written.value, Table):
             return written.value
@@ -92,57 +94,58 @@ class Table(Mapping[str, Written]):
         return iter(self._entries)
 
     def __len__(self) -> int:
-        """Count the keys."""
+        """Return the number of keys."""
         return len(self._entries)
 
     def table(self, key: str) -> Table:
-        """Return the table at a key; an empty one where there is none.
+        """Return the table at a key; an empty one if there is none.
 
         Raises:
-            KeyValueError: something else stands there.
+            KeyValueError: the value is not a table.
         """
         found = self.get(key)
         return Table({}, joined(self.place, key)) if found is None else Table.at(found)
 
     def has(self, *keys: str) -> bool:
-        """Whether any of the keys is given."""
+        """Return whether any of the keys is set."""
         return any(key in self for key in keys)
 
     def text(self, key: str) -> str | None:
-        """Return the text at a key; None where there is none."""
+        """Return the text at a key; None if there is none."""
         value = self[key].value if key in self else None
         return value if isinstance(value, str) else None
 
     def find(self, *parts: str) -> Written:
-        """Find what is written at a dotted key, given in parts; its value is None if nothing is."""
+        """Return the value at a dotted key, given in parts; it is None if nothing was written."""
         found = self.get(parts[0])
         if found is None:
             return Written(None, joined(self.place, *parts))
         return found.inside(*parts[1:])
 
     def replaced(self, entries: Mapping[str, Written]) -> Table:
-        """Return the same table with other values."""
+        """Return a table of the same key with other values."""
         return Table({**self, **entries}, self.place)
 
     def without(self, keys: Collection[str]) -> Table:
-        """Return the same table without some keys."""
+        """Return the table without some keys."""
         return Table({key: each for key, each in self.items() if key not in keys}, self.place)
 
     def with_value(self, written: Written, *parts: str) -> Table:
-        """Set the value at a dotted key, given in parts, in a copy.
+        """Return a copy in which the value at a dotted key, given in parts, is set.
 
         Raises:
-            KeyValueError: something on the way to it is not a table.
+            KeyValueError: a part of the key names something that is not a table.
         """
         first, *rest = parts
         held = self.find(first).holding(written, *rest) if rest else written
         return self.replaced({first: held})
 
     def changed(self, change: Callable[[Written], object], *parts: str) -> Table:
-        """Replace a value by what a function makes of it; give the same table where it has none.
+        """Return a copy in which a function is applied to a value; the same table if it has no such
+        value.
 
         Args:
-            change: makes the new value of the old one.
+            change: returns the new value, given the old one.
             parts: the parts of the value's dotted key.
         """
         found = self.find(*parts)
@@ -152,14 +155,15 @@ class Table(Mapping[str, Written]):
         return self if made is found.value else self.with_value(found.made(made), *parts)
 
     def plain(self) -> dict[str, Any]:
-        """Return the table as Python's types, as `tomllib` does."""
+        """Return the table as Python's own types, as `tomllib` does."""
         return {key: plain(each.value) for key, each in self.items()}
 
     def told(self, error: KeyValueError) -> KeyValueError:
-        """Tell an error of a key of this table with the place of the value, and what stands there.
+        """Return an error in a key of this table with the value's place, and the value that was
+        written there.
 
-        An error of a key for both directions is told at the key of one of them where that is what
-        was written.
+        An error in a key for both directions is reported at the key of one direction, if the user
+        wrote that.
         """
         *parents, last = (error.key or "").split(".")
         candidates = [self.find(*parents, f"{last}{each}") for each in ("", "_down", "_up")]
@@ -170,7 +174,7 @@ class Table(Mapping[str, Written]):
 
 
 def plain(value: object) -> Any:
-    """Return a value as Python's types."""
+    """Return a value as Python's own types."""
     if isinstance(value, Table):
         return value.plain()
     if not isinstance(value, list):

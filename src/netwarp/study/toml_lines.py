@@ -13,7 +13,8 @@ _DOTTED = rf"{_PART}(?:\s*\.\s*{_PART})*"
 _HEADER = re.compile(rf"\s*(\[\[?)\s*({_DOTTED})\s*\]")
 _KEY = re.compile(rf"\s*({_DOTTED})\s*=")
 _MULTILINE = ('"""', "'''")
-# Tokens that decide where a statement ends: strings, complete or only opened; comments; brackets.
+# Tokens that determine where a statement ends: strings, complete or only opened; comments;
+# brackets.
 _TOKEN = re.compile(
     r'"{3}|\'{3}|"(?:[^"\\]|\\.)*"|\'[^\']*\'|#.*|[\[{]|[\]}]',
 )
@@ -46,11 +47,12 @@ _LONG_NUMBER = re.compile(r"[0-9_]{4300,}")
 
 
 def syntax_remedy(text: str, error: str) -> str:
-    """Say what mends a syntax error: quotes, where a value looks like a quantity or a word.
+    """Return a remedy for a syntax error: quotes, if a value looks like a quantity or a word; None
+    if there is none.
 
     Args:
-        text: the file's.
-        error: what `tomllib` says, with the place.
+        text: the text of the file.
+        error: the message of `tomllib`, with the place.
     """
     place = _PLACE.search(error)
     lines = text.split("\n")
@@ -62,7 +64,7 @@ def syntax_remedy(text: str, error: str) -> str:
 
 
 def key_of_long_number(text: str) -> str | None:
-    """Find the key of a number that has too many digits to be read; None where there is none."""
+    """Find the key of a number that has too many digits to be read; None if there is none."""
     found = _LONG_NUMBER.search(text)
     if found is None:
         return None
@@ -74,7 +76,7 @@ def key_of_long_number(text: str) -> str | None:
 def study_lines(
     text: str, overrides: Sequence[str] = (), *, quick: bool = False
 ) -> Mapping[str, int]:
-    """Find the lines of a study's effective keys: with `quick`, those of ``[quick]`` replace
+    """Return the lines of a study's effective keys: with `quick`, those of ``[quick]`` replace
     others.
 
     A key that the command line sets (``KEY=VALUE``) has no line.

@@ -65,7 +65,8 @@ def checked_controls(controls: Sequence[Control], claims: Sequence[Claim]) -> tu
     """Check that controls have distinct ids, and that some claim names each.
 
     Raises:
-        KeyValueError: an id used twice, a control that no claim names, or no such control.
+        KeyValueError: an id is used twice, no claim names a control, or a claim names a control
+            that does not exist.
     """
     named = {claim.control for claim in claims} - {None}
     known: list[str] = []
@@ -90,15 +91,15 @@ def checked_sensitivities(
     """Check that sensitivities have distinct ids, change something, and name claims of the study.
 
     Args:
-        sensitivities: those of the study file.
+        sensitivities: the sensitivities of the study file.
         claims: the study's claims, with their ids.
         factors: keys of the study's factors.
 
     Returns:
-        The same, each with the ids of its claims.
+        The same sensitivities, each with the ids of its claims.
 
     Raises:
-        KeyValueError: one of this is not so.
+        KeyValueError: one of these conditions is not met.
     """
     known = {claim.id or "": claim for claim in claims}
     usual = [name for name, claim in known.items() if claim.authors and not claim.not_testable]
@@ -134,13 +135,14 @@ def refuse_loose_reasons(
     controls: Sequence[Control],
     sensitivities: Sequence[Sensitivity],
 ) -> None:
-    """Check that every reason can be shown, and that both sides of a comparison are as precise.
+    """Check that a control can confirm every reason, and that both sides of a comparison have
+    equally many replicates.
 
-    Studies kept in run directories are not held to it: older versions wrote others.
+    Studies kept in run directories are not checked, because older versions wrote others.
 
     Raises:
-        KeyValueError: a reason without a control, or without what the control's change does; or
-            replicates of a variant's own.
+        KeyValueError: a reason has no control, or lacks the expected effect of the control's
+            change; or a variant has its own number of replicates.
     """
     for index, claim in enumerate(claims):
         _refuse_loose_why(claim, f"claim.{index}")
@@ -151,7 +153,7 @@ def refuse_loose_reasons(
 
 
 def _refuse_loose_why(claim: Claim, key: str) -> None:
-    """Check that a reason, its control and the change that would show it stand together."""
+    """Check that a reason, its control and the effect that would confirm it are given together."""
     together = {name: getattr(claim, name) for name in ("why", "control", "under_control")}
     missing = [name for name, value in together.items() if value is None]
     if len(missing) in (0, len(together)):

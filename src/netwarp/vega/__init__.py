@@ -1,9 +1,9 @@
 """Draws Vega-Lite charts and bundles Vega's script, in a process of its own.
 
-The library that does it (vl-convert, a JavaScript engine) holds Python's lock for as long as it
-draws, seconds at a time: neither Ctrl-C nor another thread would be heard meanwhile. Here it is
-waited for with `select`, which any signal interrupts. The process is started when it is first
-needed, serves all charts of this one, and dies with it.
+The library (vl-convert, a JavaScript engine) holds Python's lock while it draws, seconds at a time:
+neither Ctrl-C nor another thread would run meanwhile. This process waits for the other one with
+`select`, which any signal interrupts. That process is started when it is first needed, draws all
+charts of this one, and ends with it.
 """
 
 import atexit
@@ -29,7 +29,9 @@ def svg(spec: Mapping[str, Any]) -> str:
 
 
 def png(spec: Mapping[str, Any], scale: float) -> bytes:
-    """Draw a Vega-Lite specification as PNG, `scale` pixels for each of its own."""
+    """Draw a Vega-Lite specification as PNG, with `scale` pixels for each of the
+    specification's.
+    """
     return _ask({"draw": "png", "spec": spec, "scale": scale})
 
 
@@ -44,13 +46,14 @@ def script_bundle() -> str:
 
 
 class _Worker:
-    """The process that draws: a line of JSON to its input, a line and the drawing from its output.
+    """The drawing process: it reads one line of JSON, and writes one line and the drawing.
 
-    The line that answers has the drawing's length in bytes, or what went wrong.
+    The line contains the drawing's length in bytes, or an error.
     """
 
     def __init__(self) -> None:
-        # A session of its own: a Ctrl-C in the terminal is for us, and we end it.
+        # It has a session of its own, so that a Ctrl-C in the terminal reaches only us, and we end
+        # it.
         self.process = subprocess.Popen(
             [sys.executable, WORKER, str(os.getpid())],
             stdin=subprocess.PIPE,
@@ -60,14 +63,14 @@ class _Worker:
         self._pending = b""
 
     def ask(self, request: Mapping[str, Any]) -> bytes:
-        """Have something drawn.
+        """Request a drawing.
 
         Raises:
-            NetwarpError: the library refused it, or the process ended.
+            NetwarpError: the library refused the request, or the process ended.
         """
         done = False
         try:
-            with contextlib.suppress(BrokenPipeError):  # why it ended is said below
+            with contextlib.suppress(BrokenPipeError):  # the reason why it ended is reported below
                 pipe = self._pipe(self.process.stdin)
                 pipe.write(json.dumps(request).encode() + b"\n")
                 pipe.flush()
@@ -75,7 +78,7 @@ class _Worker:
             drawn = self._read(answer["bytes"])
             done = True
         finally:
-            if not done:  # what it answers later would be taken for the answer to another question
+            if not done:  # a later answer would be taken for the answer to another request
                 self.stop()
         if answer["error"] is not None:
             raise NetwarpError(f"a chart cannot be drawn: {answer['error']}")
@@ -123,11 +126,13 @@ _worker: _Worker | None = None
 
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What no SVG can hold (XML 1.0, section 2.2: Char); the library aborts over it."""
+"""Characters that no SVG can contain (XML 1.0, section 2.2: Char); the library aborts when it gets
+one.
+"""
 
 
 def _as_xml_allows(value: Any) -> Any:
-    """Return a specification with U+FFFD for each character that no SVG can hold. Pure."""
+    """Return a specification with U+FFFD for each character that no SVG can contain. Pure."""
     if isinstance(value, str):
         return _NOT_XML.sub("\ufffd", value)
     if isinstance(value, Mapping):

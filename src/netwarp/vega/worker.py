@@ -1,4 +1,6 @@
-"""The program that draws; see `netwarp.vega`. It imports nothing of netwarp, to start at once."""
+"""The drawing program; see `netwarp.vega`. It imports nothing of netwarp, so that it starts at
+once.
+"""
 
 import ctypes
 import json
@@ -14,7 +16,7 @@ PR_SET_PDEATHSIG = 1
 
 def main(parent: int) -> None:
     """Answer requests until the input ends."""
-    # It dies with the process it draws for, also in the middle of a drawing.
+    # This program dies with the process it draws for, even in the middle of a drawing.
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         return
@@ -31,10 +33,10 @@ def main(parent: int) -> None:
 
 
 def drawn(request: dict[str, Any]) -> bytes:
-    """Draw what a request asks for.
+    """Return the drawing that a request asks for.
 
     Raises:
-        ValueError: the specification is not one.
+        ValueError: the specification is not valid.
     """
     if request["draw"] == "svg":
         return vl_convert.vegalite_to_svg(request["spec"], allowed_base_urls=[]).encode()

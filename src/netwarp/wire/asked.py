@@ -1,7 +1,7 @@
-"""What a job asks of the backend that carries it out, read off its fields. Pure.
+"""Lists the features that a job requires of its backend, from the job's fields. Pure.
 
-Backends name what they can do and refuse the rest, so that a field that is new is refused wherever
-nobody has named it yet.
+Backends list the features that they support and refuse the rest, so a new field is refused by every
+backend until it lists the field.
 """
 
 from __future__ import annotations
@@ -15,33 +15,36 @@ from netwarp.wire.path import Impairments
 
 SEVERAL_PATHS, SEVERAL_WORKLOADS = "paths", "workloads"
 KIND = "kind"
-"""The field by which models that a field may hold are told apart."""
+"""The field that distinguishes the alternative models of a field."""
 WAYS: dict[Direction, str] = {"down": "server to client", "up": "client to server"}
 """Each direction in words."""
 
 
 class Asked(NamedTuple):
-    """One thing that a job asks for."""
+    """A feature that a job requires of its backend."""
 
     feature: str
-    """The field that asks, such as `delay_ns`, or `reorder.ratio` of one inside another. What was
-    chosen is part of it: `loss.gemodel`, `discipline.codel`."""
+    """The field that requires it, such as `delay_ns`, or `reorder.ratio` for a field of a nested
+    object. A choice is part of it: `loss.gemodel`, `discipline.codel`.
+    """
     words: str
-    """The same in words: "a delay"."""
+    """The feature in words: "a delay"."""
     direction: Direction | None = None
-    """The direction of a path whose packets it is about; None of all else."""
+    """The direction of a path whose packets it affects; None for features that affect no
+    direction.
+    """
     path: int | None = None
-    """The path, counted from 1, of a job of several."""
+    """The number of the path, from 1, if the job has several; otherwise None."""
 
     def __str__(self) -> str:
-        """Say what is asked for, and where."""
+        """Return the feature in words, with its direction and path."""
         place = [f"path {self.path}"] if self.path is not None else []
         place += [WAYS[self.direction]] if self.direction is not None else []
         return f"{self.words} ({', '.join(place)})" if place else self.words
 
 
 def asked(job: Job) -> list[Asked]:
-    """Return all that a job asks for beyond hosts, links that carry packets, and what travels."""
+    """Return all features that a job requires, apart from hosts, links, and the workload itself."""
     several = len(job.paths) > 1
     found: list[Asked] = []
     for number, path in enumerate(job.paths, 1):
@@ -63,20 +66,21 @@ def asked(job: Job) -> list[Asked]:
 def asked_of_direction(
     impairments: Impairments, direction: Direction, path: int | None = None
 ) -> list[Asked]:
-    """Return what is asked of one direction of a path."""
+    """Return the features that are required of one direction of a path."""
     return [Asked(feature, words, direction, path) for feature, words in _features(impairments)]
 
 
 def _features(
     model: Wire, inside: str = "", words: str = "", leaving_out: tuple[str, ...] = ()
 ) -> list[tuple[str, str]]:
-    """Return what a model asks for: features, each with its words.
+    """Return the features that an object of the job requires, each with its words.
 
     Args:
-        model: its fields are asked, and those of models in them.
-        inside: what the features begin with.
-        words: what the field that holds the model asks for, for a choice without words of its own.
-        leaving_out: fields that the caller looks at itself.
+        model: the object, whose fields and nested objects are examined.
+        inside: the prefix of the features' names.
+        words: the words of the field that contains the object, for a choice without words of its
+            own.
+        leaving_out: fields that the caller examines itself.
     """
     found = []
     for name, asks in _fields(type(model)):
@@ -102,7 +106,7 @@ def _features(
 
 @cache
 def _fields(model: type[Wire]) -> tuple[tuple[str, Asks], ...]:
-    """Return the fields of a model that may ask for something, in their order."""
+    """Return the fields of a model that may require a feature, in their order."""
     hints = get_type_hints(model, include_extras=True)
     found = []
     for name in model.model_fields:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 JOB_FORMAT: Literal[2] = 2
-"""Version of the format of jobs. Of earlier ones, `job_from_json` alone knows."""
+"""Version of the format of jobs. Only `job_from_json` reads earlier ones."""
 RECORD_FORMAT: Literal[1] = 1
 """Version of the format of records. A reader refuses any other."""
 U16 = Annotated[int, Field(ge=0, lt=2**16)]
@@ -21,55 +21,60 @@ Ratio = Annotated[float, Field(ge=0, le=1)]
 
 @dataclass(frozen=True, eq=False)
 class Meaning:
-    """Describes a named type that is no model: a choice between strings, or between models.
+    """Describes a named type that is not a model: a choice between strings, or between models.
 
     It is metadata of the type (`typing.Annotated`), from which documents and the endpoint's types
-    are generated. Pydantic takes no notice of it.
+    are generated. Pydantic ignores it.
     """
 
     description: str
-    """What the type says."""
+    """The meaning of the type."""
     values: Mapping[str, str] = field(default_factory=dict)
-    """What each string says, of a choice between strings."""
+    """The meaning of each string, for a choice between strings."""
 
 
 @dataclass(frozen=True, eq=False)
 class Asks:
-    """Says what a field of a job asks of the backend that carries the job out.
+    """Declares which feature of the backend a field of a job requires.
 
-    It is metadata of the field, as `Meaning` is, and read by `netwarp.wire.asked`. A field without
-    it asks for what its name says, so that a field that is new is refused until backends know it.
+    It is metadata of the field, as `Meaning` is, and is read by `netwarp.wire.asked`. A field
+    without it requires a feature of its own name, so that a new field is refused until backends
+    list it.
     """
 
     words: str | None
-    """What it asks for, as refusals say it: "it asks for …". None for nothing."""
+    """The feature in words, as refusals state it: "it asks for …". None if the field requires
+    nothing.
+    """
     neutral: str | None = None
-    """The string with which it asks for nothing, of a choice between strings."""
+    """The string with which the field requires nothing, for a choice between strings."""
 
 
 INSIDE = Asks(None)
-"""Marks a field that asks for nothing itself, but holds fields that may."""
+"""Marks a field that requires nothing itself, but contains fields that may."""
 DETAIL = Asks(None)
-"""Marks a field that says how something else is done, and asks for nothing alone."""
+"""Marks a field that only parametrises another feature, and requires nothing by itself."""
 
 
 @dataclass(frozen=True, eq=False)
 class Option:
-    """Describes what studies say of a field that is an option of their transports.
+    """Describes a field that is an option of transports in studies.
 
     It is metadata of the field, like `Meaning`. The study's key is the field's name without its
-    unit; key, documentation, defaults, what has no such option and the equal-treatment table follow
-    from it.
+    unit. The key's documentation, its default, the refusals by transports that lack the option, and
+    the equal-treatment table follow from it.
     """
 
     usual: object
-    """The value where the study gives none."""
+    """The value if the study sets none."""
     help: str
     """Text of the key reference."""
     type: str | None = None
-    """Name of the type of its values, in `netwarp.fields`; None for that of the field."""
+    """Name of the type of its values, in `netwarp.fields`; None for the type of the field."""
     setting: str | None = None
-    """What the equal-treatment table calls it, where transports of a study differ in it."""
+    """Its name in the equal-treatment table, in which it is listed if transports of a study differ
+    in it; None if it is not.
+    """
 
 
 Direction = Annotated[
@@ -89,12 +94,12 @@ class Wire(BaseModel):
 
     @classmethod
     def of_checked(cls, fields: dict[str, object]) -> Self:
-        """Make an object of values that are known to be right: they are not looked at again.
+        """Make an object from values that are known to be valid, without checking them.
 
-        It does what `model_construct` does when every key is given, in a tenth of the time.
+        It does what `model_construct` does with every key present, in a tenth of the time.
 
         Args:
-            fields: all that have no default, which the object takes over.
+            fields: all fields that have no default; the object keeps the mapping.
         """
         made = cls.__new__(cls)
         object.__setattr__(
@@ -111,15 +116,17 @@ class Wire(BaseModel):
 
 
 class Extended(Wire):
-    """An object to which keys were added that are always written: older ones are read without."""
+    """An object to which keys were added that are always written; older objects without them can
+    still be read.
+    """
 
     before: ClassVar[Mapping[str, object]] = {}
-    """What objects meant that do not have them, by these keys."""
+    """The values that older objects imply for these keys."""
 
     @model_validator(mode="before")
     @classmethod
     def _take_older(cls, fields: object) -> object:
-        """Say of an older object what its keys would have said of it."""
+        """Add the implied values of missing keys to an older object."""
         return {**cls.before, **fields} if isinstance(fields, dict) else fields
 
 
@@ -130,12 +137,12 @@ def _names(model: type[Wire]) -> set[str]:
 
 @cache
 def _usual(model: type[Wire]) -> dict[str, object]:
-    """Return the defaults of what was added to a model, see decision 48."""
+    """Return the defaults of keys that were added to a model, see decision 48."""
     return {key: each.default for key, each in model.model_fields.items() if not each.is_required()}
 
 
 def first_error(error: ValidationError) -> str:
-    """Say what is wrong first, and where in the object."""
+    """Describe the first error, and its place in the object."""
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     return f"{where}: {first['msg']}" if where else first["msg"]

@@ -121,13 +121,13 @@ def job_to_json(job: Job) -> str:
 
 
 def job_sha256(job: Job) -> str:
-    """Hash what a run does, not what it is called: equal hashes give equal measurements."""
+    """Hash the content of a job without its name: equal hashes give equal measurements."""
     content = {key: value for key, value in job.to_json().items() if key != "run"}
     return sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def job_from_json(text: str, source: str = "job") -> Job:
-    """Read a job; one of an earlier format is read as what it meant.
+    """Read a job; one of an earlier format is converted.
 
     Raises:
         RecordError: not a job; the message names ``source``.
@@ -143,7 +143,7 @@ def job_from_json(text: str, source: str = "job") -> Job:
 
 
 def _in_todays_format(text: str) -> str | None:
-    """Convert a job of format 1; None of any other text.
+    """Convert a job of format 1; None if the text is anything else.
 
     Such a job had its first workload's keys among its own, and further workloads in `competing`.
     """

@@ -163,9 +163,13 @@ Record = Annotated[
 ]
 
 MOST_BYTES = 256 << 20
-"""Largest file of records that is read, and as much as a server may say of a run."""
+"""Largest file of records in bytes that is read; also the most that a server may send about a
+run.
+"""
 MOST_LINE_BYTES = 64 << 20
-"""Longest line of it. That of a program with 1 MiB of output has 7 MiB, all of it escaped."""
+"""Longest line of it in bytes. The record of a program with 1 MiB of output has 7 MiB if all of it
+is escaped.
+"""
 
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record, config=ConfigDict(defer_build=True))
 
@@ -207,7 +211,9 @@ def read_records(path: str | PathLike[str]) -> list[Record]:
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the lines one by one: a line feed alone ends one, as JSON leaves U+2028 as it is."""
+    """Yield the lines one by one. Only a line feed ends a line, because JSON leaves characters such
+    as U+2028 as they are.
+    """
     read_bytes = 0
     while line := file.readline(MOST_LINE_BYTES + 1):
         read_bytes += len(line)

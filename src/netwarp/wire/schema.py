@@ -1,7 +1,7 @@
-"""The wire format as data: its types in the order in which a reader meets them.
+"""The wire format as data: its types, in the order in which a document presents them.
 
-Whatever is generated from the models, or held against them, walks them here: the endpoint's half of
-the format, its documents, the golden files.
+All code that is generated from the models, or compared with them, uses these functions: the
+endpoint's half of the format, its documents, the golden files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from netwarp.wire.base import Meaning, Wire
 
 @dataclass(frozen=True)
 class Choice:
-    """A string out of several."""
+    """A choice between several strings."""
 
     name: str
     module: str
@@ -33,7 +33,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Tagged:
-    """A model out of several, told apart by a key that they all have."""
+    """A choice between several models, which are distinguished by a key that they all have."""
 
     name: str
     module: str
@@ -43,7 +43,7 @@ class Tagged:
     variants: tuple[type[Wire], ...]
 
     def tag_of(self, variant: type[Wire]) -> str:
-        """Return the key's value that stands for a variant."""
+        """Return the value of the key for one of the models."""
         (value,) = get_args(variant.model_fields[self.tag].annotation)
         return str(value)
 
@@ -52,19 +52,19 @@ NamedType = type[Wire] | Choice | Tagged
 
 
 def types_of(root: Any) -> tuple[NamedType, ...]:
-    """Walk the types that a value of a type is made of, itself first, each once."""
+    """Return the types that the values of a type consist of, itself first, each once."""
     found: list[NamedType] = []
     _collect(root, (), found)
     return tuple(found)
 
 
 def field_type(field: FieldInfo) -> tuple[Any, tuple[Any, ...]]:
-    """Return a field's type without and with what `Annotated` says of it."""
+    """Return a field's type without its `Annotated` metadata, and the metadata."""
     return field.annotation, tuple(field.metadata)
 
 
 def named(annotation: Any, metadata: tuple[Any, ...] = ()) -> NamedType | None:
-    """Return the named type that an annotation is, if it is one."""
+    """Return the named type of an annotation; None if it has none."""
     if get_origin(annotation) is Annotated:
         annotation, *more = get_args(annotation)
         metadata = (*metadata, *more)
@@ -75,7 +75,7 @@ def named(annotation: Any, metadata: tuple[Any, ...] = ()) -> NamedType | None:
 
 
 def parts(annotation: Any) -> Iterator[Any]:
-    """Yield what an optional, a list or an annotated type is of; nothing of any other."""
+    """Yield the inner types of an optional, a list or an annotated type; nothing for any other."""
     if get_origin(annotation) is Annotated:
         yield get_args(annotation)[0]
     elif get_origin(annotation) in (tuple, Union, UnionType):
@@ -93,7 +93,8 @@ def _collect(annotation: Any, metadata: tuple[Any, ...], found: list[NamedType])
             for variant in kind.variants:
                 _collect(variant, (), found)
         elif not isinstance(kind, Choice):
-            kind.model_rebuild()  # a model is built when it is needed; until then types are names
+            # Pydantic builds a model when it is first used; until then its types are only names.
+            kind.model_rebuild()
             for field in kind.model_fields.values():
                 _collect(*field_type(field), found)
 
@@ -129,7 +130,7 @@ def _modules() -> Iterator[ModuleType]:
 
 
 def _assigned(module: ModuleType) -> Iterator[str]:
-    """Name what a module defines by assignment; what it imports is another's."""
+    """Yield the names that a module assigns, without those that it imports."""
     for node in ast.parse(inspect.getsource(module)).body:
         if isinstance(node, ast.Assign):
             yield from (target.id for target in node.targets if isinstance(target, ast.Name))

@@ -1,9 +1,9 @@
 """The workloads: a folder for each, with its study keys, jobs, metrics and checks of records.
 
-Each has its keys (`section.py`), its job, its check of the records (`verdict.py`), its metrics, and
-what it did over time, as `base.py` asks.
+Each workload implements `base.py`: its keys (`section.py`), its job, its check of the records
+(`verdict.py`), its metrics, and its activity over time.
 
-Invariant: nothing else in Python tells workloads apart.
+Invariant: no other Python code distinguishes workloads.
 """
 
 from collections.abc import Mapping, Sequence
@@ -64,7 +64,9 @@ WORKLOADS: Extended[Workload[Any]] = Extended(
     },
     lambda added: isinstance(added, Workload),
 )
-"""All workloads by the value of `workload.kind`, the default first; then what packages add."""
+"""All workloads by the value of `workload.kind`, the default first; then those that packages
+add.
+"""
 
 
 def workload_of(job: wire.Job) -> Workload[Any]:
@@ -73,7 +75,7 @@ def workload_of(job: wire.Job) -> Workload[Any]:
 
 
 def reads_of(job: wire.Job) -> Sequence[Reads]:
-    """Return what a run reads of the machine's files."""
+    """Return the files and commands of this machine that a run's workloads read."""
     of_each = (workload_of(each).reads(each) for each in job.each_alone)
     return [reads for reads in of_each if reads is not None]
 
@@ -84,10 +86,11 @@ def runs_programs(job: wire.Job) -> bool:
 
 
 def section_of(kind: str | None) -> type[WorkloadSection]:
-    """Return the model of the ``[workload]`` tables of a kind; of the usual one where none is
+    """Return the model of the ``[workload]`` tables of a kind, or of the default kind if none is
     named.
 
-    An unknown kind, which `section_model` refuses, has the keys of all.
+    For an unknown kind, which `section_model` refuses, it has only the keys that all workloads
+    have.
     """
     if kind is None:
         kind = next(iter(WORKLOADS))

@@ -1,4 +1,4 @@
-"""Arrival processes: what workloads share that send messages by a schedule."""
+"""Arrival processes, used by all workloads that send messages by a schedule."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -19,7 +19,7 @@ from netwarp.workloads.base import FileReader, W, Workload, WorkloadSection
 MOST_MESSAGES = 10**7
 MOST_TRACED = 10**6
 DRAWN_MESSAGES = 100
-"""Messages allowed for beyond twice the expected number, where arrivals are random."""
+"""Messages that are allowed beyond twice the expected number, if arrivals are random."""
 MOST_TRACE_BYTES = 32 << 20
 MessageCount = Annotated[
     int, Field(ge=1, le=MOST_MESSAGES, strict=True), Kind("a whole number from 1 to 10000000")
@@ -109,7 +109,7 @@ class ArrivalsSection(WorkloadSection):
 
     @property
     def given_times_ns(self) -> tuple[int, ...] | None:
-        """The arrival times in ns of the study or a file; None where they are generated."""
+        """The arrival times in ns from the study or a file; None if they are generated."""
         return self.trace.at_ns if self.trace is not None else self.times_ns
 
     @property

@@ -28,9 +28,9 @@ NO_FILES = (
     "it sends files, and a server reads none by another host's word: give the workload a size, or"
     " use the virtual backend"
 )
-"""Reasons why a server on another host refuses a workload."""
+"""Reason why a server refuses a workload of another host."""
 FileSize = Callable[[str], int]
-"""Gives the size of a file in bytes."""
+"""Returns the size of a file in bytes."""
 FileReader = Callable[[str], Mapping[str, Any]]
 """Reads a file or folder into a table that replaces its name in the study; the table has a `label`,
 and all that runs need.
@@ -44,12 +44,12 @@ W = TypeVar("W", bound=wire.Workload)
 
 @dataclass(frozen=True)
 class ServerCommand:
-    """A command of a client's that a server is to run."""
+    """A command of a client that a server is to run."""
 
     text: str
-    """As it was given."""
+    """The text of the command."""
     port: int | None
-    """The port at which it is waited for; None for any, or another sign."""
+    """The port whose opening is waited for; None for any, or for another sign."""
 
 
 class WorkloadSection(Section):
@@ -69,13 +69,13 @@ class WorkloadSection(Section):
     compared_by: ClassVar[str] = "completion_time_s"
     """Metric that the figures of `netwarp compare` show."""
     compared: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """Levels of keys without which there is nothing to compare, where no option gives any."""
+    """Levels that are used if no option sets any, because otherwise there is nothing to compare."""
     races_http: ClassVar[bool] = False
-    """Whether versions of HTTP are compared, which have their transports, and not transports."""
+    """Whether versions of HTTP are compared instead of transports; each implies its transport."""
     again: ClassVar[Mapping[str, Any]] = {"transfers": 2}
-    """Keys with which it is done twice, so that the second time may resume the first's session."""
+    """Keys that repeat it within a run, so that the second time can resume the first's session."""
     takes_losses: ClassVar[bool] = False
-    """Whether it can be carried by a transport that does not retransmit."""
+    """Whether a transport that does not retransmit can carry it."""
     uses_stream_both_ways: ClassVar[bool] = False
     """Whether one stream carries data in both directions at the same time."""
     follows_client: ClassVar[bool] = True
@@ -125,7 +125,7 @@ class WorkloadSection(Section):
 
     @property
     def merges(self) -> bool:
-        """Whether the receiver puts what arrives together to a file."""
+        """Whether the receiver writes what arrives to one file."""
         return False
 
     @property
@@ -135,23 +135,23 @@ class WorkloadSection(Section):
 
     @property
     def fills_ns(self) -> int | None:
-        """Time in ns for which it sends at full rate; None where it has a size or a rate."""
+        """Time in ns for which it sends at full rate; None if it has a size or a rate."""
         return None
 
     def filled(self, job: wire.Workload, size_bytes: int) -> wire.Workload:
-        """Return its job with a content too large to be transferred in the time it has."""
+        """Return its job with a content that is too large to be transferred in its time."""
         return job
 
     @property
     def usual_transport(self) -> TransportKind | None:
-        """The transport where the study names none; None where the study has to name one."""
+        """The transport if the study names none; None if the study has to name one."""
         return None
 
     def parts(self, streams: int | None) -> int:
         """Return the number of parts of the content that are transferred concurrently.
 
         Args:
-            streams: streams of an association, where the study sets them.
+            streams: streams of an association, if the study sets them.
         """
         return 1
 
@@ -191,7 +191,7 @@ class WorkloadSection(Section):
 
 @dataclass(frozen=True)
 class Reads:
-    """What a run reads of the machine's files, as far as its job tells."""
+    """The files of this machine that a run reads, as far as its job names them."""
 
     texts: tuple[str, ...]
     """Texts, such as a shell's command line, that may name programs and files."""
@@ -221,15 +221,18 @@ class HttpArchive:
 
 @dataclass(frozen=True)
 class Simulated(Generic[W]):
-    """How ns-3's applications carry out a workload. Each function takes a job, and its workload."""
+    """The implementation of a workload by ns-3's applications. Each function takes a job, and its
+    workload.
+    """
 
     refusal: Callable[[Job, W], str | None]
-    """Gives the reason why they cannot carry it out; None when they can."""
+    """Returns the reason why they cannot carry it out; None when they can."""
     traffic: Callable[[Job, W], dict[str, Any]]
-    """Gives their parameters, by the names of the simulation program."""
+    """Returns their parameters, by the names of the simulation program."""
     records: Callable[[Job, W, Mapping[str, Any]], list[Record]]
     """Converts the simulation's answer (FlowMonitor's sums, and times of the run's clock) to
-    records; empty where it did not complete."""
+    records; empty if it did not complete.
+    """
 
 
 class Workload(ContentReader, ABC, Generic[W]):
@@ -242,7 +245,7 @@ class Workload(ContentReader, ABC, Generic[W]):
     metrics: ClassVar[tuple[Metric, ...]] = ()
     """Metrics that only this workload has."""
     simulated: Simulated[W] | None = None
-    """How ns-3's applications carry it out; None where they cannot."""
+    """The implementation by ns-3's applications; None if there is none."""
 
     def own_metrics(self, job: Job) -> tuple[Metric, ...]:
         """Return the metrics that the study itself defines."""
@@ -306,14 +309,14 @@ class Workload(ContentReader, ABC, Generic[W]):
         return f"a server takes no workload of kind {self.name!r} from another host"
 
     def server_command(self, job: Job) -> ServerCommand | None:
-        """Return the command that a server of another host is to run, which its owner has to allow;
-        None where it is to run none.
+        """Return the command that the server's host is to run for the client, which its owner has
+        to allow; None if there is none.
         """
         return None
 
     def real_path_refusal(self, job: Job) -> str | None:
-        """Return the reason why it cannot be carried out over a path whose delay nobody knows, as
-        between two hosts; None where it can.
+        """Return the reason why it cannot be carried out over a path whose delay is unknown, as
+        between two hosts; None when it can.
         """
         return None
 
@@ -341,7 +344,7 @@ class Workload(ContentReader, ABC, Generic[W]):
         return False
 
     def reads(self, job: Job) -> Reads | None:
-        """Return what a run reads of the machine's files; None where it reads none."""
+        """Return the files of this machine that a run reads; None if it reads none."""
         stack = job.only.transport.stack
         return None if stack is None else Reads((stack.program,))
 
@@ -350,8 +353,8 @@ class Workload(ContentReader, ABC, Generic[W]):
         return None
 
     def is_between_clocks(self, job: Job) -> bool:
-        """Return whether its times are from one host's clock to the other's, where hosts have
-        two.
+        """Return whether its times are differences between two hosts' clocks, if hosts have their
+        own.
         """
         return job.direction == "up"
 

@@ -1,7 +1,7 @@
 """Builds the cells of a study from factors and levels, and validates each cell as a whole.
 
-Sections and levels become cells: `factors.py` and `design.py` say which ones there are,
-`builder.py` builds one, `competing.py` one in which several workloads share the path. `spec.py`
-looks at a cell as a whole; `transport.py`, `association.py` (SCTP at handovers) and `sizing.py`
-(queues, buffers) at its parts; `template.py` makes the job of its runs, but for seeds.
+`factors.py` and `design.py` determine which cells there are, `builder.py` builds a cell, and
+`competing.py` one in which several workloads share the path. `spec.py` checks a cell as a whole,
+`transport.py`, `association.py` (SCTP at handovers) and `sizing.py` (queues, buffers) check its
+parts, and `template.py` makes the job that its runs share, with seeds still missing.
 """

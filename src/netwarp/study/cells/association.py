@@ -26,7 +26,7 @@ def refuse_lost_associations(spec: CellSpec) -> None:
     """Refuse moves that leave a migrating SCTP association without an address its peer knows.
 
     Raises:
-        KeyValueError: the first such move, with the overlap that is needed.
+        KeyValueError: a move does so; the message names the overlap that is needed.
     """
     if not spec.transport.traits.migration_needs_overlap or spec.reconnect != "migrate":
         return
@@ -36,7 +36,7 @@ def refuse_lost_associations(spec: CellSpec) -> None:
         other = 1 - event.path
         if isinstance(event.change, wire.Attach):
             attached_ns[event.path] = event.at_ns
-            # One exchange for what is unanswered when the client leaves, one for the deletion.
+            # One exchange for unacknowledged data when the client leaves, one for the deletion.
             least_ns = 2 * exchange_ns(spec, other)
             if event.at_ns - detached_ns.get(event.path, -least_ns) < least_ns:
                 raise _comes_back_early(spec, event, least_ns)
@@ -62,7 +62,7 @@ def exchange_ns(spec: CellSpec, index: int) -> int:
         queue = shaper_queue_bytes(spec, direction, index)
         if queue is None:
             queue = queue_packets(spec, direction, index) * frame
-        # One way it waits behind a full queue, the other way behind one packet.
+        # In one direction the packet waits behind a full queue, in the other behind one packet.
         waiting_ns = Fraction((queue + 2 * frame) * 8 * NS_PER_S, rate_bit_s)
     return ceil((delays_ns + waiting_ns) / NS_PER_MS) * NS_PER_MS
 

@@ -68,7 +68,7 @@ class CellBuilder:
         Args:
             name: the section's name.
             chosen: the cell's levels, by factor.
-            usual: the transport to use where the study names none.
+            usual: the transport to use if the study names none.
         """
         kind = usual if name == "transport" else None
         known = (name, kind, *[chosen[key].label for key in self._keys[name]])
@@ -103,12 +103,14 @@ class CellBuilder:
 
 
 def _section_of(key: str) -> str:
-    """Name the section that a factor varies; the words of a command belong to the workload."""
+    """Return the name of the section that a factor varies; the words of a command belong to the
+    workload.
+    """
     return "workload" if word_of(key) else key.partition(".")[0]
 
 
 def _transport(study: Table, own: Mapping[str, Level], usual: TransportKind | None) -> Table:
-    """Return the table of a cell's transport, of all that the study says of it.
+    """Return the table of a cell's transport, merged from everything in the study that sets it.
 
     Raises:
         KeyValueError: an option is given twice, or no transport is named.

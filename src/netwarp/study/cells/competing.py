@@ -29,7 +29,9 @@ from netwarp.workloads import WORKLOADS, section_model
 WORKLOADS_FACTOR = "workloads"
 """The factor that selects which of a study's workloads run."""
 _TIMED = ("workload.start", "workload.stop", "workload.port")
-"""Keys that workloads of every kind have beside others, and that factors can vary."""
+"""Keys of workloads of every kind that only exist if there are several, and that factors can
+vary.
+"""
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ class CompetingBuilder:
 
 
 def _section(table: Table) -> CompetingSection:
-    """Validate the keys that workloads of every kind have beside others."""
+    """Validate the keys that workloads of every kind have if there are several."""
     section = validated(CompetingSection, table.without([*(set(table) - OWN_KEYS)]))
     if section.stop_ns is not None and section.stop_ns <= section.start_ns:
         reason = f"it begins after {format_duration(section.start_ns)}"
@@ -262,7 +264,7 @@ def _job_of_all(workloads: Sequence[NamedWorkload], jobs: Sequence[Job]) -> Job:
 
 
 def _transport(one: tuple[NamedWorkload, Job], jobs: Sequence[Job]) -> wire.Transport:
-    """Return a transport the largest buffer of all jobs, unless the study sets the size."""
+    """Return a transport with the largest buffer of all jobs, unless the study sets the size."""
     workload, job = one
     largest_bytes = max(each.only.transport.buffer_bytes for each in jobs)
     if workload.spec.transport.buffer_bytes is not None:
@@ -276,7 +278,7 @@ def _with_most_paths(jobs: Sequence[Job]) -> Job:
 
 
 def _paths(workloads: Sequence[NamedWorkload], jobs: Sequence[Job]) -> tuple[wire.Path, ...]:
-    """Size each direction's queue for the first workload whose content goes that way."""
+    """Size each direction's queue for the first workload whose content goes in that direction."""
     widest = _with_most_paths(jobs)
     sized_for = {
         direction: next(

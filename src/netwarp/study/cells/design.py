@@ -31,7 +31,9 @@ class Cell:
     spec: CellSpec
     """The sections of the study with the cell's levels."""
     template: Job
-    """The job of the cell's runs, without what differs from run to run; see `JobTemplates`."""
+    """The job that the cell's runs share, without the values that differ from run to run; see
+    `JobTemplates`.
+    """
     workloads: tuple[NamedWorkload, ...] = ()
     """The workloads that share the path, the first also in `spec`; empty for a single one."""
 
@@ -54,10 +56,10 @@ def build_design(study: Table, workloads: Mapping[str, Table]) -> Design:
 
     Args:
         study: the study's tables, factors flattened.
-        workloads: those of its workloads by name, where it has several.
+        workloads: the tables of its workloads by name, if it has several.
 
     Raises:
-        KeyValueError: a factor, level or combination that cannot be run.
+        KeyValueError: a factor, level or combination cannot be run.
     """
     factors = read_factors(study.table("factors"), tuple(workloads))
     transports = study.table("transport")
@@ -68,7 +70,8 @@ def build_design(study: Table, workloads: Mapping[str, Table]) -> Design:
         raise KeyValueError("factors", None, reason, "drop levels, or make two studies of it")
     cells = tuple(_cells(study, workloads, factors))
     _refuse_unused_options(transports, cells)
-    if not workloads:  # only a command has keys that may go unused, and it is alone
+    # Only a command has keys that may be unused, and it is always the only workload.
+    if not workloads:
         _refuse_unused_keys(study, factors, cells)
     _refuse_an_unused_path(cells)
     return Design(factors, cells)

@@ -47,7 +47,7 @@ class Level:
     value: Any
     """The level's value in the study: text, number or table."""
     place: str
-    """Where it was written: the dotted key of its factor, or of a workload's own table."""
+    """The dotted key at which it was written: of its factor, or of a workload's own table."""
 
     @property
     def written(self) -> Written:
@@ -86,7 +86,7 @@ def read_factors(factors: Table, workloads: Sequence[str] = ()) -> tuple[Factor,
         workloads: the names of its workloads, where it has several.
 
     Raises:
-        KeyValueError: nothing of this name can vary, no levels, or a level listed twice.
+        KeyValueError: a key cannot vary, has no levels, or lists a level twice.
     """
     return tuple(
         Factor(key, _levels(key, plain(each.value), workloads)) for key, each in factors.items()

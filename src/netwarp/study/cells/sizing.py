@@ -1,9 +1,9 @@
-"""Computes the sizes that a study leaves to netwarp: netem's packet limit and transports' buffers.
+"""Computes the sizes that a study does not set: netem's packet limit and transports' buffers.
 
 netem's ``limit`` counts both the packets in its delay line and those queued for the bottleneck. A
 study states only the queue; the delay line is added here. Both are counted in frames of the
-direction: full-size ones where the data goes, bare acknowledgements the other way, where a limit
-computed from full-size frames would drop acknowledgements that no router would.
+direction: full-size ones in the direction of the data, bare acknowledgements in the other, where a
+limit computed from full-size frames would drop acknowledgements that no router would.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ETHERNET_HEADER_BYTES = 14
 ACK_FRAME_BYTES = ETHERNET_HEADER_BYTES + IP_HEADER_BYTES + TCP_HEADER_BYTES
 """Frame of the smallest acknowledgement, with a TCP header without options."""
 UNLIMITED_LIMIT_PACKETS = 1_000_000
-"""netem's limit where the rate is unlimited: no queue forms, so the limit is never reached."""
+"""netem's limit if the rate is unlimited: no queue forms, so the limit is never reached."""
 DEFAULT_QUEUE_MIN_PACKETS = 20
 """Minimum of the default queue in packets: two initial windows, however short the path."""
 LARGEST_LIMIT_PACKETS = 2**32 - 1
@@ -47,12 +47,13 @@ BUFFER_BDPS = 4
 def limit_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
     """Return netem's packet limit for one direction of a path: the delay line plus the queue.
 
-    Where a shaper behind netem keeps the rate, the queue is in the shaper, and the delay line alone
-    drops nothing. Where packets are reordered the shaper comes before netem, whose limit then
-    counts both.
+    If a shaper behind netem keeps the rate, the queue is in the shaper, and the delay line alone
+    drops nothing. If packets are reordered, the shaper comes before netem, whose limit then counts
+    both.
 
     Raises:
-        KeyValueError: a queue without a bottleneck, without room, or beyond netem's range.
+        KeyValueError: there is a queue without a bottleneck, or it has no room, or is beyond
+            netem's range.
     """
     path = _path(spec, index)
     impairments = path.impairments(direction)
@@ -80,7 +81,9 @@ def limit_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
 
 
 def is_shaped(spec: CellSpec, direction: Direction, index: int = 0) -> bool:
-    """Whether a shaper keeps the rate, not netem: the rate changes, or a discipline is set."""
+    """Return whether a shaper enforces the rate instead of netem: the rate changes, or a discipline
+    is set.
+    """
     impairments = _path(spec, index).impairments(direction)
     if impairments.trace is not None or impairments.discipline is not None:
         return True
@@ -94,13 +97,14 @@ def is_shaped(spec: CellSpec, direction: Direction, index: int = 0) -> bool:
 
 
 def shaper_queue_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> int | None:
-    """Return the queue limit of a direction's shaper in bytes; None where netem keeps the rate.
+    """Return the queue limit of a direction's shaper in bytes; None if netem keeps the rate.
 
     A queue that the study gives in packets is converted with full-size packets. The default is one
     BDP at the usual rate.
 
     Raises:
-        KeyValueError: a queue too small for a packet, or beyond the bucket's range.
+        KeyValueError: the queue is too small for a packet, or beyond the range of the shaper's
+            bucket.
     """
     if not is_shaped(spec, direction, index):
         return None
@@ -123,7 +127,7 @@ def shaper_queue_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> 
 
 
 def initial_rate_bit_s(spec: CellSpec, direction: Direction, index: int = 0) -> int | None:
-    """Return the rate in bit/s at which a direction is set up; None is unlimited.
+    """Return the rate in bit/s with which a direction is set up; None is unlimited.
 
     A trace sets the rate at the start of a run. A discipline is set up for the trace's mean rate,
     which decides RED's averages.
@@ -203,7 +207,7 @@ def buffer_bytes(spec: CellSpec) -> int:
     A sender has a BDP and a full queue in flight, and as much again during loss recovery.
 
     Raises:
-        KeyValueError: larger than the kernel's socket buffers can be.
+        KeyValueError: it is larger than the kernel's socket buffers can be.
     """
     asked_bytes = spec.transport.buffer_bytes
     if asked_bytes is not None:
@@ -262,9 +266,10 @@ def _needed_bytes(spec: CellSpec) -> int:
 def _flight_bytes(spec: CellSpec, direction: Direction) -> int:
     """Return the bytes that can be in flight or queued on all paths together.
 
-    Data received over a fast path waits for data sent over a slow one, so each path's rate counts
-    with the longest round-trip time (RFC 6182, section 5.3). A client that moves uses one path at a
-    time, so the larger value counts, also in cells in which the client could move but does not.
+    Data received over a fast path waits for data sent over a slow one, so each path's rate is
+    multiplied by the longest round-trip time (RFC 6182, section 5.3). A client that moves uses one
+    path at a time, so the largest value of a single path counts, also in cells in which the client
+    could move but does not.
     """
     indices = range(len(spec.path.all_paths))
     rtt_ns = max(_longest_rtt_ns(spec, index) for index in indices)

@@ -52,15 +52,17 @@ LINKS: Mapping[wire.Model, tuple[str, Duplex, str]] = {
         "model = ns3, whose point-to-point links are full duplex",
     ),
 }
-"""By `transport.model`: what its links are like, their duplex, and the remedy for the other."""
+"""For each `transport.model`, what its links are like, their duplex, and the remedy for the other
+duplex.
+"""
 
 
 @dataclass(frozen=True)
 class CellSpec:
-    """The sections of one cell, which fit each other.
+    """The sections of one cell, which are consistent with each other.
 
     Raises:
-        KeyValueError: they do not fit each other.
+        KeyValueError: they contradict each other.
     """
 
     path: PathSection
@@ -85,8 +87,8 @@ class CellSpec:
 
     @cached_property
     def paths(self) -> tuple[SinglePath, ...]:
-        """The paths that the cell uses. The second path is left out where nothing could use it:
-        where the client never moves and the transport uses one path.
+        """The paths that the cell uses. The second path is left out if nothing could use it: the
+        client never moves and the transport uses one path.
         """
         if self.path.may_hand_over:
             uses_second = self.has_handovers
@@ -100,7 +102,7 @@ class CellSpec:
         return self._within_the_run(self.path.events)
 
     def events_of_replicate(self, lateness: Lateness) -> tuple[wire.Event, ...]:
-        """Return `events` as they are in a replicate, with its random times."""
+        """Return the `events` of one replicate, with its random times."""
         return self._within_the_run(self.path.events_of_replicate(lateness))
 
     def _within_the_run(self, events: Sequence[wire.Event]) -> tuple[wire.Event, ...]:
@@ -130,7 +132,7 @@ class CellSpec:
 
     @property
     def reconnect(self) -> Reconnect:
-        """What happens to connections when the client moves; `new` where it never does."""
+        """What happens to connections when the client moves; `new` if it never does."""
         return self.transport.resolved_reconnect if self.has_handovers else "new"
 
     @property

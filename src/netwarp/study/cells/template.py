@@ -31,7 +31,9 @@ class JobTemplates:
     """Makes the jobs of a study's cells; parts that are equal in several cells are one object."""
 
     def __init__(self, *, capture: bool, sampling: int | str) -> None:
-        """Take what all cells share: whether runs write captures, and the sampling interval."""
+        """Set the values that all cells share: whether runs write captures, and the sampling
+        interval.
+        """
         self._capture = capture
         self._sampling = sampling
         self._transports: SharedValues[wire.Transport] = SharedValues()
@@ -45,7 +47,7 @@ class JobTemplates:
         file is not filled in.
 
         Raises:
-            KeyValueError: a queue, buffer or SCTP association cannot be set up as asked.
+            KeyValueError: a queue, buffer or SCTP association cannot be set up as the study asks.
         """
         paths = tuple(
             wire.Path.of_checked(
@@ -92,7 +94,7 @@ class JobTemplates:
         return spec.workload.filled(job, most_content_bytes(spec, fills_ns))
 
     def _transport(self, spec: CellSpec) -> wire.Transport:
-        """Return the transport part of the job; the path decides sizes that are not given."""
+        """Return the transport part of the job; the path determines sizes that are not set."""
         mtu_bytes, reconnect = spec.path.mtu_bytes, spec.reconnect
         most_bytes = buffer_bytes(spec)
         buffers = (most_bytes, send_buffer_bytes(spec, most_bytes))
@@ -109,8 +111,8 @@ def _limits(limits: LimitsSection) -> wire.Limits:
 
 
 def _sampling(spec: CellSpec, asked: int | str) -> wire.Sampling | None:
-    """Return the sampling of a run: at first every half round-trip time, unless the study sets
-    it.
+    """Return the sampling of a run: the initial interval is half a round-trip time, unless the
+    study sets it.
     """
     if asked == "off":
         return None

@@ -1,4 +1,6 @@
-"""A transport with its options: refuses those its stack lacks, and resolves those not given."""
+"""A transport with its options: refuses options that its stack lacks, and resolves those that are
+not set.
+"""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -26,11 +28,11 @@ NS_PER_MS = 1_000_000
 GUEST_TICK_NS = 10 * NS_PER_MS  # User-Mode Linux has HZ = 100
 PER_TRANSPORT = "set it per transport, such as in [transport.tcp]"
 _OWN_KEYS = frozenset[str]().union(*(traits.own_keys for traits in TRANSPORTS.values()))
-"""Keys beside `OWN_OPTIONS` that not every transport has."""
+"""Keys in addition to `OWN_OPTIONS` that not every transport has."""
 
 
 class CellTransport(TransportOptions):
-    """One transport with the options that hold for it in one cell."""
+    """One transport with the options that apply to it in one cell."""
 
     kind: NamedTransport
 
@@ -169,7 +171,7 @@ class CellTransport(TransportOptions):
 
     @property
     def resolved_congestion(self) -> str:
-        """The congestion control asked for, or the default one."""
+        """The congestion control that is set, or the default one."""
         if self.congestion is not None:
             return self.congestion
         if self.preset == "tcp-2008":
@@ -180,7 +182,8 @@ class CellTransport(TransportOptions):
         """Return the first flight in full-size packets.
 
         SCTP's is RFC 9260's, rounded up: its window is open until it is exceeded. Linux 2.6's TCP
-        had the same with the MSS, in whole segments (RFC 3390; tcp_init_cwnd in its tcp_input.c).
+        computed the same from the MSS, in whole segments (RFC 3390; tcp_init_cwnd in its
+        tcp_input.c).
         """
         if self.stack is not None and self.stack.initial_window is not None:
             return self.stack.initial_window
@@ -205,18 +208,22 @@ class CellTransport(TransportOptions):
 
     @cached_property
     def own_options(self) -> Mapping[str, object]:
-        """The options given that not every transport has, by the name of the job's field."""
+        """The options that are set and that not every transport has, by the name of the job's
+        field.
+        """
         values = {name: getattr(self, name) for name in OWN_OPTIONS}
         return {name: value for name, value in values.items() if value is not None}
 
     @cached_property
     def resolved_tcp(self) -> TcpOptions:
-        """TCP's options: those given, else the preset's, else the current kernel's defaults."""
+        """TCP's options: those that are set, else the preset's, else the current kernel's
+        defaults.
+        """
         return self._resolved(TCP_2008 if self.preset == "tcp-2008" else TODAYS_TCP)
 
     @cached_property
     def resolved_sctp(self) -> SctpOptions:
-        """SCTP's options: those given, else the kernel's defaults."""
+        """SCTP's options: those that are set, else the kernel's defaults."""
         chosen = self._resolved(USUAL_SCTP)
         if not self._has_small_messages or self.mss_bytes is None:
             return chosen
@@ -226,7 +233,7 @@ class CellTransport(TransportOptions):
 
     @cached_property
     def resolved_quic(self) -> QuicOptions:
-        """QUIC's options: those given, else the usual ones."""
+        """QUIC's options: those that are set, else the usual ones."""
         return self._resolved(USUAL_QUIC)
 
     def _resolved(self, usual: Group) -> Group:

@@ -52,11 +52,10 @@ OWN_KEYS = frozenset(field.alias or name for name, field in CompetingSection.mod
 
 
 def named_workloads(study: Table) -> Mapping[str, Table]:
-    """Return a study's ``[[workload]]`` tables by their names; none where it has one
-    ``[workload]``.
+    """Return a study's ``[[workload]]`` tables by their names; empty if it has one ``[workload]``.
 
     Raises:
-        KeyValueError: not a table, or a name used twice.
+        KeyValueError: one is not a table, or a name is used twice.
     """
     written = study.find("workload")
     if not isinstance(written.value, list):

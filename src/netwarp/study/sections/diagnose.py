@@ -1,4 +1,4 @@
-"""Validates tables by their models; errors have key, value, reason and remedy."""
+"""Validates tables by their models; errors contain key, value, reason and remedy."""
 
 from collections.abc import Iterable, Sequence
 from types import UnionType
@@ -42,7 +42,7 @@ def _key_value_error(error: ValidationError, model: type[BaseModel]) -> KeyValue
 
 
 def _most_telling(errors: Sequence[ErrorDetails]) -> ErrorDetails:
-    """Choose the error to tell: the first, or what stands misspelt where a key is missing."""
+    """Choose the most helpful error: the first one, or a misspelt key if a key is missing."""
     first = errors[0]
     unknown = (
         each

@@ -42,7 +42,7 @@ class _Handover:
     overlap_ns: int
     gap_ns: int
     to: int | None
-    """Index of the path that the client moves to; None for the one it is not on."""
+    """Index of the path that the client moves to; None for the path that it is not on."""
     key: str
 
     @property
@@ -51,7 +51,7 @@ class _Handover:
 
 
 def at_its_period(what: Literal["handover", "outage"], number: int, jitter_ns: int) -> int:
-    """Return a lateness of 0 ns: a cell's events before its replicates draw random times."""
+    """Return a lateness of 0 ns, for a cell's events before its replicates draw random times."""
     del what, number, jitter_ns
     return 0
 
@@ -71,11 +71,11 @@ def merged_events(
         outages: periodic outages.
         handovers: periodic handovers; they and those among the entries alternate between the paths.
         paths: number of paths.
-        lateness: gives the lateness of handovers and outages at random times, in ns.
+        lateness: returns the lateness of handovers and outages at random times, in ns.
 
     Raises:
-        KeyValueError: an outage during an outage, a restoration without an outage, or a handover to
-            the client's own path or during another handover; keys are relative to ``[path]``.
+        KeyValueError: an outage begins during an outage, a restoration has no outage, or a handover
+            is to the client's own path or during another handover; keys are relative to ``[path]``.
     """
     if not entries and outages is None and handovers is None:
         return ()

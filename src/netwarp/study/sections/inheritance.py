@@ -1,6 +1,6 @@
-"""Completes the tables of paths: by a profile, and the second path by what the first one gives.
+"""Completes the tables of paths: from a profile, and the second path from the first one.
 
-What is taken over keeps the place where it was written.
+Inherited values keep the place where they were written.
 """
 
 from netwarp.fields import DIRECTIONS
@@ -15,10 +15,11 @@ _OF_ALL_PATHS = ("second", "timeline", "handovers", "outages")
 
 
 def completed(path: Table) -> Table:
-    """Complete a ``[path]`` table and its ``second``, which has what is given to either.
+    """Complete a ``[path]`` table and its ``second``, each with its profile, and the second also
+    with the first.
 
     Raises:
-        KeyValueError: something that is to be a table is none.
+        KeyValueError: a value that must be a table is not one.
     """
     both = _with_profile(path)
     if "second" not in path:
@@ -75,7 +76,9 @@ def _with_redraw(below: Table, second: Table) -> Table:
 
 
 def _split_rtt(first: Table, second: Table) -> Table:
-    """Drop what contradicts the second path's delay; the other direction keeps half of `rtt`."""
+    """Drop values that contradict the second path's delay; the other direction keeps half of
+    `rtt`.
+    """
     if "rtt" in second:
         return first.without(_DELAYS)
     if "rtt" not in first or not second.has(*_DELAYS):
@@ -84,7 +87,7 @@ def _split_rtt(first: Table, second: Table) -> Table:
     try:
         down_ns, up_ns = halves_ns(parse_duration_ns(rtt.value))
     except UnitError:
-        return first  # the check of the first path refuses it, with its key
+        return first  # the check of the first path refuses it, and names its key
     if "delay" in second:
         return below
     halves = {"delay_up": rtt.made(f"{up_ns}ns"), "delay_down": rtt.made(f"{down_ns}ns")}
@@ -94,7 +97,7 @@ def _split_rtt(first: Table, second: Table) -> Table:
 def _with_profile(path: Table) -> Table:
     """Add the values of a path's profile to its table, for keys that the table does not have.
 
-    An unknown profile is left for the check of the key `profile` to refuse.
+    The check of the key `profile` refuses an unknown profile.
     """
     named = path.find("profile")
     profile = next((each for name, each in PROFILES.items() if name == named.value), None)

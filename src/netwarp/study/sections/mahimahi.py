@@ -24,7 +24,7 @@ class TraceError(ValueError):
 
     def __init__(self, line: int | None, reason: str, remedy: str) -> None:
         self.line = line
-        """Number of the line at fault, from 1; None where the file as a whole is."""
+        """Number of the line at fault, from 1; None if the file as a whole is at fault."""
         self.reason = reason
         self.remedy = remedy
         super().__init__(reason)
@@ -37,7 +37,7 @@ class RateTrace:
     file: str
     """Name of the file that was read."""
     step_ns: int
-    """Time for which each of the rates holds."""
+    """Time in ns for which each of the rates is constant."""
     rates_bit_s: tuple[int, ...]
 
     @property
@@ -54,8 +54,8 @@ class RateTrace:
 def parse_trace(text: str, step_ns: int, file: str) -> RateTrace:
     """Convert delivery opportunities into one rate for each step of time.
 
-    The trace is cut into the smallest number of equal steps that are not longer than asked, so that
-    no step is a remnant and the trace repeats at its own length (within a nanosecond a step). An
+    The trace is divided into the smallest number of equal steps that are not longer than asked, so
+    that no step is shorter and the trace repeats at its own length (within a nanosecond a step). An
     opportunity belongs to the step in which it lies or which it ends; one at 0 to the first.
 
     Args:

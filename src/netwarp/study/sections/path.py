@@ -32,7 +32,7 @@ from netwarp.wire import Direction
 
 
 class ReadByName(Section):
-    """The keys of a path whose values are read by name here; a test holds them to their rows."""
+    """The keys of a path that the code reads by name; a test compares them with their rows."""
 
     rtt: DurationNs | None = None
     mtu: Mtu = 1500
@@ -54,16 +54,16 @@ _KEYS_OF = {
     for row in PATH_PROPERTIES
     for direction in DIRECTIONS
 }
-"""By property and direction: the key of that direction, and the key without direction."""
+"""For each property and direction: the key of that direction, and the key without direction."""
 _NETEM = {
     key: (row.netem, row) for row in PATH_PROPERTIES if row.netem is not None for key in row.keys
 }
-"""By study key: the field of `wire.Impairments`, and the row of `PATH_PROPERTIES` it belongs to."""
+"""For each study key: the field of `wire.Impairments`, and the row of `PATH_PROPERTIES`."""
 
 
 @dataclass(frozen=True)
 class ImpairmentSpec:
-    """The impairments of one direction of a path as in the study, before the queue is sized."""
+    """The impairments of one direction of a path in the study, before the queue is sized."""
 
     netem: Mapping[str, Any]
     """Fields of `wire.Impairments` that take the study's values unchanged."""
@@ -104,7 +104,7 @@ class ImpairmentSpec:
 
     @property
     def peak_rate_bit_s(self) -> int:
-        """Largest rate in bit/s, timeline entries not counted; 0 where it is unlimited."""
+        """Largest rate in bit/s without timeline entries; 0 if it is unlimited."""
         return (self.rate_bit_s or 0) if self.trace is None else self.trace.peak_bit_s
 
 
@@ -121,7 +121,7 @@ class SinglePath(_Keys):
 
     @property
     def rtt_ns(self) -> int | None:
-        """Round-trip time of the idle path in ns; None where the study does not give it."""
+        """Round-trip time of the idle path in ns; None if the study does not set it."""
         return self.rtt
 
     @property
@@ -136,7 +136,7 @@ class SinglePath(_Keys):
 
     @property
     def asked_duplex(self) -> Duplex | None:
-        """The duplex that the study relies on; None accepts any."""
+        """The duplex that the study relies on; None if any will do."""
         return self.duplex
 
     @cached_property
@@ -160,8 +160,8 @@ class SinglePath(_Keys):
 
     @property
     def redraw_deviation_ns(self) -> int:
-        """Standard deviation in ns of the round-trip times that are drawn; 0 around a mean of 0,
-        which draws that are never below 0 would not have.
+        """Standard deviation in ns of the round-trip times that are drawn; 0 if the mean is 0,
+        which draws that are never below 0 could not have otherwise.
         """
         if self.redraw is None or self.base_rtt_ns == 0:
             return 0

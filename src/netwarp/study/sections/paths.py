@@ -40,21 +40,21 @@ class PathSection(SinglePath):
 
     @cached_property
     def may_hand_over(self) -> bool:
-        """Whether the study has handovers in any cell, be their number 0."""
+        """Return whether the study has handovers in any cell, even if their number is 0."""
         return self.handovers is not None or any(
             entry.change == "handover" for entry in self.timeline
         )
 
     @property
     def all_paths(self) -> tuple[SinglePath, ...]:
-        """All paths, the first one first; of a client that may move, its access points."""
+        """All paths, the first one first; if the client may move, these are its access points."""
         if self.second is None:
             return (self, self) if self.may_hand_over else (self,)
         return (self, self.second)
 
     @cached_property
     def events(self) -> tuple[wire.Event, ...]:
-        """All events in order of time; those at random times as if they were not late."""
+        """All events in order of time, with those at random times at their earliest."""
         return self.events_of_replicate(at_its_period)
 
     def events_of_replicate(self, lateness: Lateness) -> tuple[wire.Event, ...]:
@@ -98,7 +98,9 @@ class PathSection(SinglePath):
         return self
 
     def _refuse_random_times_among_fixed_ones(self) -> None:
-        """Refuse random times beside timeline entries of the same kind: they might collide."""
+        """Refuse random times together with timeline entries of the same kind, because they might
+        collide.
+        """
         for key, section, changes in (
             ("handovers.jitter", self.handovers, {"handover"}),
             ("outages.jitter", self.outages, {"outage", "restore"}),

@@ -39,7 +39,7 @@ def value_type(row: PathProperty) -> Any:
 
 
 def absent_values() -> dict[str, Any]:
-    """Return each property's value where a study does not set it."""
+    """Return the value of each property if a study does not set it."""
     return {
         row.key: _reader(row).func(row.absent)  # type: ignore[call-arg]
         for row in PATH_PROPERTIES

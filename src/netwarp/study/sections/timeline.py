@@ -27,8 +27,9 @@ TRACE_KEYS = frozenset({"label", "file", "step_ns", "rates_bit_s"})
 """Keys of the table with which :func:`netwarp.study.outside.with_contents` replaces a file name."""
 Change = Literal["outage", "restore", "delay", "rate", "handover"]
 Lateness = Callable[[Literal["handover", "outage"], int, int], int]
-"""Gives how much later than at its period an event occurs, in ns. Its arguments: the kind of event,
-its number from 0, and the `jitter` that bounds the lateness, in ns."""
+"""Returns the delay of an event after its periodic time, in ns. Its arguments are the kind of
+event, its number from 0, and the `jitter` that bounds the delay, in ns.
+"""
 
 # Attributes of an entry that only some changes have.
 _OF_ONE_CHANGE: dict[str, Change] = {

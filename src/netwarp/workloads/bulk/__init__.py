@@ -73,7 +73,7 @@ class BulkWorkload(Workload[wire.Bulk]):
         return bulk.content.size_bytes * bulk.transfers
 
     def server_refusal(self, job: Job) -> str | None:
-        """Refuse files, and more connections than a server has for one run."""
+        """Refuse files, and more connections than a server accepts for one run."""
         bulk = self.of(job)
         if isinstance(bulk.content, FileContent):
             return NO_FILES

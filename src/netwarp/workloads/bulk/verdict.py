@@ -20,7 +20,8 @@ def difference(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
     moved = of_kind(records, Transfer)
     moved.sort(key=lambda transfer: (transfer.transfer, transfer.chunk))
     for side in ("client", "server"):
-        # A sender's record is of its last piece, after what abandoned connections carried.
+        # A sender's record counts only its last piece, which follows the bytes that abandoned
+        # connections had transferred.
         moved_bytes = sum(
             each.bytes + (0 if side == receiver(job) else each.resumed_at_bytes)
             for each in moved
@@ -51,7 +52,7 @@ def _difference_of_broken_off(job: Job, bulk: Bulk, records: Sequence[Record]) -
     """Describe an impossible record of the receiver; the sender of an aborted transfer has none."""
     came = [each for each in of_kind(records, Transfer) if each.side == receiver(job)]
     if not came and receiver(job) == "server" and not connections(records, "client"):
-        return None  # its time was over before it was connected: the server knows of nothing
+        return None  # it was aborted before it was connected, so the server has no record
     if sorted(each.chunk for each in came) != list(range(bulk.chunks)):
         return f"the {receiver(job)} recorded {len(came)} of {bulk.chunks} chunks"
     came_bytes = sum(each.bytes for each in came)
@@ -64,7 +65,7 @@ def _same_hashes(job: Job, moved: Sequence[Transfer]) -> bool:
     """Return whether both ends hashed the same bytes.
 
     A sender that was asked only for the rest of a chunk has no hash of the whole chunk: then the
-    endpoint has compared the receiver's hash with the original's.
+    endpoint has compared the receiver's hash with that of the original.
     """
     at_receiver = {(each.transfer, each.chunk): each.sha256 for each in moved
                    if each.side == receiver(job)}  # fmt: skip

@@ -40,17 +40,21 @@ class CommandWorkload(Workload[wire.Command]):
         return "the clock is the machine's, so programs start today: drop start_date"
 
     def reads(self, job: Job) -> Reads:
-        """Return the commands and their folder."""
+        """Return the commands of both programs and their working directory, as the files that a run
+        may read.
+        """
         command = self.of(job)
         values = (variable.value for variable in command.environment)
         return Reads((*command.server, *command.client, *values), command.working_directory)
 
     def server_refusal(self, job: Job) -> str | None:
-        """Refuse shared files: whether a command may run at all is the owner's to say."""
+        """Refuse shared files. Whether a command may run at all is the decision of the server's
+        owner.
+        """
         return "two hosts share no files: drop shared" if self.of(job).shared else None
 
     def server_command(self, job: Job) -> ServerCommand:
-        """Return the server's program."""
+        """Return the command of the server's program, and the port that it is ready at."""
         command = self.of(job)
         port = command.ready.port if isinstance(command.ready, wire.Listening) else None
         return ServerCommand(command_text(command.server), port)

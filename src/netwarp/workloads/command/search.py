@@ -1,10 +1,11 @@
-"""Searches what a program printed by a study's regular expression, in a process that can be ended.
+"""Searches a program's output with a study's regular expression, in a process that can be ended.
 
-Python's `re` backtracks: what an expression takes can double with each letter, and nothing of the
-interpreter runs meanwhile, not even what answers Ctrl-C. Refusing expressions by their form would
-not do: `(?:[0-9]+[.])+` is a repetition in a repetition and harmless, `a*a*a*b` is none and is not.
-So the search has a process of its own with a bound of CPU time, which a busy machine does not
-shorten. That process runs this file as a script, which therefore imports only the standard library.
+Python's `re` backtracks: the time of a search can double with each letter, and the interpreter runs
+nothing else meanwhile, not even the handler of Ctrl-C. Refusing expressions by their form would not
+help: `(?:[0-9]+[.])+` is a repetition in a repetition and harmless, `a*a*a*b` is none and is not.
+So the search has a process of its own with a bound on CPU time, which does not depend on how busy
+the machine is. That process runs this file as a script, which therefore imports only the standard
+library.
 """
 
 import json
@@ -16,7 +17,7 @@ import sys
 from functools import lru_cache
 
 MOST_CPU_S = 5
-"""Most CPU time of a search, in seconds; one of a MiB of ordinary output takes milliseconds."""
+"""Most CPU time of a search, in seconds; searching a MiB of ordinary output takes milliseconds."""
 MOST_ADDRESSES = 1 << 30
 """Most memory of a search, in bytes."""
 _KEPT_ANSWERS = 8
@@ -47,7 +48,8 @@ def last_match(pattern: str, text: str) -> str | None:
 def _answer(pattern: str, text: str, most_cpu_s: int) -> str | None:
     """Return the answer of a process that searches, as JSON; None if it was ended.
 
-    A metric is read more than once: to see whether the run failed, and for its value.
+    The result is cached, because a metric is read twice: to check whether the run failed, and for
+    its value.
     """
     searching = subprocess.run(
         [sys.executable, "-I", "-S", __file__, str(most_cpu_s)],
@@ -55,7 +57,7 @@ def _answer(pattern: str, text: str, most_cpu_s: int) -> str | None:
         capture_output=True,
         text=True,
         check=False,
-        process_group=0,  # Ctrl-C is for the process that waits
+        process_group=0,  # Ctrl-C is handled by the process that waits
     )
     if searching.returncode in (-signal.SIGXCPU, -signal.SIGKILL, _OUT_OF_MEMORY):
         return None
@@ -67,7 +69,7 @@ _OUT_OF_MEMORY = 3
 
 
 def _search(most_cpu_s: int) -> int:
-    """Search as standard input says, and write the answer to standard output."""
+    """Read a search from standard input, and write the answer to standard output."""
     resource.setrlimit(resource.RLIMIT_CPU, (most_cpu_s, most_cpu_s + 1))
     resource.setrlimit(resource.RLIMIT_AS, (MOST_ADDRESSES, MOST_ADDRESSES))
     pattern, text = json.load(sys.stdin)

@@ -52,7 +52,7 @@ def parse_word(value: object) -> str:
     """Read a value for a placeholder in commands.
 
     Raises:
-        UnitError: neither a text nor a number.
+        UnitError: the value is neither a text nor a number.
     """
     if isinstance(value, bool):
         return str(value).lower()
@@ -65,7 +65,7 @@ def parse_command(value: object) -> tuple[str, ...]:
     """Read a command: a text for the shell, or a list of a program and its arguments.
 
     Raises:
-        UnitError: neither, or empty, or nothing that the kernel would start.
+        UnitError: it has neither form, is empty, or cannot be passed to the kernel.
     """
     words: tuple[str, ...] = ()
     if isinstance(value, str) and value.strip():

@@ -30,11 +30,15 @@ class FlowWorkload(ScheduledWorkload[wire.Flow]):
         return self.of(job).messages or 0
 
     def is_between_clocks(self, job: Job) -> bool:
-        """Say that its delays always are, whichever way it goes."""
+        """Return True: its delays are always from one host's clock to the other's, in either
+        direction.
+        """
         return True
 
     def server_refusal(self, job: Job) -> str | None:
-        """Refuse a table of packets, which the server's host would write and nobody would fetch."""
+        """Refuse a table of packets, which would be written on the server's host and never
+        transferred back.
+        """
         flow = self.of(job)
         if flow.packet_table and flow.direction == "up":
             return "its table of packets would be written at the server: leave out packet_table"
@@ -58,7 +62,7 @@ class FlowWorkload(ScheduledWorkload[wire.Flow]):
         # ns-3's FlowMonitor sees only packets, no messages.
         arrived = [each for each in arrived if each.unit == "message"] or arrived
         if not sent and [each.received for each in arrived] == [0]:
-            return None  # not even the request for it has arrived
+            return None  # not even the request for the flow has arrived
         if len(sent) != 1 or len(arrived) != 1:
             return f"the flow has {len(sent)} senders and {len(arrived)} receivers on record, not 1"
         expected = flow.messages if flow.duration_ns is None else None

@@ -60,7 +60,7 @@ def _sent(run: RunRecords, unit: FlowUnit) -> int | None:
         return None
     sent = run.of_kind(FlowSent)
     if not sent:
-        return None  # not even the request for it has arrived
+        return None  # not even the request for the flow has arrived
     return sent[0].messages if stats.sent is None else stats.sent
 
 

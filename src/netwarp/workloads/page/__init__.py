@@ -1,7 +1,7 @@
 """The workload `page`: a web page loaded over HTTP as a browser does.
 
-`built_in.py`, `har.py` and `directory.py` read pages, `resources.py` says what waits for what,
-`programs.py` which browsers and servers can be at its ends.
+`built_in.py`, `har.py` and `directory.py` read pages, `resources.py` determines which resources
+wait for which, and `programs.py` lists the browsers and servers that can be used.
 """
 
 from collections.abc import Sequence
@@ -96,7 +96,9 @@ class PageWorkload(Workload[wire.Page]):
         return of_kind(records, Resource)
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Return the time at which the last resource arrived, or of the browser's load event."""
+        """Return the time at which the last resource arrived, or, for a browser, the time of its
+        load event.
+        """
         loads = of_kind(records, PageLoad)
         if loads:
             return loads[0].load_event_ns

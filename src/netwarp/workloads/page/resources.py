@@ -29,7 +29,7 @@ _URGENCY_IN_HEAD = 1
 
 @dataclass(frozen=True)
 class SiteResource:
-    """A resource of a page, before it is derived how it loads."""
+    """A resource of a page, before its dependencies and priority are derived."""
 
     path: str
     """Path and query of its URL."""
@@ -43,7 +43,7 @@ class SiteResource:
     location: str | None = None
     """Target path of a redirection."""
     file: str | None = None
-    """File with its content; None where the content is generated from the seed."""
+    """File with its content; None if the content is generated from the seed."""
 
 
 def resources(page: Sequence[SiteResource]) -> tuple[wire.PageResource, ...]:

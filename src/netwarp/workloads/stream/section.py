@@ -31,7 +31,7 @@ OF_RULES: Mapping[str, tuple[RuleName, ...]] = {
     "safety": ("throughput",),
     "window": ("throughput",),
 }
-"""The rules that use a key, by key; a study that varies the rule may have keys of each."""
+"""For each key, the rules that use it; a study that varies the rule may set keys of each."""
 DEFAULT_BUFFER_SEGMENTS = 10
 MOST_STREAMS = 2000
 """Largest number of streams of an association: a thread at each end waits on each of them."""
