@@ -26,6 +26,7 @@ from netwarp.sources import SourceFile
 from netwarp.study import StudyFile
 from netwarp.study.cells.spec import LimitsSection
 from netwarp.study.claims import Claim
+from netwarp.study.expectations import Expect
 from netwarp.study.figure_kinds import FIGURE_KINDS, figure_kind
 from netwarp.study.questions import Figure
 from netwarp.study.sections.competing import CompetingSection
@@ -67,6 +68,7 @@ STUDY_TABLES: Mapping[str, type[BaseModel]] = {
     "`[limits]`": LimitsSection,
     "`[[figure]]`": Figure,
     "`[[claim]]`": Claim,
+    "`[[expect]]`": Expect,
     "`[[control]]`": Control,
     "`[[sensitivity]]`": Sensitivity,
     "`source.toml`": SourceFile,

@@ -69,7 +69,7 @@ def print_study(
     results = [_planned_by(study, each.results) for each in recorded]
     needs = needed_replicates(study.claims, results, effect)
     few = too_few_as_planned(replace(study, replicates=1), None)
-    least = sorted(few.claims.values()) if few is not None and few.claims else [1]
+    least = sorted(least for each in few for least in each.claims.values()) or [1]
     cpu_s = expected_cpu_s(run.job for run in plan_study(study)) / study.replicates
     seeds = ", ".join(str(each.study.seed) for each in recorded)
     kind = "seeds" if recorded[0].directory != place else "its own seed"

@@ -27,7 +27,7 @@ from netwarp.wire import Job, Record
 from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
-    from netwarp.claims import ClaimResult
+    from netwarp.claims import ClaimResult, ExpectationResult
 
 
 @dataclass(frozen=True)
@@ -198,6 +198,16 @@ class RunData:
         question = Question(tuple(metrics) or before.metrics, against or before.against)
         return replace(self, results=replace(self.results, question=question))
 
+    def expecting(self, texts: Sequence[str]) -> RunData:
+        """Return the same results with more expectations; see `netwarp.study.expecting`.
+
+        Raises:
+            StudyError: one cannot be read, or names what the study does not have.
+        """
+        from netwarp.study.expecting import expecting
+
+        return replace(self, given_study=expecting(self.study, texts)) if texts else self
+
     @property
     def bimodal_text(self) -> str | None:
         """Note on cells whose runs lie in two modes by a main metric; None if none does."""
@@ -209,6 +219,13 @@ class RunData:
         from netwarp.claims import evaluate_claims
 
         return evaluate_claims(self.study.claims, self.results)
+
+    @cached_property
+    def expectations(self) -> list[ExpectationResult]:
+        """Whether the study's expectations are kept."""
+        from netwarp.claims import evaluate_expectations
+
+        return evaluate_expectations(self.study.expectations, self.results)
 
     @cached_property
     def records_sha256(self) -> str | None:

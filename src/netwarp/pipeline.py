@@ -44,7 +44,7 @@ from netwarp.run_files import remove, write_bytes, write_json, write_text
 from netwarp.study import Study
 from netwarp.version import __version__
 
-NO_OTHER_RUNS = ("replicates", "metrics", "against")
+NO_OTHER_RUNS = ("replicates", "metrics", "against", "expect")
 """Keys of a study that change no run, only the number of runs and how they are evaluated."""
 DEFAULT_PARENT = Path("netwarp-out")
 

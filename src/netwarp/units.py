@@ -42,6 +42,15 @@ _SIZE_BYTES = {
     "gib": 2**30,
     "tib": 2**40,
 }
+_VALUES: dict[str, dict[str, Decimal]] = {
+    "s": {unit: Decimal(ns) / NS_PER_S for unit, ns in _DURATION_NS.items()},
+    "ns": {unit: Decimal(ns) for unit, ns in _DURATION_NS.items()},
+    "bit/s": {unit: Decimal(bit_s) for unit, bit_s in _RATE_BIT_S.items()},
+    "B": {unit: Decimal(size) for unit, size in _SIZE_BYTES.items()},
+    "ratio": {"%": Decimal("0.01")},
+}
+"""Units in which a value of a metric is written, by the unit that it is stored in."""
+_EXAMPLES = {"s": "2.5 s", "ns": "250 us", "bit/s": "50 Mbit/s", "B": "10 MB", "ratio": "1 %"}
 # In this spelling they always mean bits, an eighth of a byte.
 _BITS = {"kb": "kilobits", "Kb": "kilobits", "Mb": "megabits", "Gb": "gigabits", "Tb": "terabits"}
 # Only ASCII digits: Python also reads digits of other scripts as numbers, but nothing else here
@@ -155,6 +164,26 @@ def parse_queue(text: object) -> QueueLength:
         case lowered if lowered in _SIZE_BYTES:
             return QueueLength(Decimal(parse_size_bytes(text)), "bytes")
     raise UnitError(_unknown_unit(unit, ["bdp", "p", "B", "kB", "MB", "KiB", "MiB"]), remedy)
+
+
+def parse_value(text: str, unit: str) -> float:
+    """Read a value of a metric, such as ``2.5 s`` or ``50 Mbit/s``, in the unit that it is stored
+    in; of what is counted, a plain number.
+
+    Args:
+        text: the number with its unit.
+        unit: the metric's, such as ``s``, ``bit/s``, ``ratio`` or ``packets``.
+
+    Raises:
+        UnitError: not a value in that unit, or negative.
+    """
+    if unit == "B":
+        _refuse_bits(text, f'write a value such as "{_EXAMPLES[unit]}"')
+    remedy = f'write a value such as "{_EXAMPLES.get(unit, "10")}"'
+    plain = text.strip().removesuffix("/s") if unit == "bit/s" else text
+    if unit in _VALUES:
+        return float(_scaled(plain, _VALUES[unit], "a value of this metric", remedy))
+    return float(_scaled(plain, {"": 1, unit: 1}, "a value of this metric", remedy))
 
 
 def option_value(option: str, text: str, parse: Callable[[str], T]) -> T:

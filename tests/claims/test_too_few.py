@@ -42,8 +42,8 @@ def study(replicates: int, *claims: dict[str, Any], loss: str = "1%") -> Study:
     )
 
 
-def least(found: TooFew | None) -> int | None:
-    return None if found is None else found.least
+def least(found: list[TooFew]) -> int | None:
+    return found[0].least if found else None
 
 
 @pytest.mark.parametrize(
@@ -68,32 +68,29 @@ def test_the_least_replicates_are_those_that_can_show_it(
 
 def test_only_what_is_random_needs_replicates() -> None:
     steady = study(2, SOONER, SAME, loss="0%")
-    assert too_few_as_planned(steady, None) is None
+    assert too_few_as_planned(steady, None) == []
     assert least(too_few_as_planned(steady, None, in_real_time=True)) == 29
     alone = too_few_as_planned(study(2), None, ["transport=tcp"])
-    assert alone is None, "nothing is compared"
+    assert alone == [], "nothing is compared"
 
 
 def test_decide_adds_as_many_as_it_takes() -> None:
-    assert too_few_as_planned(study(5, SAME), Staging()) is None
+    assert too_few_as_planned(study(5, SAME), Staging()) == []
     assert least(too_few_as_planned(study(4, SAME), Staging())) == 37, "4 × 8 at 0.45 of the error"
     assert least(too_few_as_planned(study(5, SAME), Staging(precision=0.05))) == 29
 
 
 def test_the_warning_names_claims_and_the_remedy() -> None:
-    found = too_few_as_planned(study(5, SOONER, SAME), None)
-    assert found is not None
+    (found,) = too_few_as_planned(study(5, SOONER, SAME), None)
     assert found.text == (
         "2 of 2 claims cannot all be judged with 5 replicates unless a ratio is below 0.65 or above"
         " 1.54, as what they compare is random (sooner, same): 1 could be with 8, all with 29, or"
         " with --decide"
     )
     assert found.sentence("without --quick").endswith("all with 29, or without --quick")
-    differs = too_few_as_planned(study(5, SOONER), None)
-    assert differs is not None
+    (differs,) = too_few_as_planned(study(5, SOONER), None)
     assert "with 5 replicates unless a ratio is below 0.66 or above 1.52" in differs.text
-    table = too_few_as_planned(study(1), None)
-    assert table is not None
+    (table,) = too_few_as_planned(study(1), None)
     assert table.text.startswith(
         "cells with something random cannot all be compared with 1 replicate: with 7"
     )
@@ -125,6 +122,25 @@ def test_json_has_what_the_replicates_could_not_tell(tmp_path: Path) -> None:
     assert summary(enough)["too_few_replicates"] is None
 
 
+def test_expectations_need_replicates_too_and_comparisons_no_more() -> None:
+    bound = {"that": "quic / tcp: completion_time_s <= 1.1"}
+    bounds = [{"that": f"tcp.completion_time_s < {s} s"} for s in range(1, 12)]
+    raw = study(5).raw
+    (one,) = too_few_as_planned(study_from_mapping({**raw, "expect": [bound]}), None)
+    assert (one.what, one.least) == ("expectations", 7)
+    assert one.text == (
+        "1 of 1 expectations cannot all be judged with 5 replicates unless a ratio is below 0.66 or"
+        f" above 1.52 ({bound['that']}): with 7 they could be, or with --decide"
+    )
+    (twelve,) = too_few_as_planned(study_from_mapping({**raw, "expect": [bound, *bounds]}), None)
+    assert twelve.least == 11, "the first of twelve has a twelfth of the error"
+    steady = study_from_mapping({**raw, "path": {"loss": "0%"}, "replicates": 1, "expect": [bound]})
+    (fixed,) = too_few_as_planned(steady, None)
+    assert fixed.least == 2
+    both = study_from_mapping({**study(5, SOONER).raw, "expect": [bound]})
+    assert [each.what for each in too_few_as_planned(both, None)] == ["claims", "expectations"]
+
+
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_a_shipped_study_has_the_replicates_that_its_verdicts_take(path: Path) -> None:
-    assert too_few_as_planned(load_study(path), None) is None
+    assert too_few_as_planned(load_study(path), None) == []

@@ -12,7 +12,7 @@ import pytest
 
 from guides import DOCS, REPOSITORY, blocks, commands
 
-TYPED = ("tutorial", "recipes", "results", "pages", "role-protocol")
+TYPED = ("tutorial", "recipes", "results", "pages", "role-protocol", "testing")
 
 
 @pytest.mark.parametrize("name", TYPED)

@@ -329,6 +329,7 @@ def test_the_summary_is_what_scripts_rely_on(directory: Path) -> None:
     summed_up = json.loads(json.dumps(summary(load(directory))))
     keys = {"study", "out", "seed", "virtual_s", "wall_s", "time_limit", "records_sha256"}
     keys |= {"cells", "claims", "too_few_replicates"}
+    keys |= {"expectations", "too_few_for_expectations"}
     assert set(summed_up) == keys
     assert len(summed_up["cells"]) == 24
     cell = summed_up["cells"][5]

@@ -1,10 +1,13 @@
 """Judges the claims of a study by its results.
 
-`evidence.py` and `trends.py` test a claim in one condition. `joining.py` joins conditions to a
-verdict and claims to a family, and `sentences.py` words the result. `effects.py` estimates how a
-control alters an effect, using `contrasts.py`; `bounds.py` tests claims that bound a lead, and
-`open_questions.py` selects the cells that need more replicates.
+`conditions.py` groups cells, `evidence.py` and `trends.py` test a claim in one condition.
+`joining.py` joins conditions to a verdict and claims to a family, and `sentences.py` words the
+result. `expectations.py` judges bounds by the same tests, worded by `expected_sentences.py`.
+`effects.py` estimates how a control alters an effect, using `contrasts.py`; `bounds.py` tests
+claims that bound a lead, `open_questions.py` selects the cells that need more replicates, and
+`too_few.py` says which questions the planned ones cannot answer.
 """
 
 from netwarp.claims.claims import ClaimResult, evaluate_claim, evaluate_claims, not_tested
+from netwarp.claims.expectations import ExpectationResult, Kept, evaluate_expectations
 from netwarp.claims.joining import ClaimVerdict

@@ -10,13 +10,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from netwarp.claims import bounds, evidence, trends
+from netwarp.claims.conditions import (
+    OpenCondition,
+    by_condition,
+    indices,
+    needed_by_all,
+    pairs,
+    same_levels,
+)
 from netwarp.claims.evidence import Evidence, Says
 from netwarp.claims.joining import ClaimVerdict, family_errors, join, smallest_chance
 from netwarp.claims.sentences import found_text
-from netwarp.results import CellResult, Factors, Results, without_levels
+from netwarp.results import Factors, Results, without_levels
 from netwarp.study.claims import Claim
-
-Conditions = dict[tuple[tuple[str, str], ...], list["CellResult"]]
 
 OF_HYPOTHESES = {
     ClaimVerdict.REPRODUCED: "supported",
@@ -24,16 +30,6 @@ OF_HYPOTHESES = {
     ClaimVerdict.REVERSED: "not-supported",
 }
 """Names of the verdicts on a study's own hypotheses, which reproduce no publication's result."""
-
-
-@dataclass(frozen=True)
-class OpenCondition:
-    """A condition of a claim that is undecided, at least at one step of a trend."""
-
-    cells: frozenset[int]
-    """Indices of the cells that the condition compares."""
-    replicates_needed: int | None
-    """Replicates that would decide it with a power of 80 %; None if too many."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +47,7 @@ class ClaimResult:
     @property
     def replicates_needed(self) -> int | None:
         """Replicates that would decide all open conditions; None if none is open, or too many."""
-        needed = [each.replicates_needed for each in self.open]
-        known = [replicates for replicates in needed if replicates is not None]
-        return max(known) if known and len(known) == len(needed) else None
+        return needed_by_all(self.open)
 
     @property
     def id(self) -> str:
@@ -184,26 +178,26 @@ def _evidence(claim: Claim, results: Results) -> Iterable[tuple[Factors, Evidenc
             compared = _leads
         yield from compared(claim, results, claim.less, claim.than)
     elif claim.equal is not None:
-        for condition, cell, other in _pairs(results, claim.where, *claim.equal):
+        for condition, cell, other in pairs(results, claim.where, *claim.equal):
             said = evidence.equal(cell, other, claim.metric or "", claim.tolerance)
-            yield condition, said, _indices(cell, other)
+            yield condition, said, indices(cell, other)
     elif claim.flat_over is not None:
         over = claim.flat_over
-        for key, cells in _by_condition(results, claim.where, {over}).items():
+        for key, cells in by_condition(results, claim.where, {over}).items():
             said = evidence.flat(cells, claim.metric or "", over, claim.tolerance)
-            yield dict(key), said, _indices(*cells)
+            yield dict(key), said, indices(*cells)
     elif claim.linear_over is not None:
         over, relevant = claim.linear_over, _relevant(claim, results)
-        for key, cells in _by_condition(results, claim.where, {over}).items():
+        for key, cells in by_condition(results, claim.where, {over}).items():
             said = trends.linear(cells, claim.metric or "", over, claim.tolerance, relevant)
-            yield dict(key), said, _indices(*cells)
+            yield dict(key), said, indices(*cells)
 
 
 def _less(
     claim: Claim, results: Results, less: Factors, than: Factors
 ) -> Iterable[tuple[Factors, Evidence, frozenset[int]]]:
     metric, relevant = claim.metric or "", _relevant(claim, results)
-    for condition, cell, other in _pairs(results, claim.where, less, than):
+    for condition, cell, other in pairs(results, claim.where, less, than):
         if claim.by_at_most is not None:
             said = bounds.at_most(cell, other, metric, relevant, claim.by_at_most)
         else:
@@ -211,7 +205,7 @@ def _less(
                 cell, other, metric, relevant,
                 by_at_least=claim.by_at_least or 0.0, up_to=claim.up_to or 0.0,
             )  # fmt: skip
-        yield condition, said, _indices(cell, other)
+        yield condition, said, indices(cell, other)
 
 
 def _leads(
@@ -220,10 +214,10 @@ def _leads(
     factor = claim.trend or claim.overall or claim.stays_over or ""
     relevant = _relevant(claim, results)
     named = {*less, factor}
-    ours = _by_condition(results, {**claim.where, **less}, named)
-    theirs = _by_condition(results, {**claim.where, **than}, named)
+    ours = by_condition(results, {**claim.where, **less}, named)
+    theirs = by_condition(results, {**claim.where, **than}, named)
     for key in filter(theirs.__contains__, ours):
-        cells, others = _same_levels(ours[key], theirs[key], factor)
+        cells, others = same_levels(ours[key], theirs[key], factor)
         if claim.stays_over is not None:
             metric = claim.metric or ""
             said = bounds.lead_stays(cells, others, metric, factor, claim.tolerance)
@@ -235,42 +229,8 @@ def _leads(
                 cells, others, claim.metric or "", factor, relevant,
                 scale=claim.lead or "ratio", shrinks=claim.shrinks_with is not None,
             )  # fmt: skip
-        yield dict(key), said, _indices(*cells, *others)
+        yield dict(key), said, indices(*cells, *others)
 
 
 def _relevant(claim: Claim, results: Results) -> float:
     return results.criteria.relevant if claim.relevant is None else claim.relevant
-
-
-def _indices(*cells: CellResult) -> frozenset[int]:
-    return frozenset(cell.index for cell in cells)
-
-
-def _by_condition(results: Results, selection: Factors, named: set[str]) -> Conditions:
-    """Group the selected cells by the levels of the factors that the claim does not compare."""
-    grouped: Conditions = {}
-    for cell in results.select(selection):
-        key = tuple((f, level) for f, level in cell.factors.items() if f not in named)
-        grouped.setdefault(key, []).append(cell)
-    return grouped
-
-
-def _pairs(
-    results: Results, where: Factors, first: Factors, second: Factors
-) -> Iterable[tuple[Factors, CellResult, CellResult]]:
-    ours = _by_condition(results, {**where, **first}, set(first))
-    theirs = _by_condition(results, {**where, **second}, set(first))
-    for key, cells in ours.items():
-        if key in theirs:
-            yield dict(key), cells[0], theirs[key][0]
-
-
-def _same_levels(
-    cells: Sequence[CellResult], others: Sequence[CellResult], factor: str
-) -> tuple[list[CellResult], list[CellResult]]:
-    """Keep the cells at those levels of a factor that both sides have."""
-    shared = {c.factors[factor] for c in cells} & {c.factors[factor] for c in others}
-    return (
-        [cell for cell in cells if cell.factors[factor] in shared],
-        [cell for cell in others if cell.factors[factor] in shared],
-    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netwarp.claims.claims import evaluate_claims
+from netwarp.claims.expectations import evaluate_expectations
 from netwarp.estimate.comparison import Verdict
 from netwarp.results import Results
 from netwarp.results.comparisons import compare_contenders
@@ -18,17 +19,19 @@ def cells_to_repeat(study: Study, results: Results, staging: Staging) -> frozens
     """Return the indices of the cells that need another stage of replicates.
 
     With a precision, these are the cells whose main metric has too wide a confidence interval;
-    otherwise those that an undecided claim compares, or, in a study without claims, those of
-    undecided comparisons.
+    otherwise those that an undecided claim or expectation is about, or, in a study without either,
+    those of undecided comparisons.
     """
     if staging.precision is not None:
         return _wide_cells(results, staging)
-    if study.claims:
+    if study.claims or study.expectations:
+        of_claims = [each.open for each in evaluate_claims(study.claims, results)]
+        expected = evaluate_expectations(study.expectations, results)
         return frozenset().union(
             *(
                 condition.cells
-                for result in evaluate_claims(study.claims, results)
-                for condition in result.open
+                for conditions in (*of_claims, *(each.open for each in expected))
+                for condition in conditions
                 if staging.worth_while(condition.replicates_needed, study.replicates)
             )
         )

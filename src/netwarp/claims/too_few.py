@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from netwarp.estimate import unseen
 from netwarp.estimate.comparison import ALPHA
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from netwarp.results import Results
     from netwarp.study import Study
     from netwarp.study.claims import Claim
+    from netwarp.study.expectations import Expectation
 
     Factors = Mapping[str, str]
 
@@ -49,11 +50,13 @@ class TooFew:
     spread.
     """
     claims: Mapping[str, int]
-    """For each claim that cannot be judged, by its id, the replicates with which it could; empty if
-    the questions are comparisons.
+    """For each claim that cannot be judged, by its id, or expectation, by its text, the replicates
+    with which it could; empty if the questions are comparisons.
     """
     of: int
-    """Number of the study's claims that are judged."""
+    """Number of the study's claims that are judged, or of its expectations."""
+    what: Literal["claims", "expectations", "comparisons"]
+    """What cannot be judged."""
     can_be_added: bool
     """Whether `--decide` would add as many."""
     alpha: float
@@ -86,9 +89,10 @@ class TooFew:
             some = sum(each == fewest for each in self.claims.values())
             remedy = f"{some} could be with {fewest}, all {remedy.replace(' they could be', '')}"
         more = f" and {len(self.claims) - MOST_NAMED} more" * (len(self.claims) > MOST_NAMED)
+        why = ", as what they compare is random" if self.what == "claims" else ""
         return (
-            f"{len(self.claims)} of {self.of} claims cannot all be judged with {have}, as what they"
-            f" compare is random ({named}{more}): {remedy}"
+            f"{len(self.claims)} of {self.of} {self.what} cannot all be judged with {have}{why}"
+            f" ({named}{more}): {remedy}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -96,7 +100,7 @@ class TooFew:
         return {
             "replicates": self.replicates,
             "least": self.least,
-            "claims": dict(self.claims),
+            "expectations" if self.what == "expectations" else "claims": dict(self.claims),
             "text": self.text,
         }
 
@@ -118,15 +122,18 @@ def too_few_replicates(
     *,
     is_deciding: bool = False,
     against: str | None = None,
+    has_expectations: bool = False,
 ) -> TooFew | None:
     """Find the questions that a study's replicates cannot answer; None where there is none.
 
     Args:
-        claims: the claims of the study; without any, its tables of comparisons are considered.
+        claims: the claims of the study; without any, and without expectations, its tables of
+            comparisons are considered.
         cells: the cells that are run.
         replicates: the replicates that each cell has at first.
         is_deciding: whether replicates are added until all is decided.
         against: the factor whose levels are compared, where the study says so.
+        has_expectations: whether the study has any.
     """
     alpha = ALPHA
     if is_deciding:
@@ -134,7 +141,8 @@ def too_few_replicates(
     judged = [claim for claim in claims if claim.not_testable is None]
     needed = _needed_by_claims(judged, cells, alpha)
     lacking = {name: least for name, least in needed.items() if least > replicates}
-    compared = _random_comparisons(cells, against) if not judged else 0
+    is_a_table = not judged and not has_expectations
+    compared = _random_comparisons(cells, against) if is_a_table else 0
     least = _least_of(lacking, compared, alpha)
     if least <= replicates:
         return None
@@ -144,8 +152,60 @@ def too_few_replicates(
     family = compared or len(needed)
     same = unseen.least_equivalent(alpha, 0.0)
     return TooFew(
-        replicates, least, lacking, len(judged), can_be_added, alpha / max(1, family), same
-    )
+        replicates, least, lacking, len(judged), "comparisons" if compared else "claims",
+        can_be_added, alpha / max(1, family), same,
+    )  # fmt: skip
+
+
+def too_few_for_expectations(
+    expectations: Sequence[Expectation],
+    cells: Sequence[Planned],
+    replicates: int,
+    *,
+    is_deciding: bool = False,
+) -> TooFew | None:
+    """Find the expectations that a study's replicates cannot judge; None where there is none.
+
+    Args:
+        expectations: the study's.
+        cells: those that are run.
+        replicates: those that each cell has at first.
+        is_deciding: whether replicates are added until all is decided.
+    """
+    alpha = ALPHA
+    if is_deciding:
+        replicates, alpha = _last_look(replicates)
+    needed = _needed_by_expectations(expectations, cells, alpha)
+    lacking = {text: least for text, least in needed.items() if least > replicates}
+    if not lacking:
+        return None
+    most, last_alpha = _last_look(replicates)
+    at_last = _needed_by_expectations(expectations, cells, last_alpha)
+    can_be_added = not is_deciding and max(at_last.values()) <= most
+    return TooFew(
+        replicates, max(lacking.values()), lacking, len(expectations), "expectations",
+        can_be_added, alpha / len(expectations), 0,
+    )  # fmt: skip
+
+
+LEAST_FIXED = 2
+"""Replicates that an expectation needs where nothing is random: they show that nothing is."""
+
+
+def _needed_by_expectations(
+    expectations: Sequence[Expectation], cells: Sequence[Planned], alpha: float
+) -> dict[str, int]:
+    """Return the least replicates of each expectation, by its text, were there no spread."""
+    random = [any(c.is_random for c in _cells_expected(each, cells)) for each in expectations]
+    differ = alpha / max(1, sum(random))
+    return {
+        each.text: unseen.least_different(differ) if is_random else LEAST_FIXED
+        for each, is_random in zip(expectations, random, strict=True)
+    }
+
+
+def _cells_expected(said: Expectation, cells: Iterable[Planned]) -> list[Planned]:
+    return _having(cells, [{**said.where, **side} for side in (said.of, said.against or said.of)])
 
 
 def _least_of(needed: Mapping[str, int], compared: int, alpha: float) -> int:
@@ -161,8 +221,9 @@ def too_few_as_planned(
     filters: Sequence[str] = (),
     *,
     in_real_time: bool = False,
-) -> TooFew | None:
-    """Find the questions that a study cannot answer as it is planned.
+) -> list[TooFew]:
+    """Find the questions that a study cannot answer as it is planned: claims or comparisons, then
+    expectations.
 
     Args:
         study: validated.
@@ -174,21 +235,32 @@ def too_few_as_planned(
         Planned(cell.levels, in_real_time or bool(randomness_of(cell)))
         for cell in filter_cells(study, filters)
     ]
-    return too_few_replicates(
-        study.claims,
-        cells,
-        study.replicates,
-        is_deciding=staging is not None and staging.precision is None,
-        against=next(iter(study.against), None),
-    )
+    is_deciding = staging is not None and staging.precision is None
+    against = next(iter(study.against), None)
+    return _too_few(study, cells, study.replicates, is_deciding=is_deciding, against=against)
 
 
-def too_few_in(study: Study, results: Results) -> TooFew | None:
+def too_few_in(study: Study, results: Results) -> list[TooFew]:
     """Find the questions that the replicates of results cannot answer."""
     cells = [Planned(cell.factors, cell.is_random) for cell in results.cells]
     replicates = max((len(cell.runs) for cell in results.cells), default=0)
     against = next(iter(results.question.against), None)
-    return too_few_replicates(study.claims, cells, replicates, against=against)
+    return _too_few(study, cells, replicates, is_deciding=False, against=against)
+
+
+def _too_few(
+    study: Study, cells: Sequence[Planned], replicates: int, *, is_deciding: bool,
+    against: str | None,
+) -> list[TooFew]:  # fmt: skip
+    expected = study.expectations
+    found = (
+        too_few_replicates(
+            study.claims, cells, replicates, is_deciding=is_deciding, against=against,
+            has_expectations=bool(expected),
+        ),
+        too_few_for_expectations(expected, cells, replicates, is_deciding=is_deciding),
+    )  # fmt: skip
+    return [each for each in found if each is not None]
 
 
 def _last_look(first: int) -> tuple[int, float]:
@@ -229,7 +301,15 @@ def _tolerance(claim: Claim) -> float | None:
 
 def _cells_of(claim: Claim, cells: Iterable[Planned]) -> list[Planned]:
     sides = claim.equal or [side for side in (claim.less, claim.than) if side is not None] or [{}]
-    wanted = [{**claim.where, **side} for side in sides]
+    return [
+        cell
+        for cell in _having(cells, [{**claim.where, **side} for side in sides])
+        if not any(cell.factors.get(factor) in left for factor, left in claim.without.items())
+    ]
+
+
+def _having(cells: Iterable[Planned], wanted: Sequence[Factors]) -> list[Planned]:
+    """Return the cells that have all levels of one of some selections."""
     return [
         cell
         for cell in cells
@@ -237,7 +317,6 @@ def _cells_of(claim: Claim, cells: Iterable[Planned]) -> list[Planned]:
             all(cell.factors.get(factor) == level for factor, level in levels.items())
             for levels in wanted
         )
-        and not any(cell.factors.get(factor) in left for factor, left in claim.without.items())
     ]
 
 

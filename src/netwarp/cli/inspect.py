@@ -10,33 +10,39 @@ from netwarp.cli.command import Argument, Whole, command
 from netwarp.cli.interruption import interruption
 from netwarp.errors import RunDirectoryError, without_controls
 from netwarp.options import Option, Takes
-from netwarp.options.running import AGAINST, JSON, METRIC
+from netwarp.options.running import AGAINST, EXPECT, JSON, METRIC
 
 
 def _directory() -> Argument:
     return Argument("directory", "DIR", "A run directory.", type=Path)
 
 
-@command(_directory(), METRIC, AGAINST, JSON)
+@command(_directory(), METRIC, AGAINST, EXPECT, JSON)
 def show(
     directory: Path,
     metric: Sequence[str] = (),
     against: str | None = None,
+    expect: Sequence[str] = (),
     as_json: bool = False,
 ) -> None:
-    """Print the table of a run directory again, or by other metrics."""
+    """Print the table of a run directory again, or by other metrics.
+
+    With --expect its exit status says whether all expectations are kept, those of the study too.
+    """
     from netwarp.cli.printing import print_results
-    from netwarp.cli.terminal import answer_console, print_damage, print_json
+    from netwarp.cli.terminal import answer_console, end_by_expectations, print_damage, print_json
     from netwarp.library import Run, open_run
     from netwarp.study.overrides import against_level
 
     opened = open_run(_run_directory(directory))
     print_damage(opened)
-    shown = opened.data.asked(metric, against_level(against))
+    shown = opened.data.asked(metric, against_level(against)).expecting(expect)
     if as_json:
         print_json(Run(shown).summary())
     else:
         print_results(shown, answer_console())
+    if expect:
+        end_by_expectations(shown)
 
 
 @command(_directory(), JSON)

@@ -199,7 +199,10 @@ def run_and_print(
     """
     from netwarp.cli.terminal import tell
     from netwarp.library import run, staging_of
+    from netwarp.study.expecting import expecting
 
+    how = dict(how)
+    study = expecting(study, how.pop("expect", ()))
     staging = staging_of(how.get("precision"), how.get("decide", False), how.get("max_time"))
 
     def warnings(clock: Clock) -> Iterator[str]:
@@ -207,11 +210,9 @@ def run_and_print(
 
         if warning is not None:
             yield warning
-        too_few = too_few_as_planned(
-            study, staging, how.get("filter", ()), in_real_time=clock == "real"
-        )
-        if too_few is not None:
-            yield too_few.text
+        filters = how.get("filter", ())
+        for few in too_few_as_planned(study, staging, filters, in_real_time=clock == "real"):
+            yield few.text
 
     finished = run(
         study, staging=staging, command_line=command_line(), observer=progress_bar(warnings), **how
@@ -227,8 +228,7 @@ def _warn_of_too_few_replicates(prepared: Sequence[Prepared]) -> None:
 
     for of in prepared:
         for each in of.studies:
-            found = too_few_as_planned(each.study, None if of.quick else Staging())
-            if found is not None:
+            for found in too_few_as_planned(each.study, None if of.quick else Staging()):
                 said = found.sentence("without --quick")
                 text = escaped(f"{of.source.name}/{each.name}: {said}")
                 console().print(f"[yellow]warning:[/] {text}", highlight=False)

@@ -17,6 +17,7 @@ from netwarp.errors import one_line
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from netwarp.evaluation import RunData
     from netwarp.library import Run
 
 SCREENFUL = 24 * 80
@@ -25,7 +26,9 @@ BOLD_RED, PLAIN = "\x1b[1;31m", "\x1b[0m"
 
 
 def tell(finished: Run, as_json: bool, *, anew: bool = False) -> None:
-    """Print the results of a study, then write its report; exit with status 1 if a run failed.
+    """Print the results of a study, then write its report.
+
+    The exit status is 1 if a run failed or an expectation does not hold, 3 if one is undecided.
 
     Args:
         finished: the study that was run.
@@ -47,6 +50,26 @@ def tell(finished: Run, as_json: bool, *, anew: bool = False) -> None:
         answer_console().print(f"report: {report}", soft_wrap=True)
     if finished.failed:
         raise click.exceptions.Exit(1)
+    end_by_expectations(finished.data)
+
+
+UNDECIDED = 3
+"""Exit status where an expectation is undecided and nothing is wrong."""
+
+
+def end_by_expectations(data: RunData) -> None:
+    """End the command with status 1 when an expectation does not hold, else 3 when one is
+    undecided; go on where all hold.
+    """
+    if not data.raw.get("expect"):
+        return
+    from netwarp.claims import Kept
+
+    kept = {result.kept for result in data.expectations}
+    if Kept.BROKEN in kept:
+        raise click.exceptions.Exit(1)
+    if Kept.UNDECIDED in kept:
+        raise click.exceptions.Exit(UNDECIDED)
 
 
 def _print_answer(finished: Run, as_json: bool) -> None:

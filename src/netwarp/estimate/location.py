@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from netwarp.estimate import unseen
 from netwarp.estimate.modes import CLEAR_GAP, FEW, modes_of
 from netwarp.estimate.signed_rank import signed_rank_above
-from netwarp.estimate.stats import Interval, mean_of, standard_deviation
+from netwarp.estimate.stats import Interval, mean_of, residuals, standard_deviation
 from netwarp.estimate.student import student_quantile, two_sided_p
 
 ROUNDING = 1e-12
@@ -183,6 +183,31 @@ def location_of(values: Sequence[float], *, random: bool = True, is_log: bool = 
     lower, upper = (_plain([*values, mode], is_log=is_log, sampled=0) for mode in modes)
     is_ranked = len(values) < FEW and modes_of(values, CLEAR_GAP) is not None
     return replace(found, cautious=(lower, upper), ranked=tuple(values) if is_ranked else ())
+
+
+def mean_location(
+    values: Sequence[float],
+    weights: Sequence[float] | None = None,
+    *,
+    random: bool = True,
+    on_log_scale: bool = True,
+) -> Location:
+    """Estimate a mean as :func:`netwarp.estimate.stats.mean_interval` does.
+
+    Of positive samples it is the mean's logarithm, by the delta method: the samples' distances from
+    the mean, as shares of it, are those of the logarithm.
+
+    Args:
+        values: of two replicates or more.
+        weights: of samples that are quotients their denominators.
+        random: whether anything was planned to be random.
+        on_log_scale: whether positive samples are taken on the log scale.
+    """
+    mean = mean_of(values, weights)
+    apart = residuals(values, weights, mean)
+    if min(values) <= 0 or not on_log_scale:
+        return location_of([mean + each for each in apart], random=random)
+    return location_of([math.log(mean) + each / mean for each in apart], random=random, is_log=True)
 
 
 def difference_of(

@@ -102,7 +102,7 @@ def mean_interval(
     mean = mean_of(values, weights)
     if min(values) == max(values):
         return (mean, mean)
-    error = standard_error(values if weights is None else _residuals(values, weights, mean))
+    error = standard_error(residuals(values, weights, mean))
     half = error * student_quantile(len(values) - 1, confidence)
     if min(values) > 0:
         factor = math.exp(half / mean)
@@ -185,10 +185,14 @@ def mean_of(values: Sequence[float], weights: Sequence[float] | None = None) -> 
     return math.fsum(v * w for v, w in zip(values, weights, strict=True)) / math.fsum(weights)
 
 
-def _residuals(values: Sequence[float], weights: Sequence[float], mean: float) -> list[float]:
-    """Return the residuals of a quotient of sums, scaled so that the standard error of their mean
-    is that of the quotient.
+def residuals(values: Sequence[float], weights: Sequence[float] | None, mean: float) -> list[float]:
+    """Return the distances of samples from their mean.
+
+    With weights they are the residuals of a quotient of sums, scaled so that the standard error of
+    their mean is that of the quotient.
     """
+    if weights is None:
+        return [value - mean for value in values]
     usual = math.fsum(weights) / len(weights)
     return [w * (v - mean) / usual for v, w in zip(values, weights, strict=True)]
 

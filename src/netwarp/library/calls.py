@@ -23,6 +23,7 @@ from netwarp.plan.without import without_path
 from netwarp.study import Study, load_study, study_from_mapping
 from netwarp.study.compare import given_of, study_from_compare
 from netwarp.study.exec import study_from_exec
+from netwarp.study.expecting import expecting
 from netwarp.study.overrides import listed, overrides_of
 from netwarp.verification import verify
 
@@ -96,6 +97,7 @@ def run(
         loaded = study
     else:
         loaded = load(study, **of_study)
+    loaded = expecting(loaded, listed(how.get("expect", ())))
     filters = listed(how.get("filter", ()))
     place = backend_for(loaded, backend_at(backend, how.get("server")), filters)
     if staging is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import altair
     import polars
 
-    from netwarp.claims import ClaimResult
+    from netwarp.claims import ClaimResult, ExpectationResult
     from netwarp.output.agreement import Agreement
 
 
@@ -63,6 +63,11 @@ class Run:
     def claims(self) -> list[ClaimResult]:
         """The verdicts on the study's claims."""
         return self.data.claims
+
+    @property
+    def expectations(self) -> list[ExpectationResult]:
+        """Whether the study's expectations are kept, condition by condition."""
+        return self.data.expectations
 
     @property
     def damage(self) -> dict[Path, str]:

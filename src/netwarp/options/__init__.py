@@ -14,6 +14,7 @@ from netwarp.options.running import (
     BACKEND,
     DECIDE,
     EXECUTOR,
+    EXPECT,
     FILTER,
     JOBS,
     MAX_TIME,
@@ -31,7 +32,7 @@ from netwarp.options.running import (
 from netwarp.options.study import PATH, PROGRAMS, RACING, REPEATED
 
 _HOW = (OUT, JOBS, EXECUTOR)
-_QUESTIONS = (METRIC, AGAINST, RELEVANT)
+_QUESTIONS = (METRIC, AGAINST, RELEVANT, EXPECT)
 _STAGES = (PRECISION, DECIDE, MAX_TIME)
 
 COMPARE: tuple[Option, ...] = (

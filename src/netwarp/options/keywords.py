@@ -87,6 +87,7 @@ class CompareOptions(CompareStudyOptions, total=False):
     out: str | PathLike[str] | None
     jobs: int | None
     filter: str | Sequence[str]
+    expect: str | Sequence[str]
     precision: str | None
     decide: bool
     max_time: str | None
@@ -128,6 +129,7 @@ class RunOptions(TypedDict, total=False):
     metric: Levels
     against: str | None
     relevant: str | None
+    expect: str | Sequence[str]
     precision: str | None
     decide: bool
     max_time: str | None

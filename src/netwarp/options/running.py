@@ -84,6 +84,13 @@ RELEVANT = Option(
     " usually 1%.",
     metavar="SHARE", panel=Panel.RUNNING, key="relevant",
 )  # fmt: skip
+EXPECT = Option(
+    name="expect",
+    help="A bound that the results have to keep, beside the study's: 'tcp.completion_time_s < 2.5"
+    " s', or 'quic / tcp: completion_time_s <= 1.1 where path.loss=1%'. The exit status is 1 where"
+    " it does not hold, 3 where it is undecided. Repeatable.",
+    metavar="BOUND", takes=Takes.TEXTS, panel=Panel.RUNNING,
+)  # fmt: skip
 PRECISION = Option(
     name="precision",
     help="Add replicates, up to eight times as many, until every mean is known to ± this share,"
@@ -92,8 +99,8 @@ PRECISION = Option(
 )  # fmt: skip
 DECIDE = Option(
     name="decide",
-    help="Add replicates, up to eight times as many, until every claim is decided; in a study"
-    " without claims, every comparison.",
+    help="Add replicates, up to eight times as many, until every claim and expectation is decided;"
+    " in a study without either, every comparison.",
     takes=Takes.FLAG, panel=Panel.RUNNING,
 )  # fmt: skip
 MAX_TIME = Option(

@@ -21,6 +21,8 @@ def summary(data: RunData) -> dict[str, Any]:
     """Make the object, of plain types, with all values in base units."""
     provenance = data.provenance
     too_few = too_few_in(data.study, data.results)
+    of_expectations = [each.to_json() for each in too_few if each.what == "expectations"]
+    of_others = [each.to_json() for each in too_few if each.what != "expectations"]
     return {
         "study": data.study.title,
         "out": str(data.directory),
@@ -29,9 +31,11 @@ def summary(data: RunData) -> dict[str, Any]:
         "wall_s": provenance.get("wall_s"),
         "records_sha256": data.records_sha256,
         "time_limit": data.limit_text,
-        "too_few_replicates": None if too_few is None else too_few.to_json(),
+        "too_few_replicates": next(iter(of_others), None),
+        "too_few_for_expectations": next(iter(of_expectations), None),
         "cells": _cells(data.results, data.answers),
         "claims": [json.loads(json.dumps(claim.to_json())) for claim in data.claims],
+        "expectations": [result.to_json() for result in data.expectations],
     }
 
 

@@ -16,6 +16,7 @@ from rich.text import Text
 from netwarp.estimate.comparison import WITHHELD, Verdict
 from netwarp.metrics import metric_named
 from netwarp.output.claim_lines import claim_lines
+from netwarp.output.expectation_lines import expectation_lines
 from netwarp.results import Results
 from netwarp.results.comparisons import Comparisons, ContenderResult
 from netwarp.results.undecided import undecided_text
@@ -63,6 +64,8 @@ def result_blocks(data: RunData, width: int = WIDTH) -> list[Table | Text | Padd
         laid_out += blocks(results, compared, clock, width, names)
         open_text = undecided_text(compared, results)
         laid_out += [Text(f"{open_text}\n")] if open_text else []
+    if data.raw.get("expect"):
+        laid_out += expectation_lines(data.expectations)
     if data.raw.get("claim"):
         laid_out += claim_lines(data.claims)
     laid_out += [Text(note, style="dim") for note in notes(results, data.answers, clock)]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from netwarp.claims.expected_sentences import WORDS, found_text
 from netwarp.figures.chart import Chart
 from netwarp.report import trust
 from netwarp.report.answer import answers
@@ -38,6 +39,10 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
         answers=answers(data),
         numbers=number_table(data.results, data.answers, fixed, data.clock),
         claims=data.claims,
+        expectations=[
+            (result.text, found_text(result), result.kept.value, WORDS[result.kept])
+            for result in data.expectations
+        ],
         figures=[figure_values(chart) for chart in charts],
         limits=limit_table(data.results),
         over_time=_over_time(runs) if runs else None,

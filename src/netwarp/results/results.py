@@ -120,6 +120,10 @@ class CellResult:
             ) from None
         return None
 
+    def weights(self, metric: str) -> list[float] | None:
+        """Return the weights of `values` in the mean; None where it is the plain one."""
+        return _weights([run for run in self.runs if run.value(metric) is not None], metric)
+
     def total(self, metric: str) -> float | None:
         """Return a metric's sum over the runs that have it; None if none has."""
         values = self.values(metric)

@@ -23,6 +23,7 @@ from netwarp.study.bounds import refuse_unbounded
 from netwarp.study.cells.design import Cell, build_design
 from netwarp.study.cells.factors import Factor, flat_factors, what_can_vary
 from netwarp.study.claims import Claim, checked_claims
+from netwarp.study.expectations import Expect, Expectation, checked_expectations
 from netwarp.study.outside import with_contents
 from netwarp.study.questions import (
     Figure,
@@ -106,6 +107,8 @@ class StudyFile(Section):
     """Charts, in the order of the report."""
     claim: list[Claim] = Field(default_factory=list)
     """Sentences to check."""
+    expect: list[Expect] = Field(default_factory=list)
+    """Bounds that the results have to keep, of which the exit status says whether they do."""
     control: list[Control] = Field(default_factory=list)
     """Cells of claims run again with one thing changed, to show why results are what they are."""
     sensitivity: list[Sensitivity] = Field(default_factory=list)
@@ -141,6 +144,9 @@ class Study:
     figures: tuple[Figure, ...]
     claims: tuple[Claim, ...]
     """The claims, with ids and with levels spelled as the factors spell them."""
+    expectations: tuple[Expectation, ...]
+    own_metrics: tuple[str, ...]
+    """Names of the metrics that the study itself defines."""
     controls: tuple[Control, ...]
     sensitivities: tuple[Sensitivity, ...]
     """The sensitivities, each with the ids of its claims."""
@@ -230,6 +236,8 @@ def study_from_mapping(
                 for index, figure in enumerate(header.figure)
             ),
             claims=claims,
+            expectations=checked_expectations(header.expect, design.factors, own_metrics),
+            own_metrics=tuple(own_metrics),
             controls=checked_controls(header.control, header.claim),
             sensitivities=checked_sensitivities(
                 header.sensitivity, claims, [factor.key for factor in design.factors]

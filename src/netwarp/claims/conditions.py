@@ -1,0 +1,64 @@
+"""Groups cells into the conditions over which a claim or an expectation ranges.
+
+These are all combinations of levels of the factors that it does not name.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from netwarp.results import CellResult, Factors, Results
+
+Conditions = dict[tuple[tuple[str, str], ...], list[CellResult]]
+
+
+@dataclass(frozen=True)
+class OpenCondition:
+    """A condition that is undecided, of a trend at least at one step."""
+
+    cells: frozenset[int]
+    """Indices of the cells that the condition compares."""
+    replicates_needed: int | None
+    """Replicates that would decide it with a power of 80 %; None if too many."""
+
+
+def needed_by_all(conditions: Sequence[OpenCondition]) -> int | None:
+    """Return the replicates that would decide all conditions; None if none is, or too many."""
+    needed = [each.replicates_needed for each in conditions]
+    known = [replicates for replicates in needed if replicates is not None]
+    return max(known) if known and len(known) == len(needed) else None
+
+
+def indices(*cells: CellResult) -> frozenset[int]:
+    """Return the indices of cells."""
+    return frozenset(cell.index for cell in cells)
+
+
+def by_condition(results: Results, selection: Factors, named: set[str]) -> Conditions:
+    """Group the selected cells by the levels of the factors that are not named."""
+    grouped: Conditions = {}
+    for cell in results.select(selection):
+        key = tuple((f, level) for f, level in cell.factors.items() if f not in named)
+        grouped.setdefault(key, []).append(cell)
+    return grouped
+
+
+def pairs(
+    results: Results, where: Factors, first: Factors, second: Factors
+) -> Iterable[tuple[Factors, CellResult, CellResult]]:
+    """Return each condition in which there are cells of two selections, with both cells."""
+    ours = by_condition(results, {**where, **first}, set(first))
+    theirs = by_condition(results, {**where, **second}, set(first))
+    for key, cells in ours.items():
+        if key in theirs:
+            yield dict(key), cells[0], theirs[key][0]
+
+
+def same_levels(
+    cells: Sequence[CellResult], others: Sequence[CellResult], factor: str
+) -> tuple[list[CellResult], list[CellResult]]:
+    """Keep the cells at levels of a factor that both sides have."""
+    shared = {c.factors[factor] for c in cells} & {c.factors[factor] for c in others}
+    return (
+        [cell for cell in cells if cell.factors[factor] in shared],
+        [cell for cell in others if cell.factors[factor] in shared],
+    )

@@ -1,0 +1,31 @@
+"""Adds expectations of the command line to a study, whatever it came from."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from netwarp.study.expectations import parse_expectation
+from netwarp.study.overrides import COMMAND_LINE
+from netwarp.study.refusal import Refusals
+from netwarp.study.study import Study
+
+OPTION = "--expect"
+
+
+def expecting(study: Study, texts: Sequence[str]) -> Study:
+    """Add expectations to a study, as `--expect` has them; one that it has already is not added.
+
+    Raises:
+        StudyError: one cannot be read, or names what the study does not have.
+    """
+    has = {each.text for each in study.expectations}
+    with Refusals(COMMAND_LINE).told():
+        read = [parse_expectation(text, study.factors, study.own_metrics, OPTION) for text in texts]
+    added = {each.text: each for each in read if each.text not in has}
+    if not added:
+        return study
+    tables = [*study.raw.get("expect", ()), *({"that": text} for text in added)]
+    return replace(
+        study,
+        expectations=(*study.expectations, *added.values()),
+        raw={**study.raw, "expect": tables},
+    )
