@@ -22,7 +22,7 @@ from netwarp.backends.cpus import cpu_times
 from netwarp.evaluation import load
 from netwarp.execution.cluster import batches
 from netwarp.execution.outcome import Outcome
-from netwarp.measure.compact_values import Values
+from netwarp.measure.compact_values import CompactValues
 from netwarp.output.export import export_results
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.results.parquet import write_results
@@ -176,7 +176,7 @@ def keep_in_memory() -> None:
         outcomes = {
             run.run: Outcome(
                 Status("ok", None, 0.1, 0.1, 1 << 25, 1.0),
-                Values({name: value + place for name, value in values.items()}),
+                CompactValues({name: value + place for name, value in values.items()}),
             )
             for place, run in enumerate(plan)
         }

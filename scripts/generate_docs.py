@@ -24,11 +24,11 @@ from netwarp.metrics import METRICS
 from netwarp.path_profiles import PROFILES
 from netwarp.sources import SourceFile
 from netwarp.study import StudyFile
-from netwarp.study.cells.spec import LimitsSection
+from netwarp.study.cells.cell_sections import LimitsSection
 from netwarp.study.claims import Claim
 from netwarp.study.expectations import Expect
 from netwarp.study.figure_kinds import FIGURE_KINDS, figure_kind
-from netwarp.study.questions import Figure
+from netwarp.study.figures import Figure
 from netwarp.study.sections.competing import CompetingSection
 from netwarp.study.sections.diagnose import describe_type
 from netwarp.study.sections.paths import PathSection

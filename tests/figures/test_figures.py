@@ -24,7 +24,7 @@ from netwarp.figures.style import PAPER, SCREEN, TRANSPORT_STYLES, Theme, series
 from netwarp.results import Results
 from netwarp.study import study_from_mapping
 from netwarp.study.figure_kinds import FIGURE_KINDS
-from netwarp.study.questions import Figure
+from netwarp.study.figures import Figure
 from netwarp.wire import FlowStats, Job, Record, read_records
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -221,7 +221,7 @@ def test_levels_are_ordered_by_number() -> None:
     assert ordered(["reno", "cubic"]) == ["reno", "cubic"]
     scale = scale_of(["7%", "0%"])
     assert scale is not None
-    assert scale.values["7%"] == 7
+    assert scale.numbers["7%"] == 7
     assert scale_of(["nan", "1"]) is None
     assert condition_text({"path.rtt": "50ms", "path.loss": "1%"}) == "RTT 50 ms, loss 1 %"
 

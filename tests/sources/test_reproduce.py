@@ -128,7 +128,7 @@ def test_quick_changes_what_it_names_and_nothing_else(tmp_path: Path) -> None:
     assert (full.replicates, quick.replicates) == (3, 2)
     assert (len(full.cells), len(quick.cells)) == (4, 2)
     assert support.bulk(quick.cells[0].template).content.size_bytes == 1000
-    assert quick.cells[0].spec.path.rtt_ns == 10_000_000
+    assert quick.cells[0].sections.path.rtt_ns == 10_000_000
     assert apply_quick({"title": "t"}) == {"title": "t"}
 
 

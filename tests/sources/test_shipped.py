@@ -70,7 +70,7 @@ def test_a_source_has_its_own_quic_whose_verdicts_say_so(
     monkeypatch.delenv("NETWARP_STACKS", raising=False)
     study = load_study(study_named(Path(source) / "quic-go"))
     assert all("quic-go" in claim.text for claim in study.claims)
-    stacks = {stack.name for cell in study.cells if (stack := cell.spec.transport.stack)}
+    stacks = {stack.name for cell in study.cells if (stack := cell.sections.transport.stack)}
     assert stacks == {"quic-go"}, "planned also where it is not built: then it is not testable"
 
 

@@ -75,7 +75,7 @@ def test_a_client_that_stays_loses_nothing() -> None:
 def test_delays_queues_and_rates_count() -> None:
     def least_ms(**path: Any) -> float:
         study = study_from_mapping(tables(MIGRATES, path={**moving(overlap="1s"), **path}))
-        return exchange_ns(study.cells[0].spec, 0) / MS
+        return exchange_ns(study.cells[0].sections, 0) / MS
 
     assert least_ms() == LEAST_MS
     assert least_ms(jitter="10ms") == LEAST_MS + 2 * 4 * 10

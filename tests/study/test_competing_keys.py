@@ -91,9 +91,9 @@ def test_factors_vary_each_of_them() -> None:
     assert len(found.cells) == 32
     cell = next(each for each in found.cells if [*each.levels.values()][:2] == ["bbr", "2s"])
     one, other = cell.workloads
-    assert other.spec.transport.congestion == "bbr"
+    assert other.sections.transport.congestion == "bbr"
     assert other.start_ns == 2 * 10**9
-    assert one.spec.workload.content_direction == "down"
+    assert one.sections.workload.content_direction == "down"
     alone = [each for each in found.cells if each.levels["workloads"] == "two"]
     assert all([one.name for one in each.workloads] == ["two"] for each in alone)
 
@@ -101,7 +101,7 @@ def test_factors_vary_each_of_them() -> None:
 def test_the_factor_transport_is_for_those_without_one() -> None:
     without = {key: value for key, value in TWO.items() if key != "transport"}
     found = study(ONE, without, factors={"transport": ["sctp", "tls"]})
-    kinds = [[one.spec.transport.kind for one in each.workloads] for each in found.cells]
+    kinds = [[one.sections.transport.kind for one in each.workloads] for each in found.cells]
     assert kinds == [["tcp", "sctp"], ["tcp", "tls"]]
 
 

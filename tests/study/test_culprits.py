@@ -60,7 +60,7 @@ def test_programs_need_no_transport() -> None:
     study = study_from_mapping(
         {"title": "t", "workload": {"kind": "command", "server": "true", "client": "true"}}
     )
-    assert study.cells[0].spec.transport.kind == "tcp"
+    assert study.cells[0].sections.transport.kind == "tcp"
 
 
 def test_a_working_directory_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -70,9 +70,9 @@ def test_a_version_brings_its_transport_where_none_is_named() -> None:
             "factors": {"workload.http": ["1.1", "2", "3"]},
         }
     )
-    found = [(cell.levels["workload.http"], cell.spec.transport.kind) for cell in study.cells]
+    found = [(cell.levels["workload.http"], cell.sections.transport.kind) for cell in study.cells]
     assert found == [("1.1", "tls"), ("2", "tls"), ("3", "quic")]
-    assert [cell.spec.transport.resolved_congestion for cell in study.cells] == [
+    assert [cell.sections.transport.resolved_congestion for cell in study.cells] == [
         "cubic",
         "cubic",
         "reno",
@@ -233,7 +233,7 @@ def test_compare_races_versions_of_http_where_pages_are_loaded() -> None:
     assert study.cells[0].template.only.workload.visits == 2  # type: ignore[union-attr]
     assert [figure.y for figure in study.figures] == ["page_load_time_s"] * 2
     over_tcp = study_from_compare(transport=["tcp"], page=["web-30"], http=["1.1", "2"])
-    assert [cell.spec.transport.kind for cell in over_tcp.cells] == ["tcp", "tcp"]
+    assert [cell.sections.transport.kind for cell in over_tcp.cells] == ["tcp", "tcp"]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def study_of(path: dict[str, Any], **factors: Any) -> Study:
 
 def shape(study: Study, cell: int = 0, path: int = 0) -> tuple[float, int | None, int | None]:
     """RTT in milliseconds and the rates in bit/s."""
-    found = study.cells[cell].spec.paths[path]
+    found = study.cells[cell].sections.paths[path]
     return (found.base_rtt_ns / 1e6, found.down.rate_bit_s, found.up.rate_bit_s)
 
 

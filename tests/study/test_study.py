@@ -79,7 +79,7 @@ def test_a_study_file_is_read_as_written(tmp_path: Path) -> None:
     assert len(study.cells) == 9
     assert study.cells[5].levels == {"transport": "quic", "path.loss": "5%"}
     assert study.cells[6].levels["transport"] == "tcp-bbr"
-    assert study.cells[6].spec.transport.resolved_congestion == "bbr"
+    assert study.cells[6].sections.transport.resolved_congestion == "bbr"
     assert study.figures[0].kind == "line"
 
 
@@ -102,12 +102,12 @@ def test_quotes_around_factor_keys_may_be_left_out() -> None:
 
 
 def test_one_transport_needs_no_factor() -> None:
-    assert study_of(transport="tls", factors=None).cells[0].spec.transport.kind == "tls"
+    assert study_of(transport="tls", factors=None).cells[0].sections.transport.kind == "tls"
 
 
 def test_options_of_one_transport_win_over_those_of_all() -> None:
     study = study_of(transport={"initial_window": 4, "quic": {"initial_window": 32}})
-    windows = [cell.spec.transport.initial_window_packets for cell in study.cells]
+    windows = [cell.sections.transport.initial_window_packets for cell in study.cells]
     assert windows == [4, 32]
 
 
@@ -116,7 +116,7 @@ def test_options_of_a_level_win_over_those_of_its_kind() -> None:
     study = study_of(
         transport={"tcp": {"initial_window": 4}}, factors={"transport": ["tcp", level]}
     )
-    windows = [cell.spec.transport.initial_window_packets for cell in study.cells]
+    windows = [cell.sections.transport.initial_window_packets for cell in study.cells]
     assert windows == [4, 2]
 
 
@@ -292,11 +292,11 @@ def test_overrides_change_keys_and_factors(tmp_path: Path) -> None:
         seed=9,
     )
     assert (study.replicates, study.seed) == (7, 9)
-    spec = study.cells[0].spec
-    assert spec.path.rtt_ns == 50_000_000
-    assert spec.transport.initial_window_packets == 4
-    assert isinstance(spec.workload, BulkSection)
-    assert spec.workload.verify is False
+    cell = study.cells[0].sections
+    assert cell.path.rtt_ns == 50_000_000
+    assert cell.transport.initial_window_packets == 4
+    assert isinstance(cell.workload, BulkSection)
+    assert cell.workload.verify is False
     assert len(study.factor("path.loss").levels) == 2
 
 
@@ -363,7 +363,7 @@ def test_compare_makes_lists_factors_and_single_values_fixed() -> None:
     assert [factor.key for factor in study.factors] == ["transport", "path.rtt", "path.loss"]
     assert (study.replicates, study.seed) == (4, 3)
     assert len(plan_study(study)) == 2 * 2 * 2 * 4
-    assert study.cells[0].spec.path.mtu_bytes == 1400
+    assert study.cells[0].sections.path.mtu_bytes == 1400
     assert [figure.x for figure in study.figures] == ["path.rtt", "path.loss"]
 
 

@@ -252,7 +252,7 @@ def _line(places: Sequence[float], row: Sequence[float]) -> tuple[float, float]:
 def _places(labels: Sequence[str]) -> list[float]:
     """Return the levels' numeric values, or their ranks where they are names."""
     scale = scale_of(labels)
-    return [float(i) if scale is None else scale.values[label] for i, label in enumerate(labels)]
+    return [float(i) if scale is None else scale.numbers[label] for i, label in enumerate(labels)]
 
 
 def _table(

@@ -23,11 +23,11 @@ class Scale:
     """The numeric values of a factor's labels, in one unit ("" where there is none)."""
 
     unit: str
-    values: Mapping[str, float]
+    numbers: Mapping[str, float]
 
     def text(self, label: str) -> str:
         """Write a level as axes and tables show it: `50 ms`, `1 %`."""
-        number = f"{self.values[label]:.6g}"
+        number = f"{self.numbers[label]:.6g}"
         return f"{number} {self.unit}" if self.unit else number
 
 
@@ -50,7 +50,7 @@ def scale_of(labels: Sequence[str]) -> Scale | None:
 def ordered(labels: Sequence[str]) -> list[str]:
     """Sort levels by number; names stay in the study's order."""
     scale = scale_of(labels)
-    return list(labels) if scale is None else sorted(labels, key=scale.values.__getitem__)
+    return list(labels) if scale is None else sorted(labels, key=scale.numbers.__getitem__)
 
 
 def _time_unit(largest_ns: float) -> tuple[str, float]:

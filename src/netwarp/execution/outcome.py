@@ -6,7 +6,7 @@ from pathlib import Path
 
 from netwarp.backends.base import Backend
 from netwarp.errors import RecordError
-from netwarp.measure.compact_values import Values
+from netwarp.measure.compact_values import CompactValues
 from netwarp.metrics import failure_from_records, metrics_from_records
 from netwarp.run_directory import JOB_FILE, RECORDS_FILE, RunDirectory, Status
 from netwarp.run_files import file_sha256, read_text, require_regular
@@ -83,7 +83,7 @@ def _measured(status: Status, job: Job, directory: Path) -> Outcome:
         failure = failure_from_records(job, records)
         if failure is not None:
             return failed(status, f"{failure.stage}: {failure.message}")
-        return Outcome(status, Values(metrics_from_records(job, records)))
+        return Outcome(status, CompactValues(metrics_from_records(job, records)))
     except RecordError as error:
         return failed(status, str(error))
     except OSError as error:

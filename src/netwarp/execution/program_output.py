@@ -17,7 +17,7 @@ READ_BYTES = 64 << 10
 
 @contextmanager
 def following(
-    directory: Path, run: str, sinks: tuple[IO[bytes], IO[bytes]] | None
+    directory: Path, run: str, outputs: tuple[IO[bytes], IO[bytes]] | None
 ) -> Iterator[None]:
     """Pass on a client's output while it is written, and the rest of it when the run has ended.
 
@@ -26,16 +26,16 @@ def following(
     Args:
         directory: the run directory in which the run is or will be.
         run: the name of the run.
-        sinks: receive standard output and standard error; None to pass nothing on.
+        outputs: receive standard output and standard error; None to pass nothing on.
     """
-    if sinks is None:
+    if outputs is None:
         yield
         return
     over, done = Event(), Event()
     run_directory = RunDirectory(directory)
     followers = [
-        Thread(target=_follow, args=(run_directory, run, file, sink, over, done), daemon=True)
-        for file, sink in zip(("client.stdout", "client.stderr"), sinks, strict=True)
+        Thread(target=_follow, args=(run_directory, run, file, output, over, done), daemon=True)
+        for file, output in zip(("client.stdout", "client.stderr"), outputs, strict=True)
     ]
     for follower in followers:
         follower.start()
@@ -49,7 +49,7 @@ def following(
 
 
 def _follow(
-    directory: RunDirectory, run: str, name: str, sink: IO[bytes], over: Event, done: Event
+    directory: RunDirectory, run: str, name: str, output: IO[bytes], over: Event, done: Event
 ) -> None:
     source: IO[bytes] | None = None
     try:
@@ -60,8 +60,8 @@ def _follow(
             if source is None and done.is_set():  # the run was over before the file was opened
                 source = _opened(directory.run_path(run) / name)
             while source is not None and (more := source.read(READ_BYTES)):
-                sink.write(more)
-                sink.flush()
+                output.write(more)
+                output.flush()
             if is_over:
                 return
     finally:

@@ -38,7 +38,7 @@ def level_axis(plan: Layout) -> Spec:
             "labelFlush": False,
         }, scale={"domain": plan.x_domain, "zero": False, "nice": False})  # fmt: skip
     scale = plan.x_scale
-    values = [scale.values[label] for label in plan.x_labels] if scale else []
+    values = [scale.numbers[label] for label in plan.x_labels] if scale else []
     # Ticks are at the levels, as nothing was measured between them. The axis covers all levels,
     # also those without the metric, such as the gap at 0 handovers.
     return field("x", title=plan.x_title, axis={

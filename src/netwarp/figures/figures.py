@@ -16,7 +16,7 @@ from netwarp.figures.style import SCREEN, Theme
 from netwarp.results import Results
 from netwarp.results.comparisons import main_metric
 from netwarp.run_files import write_bytes, write_text
-from netwarp.study.questions import Figure
+from netwarp.study.figures import Figure
 
 if TYPE_CHECKING:
     from netwarp.figures.over_time.figure import Kept

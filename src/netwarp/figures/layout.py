@@ -50,7 +50,7 @@ class Layout:
         """Texts of the levels along x, without the unit, which is in the axis title."""
         scale = self.x_scale
         if scale is not None:
-            return [f"{scale.values[label]:.6g}" for label in self.x_labels]
+            return [f"{scale.numbers[label]:.6g}" for label in self.x_labels]
         return [level_text(self.x or "", label) for label in self.x_labels]
 
     @property
@@ -75,7 +75,7 @@ class Layout:
     @property
     def x_wants_log(self) -> bool:
         """Whether the x axis is logarithmic: as asked, else by the range of the levels."""
-        values = list(self.x_scale.values.values()) if self.x_scale else []
+        values = list(self.x_scale.numbers.values()) if self.x_scale else []
         positive = bool(values) and min(values) > 0
         return positive and (wants_log(values) if self.x_log is None else self.x_log)
 
@@ -172,7 +172,7 @@ class Layout:
             raise ValueError("this chart has no factor along x")
         label = cell.factors[self.x]
         if self.x_scale is not None and not self.x_is_ordinal:
-            return self.x_scale.values[label]
+            return self.x_scale.numbers[label]
         return self.x_labels.index(label) + self._aside(cell)
 
     def _aside(self, cell: CellResult) -> float:

@@ -1,4 +1,4 @@
-"""What several kinds of charts are made of: lines, dots, intervals, distributions, fields."""
+"""What several kinds of charts are made of: lines, dots, intervals, distributions, tiles."""
 
 from netwarp.figures.encodings import (
     MOST_LABELLED,
@@ -62,16 +62,14 @@ def distribution(plan: Layout, rows: list[Row], value: str, share: str) -> Spec:
     return panels(plan, [steps], rows, own_axes=True)
 
 
-def numbered_fields(
-    plan: Layout, rows: list[Row], fill: Spec, tips: list[Spec], look: Spec
-) -> Spec:
+def numbered_tiles(plan: Layout, rows: list[Row], fill: Spec, tips: list[Spec], look: Spec) -> Spec:
     """Draw a rectangle for each cell over two factors, with a number in it."""
     place = {
         "x": name_axis(plan),
         "y": field("series", "nominal", sort=plan.series_texts, title=plan.series_title),
         "tooltip": tips,
     }
-    fields = {
+    tiles = {
         "mark": {"type": "rect", "stroke": "white", "strokeWidth": 2},
         "encoding": place | {"color": fill},
     }
@@ -82,7 +80,7 @@ def numbered_fields(
     }
     titles = list(dict.fromkeys(row["panel"] for row in rows))
     height = round(max(10 * size, 3.8 * size * len(plan.series_labels)))
-    return panels(plan, [fields, numbers], rows, height, titles=titles)
+    return panels(plan, [tiles, numbers], rows, height, titles=titles)
 
 
 def line_and_points(plan: Layout, y: Spec, tips: list[Spec], *, legend: bool) -> list[Spec]:

@@ -30,7 +30,7 @@ def backend_for(
         return backend
     # One backend serves all cells, so the cell with the largest limit determines when a run is
     # killed.
-    stall_cpu_s = max(cell.spec.limits.stall_cpu_s for cell in study.cells)
+    stall_cpu_s = max(cell.sections.limits.stall_cpu_s for cell in study.cells)
     bounds = Bounds(stall_cpu_s=stall_cpu_s)
     opened = open_backend(backend or study.backend, bounds)
     if not needs_ns3(study, filters):

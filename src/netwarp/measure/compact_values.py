@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 
-class Values(Mapping[str, float]):
+class CompactValues(Mapping[str, float]):
     """Numbers by name, eight bytes each; runs with the same names share these."""
 
     __slots__ = ("_numbers", "_places")

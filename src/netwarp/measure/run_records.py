@@ -76,7 +76,7 @@ class RunRecords:
         """Return the records of one kind, in their order."""
         return select.of_kind(self.records, kind)
 
-    def once(self, make: Callable[[RunRecords], T]) -> T:
+    def computed_once(self, make: Callable[[RunRecords], T]) -> T:
         """Compute a value that several metrics need, once for the run."""
         if make not in self._made:
             self._made[make] = make(self)

@@ -22,7 +22,7 @@ def _shares(run: RunRecords) -> Mapping[Limit, float] | None:
 
 
 def _share(run: RunRecords, limit: Limit) -> float | None:
-    shares = run.once(_shares)
+    shares = run.computed_once(_shares)
     return None if shares is None else shares[limit]
 
 

@@ -33,7 +33,7 @@ def _over_idle(run: RunRecords) -> Delays:
 
 
 def _quantile_s(run: RunRecords, of: Callable[[RunRecords], Delays], share: float) -> float | None:
-    return seconds(run.once(of).quantile_ns(share))
+    return seconds(run.computed_once(of).quantile_ns(share))
 
 
 def _marked(run: RunRecords) -> float | None:

@@ -19,8 +19,8 @@ from netwarp.plan.seeds import replicate_seeds
 from netwarp.regular_files import regular_file_size
 from netwarp.study import Study
 from netwarp.study.cells.design import Cell, select_cells
+from netwarp.study.figures import resolve_levels
 from netwarp.study.overrides import COMMAND_LINE
-from netwarp.study.questions import resolve_levels
 from netwarp.study.refusal import Refusals
 from netwarp.wire import Exchange, Job, job_from_json
 from netwarp.workloads import WORKLOADS, FileSize

@@ -15,8 +15,9 @@ from typing import TypedDict
 
 from netwarp.stacks import ITS_OWN
 from netwarp.study import Study
+from netwarp.study.cells.cell_sections import CellSections
 from netwarp.study.cells.design import Cell
-from netwarp.study.cells.spec import CellSpec
+from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.transport import OWN_OPTIONS, OwnOption
 from netwarp.transports import TransportTraits, rfc9260_window_bytes
 from netwarp.units import format_duration, format_size
@@ -71,7 +72,7 @@ def equal_treatment(study: Study, *, sets_hosts: bool = True) -> list[TreatmentR
         usual = Counter(of_its_own).most_common(1)[0][0]
         for label, value in values.items():
             deviates = value not in (usual, NOT_ITS_OWN)
-            traits = by_transport[label][0].spec.transport.traits
+            traits = by_transport[label][0].transport.traits
             reason = _reason(setting, value, traits) if deviates else None
             rows.append(
                 TreatmentRow(
@@ -86,7 +87,7 @@ def _value(
 ) -> str:
     if setting in _OF_HOSTS and not (sets_hosts or workload_of(treated.job).dials(treated.job)):
         return THE_HOSTS
-    stack = treated.spec.transport.stack
+    stack = treated.transport.stack
     if setting in _TOLD and stack is not None and stack.decides_alone:
         return ITS_OWN
     return value_of(treated)
@@ -96,56 +97,52 @@ def _value(
 class _Treated:
     """A transport in a cell, with the sections and the job of its workload."""
 
-    spec: CellSpec
+    sections: CellSections
     job: Job
+
+    @property
+    def transport(self) -> CellTransport:
+        return self.sections.transport
 
 
 def _treated(cell: Cell) -> Iterator[tuple[str, _Treated]]:
     """Yield the label and sections of each transport of a cell, one for each workload."""
     if not cell.workloads:
-        label = cell.levels.get("transport", cell.spec.transport.kind)
-        yield label, _Treated(cell.spec, cell.template)
+        label = cell.levels.get("transport", cell.sections.transport.kind)
+        yield label, _Treated(cell.sections, cell.template)
     for one, job in zip(cell.workloads, cell.template.each_alone, strict=False):
-        own = cell.levels.get(f"workload.{one.name}.transport", one.spec.transport.kind)
-        yield f"{one.name}: {own}", _Treated(one.spec, job)
+        own = cell.levels.get(f"workload.{one.name}.transport", one.sections.transport.kind)
+        yield f"{one.name}: {own}", _Treated(one.sections, job)
 
 
 def _congestion(treated: _Treated) -> str:
-    transport = treated.spec.transport
+    transport = treated.transport
     return transport.resolved_congestion if transport.traits.repeats_what_is_lost else NOT_ITS_OWN
 
 
 def _initial_window(treated: _Treated) -> str:
-    spec = treated.spec
-    mtu_bytes = spec.path.mtu_bytes
-    if not spec.transport.traits.repeats_what_is_lost:
+    transport, mtu_bytes = treated.transport, treated.sections.path.mtu_bytes
+    if not transport.traits.repeats_what_is_lost:
         return NOT_ITS_OWN
-    if spec.transport.stack is None and spec.transport.traits.fixed_initial_window is not None:
+    if transport.stack is None and transport.traits.fixed_initial_window is not None:
         return f"{rfc9260_window_bytes(mtu_bytes)} bytes"
-    return f"{spec.transport.resolved_initial_window_packets(mtu_bytes)} packets"
+    return f"{transport.resolved_initial_window_packets(mtu_bytes)} packets"
 
 
 def _pacing(treated: _Treated) -> str:
-    spec = treated.spec
-    transport = spec.transport
+    transport = treated.transport
     paced = transport.traits.is_always_paced or transport.resolved_congestion in PACED_CONGESTION
     return "paced" if paced else "not paced"
 
 
 def _mss(treated: _Treated) -> str:
-    spec = treated.spec
-    mss_bytes = spec.transport.mss_bytes
+    mss_bytes = treated.transport.mss_bytes
     return "what the MTU allows" if mss_bytes is None else f"{mss_bytes} bytes"
-
-
-def _encryption(treated: _Treated) -> str:
-    spec = treated.spec
-    return "TLS 1.3" if spec.transport.traits.is_encrypted else "none"
 
 
 def _own(option: OwnOption) -> Callable[[_Treated], str]:
     def value_of(treated: _Treated) -> str:
-        if treated.spec.transport.traits.options != option.group:
+        if treated.transport.traits.options != option.group:
             return NOT_ITS_OWN
         value = getattr(getattr(treated.job.only.transport, option.group), option.name)
         return ("on" if value else "off") if isinstance(value, bool) else str(value)
@@ -154,16 +151,16 @@ def _own(option: OwnOption) -> Callable[[_Treated], str]:
 
 
 def _behaviour(setting: str) -> Callable[[_Treated], str]:
-    return lambda treated: treated.spec.transport.traits.behaviour.get(setting, NOT_ITS_OWN)
+    return lambda treated: treated.transport.traits.behaviour.get(setting, NOT_ITS_OWN)
 
 
 def _reconnection(treated: _Treated) -> str:
-    spec = treated.spec
-    return spec.transport.resolved_reconnect if spec.path.may_hand_over else NOT_ITS_OWN
+    moves = treated.sections.path.may_hand_over
+    return treated.transport.resolved_reconnect if moves else NOT_ITS_OWN
 
 
 def _reliability(treated: _Treated) -> str:
-    transport = treated.spec.transport
+    transport = treated.transport
     sctp = transport.resolved_sctp
     if transport.resolved_quic.datagrams or not transport.traits.repeats_what_is_lost:
         return "datagrams, none repeated"
@@ -176,8 +173,7 @@ def _reliability(treated: _Treated) -> str:
 
 
 def _connections(treated: _Treated) -> str:
-    spec = treated.spec
-    connections, chunks = spec.connections, spec.parts
+    connections, chunks = treated.sections.connections, treated.sections.parts
     if connections < chunks:
         return f"1 with {chunks} streams"
     return str(connections)
@@ -188,27 +184,27 @@ _SETTINGS: dict[str, Callable[[_Treated], str]] = {
     "initial window": _initial_window,
     "buffers": lambda treated: format_size(treated.job.only.transport.buffer_bytes),
     "pacing": _pacing,
-    "MTU": lambda treated: f"{treated.spec.path.mtu_bytes} bytes",
+    "MTU": lambda treated: f"{treated.sections.path.mtu_bytes} bytes",
     "MSS": _mss,
-    "headers": lambda treated: f"{treated.spec.transport.traits.header_bytes} bytes",
-    "nodelay": lambda treated: str(treated.spec.transport.nodelay).lower(),
-    "encryption": _encryption,
+    "headers": lambda treated: f"{treated.transport.traits.header_bytes} bytes",
+    "nodelay": lambda treated: str(treated.transport.nodelay).lower(),
+    "encryption": lambda treated: "TLS 1.3" if treated.transport.traits.is_encrypted else "none",
 }
 _BEHAVIOUR = ("HyStart", "ACK frequency", "UDP payload", "GSO")
 """Properties of an implementation that no option sets (`TransportTraits.behaviour`)."""
 _WHERE_THEY_DIFFER: dict[str, Callable[[_Treated], str]] = {
-    "ECN": lambda treated: "offered" if treated.spec.transport.ecn else "not offered",
-    "model": lambda treated: treated.spec.transport.model,
+    "ECN": lambda treated: "offered" if treated.transport.ecn else "not offered",
+    "model": lambda treated: treated.transport.model,
     **{
         option.described.setting: _own(option)
         for option in OWN_OPTIONS.values()
         if option.described.setting is not None
     },
     "reliability": _reliability,
-    "resumption": lambda treated: treated.spec.transport.resume,
+    "resumption": lambda treated: treated.transport.resume,
     "reconnection": _reconnection,
     "connections": _connections,
-    "paths": lambda treated: str(len(treated.spec.paths)),
+    "paths": lambda treated: str(len(treated.sections.paths)),
     **{setting: _behaviour(setting) for setting in _BEHAVIOUR},
 }
 """Settings that are listed only if transports of the study differ in them."""

@@ -58,14 +58,14 @@ def needs_ns3(study: Study, filters: Sequence[str] = ()) -> bool:
     Raises:
         StudyError: a filter selects nothing.
     """
-    return any(is_simulated(cell.spec.transport.model) for cell in filter_cells(study, filters))
+    return any(is_simulated(cell.sections.transport.model) for cell in filter_cells(study, filters))
 
 
 def kernel_filters(study: Study) -> list[str] | None:
     """Return filters that select the cells which need no ns-3. None if there are no such cells, or
     if no factor's levels separate them from the others.
     """
-    wanted = {cell.index for cell in study.cells if not is_simulated(cell.spec.transport.model)}
+    wanted = {cell.index for cell in study.cells if not is_simulated(cell.sections.transport.model)}
     if not wanted:
         return None
     for factor in study.factors:

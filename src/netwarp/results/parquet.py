@@ -158,21 +158,21 @@ def write_table(
     """
     table = register_io_source(lambda *_: parts, schema=dict(schema))
     with replaced(path) as file:
-        sink = _Sink(file)
+        target = _KeepsItsError(file)
         try:
             table.sink_parquet(
-                cast("IO[bytes]", sink),
+                cast("IO[bytes]", target),
                 compression="zstd",
                 statistics=False,
                 row_group_size=group_rows,
             )
         except pl.exceptions.ComputeError:
-            if sink.error is not None:
-                raise sink.error from None
+            if target.error is not None:
+                raise target.error from None
             raise
 
 
-class _Sink(io.RawIOBase):
+class _KeepsItsError(io.RawIOBase):
     """A file that keeps the exception of a failed write, because polars passes on only its text."""
 
     def __init__(self, file: IO[bytes]) -> None:

@@ -2,7 +2,7 @@
 
 TOML or options become a validated `Study`. `load.py` reads the file, `tables.py` keeps each value
 with its place in the file, and `study.py` has the complete model, with its figures in
-`questions.py`, its claims in `claims.py`, its bounds in `expectations.py`, and its controls and
+`figures.py`, its claims in `claims.py`, its bounds in `expectations.py`, and its controls and
 sensitivities in `variants.py`. The folder `cells/` makes the cells: combinations of levels, with a
 job template for each. Options are applied by `overrides.py`, `compare.py`, `exec.py` and
 `expecting.py`; `outside.py` reads files and stacks that a study names. `bounds.py` limits a study's

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from netwarp.fields import KeyValueError, RatioField, Section
 from netwarp.study.cells.factors import Factor
-from netwarp.study.questions import (
+from netwarp.study.figures import (
     Levels,
     refuse_unknown_factor,
     refuse_unknown_metric,

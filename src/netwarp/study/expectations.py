@@ -13,7 +13,7 @@ from pydantic import Field
 from netwarp.fields import KeyValueError, Section
 from netwarp.metrics import METRICS, metric_named
 from netwarp.study.cells.factors import Factor
-from netwarp.study.questions import Levels, refuse_unknown_metric, resolve_levels
+from netwarp.study.figures import Levels, refuse_unknown_metric, resolve_levels
 from netwarp.suggestions import did_you_mean
 from netwarp.units import UnitError, parse_value
 

@@ -13,7 +13,7 @@ import msgpack
 
 from netwarp.errors import one_line
 from netwarp.execution.outcome import Outcome
-from netwarp.measure.compact_values import Values
+from netwarp.measure.compact_values import CompactValues
 from netwarp.run_directory import JOB_FILE, Status
 
 MOST_BYTES = 1 << 28
@@ -136,7 +136,7 @@ def _fields(run: FinishedRun) -> dict[str, Any]:
 def _finished(fields: Mapping[str, Any]) -> FinishedRun:
     files = {_inside(name): _typed(each, bytes) for name, each in fields["files"].items()}
     metrics = {_typed(name, str): float(value) for name, value in fields["metrics"].items()}
-    return FinishedRun(files, Outcome(Status.from_json(fields["status"]), Values(metrics)))
+    return FinishedRun(files, Outcome(Status.from_json(fields["status"]), CompactValues(metrics)))
 
 
 def _inside(name: Any) -> str:

@@ -15,7 +15,7 @@ from netwarp.figures.layout import Layout
 from netwarp.figures.marks import mean_tips, run_tips, shown_samples
 from netwarp.figures.rows import mean_rows
 from netwarp.figures.style import GREY, Spec
-from netwarp.study.questions import Figure
+from netwarp.study.figures import Figure
 
 
 class Bar(MetricKind):

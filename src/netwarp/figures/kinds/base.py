@@ -14,7 +14,7 @@ from netwarp.metrics import metric_named
 from netwarp.results import CellResult, Results
 from netwarp.study.cells.factors import Factor
 from netwarp.study.figure_kinds import figure_kind
-from netwarp.study.questions import Figure, refuse_unknown_factor, refuse_unknown_metric
+from netwarp.study.figures import Figure, refuse_unknown_factor, refuse_unknown_metric
 from netwarp.wording import (
     condition_text,
     factor_name,

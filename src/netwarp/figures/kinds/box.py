@@ -6,7 +6,7 @@ from netwarp.figures.layout import Layout
 from netwarp.figures.marks import run_tips
 from netwarp.figures.rows import sample_rows
 from netwarp.figures.style import GREY, Spec
-from netwarp.study.questions import Figure
+from netwarp.study.figures import Figure
 
 
 class Box(MetricKind):

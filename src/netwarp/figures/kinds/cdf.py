@@ -6,7 +6,7 @@ from netwarp.figures.marks import distribution
 from netwarp.figures.rows import step_rows
 from netwarp.figures.style import Spec
 from netwarp.results import Results
-from netwarp.study.questions import Figure
+from netwarp.study.figures import Figure
 
 
 class Cdf(MetricKind):

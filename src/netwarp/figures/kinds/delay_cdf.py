@@ -14,7 +14,7 @@ from netwarp.figures.rows import Row, base_row
 from netwarp.figures.style import Theme
 from netwarp.metrics import METRICS
 from netwarp.results import CellResult, Results
-from netwarp.study.questions import Figure
+from netwarp.study.figures import Figure
 from netwarp.units import NS_PER_S
 from netwarp.wire import FlowStats
 from netwarp.wire.flow import FlowUnit

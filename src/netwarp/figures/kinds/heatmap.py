@@ -3,10 +3,10 @@
 from netwarp.figures.encodings import condition_tips, field
 from netwarp.figures.kinds.base import MetricKind
 from netwarp.figures.layout import Layout, wants_log
-from netwarp.figures.marks import numbered_fields
+from netwarp.figures.marks import numbered_tiles
 from netwarp.figures.rows import mean_rows
 from netwarp.figures.style import INK, Spec
-from netwarp.study.questions import Figure
+from netwarp.study.figures import Figure
 
 
 class Heatmap(MetricKind):
@@ -26,7 +26,7 @@ class Heatmap(MetricKind):
         tips = [*condition_tips(plan), field("text", "nominal", title="mean, 95 % CI")]
         ink = {"condition": {"test": f"datum.mean > {middle!r}", "value": "white"}, "value": INK}
         fill = field("mean", scale=scale, legend=None)
-        return numbered_fields(plan, rows, fill, tips, {"color": ink})
+        return numbered_tiles(plan, rows, fill, tips, {"color": ink})
 
     def counted_in(self, plan: Layout) -> str:
         """Return the metric's unit, because no axis shows it."""

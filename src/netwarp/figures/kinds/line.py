@@ -16,7 +16,7 @@ from netwarp.figures.marks import (
 from netwarp.figures.rows import Row, label_rows, mean_rows, ratio_rows
 from netwarp.figures.style import Spec
 from netwarp.results import Results
-from netwarp.study.questions import Figure
+from netwarp.study.figures import Figure
 
 
 class Line(MetricKind):

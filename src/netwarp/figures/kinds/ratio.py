@@ -17,7 +17,7 @@ from netwarp.figures.marks import (
 from netwarp.figures.rows import Row, label_rows, ratio_rows
 from netwarp.figures.style import GREY, Spec
 from netwarp.results import Results
-from netwarp.study.questions import Figure
+from netwarp.study.figures import Figure
 from netwarp.wording import level_text
 
 STEPS = (

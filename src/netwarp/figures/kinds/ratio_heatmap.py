@@ -5,10 +5,10 @@ import math
 from netwarp.figures.encodings import condition_tips, field
 from netwarp.figures.kinds.ratio import RatioKind
 from netwarp.figures.layout import Layout
-from netwarp.figures.marks import numbered_fields
+from netwarp.figures.marks import numbered_tiles
 from netwarp.figures.rows import Row, ratio_rows
 from netwarp.figures.style import DIVERGING, INK, Spec
-from netwarp.study.questions import Figure
+from netwarp.study.figures import Figure
 from netwarp.wording import factor_name
 
 
@@ -33,7 +33,7 @@ class RatioHeatmap(RatioKind):
         marked = [row | {"number": row["number"] if row["decided"] else f"({row['number']})"}
                   for row in rows]  # fmt: skip
         fill = field("ratio", scale=scale, legend=None)
-        return numbered_fields(plan, marked, fill, tips, look)
+        return numbered_tiles(plan, marked, fill, tips, look)
 
     def factors_text(self, figure: Figure) -> str:
         """Return the names of both factors."""

@@ -16,7 +16,7 @@ from netwarp.figures.marks import run_tips
 from netwarp.figures.rows import pair_rows
 from netwarp.figures.style import Spec
 from netwarp.results import Results
-from netwarp.study.questions import Figure
+from netwarp.study.figures import Figure
 from netwarp.wording import quantity
 
 

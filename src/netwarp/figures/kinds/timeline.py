@@ -9,7 +9,7 @@ from netwarp.figures.over_time.figure import Kept, timeline_figure
 from netwarp.figures.style import Theme
 from netwarp.results import Results
 from netwarp.study.cells.factors import Factor
-from netwarp.study.questions import Figure, refuse_unknown_factor, resolve_levels
+from netwarp.study.figures import Figure, refuse_unknown_factor, resolve_levels
 
 
 class Timeline(FigureKind):

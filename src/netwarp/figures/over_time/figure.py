@@ -10,7 +10,7 @@ from netwarp.figures.over_time.plots import ShownRun
 from netwarp.figures.over_time.run_timeline import RunTimeline, run_timeline
 from netwarp.figures.style import SCREEN, TRANSPORT_STYLES, Spec, Theme, series_styles
 from netwarp.results import CellResult, Results, RunResult
-from netwarp.study.questions import Figure
+from netwarp.study.figures import Figure
 from netwarp.units import span_text
 from netwarp.wire import Job, Record
 from netwarp.wording import cell_text, condition_text, level_text, number, sentence_case

@@ -10,66 +10,66 @@ from math import ceil
 
 from netwarp import wire
 from netwarp.fields import KeyValueError
+from netwarp.study.cells.cell_sections import CellSections
 from netwarp.study.cells.sizing import (
     frame_bytes,
     longest_delay_ns,
     queue_packets,
     shaper_queue_bytes,
 )
-from netwarp.study.cells.spec import CellSpec
 from netwarp.units import NS_PER_S, format_duration
 
 NS_PER_MS = 1_000_000
 
 
-def refuse_lost_associations(spec: CellSpec) -> None:
+def refuse_lost_associations(cell: CellSections) -> None:
     """Refuse moves that leave a migrating SCTP association without an address its peer knows.
 
     Raises:
         KeyValueError: a move does so; the message names the overlap that is needed.
     """
-    if not spec.transport.traits.migration_needs_overlap or spec.reconnect != "migrate":
+    if not cell.transport.traits.migration_needs_overlap or cell.reconnect != "migrate":
         return
     attached_ns: dict[int, int] = {}
     detached_ns: dict[int, int] = {}
-    for event in spec.events:
+    for event in cell.events:
         other = 1 - event.path
         if isinstance(event.change, wire.Attach):
             attached_ns[event.path] = event.at_ns
             # One exchange for unacknowledged data when the client leaves, one for the deletion.
-            least_ns = 2 * exchange_ns(spec, other)
+            least_ns = 2 * exchange_ns(cell, other)
             if event.at_ns - detached_ns.get(event.path, -least_ns) < least_ns:
-                raise _comes_back_early(spec, event, least_ns)
+                raise _comes_back_early(cell, event, least_ns)
         if isinstance(event.change, wire.Detach):
             detached_ns[event.path] = event.at_ns
             attached_ns.pop(event.path, None)
-            least_ns = exchange_ns(spec, event.path)
+            least_ns = exchange_ns(cell, event.path)
             if event.at_ns - attached_ns.get(other, event.at_ns) < least_ns:
-                raise _overlaps_too_little(spec, event, least_ns)
+                raise _overlaps_too_little(cell, event, least_ns)
 
 
-def exchange_ns(spec: CellSpec, index: int) -> int:
+def exchange_ns(cell: CellSections, index: int) -> int:
     """Return the time in ns, in whole ms, of a request and its answer on a path with a full
     queue.
     """
-    direction = spec.workload.content_direction
-    delays_ns = sum(longest_delay_ns(spec, each, index) for each in ("down", "up"))
-    rate_bit_s = spec.path.all_paths[index].impairments(direction).usual_rate_bit_s
+    direction = cell.workload.content_direction
+    delays_ns = sum(longest_delay_ns(cell, each, index) for each in ("down", "up"))
+    rate_bit_s = cell.path.all_paths[index].impairments(direction).usual_rate_bit_s
     if rate_bit_s is None:
         waiting_ns = Fraction(0)
     else:
-        frame = frame_bytes(spec, direction, index)
-        queue = shaper_queue_bytes(spec, direction, index)
+        frame = frame_bytes(cell, direction, index)
+        queue = shaper_queue_bytes(cell, direction, index)
         if queue is None:
-            queue = queue_packets(spec, direction, index) * frame
+            queue = queue_packets(cell, direction, index) * frame
         # In one direction the packet waits behind a full queue, in the other behind one packet.
         waiting_ns = Fraction((queue + 2 * frame) * 8 * NS_PER_S, rate_bit_s)
     return ceil((delays_ns + waiting_ns) / NS_PER_MS) * NS_PER_MS
 
 
-def _overlaps_too_little(spec: CellSpec, event: wire.Event, least_ns: int) -> KeyValueError:
+def _overlaps_too_little(cell: CellSections, event: wire.Event, least_ns: int) -> KeyValueError:
     return KeyValueError(
-        _key(spec, event.at_ns),
+        _key(cell, event.at_ns),
         None,
         "an SCTP association keeps no address that the server knows: it is told of the new one"
         " from the old one",
@@ -78,9 +78,9 @@ def _overlaps_too_little(spec: CellSpec, event: wire.Event, least_ns: int) -> Ke
     )
 
 
-def _comes_back_early(spec: CellSpec, event: wire.Event, least_ns: int) -> KeyValueError:
+def _comes_back_early(cell: CellSections, event: wire.Event, least_ns: int) -> KeyValueError:
     return KeyValueError(
-        _key(spec, event.at_ns).replace("handovers.overlap", "handovers.every"),
+        _key(cell, event.at_ns).replace("handovers.overlap", "handovers.every"),
         None,
         f"the client is back on path {event.path + 1} before the server has given up its address"
         " there",
@@ -89,9 +89,9 @@ def _comes_back_early(spec: CellSpec, event: wire.Event, least_ns: int) -> KeyVa
     )
 
 
-def _key(spec: CellSpec, at_ns: int) -> str:
+def _key(cell: CellSections, at_ns: int) -> str:
     """Return the study key of the handover that has an event at a time."""
-    for index, entry in enumerate(spec.path.timeline):
+    for index, entry in enumerate(cell.path.timeline):
         if entry.change == "handover" and at_ns in (entry.at_ns, entry.at_ns + entry.overlap_ns):
             return f"path.timeline.{index}.overlap"
     return "path.handovers.overlap"

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netwarp.fields import KeyValueError, Section, parse_sampling
+from netwarp.study.cells.cell_sections import CellSections, LimitsSection
 from netwarp.study.cells.factors import Level, word_of
-from netwarp.study.cells.spec import CellSpec, LimitsSection
 from netwarp.study.cells.template import JobTemplates
 from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.diagnose import validated
@@ -40,7 +40,7 @@ class CellBuilder:
         )
         self._sections: dict[tuple[str | None, ...], tuple[Section, Table]] = {}
 
-    def build(self, chosen: Mapping[str, Level]) -> tuple[CellSpec, Job]:
+    def build(self, chosen: Mapping[str, Level]) -> tuple[CellSections, Job]:
         """Build the sections of a cell, and the job that its runs share.
 
         Args:
@@ -54,11 +54,11 @@ class CellBuilder:
         found = {name: self._section(name, chosen, usual) for name in _SECTIONS}
         try:
             sections: dict[str, Any] = {name: section for name, (section, _) in found.items()}
-            spec = CellSpec(**sections)
-            return spec, self._templates.template(spec)
+            cell = CellSections(**sections)
+            return cell, self._templates.template(cell)
         except KeyValueError as error:
-            cell = {name: Written(table, table.place) for name, (_, table) in found.items()}
-            raise Table(cell).told(error) from None
+            tables = {name: Written(table, table.place) for name, (_, table) in found.items()}
+            raise Table(tables).told(error) from None
 
     def _section(
         self, name: str, chosen: Mapping[str, Level], usual: TransportKind | None = None

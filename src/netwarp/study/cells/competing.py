@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from netwarp import wire
 from netwarp.fields import DIRECTIONS, KeyValueError
 from netwarp.study.cells.builder import CellBuilder
+from netwarp.study.cells.cell_sections import CellSections
 from netwarp.study.cells.factors import Level, factor_key
-from netwarp.study.cells.spec import CellSpec
 from netwarp.study.sections.competing import (
     ALL,
     FIRST_PORT,
@@ -41,7 +41,7 @@ class NamedWorkload:
     name: str
     index: int
     """The workload's index in the study, from 0."""
-    spec: CellSpec
+    sections: CellSections
     """The sections of a cell with this workload alone."""
     start_ns: int
     port: int
@@ -94,9 +94,9 @@ class CompetingBuilder:
         timed = {key.removeprefix("workload."): own.pop(key) for key in _TIMED if key in own}
         table = self._tables[index].replaced({key: each.written for key, each in timed.items()})
         section = _section(table)
-        spec, job = self._builder(index, section, table).build(own)
+        sections, job = self._builder(index, section, table).build(own)
         port = section.port or FIRST_PORT + index
-        return NamedWorkload(section.name, index, spec, section.start_ns, port), job
+        return NamedWorkload(section.name, index, sections, section.start_ns, port), job
 
     def _levels(self, index: int, chosen: Mapping[str, Level]) -> dict[str, Level]:
         """Return a workload's levels by the keys of a study with this workload alone."""
@@ -178,35 +178,35 @@ def _refuse_stop(table: Table, stop: Written) -> None:
 
 def _refuse_alone(one: NamedWorkload) -> None:
     """Refuse a workload that cannot share a run, or that outlasts the run's limit."""
-    key, spec = f"workload.{one.index}", one.spec
-    if spec.workload.is_alone:
+    key, alone = f"workload.{one.index}", one.sections
+    if alone.workload.is_alone:
         raise KeyValueError(
             f"{key}.kind",
-            spec.workload.kind,
-            f"the programs of a {spec.workload.kind} have ports and files of their own, and share"
+            alone.workload.kind,
+            f"the programs of a {alone.workload.kind} have ports and files of their own, and share"
             " a run with nobody",
             "choose another kind, or start them all in one command",
         )
-    if spec.workload.has_table:
+    if alone.workload.has_table:
         reason = "a table is of a run's only workload"
         raise KeyValueError(f"{key}.packet_table", True, reason, "drop it")
-    stack = spec.transport.stack
+    stack = alone.transport.stack
     if stack is not None and stack.decides_alone:
         reason = f"{stack.name} has ports and files of its own, and shares a run with nobody"
         raise KeyValueError(f"{key}.transport", None, reason, "choose another stack")
-    if is_simulated(spec.transport.model):
+    if is_simulated(alone.transport.model):
         reason = "ns-3's applications run alone here"
-        raise KeyValueError(f"{key}.transport", spec.transport.model, reason, "use the kernel's")
-    if spec.path.may_hand_over:
+        raise KeyValueError(f"{key}.transport", alone.transport.model, reason, "use the kernel's")
+    if alone.path.may_hand_over:
         reason = "the client of several workloads stays where it is"
         raise KeyValueError("path.handovers", None, reason, "drop it")
-    end_ns = one.start_ns + spec.workload.start_jitter_ns + spec.workload.least_ns
-    if end_ns >= spec.limits.virtual_s * NS_PER_S:
+    end_ns = one.start_ns + alone.workload.start_jitter_ns + alone.workload.least_ns
+    if end_ns >= alone.limits.virtual_s * NS_PER_S:
         raise KeyValueError(
-            f"{key}.{'stop' if spec.workload.least_ns else 'start'}",
+            f"{key}.{'stop' if alone.workload.least_ns else 'start'}",
             None,
             f"{one.name} would go on until {format_duration(end_ns)}, and the run is given up after"
-            f" {spec.limits.virtual_s}s",
+            f" {alone.limits.virtual_s}s",
             "end it sooner, or raise limits.virtual_s",
         )
 
@@ -218,10 +218,10 @@ def _refuse_together(one: NamedWorkload, other: NamedWorkload) -> None:
         reason = f"{one.name} and {other.name} would listen on one port"
         remedy = "choose another, or leave it to netwarp"
         raise KeyValueError(f"{key}.port", other.port, reason, remedy)
-    ours, theirs = one.spec.transport, other.spec.transport
+    ours, theirs = one.sections.transport, other.sections.transport
     differing = ["ecn"] if ours.ecn != theirs.ecn else []
     if ours.traits.runs_over_tcp and theirs.traits.runs_over_tcp:
-        mtu_bytes = one.spec.path.mtu_bytes
+        mtu_bytes = one.sections.path.mtu_bytes
         windows = [each.resolved_initial_window_packets(mtu_bytes) for each in (ours, theirs)]
         differing += ["initial_window"] if windows[0] != windows[1] else []
         differing += ["buffer"] if ours.buffer_bytes != theirs.buffer_bytes else []
@@ -267,7 +267,7 @@ def _transport(one: tuple[NamedWorkload, Job], jobs: Sequence[Job]) -> wire.Tran
     """Return a transport with the largest buffer of all jobs, unless the study sets the size."""
     workload, job = one
     largest_bytes = max(each.only.transport.buffer_bytes for each in jobs)
-    if workload.spec.transport.buffer_bytes is not None:
+    if workload.sections.transport.buffer_bytes is not None:
         return job.only.transport
     return job.only.transport.model_copy(update={"buffer_bytes": largest_bytes})
 
@@ -285,7 +285,7 @@ def _paths(workloads: Sequence[NamedWorkload], jobs: Sequence[Job]) -> tuple[wir
             (
                 job
                 for one, job in zip(workloads, jobs, strict=True)
-                if one.spec.workload.content_direction == direction
+                if one.sections.workload.content_direction == direction
             ),
             widest,
         )

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from netwarp.fields import KeyValueError
 from netwarp.study.cells.builder import CellBuilder
+from netwarp.study.cells.cell_sections import CellSections
 from netwarp.study.cells.competing import CompetingBuilder, NamedWorkload
 from netwarp.study.cells.factors import Factor, factor_key, read_factors
-from netwarp.study.cells.spec import CellSpec
 from netwarp.study.sections.diagnose import validated
 from netwarp.study.sections.transport import TransportOptions
 from netwarp.study.tables import Table, Written
@@ -28,19 +28,19 @@ class Cell:
     """Index among all cells of the study; filters do not change it."""
     levels: Mapping[str, str]
     """Labels of the levels, by factor."""
-    spec: CellSpec
+    sections: CellSections
     """The sections of the study with the cell's levels."""
     template: Job
     """The job that the cell's runs share, without the values that differ from run to run; see
     `JobTemplates`.
     """
     workloads: tuple[NamedWorkload, ...] = ()
-    """The workloads that share the path, the first also in `spec`; empty for a single one."""
+    """The workloads that share the path, the first also in `sections`; empty for a single one."""
 
     @property
-    def specs(self) -> tuple[CellSpec, ...]:
+    def of_each_workload(self) -> tuple[CellSections, ...]:
         """The sections of each workload of the cell."""
-        return tuple(each.spec for each in self.workloads) or (self.spec,)
+        return tuple(each.sections for each in self.workloads) or (self.sections,)
 
 
 @dataclass(frozen=True)
@@ -96,15 +96,15 @@ def _cells(
         labels = {key: level.label for key, level in chosen.items()}
         if competing is not None:
             built, template = competing.build(chosen)
-            yield Cell(index, labels, built[0].spec, template, built)
+            yield Cell(index, labels, built[0].sections, template, built)
         else:
-            spec, template = alone.build(chosen)
-            yield Cell(index, labels, spec, template)
+            sections, template = alone.build(chosen)
+            yield Cell(index, labels, sections, template)
 
 
 def _refuse_unused_options(transports: Table, cells: Sequence[Cell]) -> None:
     """Refuse options of a transport that no cell has."""
-    used = {spec.transport.kind for cell in cells for spec in cell.specs}
+    used = {each.transport.kind for cell in cells for each in cell.of_each_workload}
     for kind in TRANSPORTS:
         if kind in transports and kind not in used:
             reason = f"the study does not use {kind}"
@@ -113,7 +113,7 @@ def _refuse_unused_options(transports: Table, cells: Sequence[Cell]) -> None:
 
 
 def _refuse_unused_keys(study: Table, factors: Sequence[Factor], cells: Sequence[Cell]) -> None:
-    sections = [cell.spec.workload for cell in cells]
+    sections = [cell.sections.workload for cell in cells]
     varied = {
         factor.key.removeprefix("workload."): Written(
             [level.value for level in factor.levels], factor_key(factor.key)
@@ -129,10 +129,10 @@ def _refuse_unused_keys(study: Table, factors: Sequence[Factor], cells: Sequence
 
 def _refuse_an_unused_path(cells: Sequence[Cell]) -> None:
     """Refuse a second path that no cell uses, by a client that moves or a multipath transport."""
-    specs = [spec for cell in cells for spec in cell.specs if spec.path.second is not None]
-    if not specs or any(len(spec.paths) > 1 or spec.path.may_hand_over for spec in specs):
+    found = [each for cell in cells for each in cell.of_each_workload if each.path.second]
+    if not found or any(len(each.paths) > 1 or each.path.may_hand_over for each in found):
         return
-    transport = specs[0].transport
+    transport = found[0].transport
     could = transport.traits.second_path == "multihomed"
     name = f"{transport.kind} that is not multihomed" if could else transport.kind
     remedy = f"drop it, choose {with_two_paths_in_words()}, or give [path.handovers]"

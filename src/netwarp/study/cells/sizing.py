@@ -14,8 +14,8 @@ from typing import Literal
 
 from netwarp import wire
 from netwarp.fields import KeyValueError
-from netwarp.study.cells.spec import CellSpec
-from netwarp.study.sections.path import ImpairmentSpec, SinglePath
+from netwarp.study.cells.cell_sections import CellSections
+from netwarp.study.sections.path import AskedImpairments, SinglePath
 from netwarp.study.sections.timeline import halves_ns
 from netwarp.transports import IP_HEADER_BYTES, TCP_HEADER_BYTES
 from netwarp.units import NS_PER_S
@@ -44,7 +44,7 @@ LARGEST_BUFFER_BYTES = (2**31 - 1) // 2
 BUFFER_BDPS = 4
 
 
-def limit_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
+def limit_packets(cell: CellSections, direction: Direction, index: int = 0) -> int:
     """Return netem's packet limit for one direction of a path: the delay line plus the queue.
 
     If a shaper behind netem keeps the rate, the queue is in the shaper, and the delay line alone
@@ -55,7 +55,7 @@ def limit_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
         KeyValueError: there is a queue without a bottleneck, or it has no room, or is beyond
             netem's range.
     """
-    path = _path(spec, index)
+    path = _path(cell, index)
     impairments = path.impairments(direction)
     if impairments.usual_rate_bit_s is None:
         if impairments.queue is not None:
@@ -65,14 +65,14 @@ def limit_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
             )
         return UNLIMITED_LIMIT_PACKETS
     rate_bit_s = impairments.usual_rate_bit_s
-    if is_shaped(spec, direction, index):
+    if is_shaped(cell, direction, index):
         if not impairments.reorders:
             return UNLIMITED_LIMIT_PACKETS
-        rate_bit_s = _peak_rate_bit_s(spec, direction, index)
-    delay_line_ns = longest_delay_ns(spec, direction, index)
+        rate_bit_s = _peak_rate_bit_s(cell, direction, index)
+    delay_line_ns = longest_delay_ns(cell, direction, index)
     delay_line_bytes = Fraction(rate_bit_s * delay_line_ns, 8 * NS_PER_S)
-    delay_line_packets = ceil(delay_line_bytes / frame_bytes(spec, direction, index))
-    packets = delay_line_packets + queue_packets(spec, direction, index)
+    delay_line_packets = ceil(delay_line_bytes / frame_bytes(cell, direction, index))
+    packets = delay_line_packets + queue_packets(cell, direction, index)
     if packets > LARGEST_LIMIT_PACKETS:
         reason = f"{packets} packets are more than netem can hold"
         remedy = "lower queue, rate or delay"
@@ -80,23 +80,23 @@ def limit_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
     return packets
 
 
-def is_shaped(spec: CellSpec, direction: Direction, index: int = 0) -> bool:
+def is_shaped(cell: CellSections, direction: Direction, index: int = 0) -> bool:
     """Return whether a shaper enforces the rate instead of netem: the rate changes, or a discipline
     is set.
     """
-    impairments = _path(spec, index).impairments(direction)
+    impairments = _path(cell, index).impairments(direction)
     if impairments.trace is not None or impairments.discipline is not None:
         return True
-    if not spec.path.events:
+    if not cell.path.events:
         return False
     return any(
         isinstance(event.change, wire.Rate) and event.change.direction == direction
-        for event in spec.path.events
+        for event in cell.path.events
         if event.path == index
     )
 
 
-def shaper_queue_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> int | None:
+def shaper_queue_bytes(cell: CellSections, direction: Direction, index: int = 0) -> int | None:
     """Return the queue limit of a direction's shaper in bytes; None if netem keeps the rate.
 
     A queue that the study gives in packets is converted with full-size packets. The default is one
@@ -106,9 +106,9 @@ def shaper_queue_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> 
         KeyValueError: the queue is too small for a packet, or beyond the range of the shaper's
             bucket.
     """
-    if not is_shaped(spec, direction, index):
+    if not is_shaped(cell, direction, index):
         return None
-    path = _path(spec, index)
+    path = _path(cell, index)
     impairments = path.impairments(direction)
     frame = path.mtu_bytes + ETHERNET_HEADER_BYTES
     bdp = bdp_bytes(impairments, path.base_rtt_ns)
@@ -118,7 +118,7 @@ def shaper_queue_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> 
     elif queue.unit == "packets":
         size_bytes = int(queue.amount) * frame
     else:
-        size_bytes = max(frame, ceil(_queue_bytes(spec, direction, index)))
+        size_bytes = max(frame, ceil(_queue_bytes(cell, direction, index)))
     if size_bytes > LARGEST_LIMIT_PACKETS:
         key = _key("queue", direction, path, index)
         reason = f"{size_bytes} bytes are more than a shaper can hold"
@@ -126,68 +126,68 @@ def shaper_queue_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> 
     return size_bytes
 
 
-def initial_rate_bit_s(spec: CellSpec, direction: Direction, index: int = 0) -> int | None:
+def initial_rate_bit_s(cell: CellSections, direction: Direction, index: int = 0) -> int | None:
     """Return the rate in bit/s with which a direction is set up; None is unlimited.
 
     A trace sets the rate at the start of a run. A discipline is set up for the trace's mean rate,
     which decides RED's averages.
     """
-    impairments = _path(spec, index).impairments(direction)
+    impairments = _path(cell, index).impairments(direction)
     if impairments.trace is None or impairments.discipline is None:
         return impairments.rate_bit_s
     return max(impairments.trace.mean_bit_s, SMALLEST_RATE_BIT_S)
 
 
-def discipline(spec: CellSpec, direction: Direction, index: int = 0) -> wire.Discipline | None:
+def discipline(cell: CellSections, direction: Direction, index: int = 0) -> wire.Discipline | None:
     """Return the queueing discipline at the bottleneck of a direction; None is FIFO."""
-    kind = _path(spec, index).impairments(direction).discipline
+    kind = _path(cell, index).impairments(direction).discipline
     if kind is None:
         return None
     return wire.Discipline(
         kind=kind,
-        limit_packets=queue_packets(spec, direction, index),
-        frame_bytes=frame_bytes(spec, direction, index),
-        ecn=bool(spec.transport.ecn),
+        limit_packets=queue_packets(cell, direction, index),
+        frame_bytes=frame_bytes(cell, direction, index),
+        ecn=bool(cell.transport.ecn),
     )
 
 
-def longest_delay_ns(spec: CellSpec, direction: Direction, index: int = 0) -> int:
+def longest_delay_ns(cell: CellSections, direction: Direction, index: int = 0) -> int:
     """Return the longest one-way delay, in ns, that a direction is sized for, events included."""
-    down_ns, up_ns = halves_ns(_longest_rtt_ns(spec, index))
-    impairments = _path(spec, index).impairments(direction)
+    down_ns, up_ns = halves_ns(_longest_rtt_ns(cell, index))
+    impairments = _path(cell, index).impairments(direction)
     changed_ns = down_ns if direction == "down" else up_ns
-    if _path(spec, index).redraw is not None:
+    if _path(cell, index).redraw is not None:
         return changed_ns
     return max(impairments.delay_ns, changed_ns) + DEVIATIONS * impairments.jitter_ns
 
 
-def _longest_rtt_ns(spec: CellSpec, index: int) -> int:
-    path = _path(spec, index)
+def _longest_rtt_ns(cell: CellSections, index: int) -> int:
+    path = _path(cell, index)
     if path.redraw is not None:
         return path.base_rtt_ns + DEVIATIONS * path.redraw_deviation_ns
     changed_ns = (
         event.change.down_ns + event.change.up_ns
-        for event in spec.path.events
+        for event in cell.path.events
         if isinstance(event.change, wire.Delay) and event.path == index
     )
     return max(path.base_rtt_ns, *changed_ns, 0)
 
 
-def queue_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
+def queue_packets(cell: CellSections, direction: Direction, index: int = 0) -> int:
     """Return the limit of the bottleneck's queue in packets; the rate must be limited."""
-    impairments = _path(spec, index).impairments(direction)
-    frame = frame_bytes(spec, direction, index)
+    impairments = _path(cell, index).impairments(direction)
+    frame = frame_bytes(cell, direction, index)
     if impairments.queue is None:
-        bdp = bdp_bytes(impairments, _path(spec, index).base_rtt_ns)
+        bdp = bdp_bytes(impairments, _path(cell, index).base_rtt_ns)
         return max(DEFAULT_QUEUE_MIN_PACKETS, ceil(bdp / frame))
     if impairments.queue.unit == "packets":
         return int(impairments.queue.amount)
-    return ceil(_queue_bytes(spec, direction, index) / frame)
+    return ceil(_queue_bytes(cell, direction, index) / frame)
 
 
-def _queue_bytes(spec: CellSpec, direction: Direction, index: int) -> Fraction:
+def _queue_bytes(cell: CellSections, direction: Direction, index: int) -> Fraction:
     """Return the size in bytes of a queue that is stated in BDPs or bytes."""
-    path = _path(spec, index)
+    path = _path(cell, index)
     impairments = path.impairments(direction)
     queue = impairments.queue
     if queue is None or queue.unit == "packets":
@@ -201,7 +201,7 @@ def _queue_bytes(spec: CellSpec, direction: Direction, index: int) -> Fraction:
     return size_bytes
 
 
-def buffer_bytes(spec: CellSpec) -> int:
+def buffer_bytes(cell: CellSections) -> int:
     """Return a cell's buffer size in bytes: the study's, or one that never limits a transfer.
 
     A sender has a BDP and a full queue in flight, and as much again during loss recovery.
@@ -209,19 +209,19 @@ def buffer_bytes(spec: CellSpec) -> int:
     Raises:
         KeyValueError: it is larger than the kernel's socket buffers can be.
     """
-    asked_bytes = spec.transport.buffer_bytes
+    asked_bytes = cell.transport.buffer_bytes
     if asked_bytes is not None:
         if asked_bytes < SMALLEST_ASKED_BUFFER_BYTES:
             reason = f"the kernel's sockets have {SMALLEST_ASKED_BUFFER_BYTES} bytes or more"
             raise KeyValueError("transport.buffer", None, reason, "choose 4.5KiB or more")
         return _checked_buffer(asked_bytes, "choose a smaller buffer")
-    if _is_unlimited(spec):
+    if _is_unlimited(cell):
         return UNLIMITED_BUFFER_BYTES
-    power_bytes = 1 << (_needed_bytes(spec) - 1).bit_length()
+    power_bytes = 1 << (_needed_bytes(cell) - 1).bit_length()
     return _checked_buffer(power_bytes, "set transport.buffer, or lower rate, rtt or queue")
 
 
-def send_buffer_bytes(spec: CellSpec, most_bytes: int) -> int:
+def send_buffer_bytes(cell: CellSections, most_bytes: int) -> int:
     """Return the send buffer in bytes of transports whose buffers the kernel does not auto-tune.
 
     It is the size that the study asks for, else that of :func:`buffer_bytes` before rounding up. A
@@ -229,41 +229,41 @@ def send_buffer_bytes(spec: CellSpec, most_bytes: int) -> int:
     guest's memory.
 
     Args:
-        spec: the cell's sections.
+        cell: the cell's sections.
         most_bytes: the result of :func:`buffer_bytes` for the cell.
     """
-    if spec.transport.buffer_bytes is not None or _is_unlimited(spec):
+    if cell.transport.buffer_bytes is not None or _is_unlimited(cell):
         return most_bytes
-    return min(most_bytes, _needed_bytes(spec))
+    return min(most_bytes, _needed_bytes(cell))
 
 
-def most_content_bytes(spec: CellSpec, lasts_ns: int) -> int:
+def most_content_bytes(cell: CellSections, lasts_ns: int) -> int:
     """Return a size of content, in bytes, that all paths together cannot carry in a time.
 
     Raises:
         KeyValueError: a path's rate is unlimited.
     """
-    if _is_unlimited(spec):
+    if _is_unlimited(cell):
         reason = "no rate bounds what arrives in that time"
         raise KeyValueError("workload.size", None, reason, "give it, or path.rate")
-    direction = spec.workload.content_direction
-    indices = range(len(spec.path.all_paths))
-    rate_bit_s = sum(_peak_rate_bit_s(spec, direction, index) for index in indices)
+    direction = cell.workload.content_direction
+    indices = range(len(cell.path.all_paths))
+    rate_bit_s = sum(_peak_rate_bit_s(cell, direction, index) for index in indices)
     return ceil(Fraction(rate_bit_s * lasts_ns, 8 * NS_PER_S)) + 1
 
 
-def _is_unlimited(spec: CellSpec) -> bool:
-    direction = spec.workload.content_direction
-    rates = [path.impairments(direction).usual_rate_bit_s for path in spec.path.all_paths]
+def _is_unlimited(cell: CellSections) -> bool:
+    direction = cell.workload.content_direction
+    rates = [path.impairments(direction).usual_rate_bit_s for path in cell.path.all_paths]
     return None in rates
 
 
-def _needed_bytes(spec: CellSpec) -> int:
-    flight_bytes = _flight_bytes(spec, spec.workload.content_direction)
+def _needed_bytes(cell: CellSections) -> int:
+    flight_bytes = _flight_bytes(cell, cell.workload.content_direction)
     return max(SMALLEST_BUFFER_BYTES, BUFFER_BDPS * flight_bytes)
 
 
-def _flight_bytes(spec: CellSpec, direction: Direction) -> int:
+def _flight_bytes(cell: CellSections, direction: Direction) -> int:
     """Return the bytes that can be in flight or queued on all paths together.
 
     Data received over a fast path waits for data sent over a slow one, so each path's rate is
@@ -271,49 +271,49 @@ def _flight_bytes(spec: CellSpec, direction: Direction) -> int:
     path at a time, so the largest value of a single path counts, also in cells in which the client
     could move but does not.
     """
-    indices = range(len(spec.path.all_paths))
-    rtt_ns = max(_longest_rtt_ns(spec, index) for index in indices)
+    indices = range(len(cell.path.all_paths))
+    rtt_ns = max(_longest_rtt_ns(cell, index) for index in indices)
     flights = []
     for index in indices:
-        queue_bytes = shaper_queue_bytes(spec, direction, index)
+        queue_bytes = shaper_queue_bytes(cell, direction, index)
         if queue_bytes is None:
-            frame = frame_bytes(spec, direction, index)
-            queue_bytes = queue_packets(spec, direction, index) * frame
-        rate_bit_s = _peak_rate_bit_s(spec, direction, index)
+            frame = frame_bytes(cell, direction, index)
+            queue_bytes = queue_packets(cell, direction, index) * frame
+        rate_bit_s = _peak_rate_bit_s(cell, direction, index)
         flights.append(ceil(Fraction(rate_bit_s * rtt_ns, 8 * NS_PER_S)) + queue_bytes)
-    return max(flights) if spec.path.may_hand_over else sum(flights)
+    return max(flights) if cell.path.may_hand_over else sum(flights)
 
 
-def _peak_rate_bit_s(spec: CellSpec, direction: Direction, index: int) -> int:
+def _peak_rate_bit_s(cell: CellSections, direction: Direction, index: int) -> int:
     changed_bit_s = (
         event.change.rate_bit_s
-        for event in spec.path.events
+        for event in cell.path.events
         if isinstance(event.change, wire.Rate) and event.change.direction == direction
         if event.path == index
     )
-    return max(_path(spec, index).impairments(direction).peak_rate_bit_s, *changed_bit_s, 0)
+    return max(_path(cell, index).impairments(direction).peak_rate_bit_s, *changed_bit_s, 0)
 
 
-def frame_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> int:
+def frame_bytes(cell: CellSections, direction: Direction, index: int = 0) -> int:
     """Return the size in bytes of a direction's frames: full-size data or bare acknowledgements."""
-    if direction != spec.workload.content_direction:
+    if direction != cell.workload.content_direction:
         return ACK_FRAME_BYTES
-    packet_bytes = _path(spec, index).mtu_bytes
-    if spec.transport.mss_bytes is not None:
+    packet_bytes = _path(cell, index).mtu_bytes
+    if cell.transport.mss_bytes is not None:
         # TCP's headers are assumed for all transports, so that all have the same queue.
         headers_bytes = IP_HEADER_BYTES + TCP_HEADER_BYTES
-        packet_bytes = min(packet_bytes, spec.transport.mss_bytes + headers_bytes)
+        packet_bytes = min(packet_bytes, cell.transport.mss_bytes + headers_bytes)
     return packet_bytes + ETHERNET_HEADER_BYTES
 
 
-def bdp_bytes(impairments: ImpairmentSpec, rtt_ns: int) -> Fraction:
+def bdp_bytes(impairments: AskedImpairments, rtt_ns: int) -> Fraction:
     """Return the bandwidth-delay product in bytes; 0 where the rate is unlimited."""
     return Fraction((impairments.usual_rate_bit_s or 0) * rtt_ns, 8 * NS_PER_S)
 
 
-def _path(spec: CellSpec, index: int) -> SinglePath:
+def _path(cell: CellSections, index: int) -> SinglePath:
     """Return a path by its index, also one that the client of this cell never moves to."""
-    return spec.path.all_paths[index]
+    return cell.path.all_paths[index]
 
 
 def _checked_buffer(size_bytes: int, remedy: str) -> int:

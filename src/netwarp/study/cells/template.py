@@ -6,6 +6,7 @@ from netwarp import wire
 from netwarp.fields import DIRECTIONS, KeyValueError
 from netwarp.shared_values import SharedValues
 from netwarp.study.cells.association import refuse_lost_associations
+from netwarp.study.cells.cell_sections import CellSections, LimitsSection
 from netwarp.study.cells.sizing import (
     buffer_bytes,
     discipline,
@@ -15,7 +16,6 @@ from netwarp.study.cells.sizing import (
     send_buffer_bytes,
     shaper_queue_bytes,
 )
-from netwarp.study.cells.spec import CellSpec, LimitsSection
 from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.transport import owners
 from netwarp.units import NS_PER_S
@@ -40,7 +40,7 @@ class JobTemplates:
         self._workloads: SharedValues[wire.Workload] = SharedValues()
         self._limits: SharedValues[wire.Limits] = SharedValues()
 
-    def template(self, spec: CellSpec) -> Job:
+    def template(self, cell: CellSections) -> Job:
         """Make the job of a cell without what differs from run to run.
 
         Seeds are 0, random times are at their earliest, the run's name is empty, and the size of a
@@ -53,23 +53,23 @@ class JobTemplates:
             wire.Path.of_checked(
                 {
                     "mtu_bytes": path.mtu_bytes,
-                    "attached": index == 0 or not spec.has_handovers,
+                    "attached": index == 0 or not cell.has_handovers,
                     "neighbours": path.known_neighbours,
-                    "down": _impairments(spec, "down", index),
-                    "up": _impairments(spec, "up", index),
+                    "down": _impairments(cell, "down", index),
+                    "up": _impairments(cell, "up", index),
                 }
             )
-            for index, path in enumerate(spec.paths)
+            for index, path in enumerate(cell.paths)
         )
-        transport = self._transport(spec)
-        refuse_lost_associations(spec)
+        transport = self._transport(cell)
+        refuse_lost_associations(cell)
         exchange = wire.Exchange.of_checked(
             {
                 "name": None,
                 "port": None,
                 "start_ns": 0,
                 "transport": transport,
-                "workload": self._workload(spec),
+                "workload": self._workload(cell),
             }
         )
         return Job.of_checked(
@@ -79,28 +79,28 @@ class JobTemplates:
                 "seed": 0,
                 "paths": paths,
                 "workloads": (exchange,),
-                "timeline": _timeline(spec),
+                "timeline": _timeline(cell),
                 "capture": self._capture,
-                "sampling": _sampling(spec, self._sampling),
-                "limits": self._limits.get(spec.limits, None, _limits),
+                "sampling": _sampling(cell, self._sampling),
+                "limits": self._limits.get(cell.limits, None, _limits),
             }
         )
 
-    def _workload(self, spec: CellSpec) -> wire.Workload:
-        parts, fills_ns = spec.parts, spec.workload.fills_ns
-        job = self._workloads.get(spec.workload, parts, lambda each: each.job(parts))
+    def _workload(self, cell: CellSections) -> wire.Workload:
+        parts, fills_ns = cell.parts, cell.workload.fills_ns
+        job = self._workloads.get(cell.workload, parts, lambda each: each.job(parts))
         if fills_ns is None:
             return job
-        return spec.workload.filled(job, most_content_bytes(spec, fills_ns))
+        return cell.workload.filled(job, most_content_bytes(cell, fills_ns))
 
-    def _transport(self, spec: CellSpec) -> wire.Transport:
+    def _transport(self, cell: CellSections) -> wire.Transport:
         """Return the transport part of the job; the path determines sizes that are not set."""
-        mtu_bytes, reconnect = spec.path.mtu_bytes, spec.reconnect
-        most_bytes = buffer_bytes(spec)
-        buffers = (most_bytes, send_buffer_bytes(spec, most_bytes))
-        ecn = spec.transport.ecn if spec.transport.ecn or spec.disciplines else None
+        mtu_bytes, reconnect = cell.path.mtu_bytes, cell.reconnect
+        most_bytes = buffer_bytes(cell)
+        buffers = (most_bytes, send_buffer_bytes(cell, most_bytes))
+        ecn = cell.transport.ecn if cell.transport.ecn or cell.disciplines else None
         return self._transports.get(
-            spec.transport,
+            cell.transport,
             (mtu_bytes, buffers, reconnect, ecn),
             lambda transport: _transport(transport, mtu_bytes, buffers, reconnect, ecn),
         )
@@ -110,7 +110,7 @@ def _limits(limits: LimitsSection) -> wire.Limits:
     return wire.Limits(virtual_ns=limits.virtual_s * NS_PER_S)
 
 
-def _sampling(spec: CellSpec, asked: int | str) -> wire.Sampling | None:
+def _sampling(cell: CellSections, asked: int | str) -> wire.Sampling | None:
     """Return the sampling of a run: the initial interval is half a round-trip time, unless the
     study sets it.
     """
@@ -118,20 +118,20 @@ def _sampling(spec: CellSpec, asked: int | str) -> wire.Sampling | None:
         return None
     if isinstance(asked, int):
         return wire.Sampling(interval_ns=asked, is_thinned=False)
-    rtt_ns = max(path.base_rtt_ns for path in spec.paths)
+    rtt_ns = max(path.base_rtt_ns for path in cell.paths)
     interval_ns = min(max(rtt_ns // 2, SHORTEST_SAMPLING_NS), LONGEST_SAMPLING_NS)
     return wire.Sampling.of_checked({"interval_ns": interval_ns, "is_thinned": True})
 
 
-def _impairments(spec: CellSpec, direction: Direction, index: int) -> wire.Impairments:
-    impairments = spec.paths[index].impairments(direction)
+def _impairments(cell: CellSections, direction: Direction, index: int) -> wire.Impairments:
+    impairments = cell.paths[index].impairments(direction)
     return wire.Impairments.of_checked(
         {
             **impairments.netem,
-            "rate_bit_s": initial_rate_bit_s(spec, direction, index),
-            "limit_packets": limit_packets(spec, direction, index),
-            "shaper_queue_bytes": shaper_queue_bytes(spec, direction, index),
-            "discipline": discipline(spec, direction, index),
+            "rate_bit_s": initial_rate_bit_s(cell, direction, index),
+            "limit_packets": limit_packets(cell, direction, index),
+            "shaper_queue_bytes": shaper_queue_bytes(cell, direction, index),
+            "discipline": discipline(cell, direction, index),
             "seed": 0,
         }
     )
@@ -179,11 +179,11 @@ def _nothing_happens() -> wire.Timeline:
     return wire.Timeline(events=(), redraws=(), traces=())
 
 
-def _timeline(spec: CellSpec) -> wire.Timeline:
-    if not spec.events and all(path.redraw is None and path.trace is None for path in spec.paths):
+def _timeline(cell: CellSections) -> wire.Timeline:
+    if not cell.events and all(path.redraw is None and path.trace is None for path in cell.paths):
         return _nothing_happens()
     return wire.Timeline(
-        events=spec.events,
+        events=cell.events,
         redraws=tuple(
             wire.Redraw(
                 path=index,
@@ -192,7 +192,7 @@ def _timeline(spec: CellSpec) -> wire.Timeline:
                 deviation_ns=path.redraw_deviation_ns,
                 seed=0,
             )
-            for index, path in enumerate(spec.paths)
+            for index, path in enumerate(cell.paths)
             if path.redraw is not None
         ),
         traces=tuple(
@@ -202,7 +202,7 @@ def _timeline(spec: CellSpec) -> wire.Timeline:
                 step_ns=trace.step_ns,
                 rates_bit_s=trace.rates_bit_s,
             )
-            for index, path in enumerate(spec.paths)
+            for index, path in enumerate(cell.paths)
             for direction in DIRECTIONS
             if (trace := path.impairments(direction).trace) is not None
         ),

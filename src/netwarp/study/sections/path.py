@@ -25,7 +25,7 @@ from netwarp.path_properties import (
     PathProperty,
 )
 from netwarp.study.sections.mahimahi import RateTrace
-from netwarp.study.sections.properties import absent_values, fields
+from netwarp.study.sections.properties import absent_values, property_fields
 from netwarp.study.sections.timeline import RedrawSection, TraceSection, halves_ns
 from netwarp.units import QueueLength
 from netwarp.wire import Direction
@@ -43,7 +43,7 @@ class ReadByName(Section):
 if TYPE_CHECKING:
     _Keys = ReadByName
 else:
-    _Keys = create_model("_Keys", __base__=Section, **fields())
+    _Keys = create_model("_Keys", __base__=Section, **property_fields())
 
 _ABSENT = absent_values()
 _KEYS_OF = {
@@ -62,7 +62,7 @@ _NETEM = {
 
 
 @dataclass(frozen=True)
-class ImpairmentSpec:
+class AskedImpairments:
     """The impairments of one direction of a path in the study, before the queue is sized."""
 
     netem: Mapping[str, Any]
@@ -140,16 +140,16 @@ class SinglePath(_Keys):
         return self.duplex
 
     @cached_property
-    def down(self) -> ImpairmentSpec:
+    def down(self) -> AskedImpairments:
         """Impairments from server to client."""
         return self._impairments("down")
 
     @cached_property
-    def up(self) -> ImpairmentSpec:
+    def up(self) -> AskedImpairments:
         """Impairments from client to server."""
         return self._impairments("up")
 
-    def impairments(self, direction: Direction) -> ImpairmentSpec:
+    def impairments(self, direction: Direction) -> AskedImpairments:
         """Return the impairments of a direction."""
         return self.down if direction == "down" else self.up
 
@@ -171,7 +171,7 @@ class SinglePath(_Keys):
         """Whether the study sets a property, in any direction."""
         return any(each in self.model_fields_set for each in BY_KEY[key].keys)
 
-    def _impairments(self, direction: Direction) -> ImpairmentSpec:
+    def _impairments(self, direction: Direction) -> AskedImpairments:
         trace = None if self.trace is None else self.trace.impairments(direction)
         netem = {**_usual_netem(direction), "delay_ns": self._delay_ns(direction)}
         for name, row in [_NETEM[key] for key in self.model_fields_set if key in _NETEM]:
@@ -180,7 +180,7 @@ class SinglePath(_Keys):
         if "loss_correlation" in self.model_fields_set and isinstance(loss, wire.RandomLoss):
             correlation = self._value(BY_KEY["loss_correlation"], direction)
             netem["loss"] = loss.model_copy(update={"correlation": correlation})
-        return ImpairmentSpec(
+        return AskedImpairments(
             netem=netem,
             rate_bit_s=self._value(BY_KEY["rate"], direction) if trace is None else None,
             trace=trace,
@@ -289,7 +289,7 @@ def _usual_netem(direction: Direction) -> Mapping[str, Any]:
     return {name: path._value(row, direction) for name, row in _NETEM.values()}
 
 
-def _refuse_impossible(impairments: ImpairmentSpec, direction: Direction) -> None:
+def _refuse_impossible(impairments: AskedImpairments, direction: Direction) -> None:
     if impairments.jitter_ns > LARGEST_JITTER_NS:
         raise KeyValueError(
             "jitter", None, "netem's jitter ends at 2.147483647s", "choose a smaller jitter"
@@ -308,7 +308,7 @@ def _refuse_impossible(impairments: ImpairmentSpec, direction: Direction) -> Non
         )
 
 
-def _refuse_impossible_discipline(impairments: ImpairmentSpec, direction: Direction) -> None:
+def _refuse_impossible_discipline(impairments: AskedImpairments, direction: Direction) -> None:
     if impairments.discipline is None:
         return
     if impairments.usual_rate_bit_s is None:

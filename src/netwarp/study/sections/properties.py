@@ -8,7 +8,7 @@ import netwarp.fields
 from netwarp.path_properties import PATH_PROPERTIES, PathProperty
 
 
-def fields() -> dict[str, Any]:
+def property_fields() -> dict[str, Any]:
     """Return a field for each key of each row, as arguments of `pydantic.create_model`."""
     made = {}
     for row in PATH_PROPERTIES:

@@ -68,24 +68,24 @@ def _cut_s(segments: Sequence[Segment], cut: Sequence[CutSegment]) -> list[float
 
 
 def _loading_delay_s(run: RunRecords) -> float | None:
-    loading_s = run.once(_session_of).loading_s
+    loading_s = run.computed_once(_session_of).loading_s
     return math.fsum(loading_s) / len(loading_s) if loading_s else None
 
 
 def _loading_delay_with_cut_s(run: RunRecords) -> float | None:
-    session = run.once(_session_of)
+    session = run.computed_once(_session_of)
     if session.cut_s is None:
         return None
     return kaplan_meier_mean(session.loading_s, session.cut_s)
 
 
 def _loading_delay_quantile_s(run: RunRecords, share: float) -> float | None:
-    loading_s = run.once(_session_of).loading_s
+    loading_s = run.computed_once(_session_of).loading_s
     return _quantile(loading_s, share) if loading_s else None
 
 
 def _cut_ratio(run: RunRecords) -> float | None:
-    session = run.once(_session_of)
+    session = run.computed_once(_session_of)
     if session.cut_s is None:
         return None
     wanted = len(session.loading_s) + len(session.cut_s)
@@ -93,36 +93,39 @@ def _cut_ratio(run: RunRecords) -> float | None:
 
 
 def _startup_delay_s(run: RunRecords) -> float | None:
-    session = run.once(_session_of).spans
+    session = run.computed_once(_session_of).spans
     return session[0].length_ns / NS_PER_S if session and not session[0].cut_short else None
 
 
 def _count(run: RunRecords, state: str) -> float:
-    return len(run.once(_session_of).of_state(state))
+    return len(run.computed_once(_session_of).of_state(state))
 
 
 def _stall_s(run: RunRecords) -> float:
-    return sum(span.length_ns for span in run.once(_session_of).of_state("stalled")) / NS_PER_S
+    return (
+        sum(span.length_ns for span in run.computed_once(_session_of).of_state("stalled"))
+        / NS_PER_S
+    )
 
 
 def _seek_to_play_s(run: RunRecords) -> float | None:
-    seeks = run.once(_session_of).of_state("seeking")
+    seeks = run.computed_once(_session_of).of_state("seeking")
     waits_ns = [span.length_ns for span in seeks if not span.cut_short]
     return sum(waits_ns) / len(waits_ns) / NS_PER_S if waits_ns else None
 
 
 def _quality_share(run: RunRecords, quality: int) -> float | None:
-    shares = run.once(_session_of).quality_shares
+    shares = run.computed_once(_session_of).quality_shares
     return shares[quality] if shares else None
 
 
 def _quality_mean(run: RunRecords) -> float | None:
-    shares = run.once(_session_of).quality_shares
+    shares = run.computed_once(_session_of).quality_shares
     return sum(index * share for index, share in enumerate(shares)) if shares else None
 
 
 def _media_rate_bit_s(run: RunRecords) -> float | None:
-    session = run.once(_session_of)
+    session = run.computed_once(_session_of)
     if not session.played:
         return None
     sizes_bits = (8 * quality.segment_bytes for quality in session.stream.qualities)
@@ -190,7 +193,7 @@ STREAM_METRICS = (
         "cut_segments", "count", "lower", "Segments cut off",
         "Segments that the player wanted and that had not arrived when the viewer moved or left.",
         "player, cut_segment",
-        lambda run: None if (cut_s := run.once(_session_of).cut_s) is None else len(cut_s),
+        lambda run: None if (cut_s := run.computed_once(_session_of).cut_s) is None else len(cut_s),
         in_report=True,
     ),
     Metric(
@@ -201,7 +204,7 @@ STREAM_METRICS = (
     Metric(
         "switches", "count", "lower", "Quality switches",
         "How often the player asked for another quality than before.",
-        "player", lambda run: run.once(_session_of).switches, in_report=True,
+        "player", lambda run: run.computed_once(_session_of).switches, in_report=True,
     ),
     Metric(
         "quality_share_lowest", "ratio", "lower", "Play time in the lowest quality",

@@ -58,7 +58,7 @@ duplex.
 
 
 @dataclass(frozen=True)
-class CellSpec:
+class CellSections:
     """The sections of one cell, which are consistent with each other.
 
     Raises:
