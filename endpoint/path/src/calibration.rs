@@ -10,7 +10,7 @@ use netwarp_wire::record::{CalibrationRecord, DisciplineRecord};
 
 use crate::netlink::qdisc::NetemCounters;
 use crate::network::Network;
-use crate::topology::{Device, ETHERNET_HEADER_BYTES, Namespace, bottleneck, client_device, server_device};
+use crate::topology::{Crossing, ETHERNET_HEADER_BYTES, Topology};
 
 /// How often counters are read until they balance. They are read one after the other, so a packet that moves on in
 /// between is counted in none or in two of them; an unbalanced reading is repeated after [`PAUSE`].
@@ -19,14 +19,21 @@ pub const READINGS: u32 = 100;
 pub const PAUSE: Duration = Duration::from_millis(1);
 
 /// Reads the counters of both directions of every path.
-pub fn measure(network: &mut Network, job: &Job, epoch_ns: u64) -> Result<Vec<CalibrationRecord>> {
+pub fn measure(
+    network: &mut Network,
+    topology: &Topology<'_>,
+    job: &Job,
+    epoch_ns: u64,
+) -> Result<Vec<CalibrationRecord>> {
     let mut records = Vec::new();
-    for (path, path_job) in (0..=u8::MAX).zip(&job.paths) {
+    for (path, path_job) in (0..).zip(&job.paths) {
         for (direction, impairments) in path_job.directions() {
             let (count, interval_ns) = match path_job.neighbours {
-                Neighbours::Warm => balanced(network, path, path_job, direction, epoch_ns)?,
+                Neighbours::Warm => balanced(network, topology, path, path_job, direction, epoch_ns)?,
                 // ARP packets end or begin at the router, and packets that wait there for an ARP reply may never leave.
-                Neighbours::Cold => (Count::read(network, path, direction)?, Moment::now().since(epoch_ns)),
+                Neighbours::Cold => {
+                    (Count::read(network, topology.crossing(path, direction))?, Moment::now().since(epoch_ns))
+                }
             };
             records.push(count.record(path, direction, impairments, interval_ns));
         }
@@ -36,21 +43,22 @@ pub fn measure(network: &mut Network, job: &Job, epoch_ns: u64) -> Result<Vec<Ca
 
 fn balanced(
     network: &mut Network,
-    path: u8,
+    topology: &Topology<'_>,
+    path: u16,
     path_job: &Path,
     direction: Direction,
     epoch_ns: u64,
 ) -> Result<(Count, u64)> {
-    let impairments = path_job.toward(direction);
+    let (impairments, crossing) = (path_job.toward(direction), topology.crossing(path, direction));
     for _ in 0..READINGS {
-        let count = Count::read(network, path, direction)?;
+        let count = Count::read(network, crossing)?;
         if count.is_balanced(impairments) {
             return Ok((count, Moment::now().since(epoch_ns)));
         }
         sleep(PAUSE);
     }
-    let count = Count::read(network, path, direction)?;
-    if is_the_routers(network, path, path_job)? {
+    let count = Count::read(network, crossing)?;
+    if is_the_routers(network, topology, path, path_job)? {
         return Ok((count, Moment::now().since(epoch_ns)));
     }
     bail!("the packets of path {path}, {direction:?}, do not add up: {count:?}")
@@ -61,31 +69,31 @@ fn balanced(
 ///
 /// The kernel counts both for all of a router's devices together, so both directions must make up for it together.
 /// It counts no ARP, which is spoken when a program uses an address that is not the host's.
-fn is_the_routers(network: &mut Network, path: u8, path_job: &Path) -> Result<bool> {
+fn is_the_routers(network: &mut Network, topology: &Topology<'_>, path: u16, path_job: &Path) -> Result<bool> {
     let mut surplus: i128 = 0;
     for (direction, impairments) in path_job.directions() {
         if impairments.duplicate_ratio > 0.0 {
             return Ok(false); // nobody counts how many duplicates there are
         }
-        let count = Count::read(network, path, direction)?;
+        let count = Count::read(network, topology.crossing(path, direction))?;
         surplus += i128::from(count.accounted_packets()) - i128::from(count.offered_packets);
     }
-    let own = network.own_packets(Namespace::Router(path))?;
-    let hosts = [Namespace::Client, Namespace::Server, Namespace::Router(path)];
+    let Crossing { sender, bottleneck, receiver } = topology.crossing(path, Direction::Up);
+    let own = network.own_packets(bottleneck.node)?;
     let mut resolves = false;
-    for host in hosts {
-        resolves |= network.resolves_addresses(host)?;
+    for device in [sender, receiver, bottleneck] {
+        resolves |= network.resolves_addresses(device.node)?;
     }
     Ok(resolves || surplus == i128::from(own.sent) - i128::from(own.kept))
 }
 
 /// Reads back the queueing disciplines that the job asks for, with their counters.
-pub fn disciplines(network: &mut Network, job: &Job) -> Result<Vec<DisciplineRecord>> {
+pub fn disciplines(network: &mut Network, topology: &Topology<'_>, job: &Job) -> Result<Vec<DisciplineRecord>> {
     let mut records = Vec::new();
-    for (path, path_job) in (0..=u8::MAX).zip(&job.paths) {
+    for (path, path_job) in (0..).zip(&job.paths) {
         for (direction, impairments) in path_job.directions() {
             let Some(asked) = &impairments.discipline else { continue };
-            let found = network.discipline(bottleneck(path, direction), asked.kind)?;
+            let found = network.discipline(topology.crossing(path, direction).bottleneck, asked.kind)?;
             records.push(DisciplineRecord {
                 path: path.into(),
                 direction,
@@ -210,13 +218,9 @@ pub struct Count {
 }
 
 impl Count {
-    fn read(network: &mut Network, path: u8, direction: Direction) -> Result<Self> {
-        let (sender, receiver): (Device, Device) = match direction {
-            Direction::Down => (server_device(path), client_device(path)),
-            Direction::Up => (client_device(path), server_device(path)),
-        };
+    fn read(network: &mut Network, Crossing { sender, bottleneck, receiver }: Crossing) -> Result<Self> {
         let offered = network.link_counters(sender)?;
-        let netem = network.netem_counters(bottleneck(path, direction))?;
+        let netem = network.netem_counters(bottleneck)?;
         let delivered = network.link_counters(receiver)?;
         Ok(Self {
             offered_packets: offered.sent_packets,
@@ -246,7 +250,7 @@ impl Count {
     /// The record of a count that was made `interval_ns` after its beginning.
     pub fn record(
         &self,
-        path: u8,
+        path: u16,
         direction: Direction,
         impairments: &Impairments,
         interval_ns: u64,

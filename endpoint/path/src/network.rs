@@ -20,7 +20,7 @@ use crate::netlink::route::{self, LinkCounters, VethEnd};
 use crate::netlink::{NetlinkError, Socket, redirect, shaper};
 use crate::netns::{NetNs, write_sysctl};
 use crate::router_counters::{OwnPackets, has_asked};
-use crate::topology::{BuildStep, Device, Namespace, Shaper, mac, queue_device};
+use crate::topology::{BuildStep, Device, Node, Shaper};
 use crate::waker::Waker;
 
 /// The loopback device's index, in every namespace.
@@ -36,10 +36,10 @@ pub enum BuildError {
     #[error(transparent)]
     Veth(anyhow::Error),
     /// The kernel refused a device, an address, a route or a discipline.
-    #[error("in the {namespace:?} namespace")]
+    #[error("in the namespace of the {node}")]
     Refused {
-        /// The namespace in which it was asked for.
-        namespace: Namespace,
+        /// The name of the node for which it was asked.
+        node: String,
         /// What was asked for, and the kernel's words.
         source: NetlinkError,
     },
@@ -51,7 +51,7 @@ pub enum BuildError {
 /// The namespaces of a run.
 pub struct Network {
     home: NetNs,
-    namespaces: BTreeMap<Namespace, Made>,
+    nodes: BTreeMap<Node, Made>,
     /// The devices that have a netem qdisc, or whose queues have one.
     impaired: BTreeSet<Device>,
     /// Those whose rate a shaper keeps, in a queue of its own.
@@ -59,11 +59,12 @@ pub struct Network {
     /// The child qdisc behind the netem of a device, where another qdisc than netem limits the rate.
     queueing: BTreeMap<Device, Queueing>,
     /// The sockets that wake up the queues with a shaper, by router.
-    wakers: BTreeMap<Namespace, Waker>,
+    wakers: BTreeMap<Node, Waker>,
 }
 
-/// A namespace and the netlink sockets opened in it.
+/// The namespace of a node and the netlink sockets opened in it.
 struct Made {
+    name: String,
     namespace: NetNs,
     route: Socket,
     generic: Socket,
@@ -82,7 +83,7 @@ impl Network {
     pub fn build(steps: &[BuildStep]) -> Result<Self, BuildError> {
         let mut network = Self {
             home: NetNs::current()?,
-            namespaces: BTreeMap::new(),
+            nodes: BTreeMap::new(),
             impaired: BTreeSet::new(),
             shaped: BTreeSet::new(),
             queueing: BTreeMap::new(),
@@ -98,32 +99,32 @@ impl Network {
         Ok(self.apply(steps)?)
     }
 
-    /// Runs `work` in a namespace of the run.
-    pub fn within<T>(&self, namespace: Namespace, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        self.namespaces.get(&namespace).with_context(|| format!("no {namespace:?} was built"))?.namespace.enter()?;
+    /// Runs `work` in the namespace of a node.
+    pub fn within<T>(&self, node: Node, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.nodes.get(&node).with_context(|| not_built(node))?.namespace.enter()?;
         let result = work();
         self.home.enter()?;
         result
     }
 
-    /// Opens a UDP socket bound to any port in a namespace of the run.
-    pub(crate) fn udp_socket(&self, namespace: Namespace, address: Ipv4Addr) -> Result<UdpSocket> {
-        self.within(namespace, || {
+    /// Opens a UDP socket bound to any port of a node.
+    pub(crate) fn udp_socket(&self, node: Node, address: Ipv4Addr) -> Result<UdpSocket> {
+        self.within(node, || {
             UdpSocket::bind(SocketAddrV4::new(address, 0)).with_context(|| format!("bind a UDP socket to {address}"))
         })
     }
 
     /// Changes the rate of a router's device that has a shaper, for the packets already queued as well.
     pub(crate) fn change_shaper(&mut self, device: Device, shaper: &Shaper) -> Result<()> {
-        let queue = queue_device(device).index;
+        let queue = device.queue().index;
         let mut requests = shaper::change_shaper(queue, shaper);
         requests.extend(shaper::change_transmission(device.index, shaper));
-        self.made(device.namespace)?.route.transact(&requests)?;
-        self.wakers.get(&device.namespace).with_context(|| format!("{device:?} has no shaper"))?.wake(queue)
+        self.made(device.node)?.route.transact(&requests)?;
+        self.wakers.get(&device.node).with_context(|| format!("{device:?} has no shaper"))?.wake(queue)
     }
 
     /// Changes the netem qdiscs of a router's devices, all at the same time.
-    pub(crate) fn change_netems(&mut self, router: Namespace, changes: &[(Device, Attributes)]) -> Result<()> {
+    pub(crate) fn change_netems(&mut self, router: Node, changes: &[(Device, Attributes)]) -> Result<()> {
         let requests: Vec<Request> = changes
             .iter()
             .map(|(device, options)| qdisc::change_netem(self.impaired_index(*device), options))
@@ -149,7 +150,7 @@ impl Network {
             let transmitted = NetemCounters::from_answer(&self.ask(device, qdisc::ask_netem(device.index))?)?;
             counters.queued_packets += transmitted.queued_packets;
             counters.dropped_packets += transmitted.dropped_packets;
-            counters.dropped_packets += self.link_counters(queue_device(device))?.send_dropped_packets;
+            counters.dropped_packets += self.link_counters(device.queue())?.send_dropped_packets;
         }
         counters.dropped_packets += self.link_counters(device)?.send_dropped_packets;
         Ok(counters)
@@ -157,7 +158,7 @@ impl Network {
 
     /// Reads back the queueing discipline that was given to a router's device.
     pub fn discipline(&mut self, device: Device, asked: DisciplineKind) -> Result<InForce> {
-        Ok(discipline::in_force(asked, &self.ask(device, bottleneck::ask_discipline(queue_device(device).index))?)?)
+        Ok(discipline::in_force(asked, &self.ask(device, bottleneck::ask_discipline(device.queue().index))?)?)
     }
 
     /// Reads the present state of a router's bottlenecks in both directions.
@@ -171,7 +172,7 @@ impl Network {
                 requests.extend(self.shaped.get(device).map(|device| qdisc::ask_netem(device.index)));
             }
         }
-        let answers = self.made(devices[0].namespace)?.route.transact(&requests)?;
+        let answers = self.made(devices[0].node)?.route.transact(&requests)?;
         let mut answers = answers.iter();
         let mut samples = [QueueSample::default(); 2];
         for (device, sample) in devices.iter().zip(&mut samples) {
@@ -194,10 +195,10 @@ impl Network {
     /// Asks the kernel for a host's connections, over a socket of `NETLINK_SOCK_DIAG`.
     pub fn sample_connections<T>(
         &mut self,
-        host: Namespace,
+        host: Node,
         ask: impl FnOnce(&mut Socket) -> Result<T, NetlinkError>,
     ) -> Result<T> {
-        let made = self.namespaces.get_mut(&host).with_context(|| format!("no {host:?} was built"))?;
+        let made = self.nodes.get_mut(&host).with_context(|| not_built(host))?;
         if made.sockets.is_none() {
             made.namespace.enter()?;
             let opened = Socket::open(NETLINK_SOCK_DIAG);
@@ -208,18 +209,18 @@ impl Network {
     }
 
     /// Counts the IPv4 packets that a router sent or kept itself, rather than forwarded.
-    pub(crate) fn own_packets(&self, router: Namespace) -> Result<OwnPackets> {
+    pub(crate) fn own_packets(&self, router: Node) -> Result<OwnPackets> {
         self.within(router, || OwnPackets::from_table(&read_net("snmp")?))
     }
 
-    /// Returns whether a namespace has asked for an address by ARP: it knows one that it was not told
+    /// Returns whether a node has asked for an address by ARP: it knows one that it was not told
     /// (`ATF_PERM` is not set), or waits for one.
-    pub(crate) fn resolves_addresses(&self, namespace: Namespace) -> Result<bool> {
-        self.within(namespace, || Ok(has_asked(&read_net("arp")?)))
+    pub(crate) fn resolves_addresses(&self, node: Node) -> Result<bool> {
+        self.within(node, || Ok(has_asked(&read_net("arp")?)))
     }
 
     fn ask(&mut self, device: Device, request: Request) -> Result<Vec<u8>> {
-        Ok(self.made(device.namespace)?.route.ask(&request)?)
+        Ok(self.made(device.node)?.route.ask(&request)?)
     }
 
     /// Carries out the steps: links first, since they join namespaces, then everything else in one batch for each
@@ -228,54 +229,56 @@ impl Network {
         let mut current = None;
         for step in steps {
             match step {
-                BuildStep::Create(namespace) => {
-                    let mut made = Made::create()?;
+                BuildStep::Create(node, name) => {
+                    let mut made = Made::create(name.clone())?;
                     made.pending.push(route::set_up(LOOPBACK));
-                    self.namespaces.insert(*namespace, made);
-                    current = Some(*namespace);
+                    self.nodes.insert(*node, made);
+                    current = Some(name);
                 }
                 BuildStep::Sysctl { key, value, optional } => match write_sysctl(key, value) {
                     Err(error) if *optional && error.kind() == io::ErrorKind::NotFound => {}
                     written => {
-                        let attempt = || format!("write {value:?} to the sysctl {key} of {current:?}");
+                        let attempt = || {
+                            format!("write {value:?} to the sysctl {key} of the {}", current.map_or("", |name| name))
+                        };
                         written.with_context(attempt).map_err(BuildError::Sysctl)?;
                     }
                 },
                 BuildStep::Veth { ends, mtu_bytes } => self.create_veth(ends, *mtu_bytes).map_err(BuildError::Veth)?,
                 BuildStep::Offloads { device, software_segmentation } => {
                     let offloads = Offloads { index: device.index, software_segmentation: *software_segmentation };
-                    self.made(device.namespace)?.offloads.push(offloads);
+                    self.made(device.node)?.offloads.push(offloads);
                 }
                 BuildStep::Address(device, address) => {
-                    self.queue(device.namespace, route::add_address(device.index, *address))?;
+                    self.queue(device.node, route::add_address(device.index, *address))?;
                 }
                 BuildStep::RemoveAddress(device, address) => {
-                    self.queue(device.namespace, route::remove_address(device.index, *address))?;
+                    self.queue(device.node, route::remove_address(device.index, *address))?;
                 }
-                BuildStep::Up(device) => self.queue(device.namespace, route::set_up(device.index))?,
+                BuildStep::Up(device) => self.queue(device.node, route::set_up(device.index))?,
                 BuildStep::Neighbour { device, address, neighbour } => {
-                    let request = route::add_neighbour(device.index, *address, mac(*neighbour));
-                    self.queue(device.namespace, request)?;
+                    let request = route::add_neighbour(device.index, *address, neighbour.mac());
+                    self.queue(device.node, request)?;
                 }
                 BuildStep::NeighbourQueue { device, packets } => {
-                    self.queue(device.namespace, route::bound_neighbour_queue(device.index, *packets))?;
+                    self.queue(device.node, route::bound_neighbour_queue(device.index, *packets))?;
                 }
-                BuildStep::Route(route) => self.queue(route.device.namespace, route::replace_route(route))?,
+                BuildStep::Route(route) => self.queue(route.device.node, route::replace_route(route))?,
                 BuildStep::Rule { host, source, table } => self.queue(*host, route::add_rule(*source, *table))?,
                 BuildStep::Subflows { host, more, announced } => {
-                    mptcp::manage_paths(&mut self.made(*host)?.generic, *more, announced)
-                        .with_context(|| format!("in the {host:?} namespace"))?;
+                    let made = self.made(*host)?;
+                    mptcp::manage_paths(&mut made.generic, *more, announced).with_context(|| within(&made.name))?;
                 }
                 BuildStep::AddEndpoint(host, endpoint) => {
                     // An MPTCP endpoint opens subflows at once, so its address must be configured.
                     self.flush()?;
-                    mptcp::add_endpoint(&mut self.made(*host)?.generic, *endpoint)
-                        .with_context(|| format!("in the {host:?} namespace"))?;
+                    let made = self.made(*host)?;
+                    mptcp::add_endpoint(&mut made.generic, *endpoint).with_context(|| within(&made.name))?;
                 }
                 BuildStep::RemoveEndpoint(host, endpoint) => {
                     self.flush()?;
-                    mptcp::remove_endpoint(&mut self.made(*host)?.generic, *endpoint)
-                        .with_context(|| format!("in the {host:?} namespace"))?;
+                    let made = self.made(*host)?;
+                    mptcp::remove_endpoint(&mut made.generic, *endpoint).with_context(|| within(&made.name))?;
                 }
                 BuildStep::ShapedNetem { device, impairments, shaper, mtu_bytes } => {
                     self.add_shaped_netem(*device, impairments, shaper, *mtu_bytes)?;
@@ -283,7 +286,7 @@ impl Network {
                 BuildStep::Netem { device, impairments } => {
                     self.impaired.insert(*device);
                     let request = qdisc::add_netem(device.index, &netem::options(impairments));
-                    self.queue(device.namespace, request)?;
+                    self.queue(device.node, request)?;
                 }
             }
         }
@@ -298,52 +301,52 @@ impl Network {
         shaper: &Shaper,
         mtu_bytes: u32,
     ) -> Result<()> {
-        let (queue, discipline) = (queue_device(device).index, impairments.discipline.as_ref());
+        let (queue, discipline) = (device.queue().index, impairments.discipline.as_ref());
         self.impaired.insert(device);
         self.shaped.insert(device);
         if let Some(queueing) = Queueing::behind_netem(shaper, discipline) {
             self.queueing.insert(device, queueing);
         }
-        let made = self.made(device.namespace)?;
+        let made = self.made(device.node)?;
         made.pending.push(route::create_ifb(&format!("queue{queue}"), queue, mtu_bytes));
         made.pending.extend(bottleneck::add_shaped_netem(queue, &netem::options(impairments), shaper, discipline));
         made.pending.push(route::set_up(queue));
         made.pending.push(shaper::add_transmission(device.index, shaper));
         made.pending.extend(redirect::redirect_egress(device.index, queue));
-        if !self.wakers.contains_key(&device.namespace) {
-            let waker = self.within(device.namespace, Waker::open)?;
-            self.wakers.insert(device.namespace, waker);
+        if !self.wakers.contains_key(&device.node) {
+            let waker = self.within(device.node, Waker::open)?;
+            self.wakers.insert(device.node, waker);
         }
         Ok(())
     }
 
     /// The index of the device that has the netem which impairs what leaves by a router's device.
     fn impaired_index(&self, device: Device) -> u32 {
-        if self.shaped.contains(&device) { queue_device(device).index } else { device.index }
+        if self.shaped.contains(&device) { device.queue().index } else { device.index }
     }
 
     /// Creates a veth pair, from either end's namespace: both ends name their own.
     fn create_veth(&mut self, ends: &[(Device, String); 2], mtu_bytes: u32) -> Result<()> {
         let [first, second] = ends;
         let request = route::create_veth([&self.veth_end(first)?, &self.veth_end(second)?], mtu_bytes);
-        self.made(first.0.namespace)?.route.transact(&[request])?;
+        self.made(first.0.node)?.route.transact(&[request])?;
         Ok(())
     }
 
     fn veth_end<'a>(&mut self, (device, name): &'a (Device, String)) -> Result<VethEnd<'a>> {
-        let namespace = self.made(device.namespace)?.namespace.descriptor();
-        Ok(VethEnd { namespace, name, index: device.index, mac: mac(*device) })
+        let namespace = self.made(device.node)?.namespace.descriptor();
+        Ok(VethEnd { namespace, name, index: device.index, mac: device.mac() })
     }
 
-    fn queue(&mut self, namespace: Namespace, request: Request) -> Result<()> {
-        self.made(namespace)?.pending.push(request);
+    fn queue(&mut self, node: Node, request: Request) -> Result<()> {
+        self.made(node)?.pending.push(request);
         Ok(())
     }
 
     fn flush(&mut self) -> Result<(), BuildError> {
         let mut ethtool = None;
-        for (namespace, made) in &mut self.namespaces {
-            let at = || format!("in the {namespace:?} namespace");
+        for made in self.nodes.values_mut() {
+            let at = || within(&made.name);
             if !made.offloads.is_empty() {
                 let ethtool = match &ethtool {
                     Some(known) => known,
@@ -351,15 +354,23 @@ impl Network {
                 };
                 ethtool.restrict(&mut made.generic, &std::mem::take(&mut made.offloads)).with_context(at)?;
             }
-            let refused = |source| BuildError::Refused { namespace: *namespace, source };
+            let refused = |source| BuildError::Refused { node: made.name.clone(), source };
             made.route.transact(&std::mem::take(&mut made.pending)).map_err(refused)?;
         }
         Ok(())
     }
 
-    fn made(&mut self, namespace: Namespace) -> Result<&mut Made> {
-        self.namespaces.get_mut(&namespace).with_context(|| format!("no {namespace:?} was built"))
+    fn made(&mut self, node: Node) -> Result<&mut Made> {
+        self.nodes.get_mut(&node).with_context(|| not_built(node))
     }
+}
+
+fn within(name: &str) -> String {
+    format!("in the namespace of the {name}")
+}
+
+fn not_built(node: Node) -> String {
+    format!("no {node:?} was built")
 }
 
 /// Reads a file of the present network namespace.
@@ -370,8 +381,9 @@ fn read_net(name: &str) -> Result<String> {
 }
 
 impl Made {
-    fn create() -> Result<Self> {
+    fn create(name: String) -> Result<Self> {
         Ok(Self {
+            name,
             namespace: NetNs::create()?,
             route: Socket::open(NETLINK_ROUTE)?,
             generic: Socket::open(NETLINK_GENERIC)?,

@@ -8,11 +8,11 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use netwarp_core::addresses::{client_address, server_address};
 use netwarp_core::clock::Moment;
-use netwarp_wire::job::{Direction, Impairments, Job, Path};
+use netwarp_wire::job::{Impairments, Job, Path};
 use netwarp_wire::record::{ClockKind, ProbeRecord, Record};
 
 use crate::network::Network;
-use crate::topology::{Namespace, bottleneck};
+use crate::topology::{CLIENT, Device, SERVER, Topology};
 
 /// How many probes are sent, one after the other.
 const PROBES: u32 = 8;
@@ -36,21 +36,35 @@ const WIRE_BYTES: u64 = 14 + 20 + 8 + 4;
 ///
 /// # Arguments
 /// * `paths` - the job's paths after all events of the timeline.
-pub fn probe(network: &mut Network, job: &Job, paths: &[Path], clock: ClockKind) -> Result<Vec<Record>> {
+pub fn probe(
+    network: &mut Network,
+    topology: &Topology<'_>,
+    job: &Job,
+    paths: &[Path],
+    clock: ClockKind,
+) -> Result<Vec<Record>> {
     let mut records = Vec::new();
     for (index, path) in (0..=u8::MAX).zip(paths) {
         let server = server_address(if job.timeline.has_handovers() { 0 } else { index });
-        records.push(Record::Probe(probe_path(network, index, path, server, clock)?.record(index)));
+        let way = Way { client: client_address(index), server, bottlenecks: topology.bottlenecks(index.into()) };
+        records.push(Record::Probe(probe_path(network, &way, path, clock)?.record(index)));
     }
     Ok(records)
 }
 
-fn probe_path(network: &mut Network, index: u8, path: &Path, server: Ipv4Addr, clock: ClockKind) -> Result<Fastest> {
+/// The way of probes and their echoes: both addresses, and the devices that must be idle.
+struct Way {
+    client: Ipv4Addr,
+    server: Ipv4Addr,
+    bottlenecks: [Device; 2],
+}
+
+fn probe_path(network: &mut Network, way: &Way, path: &Path, clock: ClockKind) -> Result<Fastest> {
     let mut fastest = Fastest::default();
     let is_open = |impairments: &Impairments| impairments.rate_bit_s != Some(0);
-    if path.attached && is_open(&path.down) && is_open(&path.up) && falls_idle(network, index, clock)? {
-        let client = network.udp_socket(Namespace::Client, client_address(index))?;
-        let server = network.udp_socket(Namespace::Server, server)?;
+    if path.attached && is_open(&path.down) && is_open(&path.up) && falls_idle(network, way.bottlenecks, clock)? {
+        let client = network.udp_socket(CLIENT, way.client)?;
+        let server = network.udp_socket(SERVER, way.server)?;
         client.connect(server.local_addr()?).context("aim the probes at the server")?;
         server.connect(client.local_addr()?).context("aim the echoes at the client")?;
         server.set_read_timeout(Some(patience(&path.up))).context("set a receive time-out")?;
@@ -65,7 +79,7 @@ fn probe_path(network: &mut Network, index: u8, path: &Path, server: Ipv4Addr, c
     Ok(fastest)
 }
 
-fn falls_idle(network: &mut Network, index: u8, clock: ClockKind) -> Result<bool> {
+fn falls_idle(network: &mut Network, bottlenecks: [Device; 2], clock: ClockKind) -> Result<bool> {
     let patience = match clock {
         ClockKind::Virtual => IDLE_VIRTUAL,
         ClockKind::Real => IDLE_REAL,
@@ -73,8 +87,8 @@ fn falls_idle(network: &mut Network, index: u8, clock: ClockKind) -> Result<bool
     let start = Moment::now();
     loop {
         let mut queued_packets = 0;
-        for direction in [Direction::Down, Direction::Up] {
-            queued_packets += network.netem_counters(bottleneck(index, direction))?.queued_packets;
+        for device in bottlenecks {
+            queued_packets += network.netem_counters(device)?.queued_packets;
         }
         if queued_packets == 0 {
             return Ok(true);

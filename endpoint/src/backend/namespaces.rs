@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use netwarp_core::addresses::server_address;
 use netwarp_path::network::Network;
-use netwarp_path::topology::{self, BuildStep, Namespace};
+use netwarp_path::topology::{self, BuildStep, CLIENT, SERVER, Topology};
 use netwarp_wire::job::{Contract, Job};
 use netwarp_wire::record::{ClockKind, Side};
 
@@ -51,9 +51,9 @@ impl Host for Namespaces {
     fn spawn(&mut self, side: Side, job: &Job, job_file: &Path, shared: Shared<'_>) -> Result<Box<dyn Role>> {
         let role = job.only().transport.stack.as_ref().filter(|stack| stack.contract == Contract::Roles);
         let program = role.map(|stack| stack.program.as_str());
-        let namespace = match side {
-            Side::Client => Namespace::Client,
-            Side::Server => Namespace::Server,
+        let node = match side {
+            Side::Client => CLIENT,
+            Side::Server => SERVER,
         };
         let is_virtual = self.clock == ClockKind::Virtual;
         let start = RoleStart {
@@ -65,7 +65,7 @@ impl Host for Namespaces {
             shared,
         };
         let network = self.network.as_ref().context("the path is not built yet")?;
-        let role = network.within(namespace, || RoleProcess::spawn(&start, is_virtual))?;
+        let role = network.within(node, || RoleProcess::spawn(&start, is_virtual))?;
         Ok(Box::new(role))
     }
 }
@@ -73,7 +73,7 @@ impl Host for Namespaces {
 /// Returns the steps that build the path. In real time they leave out netem qdiscs without an impairment, which would
 /// cost CPU and which a host may lack.
 fn steps(job: &Job, clock: ClockKind) -> Vec<BuildStep> {
-    let steps = topology::steps(job);
+    let steps = Topology::of(job).steps(job);
     // The timeline needs the netem in order to change it.
     if clock == ClockKind::Real && job.timeline.is_empty() { topology::without_idle_netem(steps) } else { steps }
 }

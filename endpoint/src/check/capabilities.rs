@@ -10,14 +10,14 @@ use anyhow::{Context, Result};
 use landlock::CompatLevel;
 use netwarp_path::netlink::NetlinkError;
 use netwarp_path::network::{BuildError, Network};
-use netwarp_path::topology::{BuildStep, Namespace, Place, Shaper, bottleneck, client_device};
+use netwarp_path::topology::{BuildStep, CLIENT, Device, Node, Place, Shaper};
 use netwarp_path::userns::{self, Privilege};
 use netwarp_programs::confine::restriction;
 use netwarp_programs::files_of::FilesOf;
 use netwarp_programs::guest_memory::{Pages, file_system};
 use netwarp_programs::on_host;
 use netwarp_transport::socket;
-use netwarp_wire::job::{Direction, Impairments};
+use netwarp_wire::job::Impairments;
 use nix::errno::Errno;
 use serde::Serialize;
 
@@ -36,6 +36,9 @@ const PROGRAMS_BYTES: u64 = 16 << 20;
 
 const NO_NETEM: &str = "the host's kernel has no netem: `modprobe sch_netem` as root (on Ubuntu it is in the package \
                         linux-modules-extra-$(uname -r)), or use the virtual backend";
+
+/// The router's device in the smallest path.
+const BOTTLENECK: Device = Device::of(Node(2), 0);
 
 const NO_SHAPER: &str = "the host's kernel lacks some of what keeps a rate that changes or has a queueing discipline: \
                          `modprobe -a ifb sch_htb sch_prio sch_tbf sch_ingress cls_matchall act_mirred` as root, or use the virtual backend";
@@ -141,7 +144,7 @@ fn examine_native() -> Result<Capabilities> {
         Ok(network) => network,
         Err(error) => return Ok(nothing(path_remedy(error))),
     };
-    let mut capabilities = network.within(Namespace::Client, || look_around(&kernel))?;
+    let mut capabilities = network.within(CLIENT, || look_around(&kernel))?;
     capabilities.rootless = privilege == Privilege::UserNamespace;
     capabilities.missing.netem = missing(netem(&kernel));
     // A shaper has netems before it and behind it.
@@ -201,7 +204,7 @@ fn programs() -> Result<()> {
 
 /// Tries netem with the options of a path, on a path of its own.
 fn netem(kernel: &str) -> Result<Option<String>> {
-    let device = bottleneck(0, Direction::Down);
+    let device = BOTTLENECK;
     let mut steps = smallest_path();
     steps.push(BuildStep::Netem { device, impairments: Impairments::nothing() });
     match Network::build(&steps) {
@@ -216,7 +219,7 @@ fn netem(kernel: &str) -> Result<Option<String>> {
 
 /// Builds what keeps a rate that netem cannot keep, with a queueing discipline that every kernel has.
 fn shaper() -> Result<Option<String>> {
-    let device = bottleneck(0, Direction::Down);
+    let device = BOTTLENECK;
     let impairments = Impairments::nothing();
     let shaper = Shaper { rate_bit_s: 1_000_000, frame_bytes: 1514, queue_bytes: 15_140, place: Place::BehindNetem };
     let mut steps = smallest_path();
@@ -247,11 +250,11 @@ fn release(kernel: &str) -> (u32, u32) {
 
 /// Returns the steps for a veth pair between a host and a router, and a sysctl such as hosts need.
 fn smallest_path() -> Vec<BuildStep> {
-    let (host, router) = (client_device(0), bottleneck(0, Direction::Down));
+    let (host, router) = (Device::of(CLIENT, 0), BOTTLENECK);
     vec![
-        BuildStep::Create(Namespace::Client),
+        BuildStep::Create(CLIENT, "client".to_owned()),
         BuildStep::Sysctl { key: "net/ipv4/tcp_no_metrics_save", value: "1".to_owned(), optional: false },
-        BuildStep::Create(Namespace::Router(0)),
+        BuildStep::Create(router.node, "router".to_owned()),
         BuildStep::Veth { ends: [(host, "path0".to_owned()), (router, "to-client".to_owned())], mtu_bytes: 1500 },
         BuildStep::Offloads { device: host, software_segmentation: true },
         BuildStep::Offloads { device: router, software_segmentation: false },
@@ -287,7 +290,7 @@ mod tests {
     fn a_probe_that_is_refused_leaves_the_runs_that_do_not_need_it() {
         let tried = |errno| {
             let source = NetlinkError::Refused { attempt: "add a qdisc".to_owned(), errno, detail: String::new() };
-            let refused = BuildError::Refused { namespace: Namespace::Client, source };
+            let refused = BuildError::Refused { node: "client".to_owned(), source };
             missing(lacking(refused, "try a shaper", NO_SHAPER).map(Some))
         };
         assert_eq!(tried(Errno::ENOENT).as_deref(), Some(NO_SHAPER));

@@ -18,6 +18,7 @@ use netwarp_path::calibration::{self, Capacities};
 use netwarp_path::capture::{Capture, KeyLog, Watcher};
 use netwarp_path::probe;
 use netwarp_path::timeline::Timeline;
+use netwarp_path::topology::Topology;
 use netwarp_wire::job::{Change, Event as TimelineEvent, Job, RECORD_FORMAT};
 use netwarp_wire::record::{ClockKind, EventRecord, Failure, Record, Side, StartRecord};
 use netwarp_wire::role_protocol::{Message, Order};
@@ -67,6 +68,7 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
     host.build(job).stage("setup")?;
     require_network(job, host).stage("setup")?;
     let keys = job.capture.then(KeyLog::new).transpose().stage("setup")?;
+    let topology = Topology::of(job);
     let jobs = job.each_alone();
     let files = JobFiles::write(&jobs, job_file).stage("setup")?;
     let sampler = Sampler::new(job).stage("setup")?;
@@ -80,8 +82,8 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
         };
         pairs.push(Pair::spawn(host, one, files.file(place, job_file), shared).stage("setup")?);
     }
-    let capture = start_capture(host, job, keys, job_file).stage("setup")?;
-    let watcher = start_watcher(host, job).stage("setup")?;
+    let capture = start_capture(host, &topology, job, keys, job_file).stage("setup")?;
+    let watcher = start_watcher(host, &topology, job).stage("setup")?;
     if clock == ClockKind::Virtual {
         clock::await_tick();
     }
@@ -89,7 +91,8 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
     let mut relay = Relay {
         pairs,
         host,
-        timeline: Timeline::start(job, epoch_ns).stage("setup")?,
+        topology: &topology,
+        timeline: Timeline::start(job, &topology, epoch_ns).stage("setup")?,
         epoch_ns,
         limit_ns: job.limits.virtual_ns,
         clock_name: if clock == ClockKind::Virtual { "virtual" } else { "real" },
@@ -103,14 +106,14 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
     pairs.retain(|pair| !pair.gave_up);
     let mut excess = None;
     if let Some(network) = host.network() {
-        let calibration = calibration::measure(network, job, epoch_ns).stage("teardown")?;
+        let calibration = calibration::measure(network, &topology, job, epoch_ns).stage("teardown")?;
         for record in &calibration {
             records.write(&Record::Calibration(record.clone())).stage("teardown")?;
         }
         for record in sampler.into_iter().flat_map(Sampler::records) {
             records.write(&record).stage("teardown")?;
         }
-        for record in calibration::disciplines(network, job).stage("teardown")? {
+        for record in calibration::disciplines(network, &topology, job).stage("teardown")? {
             records.write(&Record::Discipline(record)).stage("teardown")?;
         }
         if let Some(watcher) = watcher {
@@ -120,7 +123,7 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
             capture.finish().stage("teardown")?;
         }
         let paths: Vec<_> = timeline.paths().cloned().collect();
-        for record in probe::probe(network, job, &paths, clock).stage("teardown")? {
+        for record in probe::probe(network, &topology, job, &paths, clock).stage("teardown")? {
             records.write(&record).stage("teardown")?;
         }
         excess = capacities.excess(&calibration);
@@ -158,20 +161,26 @@ fn start_record(job: &Job, clock: ClockKind) -> Result<Record> {
     }))
 }
 
-fn start_capture(host: &mut dyn Host, job: &Job, keys: Option<KeyLog>, job_file: &Path) -> Result<Option<Capture>> {
+fn start_capture(
+    host: &mut dyn Host,
+    topology: &Topology<'_>,
+    job: &Job,
+    keys: Option<KeyLog>,
+    job_file: &Path,
+) -> Result<Option<Capture>> {
     let (Some(network), Some(keys)) = (host.network(), keys) else { return Ok(None) };
     let directory = job_file.parent().context("the job file lies in no directory")?;
     let content_bytes = job.workloads.iter().map(|each| netwarp_workload::of(&each.workload).content_bytes()).sum();
-    Capture::start(network, job, content_bytes, keys, directory).map(Some).context("capture packets")
+    Capture::start(network, topology, job, content_bytes, keys, directory).map(Some).context("capture packets")
 }
 
 /// Starts following packets, if the job's workload asks for it. With several workloads nobody does, because their packets
 /// cannot be told apart.
-fn start_watcher(host: &mut dyn Host, job: &Job) -> Result<Option<Watcher>> {
+fn start_watcher(host: &mut dyn Host, topology: &Topology<'_>, job: &Job) -> Result<Option<Watcher>> {
     let Some(one) = job.alone().filter(|one| one.name.is_none()) else { return Ok(None) };
     let workload = netwarp_workload::of(&one.workload);
     let (Some(network), Some(direction)) = (host.network(), workload.watched_direction(job)) else { return Ok(None) };
-    let watcher = Watcher::start(network, job, direction, workload.content_bytes());
+    let watcher = Watcher::start(network, topology, job, direction, workload.content_bytes());
     watcher.map(Some).context("follow packets through the router")
 }
 
@@ -180,6 +189,7 @@ struct Relay<'a> {
     /// The run's workloads, in the job's order.
     pairs: Vec<Pair<'a>>,
     host: &'a mut dyn Host,
+    topology: &'a Topology<'a>,
     timeline: Timeline<'a>,
     epoch_ns: u64,
     limit_ns: u64,
@@ -255,7 +265,7 @@ impl Relay<'_> {
     /// Samples queues and connections if a sample is due. A run without a path of its own has no samples.
     fn sample(&mut self, elapsed_ns: u64) -> Result<()> {
         match (&mut self.sampler, self.host.network()) {
-            (Some(sampler), Some(network)) => sampler.take(elapsed_ns, network),
+            (Some(sampler), Some(network)) => sampler.take(elapsed_ns, network, self.topology),
             (sampler, _) => {
                 *sampler = None;
                 Ok(())

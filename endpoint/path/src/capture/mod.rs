@@ -18,7 +18,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use netwarp_wire::job::{Direction, Job};
+use netwarp_wire::job::Job;
 
 pub use self::key_log::KeyLog;
 use self::pcapng::{Packet, PacketDirection};
@@ -26,7 +26,7 @@ use self::ring::CapturedPacket;
 pub use self::ring::{Ring, Selection};
 pub use self::watcher::Watcher;
 use crate::network::Network;
-use crate::topology::{Namespace, bottleneck};
+use crate::topology::{Device, Topology};
 
 /// The name of the file in the run directory.
 pub const FILE_NAME: &str = "capture.pcapng";
@@ -44,7 +44,8 @@ const WRITE_BYTES: usize = 8 << 20;
 #[derive(Debug)]
 pub struct Capture {
     path: PathBuf,
-    routers: Vec<Ring>,
+    /// The packets of each router, and the points at which they are captured.
+    routers: Vec<(Ring, [Point; 4])>,
     keys: KeyLog,
     finished: bool,
 }
@@ -58,10 +59,21 @@ impl Capture {
     ///
     /// # Errors
     /// The workload has more bytes than memory has room for; packet sockets or memory are not available.
-    pub fn start(network: &Network, job: &Job, content_bytes: u64, keys: KeyLog, directory: &Path) -> Result<Self> {
+    pub fn start(
+        network: &Network,
+        topology: &Topology<'_>,
+        job: &Job,
+        content_bytes: u64,
+        keys: KeyLog,
+        directory: &Path,
+    ) -> Result<Self> {
         let memory_bytes = memory_bytes(job, content_bytes)?;
-        let open = |path| network.within(Namespace::Router(path), || Ring::open(memory_bytes, None));
-        let routers = (0..=u8::MAX).take(job.paths.len()).map(open).collect::<Result<_>>()?;
+        let open = |path| {
+            let bottlenecks = topology.bottlenecks(path);
+            let ring = network.within(bottlenecks[0].node, || Ring::open(memory_bytes, None))?;
+            Ok((ring, points(bottlenecks, (job.paths.len() > 1).then_some(path))))
+        };
+        let routers = (0..).take(job.paths.len()).map(open).collect::<Result<_>>()?;
         Ok(Self { path: directory.join(FILE_NAME), routers, keys, finished: false })
     }
 
@@ -77,7 +89,7 @@ impl Capture {
         if std::mem::replace(&mut self.finished, true) {
             return Ok(());
         }
-        self.routers.iter().try_for_each(Ring::stop)?;
+        self.routers.iter().try_for_each(|(ring, _)| ring.stop())?;
         let attempt = || format!("write {}", self.path.display());
         let file = File::create(&self.path).with_context(attempt)?;
         let mut file = BufWriter::with_capacity(WRITE_BYTES, Settled(file));
@@ -87,14 +99,14 @@ impl Capture {
             pcapng::tls_key_log(&mut file, &keys).with_context(attempt)?;
         }
         let mut interfaces = BTreeMap::new();
-        for router in (0..=u8::MAX).take(self.routers.len()) {
-            for point in points(router, self.routers.len() > 1) {
+        for (router, (_, points)) in self.routers.iter().enumerate() {
+            for point in points {
                 pcapng::interface(&mut file, &point.name, point.description).with_context(attempt)?;
                 let number = u32::try_from(interfaces.len()).context("count the interfaces")?;
                 interfaces.insert((router, point.index, point.outgoing), number);
             }
         }
-        for (router, ring) in (0..=u8::MAX).zip(&self.routers) {
+        for (router, (ring, _)) in self.routers.iter().enumerate() {
             ring.read(|captured| {
                 // The router's loopback carries no packets, but is listed as a device like the others.
                 let Some(&interface) = interfaces.get(&(router, captured.index, captured.outgoing)) else {
@@ -161,20 +173,23 @@ struct Point {
     description: &'static str,
 }
 
-/// Returns the four points of a router: two devices with two directions each.
-fn points(path: u8, several: bool) -> [Point; 4] {
-    let prefix = if several { format!("path{path}-") } else { String::new() };
-    let point = |towards: Direction, outgoing, name, description| Point {
-        index: bottleneck(path, towards).index,
+/// Returns the four points of a router: two devices, down and up, with two directions each.
+///
+/// # Arguments
+/// * `path` - the number of the router's path, where there are several.
+fn points([down, up]: [Device; 2], path: Option<u16>) -> [Point; 4] {
+    let prefix = path.map(|path| format!("path{path}-")).unwrap_or_default();
+    let point = |device: Device, outgoing, name, description| Point {
+        index: device.index,
         outgoing,
         name: format!("{prefix}{name}"),
         description,
     };
     [
-        point(Direction::Down, false, "client-side-in", "up, offered: what the client sent, before netem"),
-        point(Direction::Down, true, "client-side-out", "down, delivered: what reaches the client, after netem"),
-        point(Direction::Up, false, "server-side-in", "down, offered: what the server sent, before netem"),
-        point(Direction::Up, true, "server-side-out", "up, delivered: what reaches the server, after netem"),
+        point(down, false, "client-side-in", "up, offered: what the client sent, before netem"),
+        point(down, true, "client-side-out", "down, delivered: what reaches the client, after netem"),
+        point(up, false, "server-side-in", "down, offered: what the server sent, before netem"),
+        point(up, true, "server-side-out", "up, delivered: what reaches the server, after netem"),
     ]
 }
 
@@ -183,12 +198,15 @@ mod tests {
     use netwarp_wire::golden;
 
     use super::*;
+    use crate::topology::CLIENT;
+
+    const BOTTLENECKS: [Device; 2] = [Device::of(CLIENT, 0), Device::of(CLIENT, 1)];
 
     #[test]
     fn every_point_of_a_path_has_a_name_of_its_own() {
-        let names = |path, several| points(path, several).map(|point| point.name);
-        assert_eq!(names(0, false), ["client-side-in", "client-side-out", "server-side-in", "server-side-out"]);
-        assert_eq!(names(1, true)[3], "path1-server-side-out");
+        let names = |path| points(BOTTLENECKS, path).map(|point| point.name);
+        assert_eq!(names(None), ["client-side-in", "client-side-out", "server-side-in", "server-side-out"]);
+        assert_eq!(names(Some(1))[3], "path1-server-side-out");
     }
 
     #[test]
@@ -202,7 +220,7 @@ mod tests {
 
     #[test]
     fn what_leaves_towards_the_client_leaves_by_the_bottleneck_of_the_way_down() {
-        let [_, out, ..] = points(0, false);
-        assert_eq!((out.index, out.outgoing), (bottleneck(0, Direction::Down).index, true));
+        let [_, out, ..] = points(BOTTLENECKS, None);
+        assert_eq!((out.index, out.outgoing), (BOTTLENECKS[0].index, true));
     }
 }

@@ -16,7 +16,7 @@ use netwarp_wire::record::{FlowUnit, Record};
 
 use super::ring::{CapturedPacket, Ring, Selection};
 use crate::network::Network;
-use crate::topology::{ETHERNET_HEADER_BYTES, Namespace, bottleneck};
+use crate::topology::{ETHERNET_HEADER_BYTES, Topology};
 
 /// How many bytes of a packet tell it from others: the IP and transport headers, and the first bytes of the payload.
 const SNAP_BYTES: u32 = 128;
@@ -44,18 +44,25 @@ impl Watcher {
     ///
     /// # Errors
     /// Memory has no room for the packets; packet sockets are not available.
-    pub fn start(network: &Network, job: &Job, direction: Direction, content_bytes: u64) -> Result<Self> {
+    pub fn start(
+        network: &Network,
+        topology: &Topology<'_>,
+        job: &Job,
+        direction: Direction,
+        content_bytes: u64,
+    ) -> Result<Self> {
         let (into, out_of) = match direction {
             Direction::Down => (Direction::Up, Direction::Down),
             Direction::Up => (Direction::Down, Direction::Up),
         };
         let selection = Selection {
-            incoming: bottleneck(0, into).index,
-            outgoing: bottleneck(0, out_of).index,
+            incoming: topology.crossing(0, into).bottleneck.index,
+            outgoing: topology.crossing(0, out_of).bottleneck.index,
             snap_bytes: SNAP_BYTES,
         };
         let bytes = memory_bytes(job, content_bytes)?;
-        let ring = network.within(Namespace::Router(0), || Ring::open(bytes, Some(&selection)))?;
+        let ring =
+            network.within(topology.crossing(0, into).bottleneck.node, || Ring::open(bytes, Some(&selection)))?;
         Ok(Self { ring, selection, direction })
     }
 

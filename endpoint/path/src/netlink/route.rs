@@ -270,12 +270,12 @@ fn link_structure(index: u32, flags: u32) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{Device, Namespace};
+    use crate::topology::{Device, SERVER};
 
     /// By hand from `rtnetlink.h`, little endian.
     #[test]
     fn a_route_by_a_gateway_out_of_sight_byte_by_byte() {
-        let device = Device { namespace: Namespace::Server, index: 11 };
+        let device = Device { node: SERVER, index: 11 };
         let route = Route::new(device, Ipv4Addr::new(10, 1, 1, 0), Ipv4Addr::new(10, 1, 2, 254)).with_window(10);
         let header = "48000000 1800 0505 01000000 00000000";
         let structure = "02 18 00 00 65 04 00 01 04000000";

@@ -16,7 +16,7 @@ use self::schedule::Schedule;
 use crate::netem;
 use crate::netlink::message::Attributes;
 use crate::network::Network;
-use crate::topology::{self, Device, Namespace, Shaper, bottleneck, handover};
+use crate::topology::{self, Device, Shaper, Topology};
 
 /// The events still to come.
 ///
@@ -24,6 +24,7 @@ use crate::topology::{self, Device, Namespace, Shaper, bottleneck, handover};
 /// `ppoll(2)` by a thousandth (`select_estimate_accuracy`): by milliseconds, in an idle guest.
 pub struct Timeline<'a> {
     job: &'a Job,
+    topology: &'a Topology<'a>,
     conditions: Vec<Condition>,
     schedule: Schedule<'a>,
     epoch_ns: u64,
@@ -32,12 +33,12 @@ pub struct Timeline<'a> {
 
 impl<'a> Timeline<'a> {
     /// Starts the timeline of a job, whose times count from `epoch_ns` of `CLOCK_MONOTONIC`.
-    pub fn start(job: &'a Job, epoch_ns: u64) -> Result<Self> {
+    pub fn start(job: &'a Job, topology: &'a Topology<'a>, epoch_ns: u64) -> Result<Self> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags).context("make a timer (timerfd_create)")?;
         let conditions = job.paths.iter().cloned().map(Condition::new).collect();
         let schedule = Schedule::new(&job.timeline);
-        let timeline = Self { job, conditions, schedule, epoch_ns, timer };
+        let timeline = Self { job, topology, conditions, schedule, epoch_ns, timer };
         timeline.arm()?;
         Ok(timeline)
     }
@@ -56,7 +57,7 @@ impl<'a> Timeline<'a> {
     }
 
     fn apply(&mut self, event: &Event, network: &mut Network) -> Result<()> {
-        let index = u8::try_from(event.path).context("there are fewer paths")?;
+        let index = u16::try_from(event.path).context("there are fewer paths")?;
         let condition = self.conditions.get_mut(usize::from(index)).context("there is no such path")?;
         condition.apply(&event.change);
         match event.change {
@@ -65,14 +66,15 @@ impl<'a> Timeline<'a> {
                 if let Some(rate_bit_s) = self.schedule.sending_rate_bit_s(event, shaper.frame_bytes) {
                     shaper.rate_bit_s = rate_bit_s;
                 }
-                return network.change_shaper(bottleneck(index, direction), &shaper);
+                return network.change_shaper(self.topology.crossing(index, direction).bottleneck, &shaper);
             }
-            Change::Detach {} => network.change(&handover::detach(index, self.job))?,
+            Change::Detach {} => network.change(&self.topology.detach(index, self.job))?,
             _ => {}
         }
-        network.change_netems(Namespace::Router(index), &condition.netems(index))?;
+        let devices = self.topology.bottlenecks(index);
+        network.change_netems(devices[0].node, &condition.netems(devices))?;
         if let Change::Attach {} = event.change {
-            network.change(&handover::attach(index, self.job))?;
+            network.change(&self.topology.attach(index, self.job))?;
         }
         Ok(())
     }
@@ -129,10 +131,11 @@ impl Condition {
         topology::shaper(self.path.toward(direction), self.path.mtu_bytes)
     }
 
-    /// Returns the options of both netem qdiscs.
-    fn netems(&self, index: u8) -> [(Device, Attributes); 2] {
+    /// Returns the options of both netem qdiscs, which these devices have, down and up.
+    fn netems(&self, devices: [Device; 2]) -> [(Device, Attributes); 2] {
         let options = if self.is_out || self.is_left { netem::outage } else { netem::restore };
-        self.path.directions().map(|(direction, impairments)| (bottleneck(index, direction), options(impairments)))
+        let [down, up] = devices;
+        [(down, options(&self.path.down)), (up, options(&self.path.up))]
     }
 }
 
@@ -144,6 +147,7 @@ mod tests {
     use netwarp_wire::golden;
 
     use super::*;
+    use crate::topology::CLIENT;
 
     /// Returns the options that both netem qdiscs should be given after these changes.
     fn netems_after(changes: &[Change]) -> [Attributes; 2] {
@@ -151,7 +155,7 @@ mod tests {
         for change in changes {
             condition.apply(change);
         }
-        condition.netems(0).map(|(_, options)| options)
+        condition.netems([Device::of(CLIENT, 0); 2]).map(|(_, options)| options)
     }
 
     #[test]
@@ -173,7 +177,9 @@ mod tests {
         assert_eq!(netems_after(&[delay, Change::Detach {}, Change::Outage {}, restore]), lost, "nor this an absence");
     }
 
-    fn is_due(timeline: &Timeline<'_>, patience: PollTimeout) -> bool {
+    fn is_due(job: &Job, epoch_ns: u64, patience: PollTimeout) -> bool {
+        let topology = Topology::of(job);
+        let timeline = Timeline::start(job, &topology, epoch_ns).unwrap();
         poll(&mut [PollFd::new(timeline.as_fd(), PollFlags::POLLIN)], patience).unwrap() == 1
     }
 
@@ -182,11 +188,11 @@ mod tests {
         let mut job = golden::job("bulk-sctp-multihomed");
         job.timeline.events[0].at_ns = 1_000_000_000_000;
         let now_ns = Moment::now().since(0);
-        assert!(!is_due(&Timeline::start(&job, now_ns).unwrap(), PollTimeout::ZERO));
+        assert!(!is_due(&job, now_ns, PollTimeout::ZERO));
         job.timeline.events[0].at_ns = 1_000_000;
-        assert!(is_due(&Timeline::start(&job, now_ns).unwrap(), PollTimeout::NONE));
+        assert!(is_due(&job, now_ns, PollTimeout::NONE));
         assert!(Moment::now().since(now_ns) >= 1_000_000);
         job.timeline.events.clear();
-        assert!(!is_due(&Timeline::start(&job, now_ns).unwrap(), PollTimeout::ZERO));
+        assert!(!is_due(&job, now_ns, PollTimeout::ZERO));
     }
 }

@@ -15,14 +15,11 @@
 //! No device ever goes down: the kernel would notice late (`linkwatch_schedule_work` waits up to a second) and throw away
 //! what its qdisc holds.
 
-use std::net::Ipv4Addr;
-
-use netwarp_core::addresses::client_address;
 use netwarp_transport::stack_of;
-use netwarp_wire::job::{Direction, Job};
+use netwarp_wire::job::Job;
 
-use super::{BuildStep, Endpoint, Route, bottleneck, cables, client_device, network, numbered};
-use crate::topology::Namespace;
+use super::paths::server_network;
+use super::{BuildStep, Endpoint, Link, Presence, Route, Topology};
 
 /// The client's routes of path 0 when it sends from its address there; other paths' follow.
 const FIRST_TABLE: u8 = 100;
@@ -31,77 +28,80 @@ const FIRST_TABLE: u8 = 100;
 /// that an address is gone keeps its subflow until time-outs tell it.
 pub(crate) const SUBFLOWS: u32 = 8;
 
-/// The network that the server's one address is in.
-fn server_network() -> Ipv4Addr {
-    network(0, 2)
-}
-
-/// The steps that set up both hosts' ends of a path before the run.
-pub(crate) fn configure_hosts(path: u8, job: &Job) -> Vec<BuildStep> {
-    let [near, far] = cables(path);
-    let rule = BuildStep::Rule { host: Namespace::Client, source: client_address(path), table: FIRST_TABLE + path };
-    let mut steps = vec![near.host_offloads(), BuildStep::Up(near.host), rule];
-    if numbered(&job.paths).any(|(index, description)| index == path && description.attached) {
-        steps.extend(attach(path, job));
+/// Makes a path's links, the client's and the server's, those of a client that moves.
+pub(super) fn rearrange(path: u8, [near, far]: &mut [Link<'_>; 2]) {
+    let server = server_network(0);
+    let client = &mut near.ends[0];
+    client.presence = Presence::Attached;
+    let to_server = client.routes.iter().map(|route| Route { network: server, ..*route });
+    client.routes = to_server.flat_map(|route| [Route { table: FIRST_TABLE + path, ..route }, route]).collect();
+    if path != 0 {
+        let [host, router] = &mut far.ends;
+        host.presence = Presence::Never;
+        host.routes.iter_mut().for_each(|route| route.gateway_is_local = false);
+        router.routes.push(Route::new(router.device, server, host.address));
     }
-    steps.push(far.host_offloads());
-    if path == 0 {
-        steps.push(BuildStep::Address(far.host, far.host_address()));
-    }
-    let route = far.route_to(near.network).with_window(job.only().transport.initial_window_packets);
-    steps.extend([
-        BuildStep::Up(far.host),
-        far.host_neighbour(),
-        BuildStep::Route(Route { gateway_is_local: path == 0, ..route }),
-    ]);
-    steps
 }
 
-/// The way to the server for a path's router that is not in its network.
-pub(crate) fn route_to_server(path: u8) -> Option<BuildStep> {
-    let [_, far] = cables(path);
-    let route = Route::new(bottleneck(path, Direction::Up), server_network(), far.host_address());
-    (path != 0).then_some(BuildStep::Route(route))
-}
-
-/// The steps by which the client gets its address on a path, and prefers that path from now on.
-pub(crate) fn attach(path: u8, job: &Job) -> Vec<BuildStep> {
-    let [near, _] = cables(path);
-    let route = near.route_to(server_network()).with_window(job.only().transport.initial_window_packets);
-    let mut steps = vec![
-        BuildStep::Address(near.host, near.host_address()),
-        near.host_neighbour(),
-        BuildStep::Route(Route { table: FIRST_TABLE + path, ..route }),
-        BuildStep::Route(route),
-    ];
-    if stack_of(job.only().transport.kind).has_subflows() {
-        steps.push(BuildStep::AddEndpoint(Namespace::Client, endpoint(path)));
+/// The steps that make the client's end of a path ready for a client that moves, and attach it if it begins there.
+pub(super) fn prepare(link: &Link<'_>, job: &Job) -> Vec<BuildStep> {
+    let client = &link.ends[0];
+    let own_table = client.routes.iter().map(|route| route.table).find(|table| *table != Route::MAIN);
+    let rule = |table| BuildStep::Rule { host: client.device.node, source: client.address, table };
+    let mut steps: Vec<BuildStep> = own_table.map(rule).into_iter().collect();
+    if link.path.attached {
+        steps.extend(attach(link, job));
     }
     steps
 }
 
-/// The steps by which the client loses its address on a path, and with it the routes that go by it.
-pub(crate) fn detach(path: u8, job: &Job) -> Vec<BuildStep> {
-    let mut steps = vec![BuildStep::RemoveAddress(client_device(path), client_address(path))];
+impl Topology<'_> {
+    /// Returns the steps by which the client gets its address on a path, and prefers that path from now on.
+    pub(crate) fn attach(&self, path: u16, job: &Job) -> Vec<BuildStep> {
+        self.client_link(path).map(|link| attach(link, job)).unwrap_or_default()
+    }
+
+    /// Returns the steps by which the client loses its address on a path, and with it the routes that go by it.
+    pub(crate) fn detach(&self, path: u16, job: &Job) -> Vec<BuildStep> {
+        let Some(link) = self.client_link(path) else { return Vec::new() };
+        let client = &link.ends[0];
+        let mut steps = vec![BuildStep::RemoveAddress(client.device, client.address)];
+        if stack_of(job.only().transport.kind).has_subflows() {
+            steps.push(BuildStep::RemoveEndpoint(client.device.node, endpoint(link)));
+        }
+        steps
+    }
+
+    fn client_link(&self, path: u16) -> Option<&Link<'_>> {
+        self.links.iter().find(|link| link.number == path)
+    }
+}
+
+fn attach(link: &Link<'_>, job: &Job) -> Vec<BuildStep> {
+    let client = &link.ends[0];
+    let mut steps = vec![BuildStep::Address(client.device, client.address), link.neighbour_of(0)];
+    steps.extend(client.routes.iter().copied().map(BuildStep::Route));
     if stack_of(job.only().transport.kind).has_subflows() {
-        steps.push(BuildStep::RemoveEndpoint(Namespace::Client, endpoint(path)));
+        steps.push(BuildStep::AddEndpoint(client.device.node, endpoint(link)));
     }
     steps
 }
 
 /// The client's address on a path, as MPTCP's path manager knows it. A number of 0 is the kernel's for a connection's
 /// first address.
-fn endpoint(path: u8) -> Endpoint {
-    Endpoint { id: path + 1, address: client_address(path) }
+fn endpoint(link: &Link<'_>) -> Endpoint {
+    Endpoint { id: link.number.to_le_bytes()[0] + 1, address: link.ends[0].address }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use netwarp_wire::golden;
     use netwarp_wire::job::TransportKind;
 
     use super::*;
-    use crate::topology::server_device;
+    use crate::topology::{CLIENT, Device, Node, SERVER};
 
     fn routes_of(steps: Vec<BuildStep>) -> Vec<Route> {
         let route = |step| if let BuildStep::Route(route) = step { Some(route) } else { None };
@@ -109,32 +109,30 @@ mod tests {
     }
 
     fn steps() -> Vec<BuildStep> {
-        super::super::steps(&golden::job("stream-handovers"))
+        steps_of(&golden::job("stream-handovers"))
+    }
+
+    fn steps_of(job: &Job) -> Vec<BuildStep> {
+        Topology::of(job).steps(job)
     }
 
     #[test]
     fn the_server_has_one_address_and_the_client_that_of_the_path_it_is_on() {
         let hosts = steps().into_iter().filter_map(|step| match step {
-            BuildStep::Address(device, address)
-                if matches!(device.namespace, Namespace::Client | Namespace::Server) =>
-            {
-                Some((device, address))
-            }
+            BuildStep::Address(device, address) if [CLIENT, SERVER].contains(&device.node) => Some((device, address)),
             _ => None,
         });
-        let client = (client_device(0), Ipv4Addr::new(10, 0, 1, 1));
-        assert_eq!(hosts.collect::<Vec<_>>(), [client, (server_device(0), Ipv4Addr::new(10, 0, 2, 1))]);
+        let client = (Device::of(CLIENT, 0), Ipv4Addr::new(10, 0, 1, 1));
+        assert_eq!(hosts.collect::<Vec<_>>(), [client, (Device::of(SERVER, 0), Ipv4Addr::new(10, 0, 2, 1))]);
     }
 
     #[test]
     fn every_router_knows_the_way_to_the_server_and_the_server_the_way_back() {
         let mut routes = routes_of(steps()).into_iter();
         let to_server = Ipv4Addr::new(10, 0, 2, 0);
-        let by_router =
-            routes.find(|route| route.device.namespace == Namespace::Router(1)).expect("router 1 has a route");
+        let by_router = routes.find(|route| route.device.node == Node(3)).expect("router 1 has a route");
         assert_eq!((by_router.network, by_router.gateway), (to_server, Ipv4Addr::new(10, 1, 2, 1)));
-        let back: Vec<Route> =
-            routes_of(steps()).into_iter().filter(|route| route.device.namespace == Namespace::Server).collect();
+        let back: Vec<Route> = routes_of(steps()).into_iter().filter(|route| route.device.node == SERVER).collect();
         let networks: Vec<Ipv4Addr> = back.iter().map(|route| route.network).collect();
         assert_eq!(networks, [Ipv4Addr::new(10, 0, 1, 0), Ipv4Addr::new(10, 1, 1, 0)]);
         assert_eq!([back[0].gateway_is_local, back[1].gateway_is_local], [true, false]);
@@ -142,15 +140,16 @@ mod tests {
 
     #[test]
     fn an_address_keeps_to_its_path_while_the_main_route_follows_the_move() {
-        let steps = attach(1, &golden::job("stream-handovers"));
+        let job = golden::job("stream-handovers");
+        let steps = Topology::of(&job).attach(1, &job);
         let routes: Vec<_> = routes_of(steps.clone()).iter().map(|route| (route.table, route.gateway)).collect();
         let gateway = Ipv4Addr::new(10, 1, 1, 254);
         assert_eq!(routes, [(101, gateway), (Route::MAIN, gateway)]);
         // The kernel forgot the neighbour when the device lost its last address.
         assert!(steps.iter().any(|step| matches!(step, BuildStep::Neighbour { address, .. } if *address == gateway)));
         assert_eq!(
-            detach(1, &golden::job("stream-handovers")),
-            [BuildStep::RemoveAddress(client_device(1), Ipv4Addr::new(10, 1, 1, 1))]
+            Topology::of(&job).detach(1, &job),
+            [BuildStep::RemoveAddress(Device::of(CLIENT, 1), Ipv4Addr::new(10, 1, 1, 1))]
         );
     }
 
@@ -159,10 +158,10 @@ mod tests {
         let mut job = golden::job("stream-handovers");
         job.only_mut().transport.kind = TransportKind::Mptcp;
         let endpoint = Endpoint { id: 2, address: Ipv4Addr::new(10, 1, 1, 1) };
-        assert_eq!(attach(1, &job).last(), Some(&BuildStep::AddEndpoint(Namespace::Client, endpoint)));
-        assert_eq!(detach(1, &job).last(), Some(&BuildStep::RemoveEndpoint(Namespace::Client, endpoint)));
-        let announced = super::super::steps(&job).into_iter().find_map(|step| match step {
-            BuildStep::Subflows { host: Namespace::Server, more, announced } => Some((more, announced)),
+        assert_eq!(Topology::of(&job).attach(1, &job).last(), Some(&BuildStep::AddEndpoint(CLIENT, endpoint)));
+        assert_eq!(Topology::of(&job).detach(1, &job).last(), Some(&BuildStep::RemoveEndpoint(CLIENT, endpoint)));
+        let announced = steps_of(&job).into_iter().find_map(|step| match step {
+            BuildStep::Subflows { host: SERVER, more, announced } => Some((more, announced)),
             _ => None,
         });
         assert_eq!(announced, Some((SUBFLOWS, vec![])));

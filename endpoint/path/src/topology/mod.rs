@@ -1,29 +1,21 @@
-//! What is to be built for a job: an ordered list of steps. Pure.
+//! What is to be built for a job: its network ([`graph`]), and the ordered list of steps that builds it. Pure.
 //!
-//! ```text
-//! client 10.i.1.1 ── 10.i.1.254 router 10.i.2.254 ── 10.i.2.1 server        (path i, every network a /24)
-//! ```
-//!
-//! With several paths, the destination decides: each path's networks are reached by its router alone, and a packet leaves
-//! from the address it has there unless its sender says otherwise. No rule looks at the source. A packet from the client's
-//! address on one path to the server's on another travels by the destination's path, its answer by the other: reachable,
-//! and used by neither MPTCP nor SCTP here.
-//!
-//! A client that moves between paths is another matter: [`handover`].
-//!
-//! Impairment sits on the router's two egress devices, never on a host: a sender's stack must not see it (TCP small
+//! Impairment sits on the egress of routers, never on a host: a sender's stack must not see it (TCP small
 //! queues would), and what a host sends is single packets by then.
 
-pub(crate) mod handover;
+mod graph;
+mod handover;
+mod paths;
 mod step;
 mod sysctls;
 
-use std::net::Ipv4Addr;
-
 use netwarp_core::addresses::server_address;
 use netwarp_transport::stack_of;
-use netwarp_wire::job::{Direction, Exchange, Impairments, Job, Neighbours, Path};
+use netwarp_wire::job::{Exchange, Impairments, Job, Neighbours};
 
+pub use self::graph::{Crossing, Device, End, FIRST_INDEX, Link, Node, NodeKind, Presence, Topology};
+use self::paths::numbered;
+pub use self::paths::{CLIENT, SERVER};
 pub use self::step::{BuildStep, Endpoint, Place, Route, Shaper};
 use self::sysctls::{
     address_reconfiguration, ecn, fast_open, host_sysctls, joining_subflows, shared_sysctls, sysctl, tcp_sysctls,
@@ -32,111 +24,91 @@ use self::sysctls::{
 /// Bytes of a frame before the packet: the Ethernet header.
 pub const ETHERNET_HEADER_BYTES: u32 = 14;
 
-/// Interface index of a host's device on the first path; on others it is as much larger as the path's number.
-const FIRST_INDEX: u32 = 10;
-
-/// By how much the interface index of a bottleneck's queue is larger than its own.
-const QUEUE_INDICES: u32 = 10;
-
 /// Packets that wait for a neighbour which is being asked for, where neighbours are cold.
 const COLD_QUEUE_PACKETS: u32 = 3;
 
 /// The rate that stands for "unlimited" in a shaper: a full-size packet takes less than a nanosecond.
 const UNLIMITED_BIT_S: u64 = 1 << 46;
 
-/// A network namespace of the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Namespace {
-    /// Where the client runs.
-    Client,
-    /// Where the server runs.
-    Server,
-    /// The router of this path.
-    Router(u8),
-}
-
-/// A network device, by namespace and interface index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Device {
-    /// The namespace that it is in.
-    pub namespace: Namespace,
-    /// Interface index, chosen here so that nothing need be looked up.
-    pub index: u32,
-}
-
-/// The client's device on a path.
-pub fn client_device(path: u8) -> Device {
-    Device { namespace: Namespace::Client, index: FIRST_INDEX + u32::from(path) }
-}
-
-/// The server's device on a path.
-pub(crate) fn server_device(path: u8) -> Device {
-    Device { namespace: Namespace::Server, index: FIRST_INDEX + u32::from(path) }
-}
-
-/// The router's device whose egress is this direction's bottleneck.
-pub fn bottleneck(path: u8, direction: Direction) -> Device {
-    let index = match direction {
-        Direction::Down => 10,
-        Direction::Up => 11,
-    };
-    Device { namespace: Namespace::Router(path), index }
-}
-
-/// The device through which packets go before they leave by a bottleneck, where a shaper keeps its rate: it has their delay and
-/// their queue, and the bottleneck itself the time of their transmission.
-pub(crate) fn queue_device(bottleneck: Device) -> Device {
-    Device { index: bottleneck.index + QUEUE_INDICES, ..bottleneck }
-}
-
-/// A fixed, locally administered MAC address.
-pub(crate) fn mac(device: Device) -> [u8; 6] {
-    let (kind, path) = match device.namespace {
-        Namespace::Client => (1, 0),
-        Namespace::Server => (2, 0),
-        Namespace::Router(path) => (3, path),
-    };
-    [0x02, 0, 0, kind, path, device.index.to_le_bytes()[0]]
-}
-
-/// The steps that build a job's paths.
-pub fn steps(job: &Job) -> Vec<BuildStep> {
-    let mut steps = Vec::new();
-    let workloads = job.each_alone();
-    let buffer_bytes = job.workloads.iter().map(|each| each.transport.buffer_bytes).max().unwrap_or(0);
-    for host in [Namespace::Client, Namespace::Server] {
-        steps.push(BuildStep::Create(host));
-        steps.extend(shared_sysctls());
-        steps.extend(host_sysctls(buffer_bytes));
-        steps.extend(transports_of_host(host, &workloads));
+impl Topology<'_> {
+    /// Returns the network of a job.
+    pub fn of(job: &Job) -> Topology<'_> {
+        paths::of_paths(job)
     }
-    for (path, _) in numbered(&job.paths) {
-        steps.push(BuildStep::Create(Namespace::Router(path)));
-        steps.extend(shared_sysctls());
-        steps.push(sysctl("net/ipv4/ip_forward", "1"));
-    }
-    for (path, description) in numbered(&job.paths) {
-        let [near, far] = cables(path);
-        steps.extend([&near, &far].map(|cable| cable.veth(path, description.mtu_bytes)));
-        if job.timeline.has_handovers() {
-            steps.extend(handover::configure_hosts(path, job));
-        } else {
-            let window = initial_window(&job.workloads);
-            steps.extend(near.configure_host(far.network, window));
-            steps.extend(far.configure_host(near.network, window));
+
+    /// Returns the steps that build it for a job.
+    pub fn steps(&self, job: &Job) -> Vec<BuildStep> {
+        let mut steps = Vec::new();
+        let workloads = job.each_alone();
+        let buffer_bytes = job.workloads.iter().map(|each| each.transport.buffer_bytes).max().unwrap_or(0);
+        for (number, (kind, name)) in (0..).zip(&self.nodes) {
+            let node = Node(number);
+            steps.push(BuildStep::Create(node, name.clone()));
+            steps.extend(shared_sysctls());
+            match kind {
+                NodeKind::Host => {
+                    steps.extend(host_sysctls(buffer_bytes));
+                    steps.extend(transports_of_host(node, &workloads));
+                }
+                NodeKind::Router => steps.push(sysctl("net/ipv4/ip_forward", "1")),
+            }
         }
-        steps.extend(near.configure_router(&description.down, description.mtu_bytes));
-        steps.extend(far.configure_router(&description.up, description.mtu_bytes));
-        if job.timeline.has_handovers() {
-            steps.extend(handover::route_to_server(path));
+        for part in self.links.chunk_by(|one, other| one.number == other.number) {
+            steps.extend(part.iter().map(Link::veth));
+            for place in [0, 1] {
+                steps.extend(part.iter().flat_map(|link| link.configure(place, job)));
+            }
+        }
+        steps
+    }
+}
+
+impl Link<'_> {
+    fn veth(&self) -> BuildStep {
+        let ends = self.ends.each_ref().map(|end| (end.device, end.name.clone()));
+        BuildStep::Veth { ends, mtu_bytes: self.path.mtu_bytes }
+    }
+
+    /// The steps that set up one of its ends.
+    fn configure(&self, place: usize, job: &Job) -> Vec<BuildStep> {
+        let End { device, address, presence, egress, routes, .. } = &self.ends[place];
+        let device = *device;
+        let mut steps = vec![BuildStep::Offloads { device, software_segmentation: egress.is_none() }];
+        if *presence == Presence::Always {
+            steps.push(BuildStep::Address(device, *address));
+        }
+        steps.push(BuildStep::Up(device));
+        if *presence == Presence::Attached {
+            steps.extend(handover::prepare(self, job));
+            return steps;
+        }
+        steps.push(self.neighbour_of(place));
+        steps.extend(egress.map(|impairments| impairment(device, impairments, self.path.mtu_bytes)));
+        steps.extend(routes.iter().copied().map(BuildStep::Route));
+        steps
+    }
+
+    /// The other end, as a device knows it: by what it is told, or by asking for it.
+    fn neighbour_of(&self, place: usize) -> BuildStep {
+        let (device, other) = (self.ends[place].device, &self.ends[1 - place]);
+        match self.path.neighbours {
+            Neighbours::Warm => BuildStep::Neighbour { device, address: other.address, neighbour: other.device },
+            Neighbours::Cold => BuildStep::NeighbourQueue { device, packets: COLD_QUEUE_PACKETS },
         }
     }
-    forget_neighbours(&mut steps, job);
-    steps
+}
+
+/// The step that has a device do something to what leaves by it.
+fn impairment(device: Device, impairments: &Impairments, mtu_bytes: u32) -> BuildStep {
+    let impairments = impairments.clone();
+    match shaper(&impairments, mtu_bytes) {
+        Some(shaper) => BuildStep::ShapedNetem { device, impairments, shaper, mtu_bytes },
+        None => BuildStep::Netem { device, impairments },
+    }
 }
 
 /// What the transports of a host's workloads need, each step once.
-fn transports_of_host(host: Namespace, workloads: &[Job]) -> Vec<BuildStep> {
+fn transports_of_host(host: Node, workloads: &[Job]) -> Vec<BuildStep> {
     let mut steps = Vec::new();
     for job in workloads {
         let mut own: Vec<BuildStep> = joining_subflows(job).into_iter().collect();
@@ -163,24 +135,6 @@ fn initial_window(workloads: &[Exchange]) -> u32 {
     of_tcp.or(transports.next()).map_or(0, |transport| transport.initial_window_packets)
 }
 
-/// On paths whose neighbours are cold, devices ask for those that they would know.
-fn forget_neighbours(steps: &mut [BuildStep], job: &Job) {
-    let is_cold = |device: &Device| {
-        let path = match device.namespace {
-            Namespace::Client | Namespace::Server => device.index - FIRST_INDEX,
-            Namespace::Router(path) => path.into(),
-        };
-        job.paths.get(path as usize).is_some_and(|path| path.neighbours == Neighbours::Cold)
-    };
-    for step in steps {
-        if let BuildStep::Neighbour { device, .. } = step
-            && is_cold(device)
-        {
-            *step = BuildStep::NeighbourQueue { device: *device, packets: COLD_QUEUE_PACKETS };
-        }
-    }
-}
-
 /// The same without netem where it would do nothing: packets of a real clock should not pay for it.
 pub fn without_idle_netem(mut steps: Vec<BuildStep>) -> Vec<BuildStep> {
     steps.retain(|step| !matches!(step, BuildStep::Netem { impairments, .. } if !impairments.impairs()));
@@ -202,81 +156,12 @@ pub fn shaper(impairments: &Impairments, mtu_bytes: u32) -> Option<Shaper> {
     })
 }
 
-/// The client's and the server's on a path.
-fn cables(path: u8) -> [Cable; 2] {
-    [
-        Cable { host: client_device(path), router: bottleneck(path, Direction::Down), network: network(path, 1) },
-        Cable { host: server_device(path), router: bottleneck(path, Direction::Up), network: network(path, 2) },
-    ]
-}
-
-/// A host's device, the router's device, and the /24 between them.
-struct Cable {
-    host: Device,
-    router: Device,
-    network: Ipv4Addr,
-}
-
-impl Cable {
-    fn host_address(&self) -> Ipv4Addr {
-        self.network | Ipv4Addr::new(0, 0, 0, 1)
-    }
-
-    fn router_address(&self) -> Ipv4Addr {
-        self.network | Ipv4Addr::new(0, 0, 0, 254)
-    }
-
-    fn veth(&self, path: u8, mtu_bytes: u32) -> BuildStep {
-        let towards = if self.host.namespace == Namespace::Client { "to-client" } else { "to-server" };
-        BuildStep::Veth { ends: [(self.host, format!("path{path}")), (self.router, towards.to_owned())], mtu_bytes }
-    }
-
-    fn configure_host(&self, far: Ipv4Addr, initial_window_packets: u32) -> Vec<BuildStep> {
-        vec![
-            self.host_offloads(),
-            BuildStep::Address(self.host, self.host_address()),
-            BuildStep::Up(self.host),
-            self.host_neighbour(),
-            BuildStep::Route(self.route_to(far).with_window(initial_window_packets)),
-        ]
-    }
-
-    fn host_offloads(&self) -> BuildStep {
-        BuildStep::Offloads { device: self.host, software_segmentation: true }
-    }
-
-    /// The router, as the host knows it.
-    fn host_neighbour(&self) -> BuildStep {
-        BuildStep::Neighbour { device: self.host, address: self.router_address(), neighbour: self.router }
-    }
-
-    /// The host's route to a network behind the router.
-    fn route_to(&self, far: Ipv4Addr) -> Route {
-        Route::new(self.host, far, self.router_address())
-    }
-
-    fn configure_router(&self, impairments: &Impairments, mtu_bytes: u32) -> Vec<BuildStep> {
-        let (device, impairments) = (self.router, impairments.clone());
-        let impairment = match shaper(&impairments, mtu_bytes) {
-            Some(shaper) => BuildStep::ShapedNetem { device, impairments, shaper, mtu_bytes },
-            None => BuildStep::Netem { device, impairments },
-        };
-        vec![
-            BuildStep::Offloads { device, software_segmentation: false },
-            BuildStep::Address(device, self.router_address()),
-            BuildStep::Up(device),
-            BuildStep::Neighbour { device, address: self.host_address(), neighbour: self.host },
-            impairment,
-        ]
-    }
-}
-
 /// The kernel's scheduler and path manager, with room for one subflow a path. Only the server announces: the client's
 /// answer goes out by the path of the address announced, and so from the client's address there. Where the client
 /// moves, the server has but one address.
-fn mptcp_of_host(host: Namespace, job: &Job) -> [BuildStep; 2] {
+fn mptcp_of_host(host: Node, job: &Job) -> [BuildStep; 2] {
     let others = || numbered(&job.paths).skip(1).map(|(path, _)| path);
-    let announces = host == Namespace::Server && !job.timeline.has_handovers();
+    let announces = host == SERVER && !job.timeline.has_handovers();
     let announced = if announces { others().map(server_address).collect() } else { Vec::new() };
     let more = if job.timeline.has_handovers() { handover::SUBFLOWS } else { others().map(|_| 1).sum() };
     [
@@ -284,14 +169,6 @@ fn mptcp_of_host(host: Namespace, job: &Job) -> [BuildStep; 2] {
         sysctl("net/mptcp/enabled", "1"),
         BuildStep::Subflows { host, more, announced },
     ]
-}
-
-fn network(path: u8, side: u8) -> Ipv4Addr {
-    Ipv4Addr::new(10, path, side, 0)
-}
-
-fn numbered(paths: &[Path]) -> impl Iterator<Item = (u8, &Path)> {
-    (0..=u8::MAX).zip(paths)
 }
 
 #[cfg(test)]

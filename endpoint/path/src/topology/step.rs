@@ -4,13 +4,13 @@ use std::net::Ipv4Addr;
 
 use netwarp_wire::job::Impairments;
 
-use super::{Device, Namespace};
+use super::{Device, Node};
 
 /// One thing to be done. Steps are to be taken in order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BuildStep {
-    /// Create a network namespace and stay in it; its loopback goes up.
-    Create(Namespace),
+    /// Create the network namespace of a node, called by this name, and stay in it; its loopback goes up.
+    Create(Node, String),
     /// Write a sysctl of the namespace created last.
     Sysctl {
         /// Path below `/proc/sys`.
@@ -61,7 +61,7 @@ pub enum BuildStep {
     /// Have a host look up what leaves from one of its addresses in a table of its own first.
     Rule {
         /// The host that sends.
-        host: Namespace,
+        host: Node,
         /// The address that packets leave from.
         source: Ipv4Addr,
         /// The number of that table.
@@ -70,7 +70,7 @@ pub enum BuildStep {
     /// Let the MPTCP connections of a host have more subflows than their first.
     Subflows {
         /// The host whose connections they are.
-        host: Namespace,
+        host: Node,
         /// How many subflows a connection may have besides its first.
         more: u32,
         /// Addresses that the host tells its peers to open them to.
@@ -88,9 +88,9 @@ pub enum BuildStep {
         mtu_bytes: u32,
     },
     /// Have the MPTCP connections of a host open a subflow from an address.
-    AddEndpoint(Namespace, Endpoint),
+    AddEndpoint(Node, Endpoint),
     /// Have the MPTCP connections of a host close their subflows from an address.
-    RemoveEndpoint(Namespace, Endpoint),
+    RemoveEndpoint(Node, Endpoint),
     /// Impair what leaves by a device of the router.
     Netem {
         /// The device of the router.

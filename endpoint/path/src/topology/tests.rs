@@ -1,8 +1,19 @@
 use netwarp_wire::golden;
-use netwarp_wire::job::TransportKind;
+use netwarp_wire::job::{Direction, Path, TransportKind};
 
 use super::*;
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
+const ROUTER: Node = Node(2);
+
+fn steps(job: &Job) -> Vec<BuildStep> {
+    Topology::of(job).steps(job)
+}
+
+fn bottleneck(path: u16, direction: Direction) -> Device {
+    Device::of(Node(ROUTER.0 + path), u32::from(direction == Direction::Up))
+}
 
 #[test]
 fn steps_of_the_golden_job() {
@@ -55,7 +66,7 @@ fn cold_neighbours_are_asked_for_on_their_path_alone() {
     }
     let of_path = |path| {
         let routers = [Direction::Down, Direction::Up].map(|direction| bottleneck(path, direction));
-        BTreeSet::from([client_device(path), server_device(path), routers[0], routers[1]])
+        BTreeSet::from([Device::of(CLIENT, path.into()), Device::of(SERVER, path.into()), routers[0], routers[1]])
     };
     assert_eq!(known.into_iter().collect::<BTreeSet<_>>(), of_path(0));
     assert_eq!(asked.into_iter().collect::<BTreeSet<_>>(), of_path(1));
@@ -74,7 +85,7 @@ fn several_paths_share_no_device_and_no_mac() {
         .collect();
     assert_eq!(devices.len(), 8);
     assert_eq!(devices.iter().collect::<BTreeSet<_>>().len(), 8);
-    assert_eq!(devices.iter().map(|&device| mac(device)).collect::<BTreeSet<_>>().len(), 8);
+    assert_eq!(devices.iter().map(|device| device.mac()).collect::<BTreeSet<_>>().len(), 8);
 }
 
 #[test]
@@ -86,12 +97,12 @@ fn hosts_get_the_tcp_of_the_job_and_routers_do_not() {
     let mut written_in = Vec::new();
     for step in steps(&job) {
         match step {
-            BuildStep::Create(namespace) => created = Some(namespace),
+            BuildStep::Create(node, _) => created = Some(node),
             BuildStep::Sysctl { key: "net/ipv4/tcp_timestamps", .. } => written_in.extend(created),
             _ => {}
         }
     }
-    assert_eq!(written_in, [Namespace::Client, Namespace::Server]);
+    assert_eq!(written_in, [CLIENT, SERVER]);
 }
 
 #[test]
@@ -105,8 +116,8 @@ fn mptcp_has_room_for_a_subflow_a_path_and_the_server_announces() {
     assert_eq!(
         subflows,
         [
-            BuildStep::Subflows { host: Namespace::Client, more: 2, announced: vec![] },
-            BuildStep::Subflows { host: Namespace::Server, more: 2, announced },
+            BuildStep::Subflows { host: CLIENT, more: 2, announced: vec![] },
+            BuildStep::Subflows { host: SERVER, more: 2, announced },
         ]
     );
 }

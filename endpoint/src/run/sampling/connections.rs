@@ -5,7 +5,7 @@ use netwarp_core::connection_sample::ConnectionSample;
 use netwarp_core::gauges::{Gauges, SharedGauges};
 use netwarp_path::netlink::sock_diag;
 use netwarp_path::network::Network;
-use netwarp_path::topology::Namespace;
+use netwarp_path::topology::Node;
 use netwarp_transport::{StateSource, stack_of};
 use netwarp_wire::job::{Job, Workload};
 
@@ -46,7 +46,7 @@ impl Source {
     ///
     /// # Errors
     /// A kernel that does not answer.
-    pub(super) fn sample(&self, network: &mut Network, host: Namespace) -> Result<Vec<ConnectionSample>> {
+    pub(super) fn sample(&self, network: &mut Network, host: Node) -> Result<Vec<ConnectionSample>> {
         match self.kind {
             StateSource::Tcp => network.sample_connections(host, sock_diag::tcp_connections),
             StateSource::Sctp => network.sample_connections(host, sock_diag::sctp_associations),

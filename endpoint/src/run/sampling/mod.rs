@@ -14,7 +14,7 @@ use anyhow::Result;
 use netwarp_core::connection_sample::{Activity, ConnectionState, Limits};
 use netwarp_core::gauges::SharedGauges;
 use netwarp_path::network::{Network, QueueSample};
-use netwarp_path::topology::{Namespace, bottleneck};
+use netwarp_path::topology::{CLIENT, SERVER, Topology};
 use netwarp_wire::job::{Direction, Job, Workload};
 use netwarp_wire::record::{ConnectionSamplesRecord, QueueSamplesRecord, Record, Side};
 
@@ -73,24 +73,23 @@ impl Sampler {
     ///
     /// # Errors
     /// A kernel that does not answer.
-    pub(crate) fn take(&mut self, elapsed_ns: u64, network: &mut Network) -> Result<()> {
+    pub(crate) fn take(&mut self, elapsed_ns: u64, network: &mut Network, topology: &Topology<'_>) -> Result<()> {
         if elapsed_ns < self.next_ns() {
             return Ok(());
         }
         let mut carried_packets = 0;
-        for (path, both) in (0..=u8::MAX).zip(&mut self.queues) {
-            let devices = DIRECTIONS.map(|direction| bottleneck(path, direction));
-            for (kept, sample) in both.iter_mut().zip(network.sample_queues(devices)?) {
+        for (path, both) in (0..).zip(&mut self.queues) {
+            for (kept, sample) in both.iter_mut().zip(network.sample_queues(topology.bottlenecks(path))?) {
                 carried_packets += sample.sent_packets;
                 kept.push((elapsed_ns, sample));
             }
         }
         for (side, source) in &self.sources {
-            let namespace = match side {
-                Side::Client => Namespace::Client,
-                Side::Server => Namespace::Server,
+            let host = match side {
+                Side::Client => CLIENT,
+                Side::Server => SERVER,
             };
-            for sample in source.sample(network, namespace)? {
+            for sample in source.sample(network, host)? {
                 let kept = self.connections.entry((sample.port, sample.peer_port, sample.number));
                 let (_, kept) = kept.or_insert_with(|| (*side, Vec::new()));
                 kept.push(Sampled::after(kept.last(), elapsed_ns, sample.state));

@@ -15,7 +15,7 @@ use anyhow::{Context as _, Result, ensure};
 use netwarp_core::clock;
 use netwarp_core::orchestrator::{Begin, Orchestrator};
 use netwarp_path::capture::{Ring, Selection, key_log};
-use netwarp_path::topology::client_device;
+use netwarp_path::topology::FIRST_INDEX;
 use netwarp_programs::files_of::{FilesOf, below_root};
 use netwarp_transport::identity::pem;
 use netwarp_wire::content::{self, Part, Reader};
@@ -202,8 +202,7 @@ impl<'a> Interop<'a> {
 
     /// Starts capturing the packets of the client's host.
     fn listen(&self) -> Result<Ring> {
-        let index = client_device(0).index;
-        let selection = Selection { incoming: index, outgoing: index, snap_bytes: SNAP_BYTES };
+        let selection = Selection { incoming: FIRST_INDEX, outgoing: FIRST_INDEX, snap_bytes: SNAP_BYTES };
         let packets = self.content.size_bytes().div_ceil(1200);
         // Twice the packets of the content, for retransmissions and acknowledgements.
         Ring::open(4 * packets * NOTE_BYTES + (8 << 20), Some(&selection))

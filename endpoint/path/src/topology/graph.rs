@@ -1,0 +1,143 @@
+//! The network of a run: nodes, links between them, and which of a link's ends do something to packets. Pure.
+//!
+//! A path from client to server is a network as any other: two hosts, a router, and two links.
+
+use std::net::Ipv4Addr;
+
+use netwarp_wire::job::{Direction, Impairments, Path};
+
+use super::Route;
+
+/// Interface index of a node's first device.
+pub const FIRST_INDEX: u32 = 10;
+
+/// By how much the interface index of a bottleneck's queue is larger than its own.
+const QUEUE_INDICES: u32 = 10;
+
+/// A host or a router, which has a network namespace of its own: its place among [`Topology::nodes`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Node(pub u16);
+
+/// A network device, by node and interface index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Device {
+    /// The node that has it.
+    pub node: Node,
+    /// Interface index, chosen here so that nothing need be looked up.
+    pub index: u32,
+}
+
+impl Device {
+    /// A node's device, by its place among the node's devices. Behind every ten of them is room for the devices of their queues.
+    pub const fn of(node: Node, place: u32) -> Self {
+        Self { node, index: FIRST_INDEX + place / QUEUE_INDICES * 2 * QUEUE_INDICES + place % QUEUE_INDICES }
+    }
+
+    /// The device through which packets go before they leave by this one, where a shaper keeps its rate: it has their delay and
+    /// their queue, and this one the time of their transmission.
+    pub(crate) fn queue(self) -> Self {
+        Self { index: self.index + QUEUE_INDICES, ..self }
+    }
+
+    /// A fixed, locally administered MAC address.
+    pub(crate) fn mac(self) -> [u8; 6] {
+        let [_, _, high, low] = self.index.to_be_bytes();
+        let [kind, number] = match self.node {
+            Node(host @ 0..2) => [host.to_le_bytes()[0] + 1, 0],
+            Node(other) => (0x300 + other - 2).to_be_bytes(),
+        };
+        [0x02, 0, high, kind, number, low]
+    }
+}
+
+/// What a node does with packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeKind {
+    /// Sends and receives its own.
+    Host,
+    /// Forwards those of others.
+    Router,
+}
+
+/// The network of a run.
+#[derive(Debug)]
+pub struct Topology<'a> {
+    /// Its hosts and routers, with the names that messages give them.
+    pub nodes: Vec<(NodeKind, String)>,
+    /// Its links; those of one path follow each other.
+    pub links: Vec<Link<'a>>,
+    /// What packets cross in each direction of each of the job's paths, down and up.
+    pub crossings: Vec<[Crossing; 2]>,
+}
+
+/// A cable between two nodes, with a network of its own.
+#[derive(Debug)]
+pub struct Link<'a> {
+    /// The number of the job's path that it is part of.
+    pub number: u16,
+    /// That path.
+    pub path: &'a Path,
+    /// Both ends. A host comes before a router.
+    pub ends: [End<'a>; 2],
+}
+
+/// An end of a link: a device of one of its nodes.
+#[derive(Debug)]
+pub struct End<'a> {
+    /// The device.
+    pub device: Device,
+    /// The device's name.
+    pub name: String,
+    /// Its address in the link's network.
+    pub address: Ipv4Addr,
+    /// When it has that address.
+    pub presence: Presence,
+    /// What is done to the packets that leave by it; none on a host, whose stack would see it (TCP small queues).
+    pub egress: Option<&'a Impairments>,
+    /// The routes that lead out by it.
+    pub routes: Vec<Route>,
+}
+
+/// When a device has its address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// During the whole run.
+    Always,
+    /// Never: its node is reached at another.
+    Never,
+    /// While its host is attached to the path.
+    Attached,
+}
+
+/// What the packets of one direction of a path cross.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Crossing {
+    /// The device by which they are sent.
+    pub sender: Device,
+    /// The router's device whose egress impairs them.
+    pub bottleneck: Device,
+    /// The device at which they arrive.
+    pub receiver: Device,
+}
+
+impl Topology<'_> {
+    /// Returns what packets cross in a direction of a path.
+    ///
+    /// # Panics
+    /// The job has no such path.
+    pub fn crossing(&self, path: u16, direction: Direction) -> Crossing {
+        let [down, up] = self.crossings[usize::from(path)];
+        match direction {
+            Direction::Down => down,
+            Direction::Up => up,
+        }
+    }
+
+    /// Returns the devices whose egress impairs a path's packets, down and up.
+    ///
+    /// # Panics
+    /// The job has no such path.
+    pub fn bottlenecks(&self, path: u16) -> [Device; 2] {
+        self.crossings[usize::from(path)].map(|crossing| crossing.bottleneck)
+    }
+}
