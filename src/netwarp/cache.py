@@ -1,4 +1,4 @@
-"""The cache directory, which holds what is built once for all checkouts."""
+"""The cache directory, which contains what is built once for all checkouts."""
 
 import os
 from collections.abc import Mapping

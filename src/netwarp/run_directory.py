@@ -131,20 +131,20 @@ def is_run_directory(path: Path) -> bool:
 
 
 def refuse_folder_of_others(path: Path, own: Collection[str], what: str) -> None:
-    """Refuse to write into a folder that has anything but files of our own in it.
+    """Refuse to write into a folder that contains files other than our own.
 
     Args:
-        path: the folder, which need not be there.
-        own: names of what there may be.
-        what: what the folder would be, for the message.
+        path: the folder, which need not exist.
+        own: the names that the folder may contain.
+        what: the kind of folder, for the message.
 
     Raises:
-        RunDirectoryError: something else is there, and what to do.
+        RunDirectoryError: it contains something else; the message names the remedy.
     """
     try:
         names = sorted(each.name for each in path.iterdir())
     except OSError:
-        return  # it is not there; or whoever writes to it says why that fails
+        return  # the folder does not exist; any other failure is reported when it is written
     others = [name for name in names if name not in own]
     if others:
         raise RunDirectoryError(
@@ -184,8 +184,8 @@ class RunDirectory:
         """Lock the directory for writing.
 
         Raises:
-            RunDirectoryError: it cannot be made, has files of others, or another netwarp is writing
-                to it.
+            RunDirectoryError: it cannot be created, contains files of others, or another netwarp is
+                writing to it.
         """
         if not is_there(self.plan_file):
             refuse_folder_of_others(self.path, {*self._own_names(), *_VARIANTS}, "run directory")

@@ -51,7 +51,7 @@ class Backend(Protocol):
     def refuse(self, job: Job, sha256: str) -> str | None:
         """Return the reason why this backend cannot carry out a run, or None when it can.
 
-        What a job asks for (`netwarp.wire.asked`) is refused unless the backend names it
+        A job's requirements (`netwarp.wire.asked`) are refused unless the backend lists them
         (`abilities.beyond`).
 
         Args:

@@ -1,4 +1,4 @@
-"""Runs a program that builds something, such as a kernel or a stack, and ends it when told to."""
+"""Runs a program that builds something, such as a kernel or a stack, and ends it on request."""
 
 import subprocess
 from collections.abc import Mapping, Sequence

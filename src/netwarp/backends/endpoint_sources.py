@@ -1,7 +1,7 @@
-"""Hashes the endpoint's sources, to tell whether a built endpoint is one of them.
+"""Hashes the endpoint's sources, to determine whether a built endpoint is up to date.
 
-`scripts/setup.sh` runs this file by itself, before netwarp is installed, and keeps what it prints
-as the stamp beside the endpoint that it built; so nothing but the standard library is imported.
+`scripts/setup.sh` runs this file by itself, before netwarp is installed, and stores its output as
+the stamp beside the endpoint that it built; so only the standard library is imported.
 """
 
 import os
@@ -10,16 +10,16 @@ from hashlib import sha256
 from pathlib import Path
 
 STAMP = "netwarp-endpoint.stamp"
-"""The stamp's name in the virtual environment."""
+"""The stamp's file name in the virtual environment."""
 
 
 def sources_sha256(folder: Path) -> str:
-    """Hash the names and contents of all files below a folder, but for its own `target`.
+    """Hash the names and contents of all files below a folder, except its own `target`.
 
-    It is the hash of what `sha256sum` prints of them, in the order of their names' bytes.
+    It is the hash of the output of `sha256sum` for these files, in the byte order of their names.
 
     Raises:
-        OSError: one cannot be read.
+        OSError: a file cannot be read.
     """
     lines = (
         sha256(path.read_bytes()).hexdigest().encode() + b"  " + name

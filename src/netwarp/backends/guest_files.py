@@ -23,7 +23,7 @@ REPOSITORY = _PACKAGE.parents[1]
 BUILD_KERNEL = "netwarp kernel build"
 BUILD_ENDPOINT = "scripts/setup.sh rust"
 CHOSEN = "chosen"
-"""Name of the link to the kernel that the user has made the default, if there is one."""
+"""Name of the link to the kernel that the user has chosen as the default, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class GuestKernel:
 
     @property
     def name(self) -> str:
-        """Its name among those that are built: version, and hash of all that made it."""
+        """Its name among the built kernels: version, and hash of everything that determines it."""
         return self.directory.name
 
     @property
@@ -45,7 +45,7 @@ class GuestKernel:
 
     @property
     def own(self) -> list[str]:
-        """What of it is the user's own and not Debian's and netwarp's, in words."""
+        """What the user has added to Debian's and netwarp's sources and configuration, in words."""
         own = [f"--config {line}" for line in self.info.get("own_config", ())]
         patches = self.info.get("own_patches", 0)
         own += [f"{patches} patch{'es' if patches > 1 else ''}"] if patches else []
@@ -56,7 +56,7 @@ class GuestKernel:
     def seeds_netem(self) -> bool:
         """Whether netem takes a seed, without which no random loss repeats (Linux 6.6 and later).
 
-        Kernels that do not say were built when older ones than 6.6 were refused.
+        Kernels that do not record it were built when versions before 6.6 were refused.
         """
         return bool(self.info.get("netem_seed", True))
 
@@ -109,7 +109,7 @@ def build_script() -> Path:
 
 
 def kernel_cache(environ: Mapping[str, str] = os.environ) -> Path:
-    """Give the directory in which kernels stand side by side."""
+    """Return the directory that contains all built kernels."""
     return cache_directory(environ) / "kernel"
 
 
@@ -132,11 +132,12 @@ def open_kernel(directory: Path, *, is_trusted: bool = False) -> GuestKernel:
     """Open a built kernel.
 
     Args:
-        directory: as ``guest/build.sh`` leaves it.
-        is_trusted: whether it may be another user's.
+        directory: a directory made by ``guest/build.sh``.
+        is_trusted: whether the kernel may belong to another user.
 
     Raises:
-        BackendError: it is none, or incomplete, and how to build it; or it is another user's.
+        BackendError: the directory has no kernel or an incomplete one (the message says how to
+            build it), or it belongs to another user.
     """
     try:
         info = json.loads((directory / "kernel.json").read_text())
@@ -176,8 +177,8 @@ def find_endpoint(environ: Mapping[str, str] = os.environ) -> Path:
     """Locate ``netwarp-endpoint``: ``$NETWARP_ENDPOINT``, else the one set up beside this Python.
 
     Raises:
-        BackendError: there is none, or the sources have changed since it was built; says how to
-            build it.
+        BackendError: there is none, or its sources have changed since it was built; the message
+            says how to build it.
     """
     named = environ.get("NETWARP_ENDPOINT")
     path = Path(named) if named else Path(sys.prefix) / "libexec" / "netwarp-endpoint"
@@ -192,12 +193,12 @@ def find_endpoint(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def refuse_stale(endpoint: Path, stamp: Path, sources: Path) -> None:
-    """Refuse an endpoint that was not built of the sources that a clone has now.
+    """Refuse an endpoint that was not built from the present sources of a clone.
 
-    Where there are no sources, as in an installation from a wheel, or no stamp, nobody can tell.
+    If there are no sources, as in an installation from a wheel, or no stamp, nothing is refused.
 
     Raises:
-        BackendError: the sources have changed since; says how to build it anew.
+        BackendError: the sources have changed since; the message says how to build it again.
     """
     try:
         built = stamp.read_text().split()[:1]
@@ -215,7 +216,8 @@ def endpoint_version(path: Path) -> dict[str, Any]:
     """Ask the endpoint for its version, and add the hash of the program file.
 
     Raises:
-        BackendError: it cannot be started, is no endpoint, or reads jobs of another format.
+        BackendError: it cannot be started, is not netwarp's endpoint, or reads jobs of another
+            format.
     """
     try:
         answer = subprocess.run(

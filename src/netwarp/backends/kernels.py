@@ -1,4 +1,6 @@
-"""The guest kernels that are built: by name, the default, and what a job needs that one lacks."""
+"""The built guest kernels: finds them by name, chooses the default, and determines what a job needs
+that a kernel lacks.
+"""
 
 import os
 import re
@@ -31,18 +33,21 @@ DRAWN_BY_NETEM = frozenset(
         "corrupt_ratio",
     }
 )
-"""What netem draws random numbers for."""
+"""Features for which netem draws random numbers."""
 _NUMBER = re.compile("[0-9]+")
 _BUILT_IN = frozenset({"reno"})
-"""Congestion controls that have no option of the configuration: every kernel has them."""
+"""Congestion controls without a configuration option, which every kernel has."""
 
 
 def built_kernels(environ: Mapping[str, str] = os.environ) -> list[GuestKernel]:
-    """List the kernels in the cache, by version; of equal ones the last built comes last."""
+    """List the kernels in the cache, by version; those of the same version in the order in which
+    they were built.
+    """
     cache = kernel_cache(environ)
     found = []
     for file in sorted(cache.glob("*/kernel.json")):
-        # What is built or removed right now has a name of its own; links name kernels again.
+        # Kernels that are being built or removed have other names, and links would name kernels
+        # twice.
         if file.parent.is_symlink() or file.parent.name.startswith("build."):
             continue
         try:
@@ -53,13 +58,14 @@ def built_kernels(environ: Mapping[str, str] = os.environ) -> list[GuestKernel]:
 
 
 def kernel_named(name: str, environ: Mapping[str, str] = os.environ) -> GuestKernel:
-    """Find a kernel by its name: a version, or the begin of one (6.12), or a name of `kernel list`.
+    """Find a kernel by its name: a version, or the beginning of one (6.12), or a name of `kernel
+    list`.
 
-    A version names a kernel of Debian's as netwarp builds it; one with lines of configuration or
-    patches of the user's own, or of a source that the user gave, has to be named whole.
+    A version means a kernel that netwarp builds from Debian's source. A kernel with the user's own
+    configuration, patches or source must be named in full.
 
     Raises:
-        BackendError: none of this name is built, or several are.
+        BackendError: no kernel of this name is built, or several are.
     """
     kernels = built_kernels(environ)
     whole = [each for each in kernels if each.name == name]
@@ -87,12 +93,13 @@ def kernel_named(name: str, environ: Mapping[str, str] = os.environ) -> GuestKer
 
 
 def lack(kernel: GuestKernel, job: Job) -> str | None:
-    """Say what a job needs and a kernel has not, or None.
+    """Return what a job needs and a kernel lacks, or None.
 
-    It is told by the kernel's complete configuration, and by what its build found in its source.
+    It is determined from the kernel's complete configuration, and from what the build found in its
+    source.
 
     Raises:
-        BackendError: nobody can tell, because the configuration cannot be read.
+        BackendError: the configuration cannot be read.
     """
     if not kernel.seeds_netem:
         drawn = next((each for each in asked(job) if each.feature in DRAWN_BY_NETEM), None)
@@ -112,7 +119,7 @@ def lack(kernel: GuestKernel, job: Job) -> str | None:
 
 
 def _needed_options(job: Job) -> list[tuple[str, str]]:
-    """Give the options of configuration that a job needs, each with what asks for it."""
+    """Return the configuration options that a job needs, each with the feature that needs it."""
     needed = []
     for path in job.paths:
         for impairments in (path.down, path.up):
@@ -131,10 +138,10 @@ def _needed_options(job: Job) -> list[tuple[str, str]]:
 
 
 def choose_default(name: str | None, environ: Mapping[str, str] = os.environ) -> GuestKernel:
-    """Make a kernel the default; None: again the one that netwarp is released with.
+    """Make a kernel the default; None restores the one that netwarp is released with.
 
     Raises:
-        BackendError: none of this name is built.
+        BackendError: no kernel of this name is built.
     """
     link = kernel_cache(environ) / CHOSEN
     if name is None:
@@ -153,7 +160,7 @@ def remove_kernel(name: str, environ: Mapping[str, str] = os.environ) -> GuestKe
     """Remove a kernel from the cache.
 
     Raises:
-        BackendError: none of this name is built, or it is the default.
+        BackendError: no kernel of this name is built, or it is the default.
     """
     kernel = kernel_named(name, environ)
     cache = kernel_cache(environ)
@@ -166,7 +173,7 @@ def remove_kernel(name: str, environ: Mapping[str, str] = os.environ) -> GuestKe
                 else f"{kernel.name} is the kernel that netwarp is released with, and stays; to"
                 f" have none at all, remove {cache}"
             )
-    # By a rename first, so that nobody finds half of it. A build that begins removes what is left.
+    # It is renamed first, so that nobody finds half of it. The next build removes what is left.
     grave = Path(tempfile.mkdtemp(prefix="build.", dir=cache))
     kernel.directory.rename(grave / kernel.name)
     shutil.rmtree(grave)
@@ -188,7 +195,7 @@ def described(kernel: GuestKernel, environ: Mapping[str, str] = os.environ) -> d
 
 
 def is_default(kernel: GuestKernel, environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether studies use it that name no kernel."""
+    """Return whether studies that name no kernel use it."""
     try:
         return find_kernel(environ).directory == kernel.directory
     except BackendError:
@@ -196,7 +203,9 @@ def is_default(kernel: GuestKernel, environ: Mapping[str, str] = os.environ) -> 
 
 
 def lacks_in_words(kernel: GuestKernel) -> list[str]:
-    """Name what studies can ask for and a kernel has not, apart from what its options say."""
+    """Return the features that studies can ask for and a kernel lacks, except those that its
+    configuration options show.
+    """
     lacking = [] if kernel.seeds_netem else ["repeatable random loss, jitter and reordering"]
     return lacking + [
         f"discipline {kind}"

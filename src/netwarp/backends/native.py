@@ -154,7 +154,7 @@ class NativeBackend:
         require((TOOLS,), Machine(jobs=jobs))
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Say what a job asks for that the host's kernel lacks; see :func:`lack`."""
+        """Return what a job requires that the host's kernel lacks; see :func:`lack`."""
         return missing_directory(job) or lack(self.capabilities, job)
 
     def run(

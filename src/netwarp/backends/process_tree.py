@@ -1,4 +1,4 @@
-"""A process with all that it has started: which there are, their CPU time, and their memory."""
+"""A process and its descendants: which ones there are, their CPU time, and their memory."""
 
 import contextlib
 import os
@@ -10,19 +10,23 @@ PEAK_RSS = re.compile(r"^VmHWM:\s*(\d+) kB$", re.MULTILINE)
 
 
 def process_tree(pid: int) -> Iterator[int]:
-    """List a process and its descendants."""
+    """Yield a process ID and those of its descendants."""
     yield pid
     yield from descendants(pid)
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """List what a process has started, and what that has; ended ones until they are waited for."""
+    """Yield the process IDs of all descendants, including processes that have ended and have not
+    been waited for.
+    """
     for child in children(pid):
         yield from process_tree(child)
 
 
 def children(pid: int) -> list[int]:
-    """List what a process has started, in any of its threads; ended ones until waited for."""
+    """Yield the process IDs of the children that any thread of a process has started, including
+    those that have ended and have not been waited for.
+    """
     found = []
     for started in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):  # the thread, or the process, has ended
@@ -31,7 +35,7 @@ def children(pid: int) -> list[int]:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process has not ended; one that waits for its parent to learn of it has."""
+    """Return whether a process has not ended; a zombie has."""
     try:
         return _fields(pid)[0] != "Z"
     except OSError:
@@ -39,7 +43,7 @@ def is_alive(pid: int) -> bool:
 
 
 def cpu_ticks(pid: int) -> dict[int, int]:
-    """Give the CPU time in ticks of a process and each of its living descendants."""
+    """Return the CPU time in ticks of a process and each of its living descendants."""
     ticks = {}
     for each in process_tree(pid):
         with contextlib.suppress(OSError):  # the process ended between two looks
@@ -57,12 +61,12 @@ def tree_cpu_s(pid: int) -> float:
 
 
 def _times(pid: int) -> list[int]:
-    """Read utime, stime, and those of the children that were waited for (proc_pid_stat(5))."""
+    """Read utime, stime, and those of the children that it has waited for (proc_pid_stat(5))."""
     return [int(ticks) for ticks in _fields(pid)[11:15]]
 
 
 def _fields(pid: int) -> list[str]:
-    """Read what the kernel tells of a process behind its name, which may hold spaces."""
+    """Read the fields of /proc/PID/stat after the process's name, which may contain spaces."""
     return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
 
 

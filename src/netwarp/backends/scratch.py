@@ -20,7 +20,9 @@ def scratch_directory(environ: Mapping[str, str]) -> Path:
 
 
 def ran_out_of_scratch(console: Path) -> bool:
-    """Whether a guest died because its memory, a file, had no room to grow (arch/um's SIGBUS)."""
+    """Return whether a guest died because its memory, which is a file, had no room to grow
+    (arch/um's SIGBUS).
+    """
     return SCRATCH_GAVE_OUT in console_text(console)
 
 

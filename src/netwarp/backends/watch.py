@@ -29,7 +29,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 @dataclass(frozen=True)
 class Bounds:
-    """The bounds beyond which a guest is given up.
+    """The bounds beyond which a guest is killed.
 
     A guest program that spins stops the virtual clock for ever, which is detected by CPU time
     without progress. A guest that waits for the host uses no CPU time, which is detected by wall

@@ -132,7 +132,7 @@ def too_few_replicates(
         cells: the cells that are run.
         replicates: the replicates that each cell has at first.
         is_deciding: whether replicates are added until all is decided.
-        against: the factor whose levels are compared, where the study says so.
+        against: the factor whose levels are compared, if the study names it.
         has_expectations: whether the study has any.
     """
     alpha = ALPHA

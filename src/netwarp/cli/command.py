@@ -83,7 +83,7 @@ class Whole(click.ParamType[int]):
         self.least, self.most = least, most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read a number, or say what it should be."""
+        """Read a number, or fail with a description of the valid ones."""
         text = str(value)
         least, most = self.least, self.most
         if not _WHOLE_NUMBER.fullmatch(text):

@@ -21,8 +21,9 @@ MOST_COLUMNS = 3
 MOST_ORDINAL = 8
 """Up to this many levels are drawn at even distances: 0, 1 and 5 % would crowd at one end."""
 DODGE = 0.09
-"""Offset between series at a level that is a name, as a share of the distance of levels, so that
-intervals do not overlap. At a level that is a number every point stands at that number."""
+"""Offset between series at a level that is a name, as a share of the distance between levels, so
+that intervals do not overlap. At numeric levels, every point is drawn at its number.
+"""
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,9 @@ class Layout:
         return min(MOST_COLUMNS, len(self.panels))
 
     def place(self, cell: CellResult) -> float:
-        """Return a cell's x position: its level's, aside by its series where levels are names."""
+        """Return a cell's x position: that of its level, with an offset for its series if levels
+        are names.
+        """
         if self.x is None:
             raise ValueError("this chart has no factor along x")
         label = cell.factors[self.x]
@@ -176,7 +179,7 @@ class Layout:
         return self.x_labels.index(label) + self._aside(cell)
 
     def _aside(self, cell: CellResult) -> float:
-        """Return how far a cell's series stands beside its level."""
+        """Return the offset of a cell's series from its level."""
         if not self.has_series or self.x_is_scale:
             return 0.0
         rank = self.series_labels.index(cell.factors[self.series or ""])
@@ -185,7 +188,7 @@ class Layout:
 
     @property
     def overlaps(self) -> bool:
-        """Whether points of several series stand at one place along x."""
+        """Whether points of several series can be drawn at the same place along x."""
         return self.has_series and self.x_is_scale
 
 

@@ -22,7 +22,7 @@ from netwarp.figures.style import Spec
 # With more levels whiskers are too dense: a band shows the interval instead.
 MOST_WHISKERS = 8
 SEEN_THROUGH = 0.65
-"""Opacity of points that may stand at one place, inside their outlines."""
+"""Opacity of points that may be drawn at the same place, inside their outlines."""
 MOST_SAMPLES = 2000
 """Most runs that a chart of means shows as dots; more would overlap, and make the page large."""
 
@@ -109,7 +109,9 @@ def line_and_points(plan: Layout, y: Spec, tips: list[Spec], *, legend: bool) ->
 
 
 def outline(plan: Layout, points: Spec) -> None:
-    """Outline points in their series' colour: the shapes of several at one place stay visible."""
+    """Outline points in their series' colour, so that the shapes of several at one place remain
+    visible.
+    """
     points["encoding"]["stroke"] = points["encoding"].pop("color")
     points["encoding"]["fill"] = points["encoding"]["stroke"]
     points["mark"] |= {"strokeWidth": 0.7 * plan.theme.line_width}

@@ -105,7 +105,7 @@ def prepare(
 
     Raises:
         StudyError: a study cannot be run.
-        RunDirectoryError: `out` has something else in it.
+        RunDirectoryError: `out` contains something else.
     """
     name = f"{source.name}-quick" if quick else source.name
     directory = out or DEFAULT_PARENT / "reproduce" / name

@@ -117,7 +117,7 @@ def _file_reader(read: FileReader | None, folder: Path | None) -> Reader:
 
 
 def _located(written: Written, folder: Path | None, remedy: str) -> str | None:
-    """Give the path of the file that a value names; None where the value is not a name."""
+    """Return the path of the file that a value names; None if the value is not a name."""
     if not isinstance(written.value, str):
         return None
     try:

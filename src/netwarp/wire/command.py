@@ -191,5 +191,5 @@ class Download(Wire):
 
     @property
     def first_byte_ns(self) -> None:
-        """When its first byte came is the program's to know."""
+        """Return None: only the program knows when its first byte arrived."""
         return None

@@ -166,7 +166,9 @@ class Resource(Wire):
 
     @property
     def first_byte_ns(self) -> int:
-        """When the first of it was at hand."""
+        """Return the time at which the first byte of the response arrived, in ns of the run's
+        clock.
+        """
         return self.response_start_ns
 
 

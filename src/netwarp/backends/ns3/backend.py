@@ -56,7 +56,7 @@ class Ns3Backend:
         require(self.needs, Machine(self.environ, jobs))
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Say what a job asks for that ns-3 lacks; see :func:`question.refusal`."""
+        """Return what a job requires that ns-3 lacks; see :func:`question.refusal`."""
         return refusal(job)
 
     def run(

@@ -52,7 +52,7 @@ class RemoteBackend:
 
     Args:
         server: host and port of `netwarp serve`.
-        bounds: when a run is given up.
+        bounds: the limits beyond which a run is aborted.
         environ: where the endpoint and this host's identity are looked for.
     """
 
@@ -87,7 +87,7 @@ class RemoteBackend:
         self._measure()
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Say what a job asks for that two hosts cannot do; see :mod:`lacks`."""
+        """Return what a job requires that two hosts cannot do; see :mod:`lacks`."""
         here, there = self._hosts()
         return (
             refusal(job, Limits(), self.connected.welcome.command_ports_from)

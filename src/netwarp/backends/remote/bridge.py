@@ -31,7 +31,7 @@ class Bridge(threading.Thread):
         self.channel = channel
         self.ours = ours
         self.lost: str | None = None
-        """Why the connection to the server was lost; None while it stands."""
+        """Why the connection to the server was lost; None while it is open."""
         self._most_s = most_s
         self._until_s = time.monotonic() + most_s
         self._said_bytes = 0

@@ -20,7 +20,7 @@ from netwarp.backends.remote.messages import (
 
 READ_BYTES = 64 << 10
 SEND_TIMEOUT_S = 10.0
-"""Seconds after which a peer that accepts no bytes is given up."""
+"""Seconds after which a peer that accepts no bytes is disconnected."""
 KEEPALIVE = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
 """Options of tcp(7) by which a peer that vanished is noticed within half a minute."""
 UNACKNOWLEDGED_MS = 25_000

@@ -55,7 +55,7 @@ def network_of(host: str) -> str:
 
 
 class Server:
-    """Listens until it is told to stop.
+    """Listens until `stop` is called.
 
     Args:
         address: host and port to listen at; port 0 for any.

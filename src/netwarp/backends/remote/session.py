@@ -56,7 +56,7 @@ GRACE_S = 15.0
 
 @dataclass(frozen=True)
 class ServerFacts:
-    """The properties of a server that it tells its clients."""
+    """The properties of a server that it reports to its clients."""
 
     netwarp: str
     endpoint: Path
@@ -295,7 +295,7 @@ class Session:
 
 
 class Pairing:
-    """One-time tokens of a server, for clients that it does not know yet.
+    """One-time tokens of a server, for clients that are not paired yet.
 
     A token has 128 bits, so it cannot be guessed, and wrong ones do not use it up: otherwise any
     stranger could.
