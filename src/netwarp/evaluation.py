@@ -45,8 +45,8 @@ class RunData:
     place: Path | None = None
     """The absolute path of the directory, which does not change with the working directory."""
 
-    not_done: int = 0
-    """Runs of the plan that have not ended yet."""
+    not_done: tuple[str, ...] = ()
+    """Names of the runs of the plan that have not ended yet."""
 
     @property
     def kept(self) -> RunDirectory:
@@ -65,9 +65,15 @@ class RunData:
             return None
         done = len(self.results.runs)
         return (
-            f"{done} of {done + self.not_done} runs; the rest was not done. The same command again"
-            " goes on."
+            f"{done} of {done + len(self.not_done)} runs; the rest was not done. The same command"
+            " again goes on."
         )
+
+    @property
+    def left_by_limit(self) -> tuple[str, ...]:
+        """Names of the replicates that would have been added, had a time limit not prevented it."""
+        left = self.provenance.get("time_limit_left")
+        return tuple(map(str, left)) if isinstance(left, list) else ()
 
     @property
     def limit_text(self) -> str | None:
@@ -289,7 +295,7 @@ def load(
     )
     data = RunData(
         directory, with_harm(results), paths.provenance(), paths.damage, study,
-        directory.absolute(), len(lines) - len(results.runs),
+        directory.absolute(), tuple(line["run"] for line in lines if line["run"] not in known),
     )  # fmt: skip
     if any(not outcome.failed and not outcome.status.records_sha256 for outcome in known.values()):
         _note_changed_records(data, paths)

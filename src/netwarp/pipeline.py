@@ -114,7 +114,7 @@ def run(
         try:
             executed.execute(plan, kept)
             if staging is not None and not executed.add_replicates(plan, staging):
-                note_time_limit(directory, staging.limit)
+                note_time_limit(directory, staging.limit, executed.left_by_limit)
         except Interrupted:
             note_times(directory, time.monotonic() - started_s, cpus_before)
             raise
@@ -175,6 +175,8 @@ class _Executed:
     filters: Sequence[str]
     observer: Observer
     outcomes: dict[str, Outcome] = field(default_factory=dict)
+    left_by_limit: tuple[str, ...] = ()
+    """Names of the replicates that a time limit prevented."""
 
     def execute(self, plan: Sequence[PlannedRun], kept: Mapping[str, Outcome]) -> None:
         """Carry out the runs of a plan that are not kept."""
@@ -206,14 +208,14 @@ class _Executed:
             wanted = cells_to_repeat(self.study, results, staging)
             if not wanted:
                 return True
-            if limit is not None and not is_in_time():
-                self.observer.limited(limit)
-                return False
             more = [
                 run
                 for run in plan_study(replace(self.study, replicates=size), filters=self.filters)
                 if run.cell.index in wanted and run.replicate >= before
             ]
+            if limit is not None and not is_in_time():
+                self._note_left(more, limit)
+                return False
             self._write_plan([*done, *more])
             self.observer.added(len(more))
             self.outcomes |= execute(
@@ -226,9 +228,13 @@ class _Executed:
             if left and limit is not None:
                 self._write_plan(done)
                 self.observer.added(-len(left))
-                self.observer.limited(limit)
+                self._note_left(left, limit)
                 return False
         return True
+
+    def _note_left(self, left: Sequence[PlannedRun], limit: TimeLimit) -> None:
+        self.left_by_limit = tuple(run.run for run in left)
+        self.observer.limited(limit)
 
     def _in_order(self, runs: Sequence[PlannedRun]) -> Sequence[PlannedRun]:
         """Order runs in the way that the backend needs."""
@@ -316,12 +322,19 @@ def note_times(directory: RunDirectory, wall_s: float, cpus_before: CpuTimes) ->
     write_json(directory.provenance_file, noted)
 
 
-def note_time_limit(directory: RunDirectory, limit: TimeLimit | None) -> None:
-    """Record that no more replicates were added, because a time limit was reached."""
+def note_time_limit(
+    directory: RunDirectory, limit: TimeLimit | None, left: Sequence[str] = ()
+) -> None:
+    """Record that no more replicates were added, because a time limit was reached.
+
+    Args:
+        directory: with its provenance written.
+        limit: the limit; None where there is none.
+        left: names of the replicates that it prevented.
+    """
     if limit is not None:
-        write_json(
-            directory.provenance_file, directory.provenance() | {"time_limit_s": limit.length_s}
-        )
+        noted = {"time_limit_s": limit.length_s, "time_limit_left": list(left)}
+        write_json(directory.provenance_file, directory.provenance() | noted)
 
 
 def default_directory(

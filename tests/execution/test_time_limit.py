@@ -14,6 +14,7 @@ from netwarp import pipeline
 from netwarp.estimate.staging import Staging, TimeLimit
 from netwarp.evaluation import RunData
 from netwarp.execution import Unobserved
+from netwarp.output.summary import summary
 from netwarp.run_directory import RECORDS_FILE, Status
 from netwarp.study import Study, study_from_mapping
 from netwarp.wire import Job, record_to_json
@@ -78,6 +79,7 @@ def test_without_a_limit_the_stages_come_to_their_end(tmp_path: Path) -> None:
     data, told = run(tmp_path, None)
     assert len(data.results.runs) == told.runs == 2 * 16
     assert (data.limit_text, told.limits_s) == (None, [])
+    assert summary(data)["runs_left_by_time_limit"] == []
 
 
 def test_past_the_limit_every_cell_still_has_its_first_replicates(tmp_path: Path) -> None:
@@ -86,6 +88,9 @@ def test_past_the_limit_every_cell_still_has_its_first_replicates(tmp_path: Path
     assert told.limits_s == [600]
     assert "10 min" in (data.limit_text or "")
     assert "--max-time" in (data.limit_text or "")
+    left = ["c000-r02", "c000-r03", "c001-r02", "c001-r03"]
+    assert sorted(summary(data)["runs_left_by_time_limit"]) == left
+    assert (summary(data)["runs_planned"], summary(data)["runs_not_done"]) == (4, [])
 
 
 def test_a_stage_under_way_ends_with_the_run_that_is_under_way(
@@ -100,6 +105,10 @@ def test_a_stage_under_way_ends_with_the_run_that_is_under_way(
     assert len(data.results.runs) == told.runs
     assert len((tmp_path / "out" / "plan.jsonl").read_text().splitlines()) == told.runs
     assert told.limits_s == [1]
+    done = {each.run for each in data.results.runs}
+    left = summary(data)["runs_left_by_time_limit"]
+    assert not done & set(left)
+    assert len(done) + len(left) == 2 * 4
 
 
 def test_the_same_command_with_more_time_goes_on(tmp_path: Path) -> None:
@@ -107,3 +116,4 @@ def test_the_same_command_with_more_time_goes_on(tmp_path: Path) -> None:
     data, _ = run(tmp_path, None)
     assert len(data.results.runs) == 2 * 16
     assert data.limit_text is None
+    assert summary(data)["runs_left_by_time_limit"] == []

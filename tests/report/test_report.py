@@ -317,6 +317,10 @@ def test_runs_that_were_not_done_are_counted_in_table_and_report(tmp_path: Path)
     said = f"3 of {planned} runs; the rest was not done."
     assert said in write_report(data).read_text()
     assert said in "\n".join(str(block) for block in result_blocks(data))
+    summed_up = summary(data)
+    assert summed_up["runs_planned"] == planned
+    assert summed_up["runs_not_done"] == [run.run for run in whole.results.runs[3:]]
+    assert summary(whole)["runs_not_done"] == []
 
 
 def test_the_power_hint_names_a_number(directory: Path) -> None:
@@ -330,6 +334,7 @@ def test_the_summary_is_what_scripts_rely_on(directory: Path) -> None:
     keys = {"study", "out", "seed", "virtual_s", "wall_s", "time_limit", "records_sha256"}
     keys |= {"cells", "claims", "too_few_replicates"}
     keys |= {"expectations", "too_few_for_expectations"}
+    keys |= {"runs_planned", "runs_not_done", "runs_left_by_time_limit"}
     assert set(summed_up) == keys
     assert len(summed_up["cells"]) == 24
     cell = summed_up["cells"][5]
