@@ -35,7 +35,8 @@ def test_a_call_has_every_option_of_its_command(name: str) -> None:
     ]
     taken = inspect.signature(getattr(netwarp, name)).parameters
     of_call = {*getattr(keywords, f"{name.capitalize()}Options").__annotations__, *taken}
-    assert set(of_command) - {"as_json"} <= of_call
+    # `netwarp.library.expected` answers what a dry run does.
+    assert set(of_command) - {"as_json", "dry_run"} <= of_call
     for option in of_command:
         if option != "as_json":
             assert f"{option}: " in (getattr(netwarp, name).__doc__ or "")

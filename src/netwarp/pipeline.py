@@ -25,6 +25,7 @@ from netwarp.execution import (
     kept_outcomes,
     refuse_jobs,
 )
+from netwarp.execution.cost import Expected, expected_of
 from netwarp.execution.earlier_runs import (
     measured_before,
     refuse_another_study,
@@ -84,14 +85,7 @@ def run(
     """
     observer = observer or Unobserved()
     executor = executor or LocalExecutor()
-    executor.at_a_time(backend)  # raises if the executor cannot run so many
-    plan = plan_study(study, filters=filters)
-    files = None if anew else files_read([cell.template for cell in study.cells], backend)
-    directory = RunDirectory(out or default_directory(study, plan, backend, files))
-    if not is_there(directory.path):  # a refused study leaves no directory behind
-        refuse_jobs(plan, backend)
-        executor.check(backend, len(plan))
-        backend.provenance()
+    plan, files, directory = _planned(study, backend, out, executor, filters, anew=anew)
     with directory.locked():
         refuse_another_study(plan, directory)
         if anew:
@@ -110,6 +104,9 @@ def run(
                 write_json(directory.files_file, dict(files.digests))
         started_s, cpus_before = time.monotonic(), cpu_times()
         executed = _Executed(study, backend, directory, executor, filters, observer)
+        if backend.cpu_is_free and len(kept) < len(plan):
+            cpus = executor.at_a_time(backend)
+            observer.expected(expected_of(plan, kept), cpus, adds=staging is not None)
         observer.planned(len(plan), backend.clock)
         try:
             executed.execute(plan, kept)
@@ -123,6 +120,57 @@ def run(
         if is_measuring:
             note_times(directory, time.monotonic() - started_s, cpus_before)
         return load(directory.path, executed.outcomes, study)
+
+
+def expected(
+    study: Study,
+    backend: Backend,
+    *,
+    out: Path | None = None,
+    executor: Executor | None = None,
+    filters: Sequence[str] = (),
+) -> tuple[Expected, Path]:
+    """Return the expected cost of what `run` would run, and its run directory; change nothing.
+
+    Args:
+        study: with all overrides applied.
+        backend: where it would be run.
+        out: the run directory; None for one named after what is run.
+        executor: on whose CPUs; None for this machine's.
+        filters: ``FACTOR=LEVEL`` each: only these cells.
+
+    Raises:
+        StudyError: as `run` does.
+        BackendError: as `run` does.
+        RunDirectoryError: the directory has runs of another study.
+    """
+    executor = executor or LocalExecutor()
+    plan, files, directory = _planned(study, backend, out, executor, filters)
+    refuse_jobs(plan, backend)
+    refuse_another_study(plan, directory)
+    refuse_other_files(files, directory)
+    return expected_of(plan, directory.kept_runs()), directory.path
+
+
+def _planned(
+    study: Study,
+    backend: Backend,
+    out: Path | None,
+    executor: Executor,
+    filters: Sequence[str],
+    *,
+    anew: bool = False,
+) -> tuple[list[PlannedRun], FilesRead | None, RunDirectory]:
+    """Plan a study, and refuse what can be refused before a directory is made."""
+    executor.at_a_time(backend)  # raises if the executor cannot run so many
+    plan = plan_study(study, filters=filters)
+    files = None if anew else files_read([cell.template for cell in study.cells], backend)
+    directory = RunDirectory(out or default_directory(study, plan, backend, files))
+    if not is_there(directory.path):  # a refused study leaves no directory behind
+        refuse_jobs(plan, backend)
+        executor.check(backend, len(plan))
+        backend.provenance()
+    return plan, files, directory
 
 
 def write_outputs(data: RunData, *, anew: bool = False) -> None:

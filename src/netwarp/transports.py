@@ -55,7 +55,9 @@ class TransportTraits:
     congestion_controls: tuple[str, ...]
     """Congestion controls by their names in its stack, the default first."""
     cpu_s_per_mb: float
-    """Approximate CPU time in s that both ends and the guest's kernel use for a megabyte."""
+    """Approximate CPU time in s that both ends and the guest's kernel use for a megabyte. Of TCP,
+    TLS, SCTP and QUIC it is what recorded runs took beyond their start, over all that they carried;
+    see `execution/cost.py`."""
     header_bytes: int
     """Bytes between the MTU and the MSS."""
     mss_bytes: tuple[int, int] | None
@@ -135,7 +137,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         shape="circle",
         dash=(),
         congestion_controls=KERNEL_TCP_CONGESTION,
-        cpu_s_per_mb=0.006,
+        cpu_s_per_mb=0.007,
         header_bytes=IP_HEADER_BYTES + TCP_HEADER_BYTES,
         mss_bytes=TCP_MSS_BYTES,
         mss_reason=_TCP_MSS_REASON,
@@ -154,7 +156,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         shape="square",
         dash=(6, 3),
         congestion_controls=KERNEL_TCP_CONGESTION,
-        cpu_s_per_mb=0.011,
+        cpu_s_per_mb=0.0075,
         header_bytes=IP_HEADER_BYTES + TCP_HEADER_BYTES,
         mss_bytes=TCP_MSS_BYTES,
         mss_reason=_TCP_MSS_REASON,
@@ -173,7 +175,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         dash=(2, 2),
         # The algorithm of RFC 9260, section 7.2, is built in.
         congestion_controls=("rfc9260",),
-        cpu_s_per_mb=0.02,
+        cpu_s_per_mb=0.0165,
         header_bytes=IP_HEADER_BYTES + SCTP_HEADERS_BYTES,
         mss_bytes=(88, 65_495),
         mss_reason="",
@@ -201,7 +203,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         shape="diamond",
         dash=(),
         congestion_controls=("cubic", "reno", "bbr"),
-        cpu_s_per_mb=0.04,
+        cpu_s_per_mb=0.0225,
         header_bytes=IP_HEADER_BYTES + UDP_HEADER_BYTES,
         mss_bytes=(1200, QUINN_PACKET_BYTES),
         mss_reason="QUIC packets cannot be limited below 1200 bytes (RFC 9000, section 14), and"

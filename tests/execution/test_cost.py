@@ -55,6 +55,31 @@ def test_flows_cost_what_they_were_measured_to(
     assert expected_cpu_s([job, job]) == pytest.approx(2 * expected_cpu_s([job]) - load_cpu_s)
 
 
+RECORDED = [
+    ("kim-2022", "quic", 249, 18.8, 0.398),
+    ("kim-2022", "tcp", 191, 18.5, 0.149),
+    ("kim-2022", "tls", 165, 18.2, 0.175),
+    ("nam-2021", "quic", 64, 43.8, 1.147),
+    ("nam-2021", "sctp", 45, 84.9, 1.096),
+    ("nam-2021", "tcp", 41, 63.0, 0.396),
+    ("nam-2021", "tls", 25, 52.1, 0.453),
+    ("park-2008", "sctp", 54, 71.7, 1.707),
+    ("park-2008", "tcp", 77, 61.4, 0.447),
+]
+"""Reproductions of November 2026: number of transfers, their mean size in MB and CPU time in s."""
+
+
+def test_the_transfers_of_reproductions_cost_in_sum_what_they_took() -> None:
+    """The sum is what is announced; it was 1.6 times as much as these took."""
+    expected_s = took_s = 0.0
+    for source, kind, runs, megabytes, mean_s in RECORDED:
+        one_s = expected_cpu_s([job_of(kind, workload={"size": f"{megabytes}MB"})])
+        assert 0.5 < one_s / mean_s < 2, (source, kind)
+        expected_s += runs * one_s
+        took_s += runs * mean_s
+    assert expected_s == pytest.approx(took_s, rel=0.2)
+
+
 def test_requests_cost_as_messages_do() -> None:
     asked = {"kind": "rr", "interval": "1ms", "count": 10_000}
     assert expected_cpu_s([job_of("udp", workload=asked)]) == pytest.approx(

@@ -7,6 +7,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -15,11 +16,14 @@ from netwarp import pipeline
 from netwarp.backends.replay import ReplayBackend
 from netwarp.errors import BackendError, NetwarpError, RunDirectoryError
 from netwarp.execution import Interrupted, LocalExecutor, Unobserved, execute, kept_outcomes
+from netwarp.execution.cost import Expected
 from netwarp.execution.earlier_runs import measured_before, refuse_another_study
 from netwarp.execution.executor import check
+from netwarp.library import expected
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.run_directory import RECORDS_FILE, RunDirectory, Status
-from netwarp.study import study_from_mapping
+from netwarp.study import Study, study_from_mapping
+from netwarp.units import span_text
 from netwarp.wire import Job
 from older import rewrite_in_format_1
 
@@ -149,22 +153,70 @@ def test_two_writers_are_refused(tmp_path: Path) -> None:
         pass
 
 
+class Announced(Unobserved):
+    def __init__(self) -> None:
+        self.costs: list[tuple[Expected, int, bool]] = []
+
+    def expected(self, expected: Expected, cpus: int, *, adds: bool) -> None:
+        self.costs.append((expected, cpus, adds))
+
+
+class InGuests(FakeBackend):
+    cpu_is_free = True
+
+    def provenance(self) -> dict[str, Any]:
+        return {"kernel": {}, "endpoint": {"sha256": "0" * 64}}
+
+
+def transfer(replicates: int) -> Study:
+    return study_from_mapping(
+        {
+            "title": "t",
+            "replicates": replicates,
+            "path": {"rtt": "10ms"},
+            "workload": {"size": "10MB"},
+            "factors": {"transport": ["tcp", "quic"]},
+        }
+    )
+
+
+def test_what_is_to_come_is_announced_and_a_dry_run_says_it_and_writes_nothing(
+    tmp_path: Path,
+) -> None:
+    out, backend = tmp_path / "out", InGuests()
+    dry = expected(transfer(2), backend=backend, out=out, jobs=2)
+    assert (dry["runs"], dry["kept"], dry["cpus"], dry["adds"]) == (4, 0, 2, False)
+    assert dry["text"] == f"4 runs: about {span_text(dry['wall_s'])} on 2 CPUs; into {out}"
+    assert not out.exists()
+    told = Announced()
+    pipeline.run(transfer(2), backend, out=out, executor=LocalExecutor(2), observer=told)
+    assert [(cost.cpu_s / cpus, adds) for cost, cpus, adds in told.costs] == [
+        (dry["wall_s"], False)
+    ]
+    # What is kept is not announced again, and more replicates cost what is missing.
+    pipeline.run(transfer(2), backend, out=out, observer=told)
+    assert len(told.costs) == 1
+    more = expected(transfer(3), backend=backend, out=out, jobs=2, decide=True)
+    assert (more["runs"], more["kept"], more["adds"]) == (6, 4, True)
+    assert more["wall_s"] < dry["wall_s"]
+    assert "6 runs (4 of them kept)" in more["text"]
+    assert "up to 8 times as long where verdicts stay open" in more["text"]
+
+
+def test_a_dry_run_refuses_what_a_run_would(tmp_path: Path) -> None:
+    study = replace(transfer(1), seed=5)
+    pipeline.run(study, FakeBackend(), out=tmp_path)
+    with pytest.raises(RunDirectoryError, match="another study"):
+        expected(replace(study, seed=6), backend=FakeBackend(), out=tmp_path)
+
+
 def test_a_folder_of_others_is_no_run_directory(tmp_path: Path) -> None:
     thesis = tmp_path / "home" / "thesis.tex"
     thesis.parent.mkdir()
     thesis.write_text("")
-    study = study_from_mapping(
-        {
-            "title": "t",
-            "replicates": 1,
-            "path": {"rtt": "10ms"},
-            "workload": {"size": "10MB"},
-            "factors": {"transport": ["tcp"]},
-        }
-    )
     message = "home is no run directory and has files of others .thesis.tex for one.: name with"
     with pytest.raises(RunDirectoryError, match=message):
-        pipeline.run(study, FakeBackend(), out=thesis.parent)
+        pipeline.run(transfer(1), FakeBackend(), out=thesis.parent)
     assert list(thesis.parent.iterdir()) == [thesis]
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
-from netwarp.cli.progress import Clocks
+from netwarp.cli.progress import Clocks, ProgressBar
+from netwarp.execution.cost import Expected
 from netwarp.run_directory import Status
 from netwarp.units import span_text
 
@@ -26,6 +29,23 @@ def test_resumed_runs_take_no_time_here() -> None:
     clocks = Clocks(started_s=0.0)
     clocks.ended("a", OK, resumed=True)
     assert (clocks.virtual_s, clocks.finished, clocks.resumed) == (0.0, 1, 1)
+
+
+@pytest.mark.parametrize(("cpu_s", "study", "said"), [
+    (19.0, "", ""),
+    (20.0, "", "9 runs (1 of them kept): about 10.0 s on 2 CPUs\n"),
+    (20.0, "park-2008/fig-4", ""),
+])  # fmt: skip
+def test_what_takes_long_is_announced_where_it_is_not_yet(
+    cpu_s: float, study: str, said: str
+) -> None:
+    """`reproduce`, which names its studies, has announced all of them."""
+    out = io.StringIO()
+    bar = ProgressBar(Console(file=out, width=200))
+    if study:
+        bar.study(study)
+    bar.expected(Expected(1, 9, 1, cpu_s), 2, adds=False)
+    assert out.getvalue() == said
 
 
 def test_failures_are_counted() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,36 @@ from netwarp.errors import InputError
 from netwarp.sources import find_sources, load_sources
 from netwarp.sources.preparation import prepare
 from netwarp.sources.shipped import question_of, shipped_studies, study_named
+from netwarp.sources.variants import not_run_text
 from netwarp.study import Study, load_study
 from netwarp.study.claims import Claim
 
 SOURCES = sorted(find_sources())
 WHOSE = ("ours", "taken as", "bound", "up to", "about")
 """Words by which `claimed` says that a threshold is a choice, or which number it comes from."""
+
+
+def test_run_says_that_it_leaves_controls_alone_and_what_runs_them(tmp_path: Path) -> None:
+    path = study_named(Path("park-2008/fig-4"))
+    study = load_study(path)
+    assert study.controls
+    assert not_run_text(study).endswith("`netwarp reproduce park-2008` does")
+    assert f"{len(study.controls)} control" in not_run_text(study)
+    alone = tmp_path / "alone.toml"
+    alone.write_text(path.read_text())
+    assert "where a source.toml beside the study names it" in not_run_text(load_study(alone))
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_dry_run_of_a_source_says_what_is_to_come_and_writes_nothing(
+    tmp_path: Path, options: list[str]
+) -> None:
+    command = ["reproduce", "tso-2021", "--quick", "--dry-run", "--jobs", "4", *options]
+    answer = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "out")])
+    assert answer.exit_code == 0, answer.output
+    said = json.loads(answer.stdout)["text"] if options else answer.stdout.strip()
+    assert re.fullmatch(r"\d+ studies and variants, \d+ runs: about .* on 4 CPUs", said)
+    assert not (tmp_path / "out").exists()
 
 
 def test_every_shipped_study_has_a_question_and_is_one() -> None:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from netwarp.cli.command import command
-from netwarp.cli.running import run_and_print
+from netwarp.cli.running import run_and_print, say_what_would_run
 from netwarp.cli.terminal import planning
 from netwarp.options import COMPARE
-from netwarp.options.running import JSON
+from netwarp.options.running import DRY_RUN, JSON
 
 NO_PATH = (
     "no path is given: nothing delays or limits a packet, so times are those of no network"
@@ -16,8 +16,8 @@ NO_PATH = (
 """The warning that a race has no path: in virtual time nothing delays its packets."""
 
 
-@command(*COMPARE, JSON)
-def compare(*, as_json: bool = False, **given: Any) -> None:
+@command(*COMPARE, DRY_RUN, JSON)
+def compare(*, dry_run: bool = False, as_json: bool = False, **given: Any) -> None:
     """Race transports over paths given right here; every list is a factor.
 
     netwarp compare --transport tcp,quic --size 10MB --rtt 100ms --loss 0%,1%,5% --rate 50mbit
@@ -28,6 +28,9 @@ def compare(*, as_json: bool = False, **given: Any) -> None:
     with planning():
         of_study, how = divided("compare", COMPARE, given)
         study = study_from_compare(**of_study)
+    if dry_run:
+        say_what_would_run(study, how, as_json=as_json)
+        return
     run_and_print(study, how, as_json=as_json, warning=NO_PATH if lacks_path(given) else None)
 
 

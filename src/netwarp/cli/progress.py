@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+    from netwarp.execution.cost import Expected
+
 LINE_EVERY_S = 10.0
+WORTH_SAYING_S = 10.0
+"""Shortest expected time in s that is announced."""
 
 
 class Clocks:
@@ -105,6 +109,11 @@ class ProgressBar(Observer):
         figures and reports.
         """
         return f"{span_text(time.monotonic() - self._made_s)} in all, with figures and reports"
+
+    def expected(self, expected: Expected, cpus: int, *, adds: bool) -> None:
+        """Announce how long a study takes; of several, their sum has been announced already."""
+        if not self._study and expected.wall_s(cpus) >= WORTH_SAYING_S:
+            self._console.print(expected.text(cpus, adds=adds), highlight=False)
 
     def planned(self, runs: int, clock: Clock) -> None:
         """Show that a study begins, after printing warnings of what it cannot answer."""

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from netwarp.cli.command import Argument, command
 from netwarp.cli.interruption import interruption
 from netwarp.errors import BackendError, InputError
 from netwarp.options import REPRODUCE, RUN, Option, Takes
-from netwarp.options.running import JOBS, JSON, OUT, REPLICATES, SEED
+from netwarp.options.running import DRY_RUN, JOBS, JSON, OUT, REPLICATES, SEED
 
 if TYPE_CHECKING:
     from netwarp.cli.progress import ProgressBar
@@ -70,9 +71,10 @@ def demo(
         "study", "STUDY", "The study to run: a file, or a name of `netwarp studies`.", type=Path
     ),
     *RUN,
+    DRY_RUN,
     JSON,
 )
-def run(study: Path, *, as_json: bool = False, **given: Any) -> None:
+def run(study: Path, *, dry_run: bool = False, as_json: bool = False, **given: Any) -> None:
     """Run a study: all its cells and replicates, then table, figures and report."""
     from netwarp.cli.terminal import planning
     from netwarp.library import divided, load
@@ -82,6 +84,9 @@ def run(study: Path, *, as_json: bool = False, **given: Any) -> None:
     study = study_named(study)
     with planning():
         loaded = load(study, **of_study)
+    if dry_run:
+        say_what_would_run(loaded, how, as_json=as_json)
+        return
     run_and_print(loaded, how, as_json=as_json)
 
 
@@ -91,6 +96,7 @@ def run(study: Path, *, as_json: bool = False, **given: Any) -> None:
         nargs=-1, required=True,
     ),
     *REPRODUCE,
+    DRY_RUN,
     JSON,
 )  # fmt: skip
 def reproduce(
@@ -104,6 +110,7 @@ def reproduce(
     max_time: str | None = None,
     seed: int | None = None,
     seeds: int = 0,
+    dry_run: bool = False,
     as_json: bool = False,
 ) -> None:
     """Do a source document's experiments again, and say of each conclusion whether it holds.
@@ -139,7 +146,15 @@ def reproduce(
     ]
     on_whose_cpus = LOCAL if executor is None else executor
     at_once = (jobs or len(os.sched_getaffinity(0))) if on_whose_cpus == LOCAL else None
-    console().print(expected_text(expected(prepared), at_once, quick=quick), highlight=False)
+    cost = expected(prepared)
+    text = expected_text(cost, at_once, quick=quick)
+    if dry_run:
+        if as_json:
+            print_json({**asdict(cost), "cpus": at_once, "adds": not quick, "text": text})
+        else:
+            answer_console(highlight=False, soft_wrap=True).print(text)
+        return
+    console().print(text, highlight=False)
     _warn_of_too_few_replicates(prepared)
     ns3_missing = _why_ns3_is_missing(prepared)
     observer = progress_bar()
@@ -186,6 +201,18 @@ def reproduce(
         raise click.exceptions.Exit(1)
 
 
+def say_what_would_run(study: Study, how: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print what a command would run and about how long that takes; the answer of `--dry-run`."""
+    from netwarp.cli.terminal import answer_console, print_json
+    from netwarp.library import expected
+
+    found = expected(study, **how)
+    if as_json:
+        print_json(found)
+    else:
+        answer_console(highlight=False, soft_wrap=True, markup=False).print(found["text"])
+
+
 def run_and_print(
     study: Study, how: Mapping[str, Any], *, as_json: bool, warning: str | None = None
 ) -> None:
@@ -210,6 +237,10 @@ def run_and_print(
 
         if warning is not None:
             yield warning
+        if study.controls or study.sensitivities:
+            from netwarp.sources.variants import not_run_text
+
+            yield not_run_text(study)
         filters = how.get("filter", ())
         for few in too_few_as_planned(study, staging, filters, in_real_time=clock == "real"):
             yield few.text

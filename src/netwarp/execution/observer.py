@@ -9,12 +9,22 @@ from netwarp.run_directory import Clock, Status
 
 if TYPE_CHECKING:
     from netwarp.estimate.staging import TimeLimit
+    from netwarp.execution.cost import Expected
 
 
 class Observer:
     """Called from several threads while runs are under way. A method that is not overridden does
     nothing.
     """
+
+    def expected(self, expected: Expected, cpus: int, *, adds: bool) -> None:
+        """Called before a study runs in virtual time and has runs that are not kept.
+
+        Args:
+            expected: their expected cost.
+            cpus: number of runs at the same time.
+            adds: whether replicates may be added, which takes longer.
+        """
 
     def planned(self, runs: int, clock: Clock) -> None:
         """Called before a study runs, with the number of its runs and the clock of its results."""

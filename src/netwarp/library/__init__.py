@@ -11,7 +11,16 @@ The command line is built on it. In a notebook it is used like this::
 """
 
 from netwarp.library.backends import backend_at, backend_for
-from netwarp.library.calls import compare, divided, exec, load, open_run, run, run_in_real_time  # noqa: A004
+from netwarp.library.calls import (
+    compare,
+    divided,
+    exec,  # noqa: A004
+    expected,
+    load,
+    open_run,
+    run,
+    run_in_real_time,
+)
 from netwarp.library.results import ProgramsRun, Run
 from netwarp.library.staging import staging_of, time_limit
 
@@ -23,6 +32,7 @@ __all__ = [
     "compare",
     "divided",
     "exec",
+    "expected",
     "load",
     "open_run",
     "run",

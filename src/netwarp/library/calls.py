@@ -118,6 +118,49 @@ def run(
         )
 
 
+def expected(
+    study: Study,
+    *,
+    backend: str | Backend | None = None,
+    executor: str | Executor = LOCAL,
+    **options: Unpack[RunOptions],
+) -> dict[str, Any]:
+    """Return what :func:`run` would run of a study and about how long that takes; run nothing.
+
+    Args:
+        study: a loaded study.
+        backend: see :func:`run`.
+        executor: see :func:`run`.
+        options: see :func:`run`.
+
+    Returns:
+        ``out``, ``runs``, ``kept`` (those of an earlier execution), ``cpus``, ``cpu_s`` and
+        ``wall_s`` (both None in real time), ``adds`` (whether replicates may be added, which takes
+        up to eight times as long) and ``text``, a sentence with all of it.
+
+    Raises:
+        InputError: :func:`run` would refuse it.
+    """
+    filters = listed(options.get("filter", ()))
+    place = backend_for(study, backend_at(backend, options.get("server")), filters)
+    adding = options.get("precision"), options.get("decide", False), options.get("max_time")
+    adds = staging_of(*adding) is not None
+    out = options.get("out")
+    with _executor_for(executor, options.get("jobs")) as opened:
+        cost, directory = pipeline.expected(
+            study, place, out=None if out is None else _path(out), executor=opened, filters=filters
+        )
+        cpus = opened.at_a_time(place)
+    found = {"out": str(directory), "runs": cost.runs, "kept": cost.kept, "cpus": cpus}
+    if place.cpu_is_free:
+        times: dict[str, Any] = {"cpu_s": cost.cpu_s, "wall_s": cost.wall_s(cpus)}
+        text = cost.text(cpus, adds=adds)
+    else:
+        times = {"cpu_s": None, "wall_s": None}
+        text = f"{cost.runs} runs ({cost.kept} of them kept), whose time is not known beforehand"
+    return found | times | {"adds": adds, "text": f"{text}; into {directory}"}
+
+
 def load(
     study: str | PathLike[str],
     *,

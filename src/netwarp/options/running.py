@@ -122,6 +122,12 @@ REPRODUCED = (
     ),
 )  # fmt: skip
 """Options of `reproduce` that other commands have in another form."""
+DRY_RUN = Option(
+    name="dry_run",
+    help="Only say what would be run, into which directory and about how long it takes; run and"
+    " write nothing.",
+    takes=Takes.FLAG, panel=Panel.RUNNING,
+)  # fmt: skip
 JSON = Option(
     name="as_json",
     help="Print one JSON object instead of tables.",

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from netwarp.execution.cost import REPORT_CPU_S, expected_cpu_s
+from netwarp.execution.cost import Expected, expected_of
 from netwarp.pipeline import DEFAULT_PARENT
 from netwarp.plan import plan_study
 from netwarp.regular_files import is_there
@@ -140,22 +140,7 @@ def prepare(
 
 def first_cost_cpu_s(study: Study) -> float:
     """Estimate the CPU time in s of a study with its initial number of replicates."""
-    return REPORT_CPU_S + expected_cpu_s(planned.job for planned in plan_study(study))
-
-
-@dataclass(frozen=True)
-class Expected:
-    """The expected cost of reproducing sources, before anything is run."""
-
-    studies: int
-    runs: int
-    kept: int
-    """Number of these runs that are kept from an earlier execution."""
-    cpu_s: float
-
-    def wall_s(self, cpus: int) -> float:
-        """Estimate the wall time in s on a number of CPUs."""
-        return self.cpu_s / cpus
+    return expected_of(plan_study(study), ()).cpu_s
 
 
 def expected(prepared: Sequence[Prepared]) -> Expected:
@@ -163,15 +148,15 @@ def expected(prepared: Sequence[Prepared]) -> Expected:
 
     Replicates that are added while verdicts are open are not included.
     """
-    studies = runs = kept = 0
-    cpu_s = 0.0
-    for each in prepared:
-        for study, place in (one for of in each.studies for one in of.executions()):
-            plan = plan_study(study)
-            there = RunDirectory(place).kept_runs()
-            missing = [planned.job for planned in plan if planned.run not in there]
-            studies += 1
-            runs += len(plan)
-            kept += len(plan) - len(missing)
-            cpu_s += REPORT_CPU_S + expected_cpu_s(missing)
-    return Expected(studies, runs, kept, cpu_s)
+    costs = [
+        expected_of(plan_study(study), RunDirectory(place).kept_runs())
+        for each in prepared
+        for of in each.studies
+        for study, place in of.executions()
+    ]
+    return Expected(
+        len(costs),
+        sum(each.runs for each in costs),
+        sum(each.kept for each in costs),
+        sum(each.cpu_s for each in costs),
+    )

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from rich.padding import Padding
 from rich.text import Text
 
-from netwarp.estimate.staging import LOOKS
 from netwarp.output.claim_lines import STYLES
 from netwarp.units import span_text
 from netwarp.wording import number, percent
 
 if TYPE_CHECKING:
-    from netwarp.sources.preparation import Expected
+    from netwarp.execution.cost import Expected
     from netwarp.sources.reproduction import Reproduction
     from netwarp.sources.row import ScoreRow
 
@@ -120,15 +119,7 @@ def expected_text(expected: Expected, cpus: int | None, *, quick: bool) -> str:
             runs.
         quick: whether no replicates are added; adding them takes longer.
     """
-    kept = f" ({expected.kept} of them kept)" if expected.kept else ""
-    where = "of CPU time" if cpus is None else f"on {cpus} CPU{'s' * (cpus > 1)}"
-    text = (
-        f"{expected.studies} studies and variants, {expected.runs} runs{kept}:"
-        f" about {span_text(expected.wall_s(cpus or 1))} {where}"
-    )
-    if quick:
-        return text
-    return f"{text}, and up to {2 ** (LOOKS - 1)} times as long where verdicts stay open"
+    return f"{expected.studies} studies and variants, {expected.text(cpus, adds=not quick)}"
 
 
 def total_text(done: Sequence[Reproduction]) -> str:

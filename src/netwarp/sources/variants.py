@@ -3,12 +3,35 @@
 import copy
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from netwarp.regular_files import is_file
+from netwarp.sources.shipped import PLACES, SOURCE_FILE
 from netwarp.study import Study, study_from_mapping
 from netwarp.study.claims import Claim
 from netwarp.study.overrides import apply_quick
 from netwarp.study.variants import Control, Sensitivity
+
+
+def not_run_text(study: Study) -> str:
+    """Say of a study with controls or sensitivities that `run` leaves them alone, and what runs
+    them.
+    """
+    names = []
+    if controls := len(study.controls):
+        names.append(f"{controls} control{'s' * (controls > 1)}")
+    if others := len(study.sensitivities):
+        names.append(f"{others} {'sensitivities' if others > 1 else 'sensitivity'}")
+    folder = Path(study.file).parent
+    remedy = f"`netwarp reproduce FOLDER` does, where a {SOURCE_FILE} beside the study names it"
+    if is_file(folder / SOURCE_FILE):
+        name = folder.name if folder.parent in PLACES else folder.absolute()
+        remedy = f"`netwarp reproduce {name}` does"
+    return (
+        f"the study's {' and '.join(names)} are not run, so no claim gets a reason and none is"
+        f" judged under other choices: {remedy}"
+    )
 
 
 def control_study(study: Study, control: Control) -> Study:
