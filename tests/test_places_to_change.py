@@ -229,6 +229,7 @@ def test_a_backend_is_a_class_and_a_line(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert isinstance(open_backend(f"toy:{place}", Bounds()), Toy)
     with pytest.raises(InputError, match="`replay:DIR` and `toy:DIR`"):
         open_backend("toy", Bounds())
+    monkeypatch.setenv("NETWARP_ENDPOINT", "/bin/true")
     monkeypatch.setenv("NETWARP_KERNEL", str(tmp_path))  # without one, doctor boots no guest
     found = next(finding for finding in examine() if finding.name == "toy")
     assert (found.ok, found.optional) == (False, True)
