@@ -15,7 +15,8 @@ from bench.printing import tell
 from netwarp.backends.process_tree import descendants
 from netwarp.execution.observer import Unobserved
 from netwarp.plan import PlannedRun
-from netwarp.run_directory import Clock, Status
+from netwarp.run_directory import Clock
+from netwarp.run_status import Status
 
 RUNS = (40, 240)
 """Sizes of two studies: what both cost is Dask's start and its workers' checks, not a run's."""

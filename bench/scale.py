@@ -26,8 +26,9 @@ from netwarp.measure.compact_values import CompactValues
 from netwarp.output.export import export_results
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.results.parquet import write_results
-from netwarp.run_directory import Clock, RunDirectory, Status
+from netwarp.run_directory import Clock, RunDirectory
 from netwarp.run_files import write_json
+from netwarp.run_status import Status
 
 RUNS = 10_000
 MOST_MINUTES = 12.0

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from netwarp.backends.needs import Need
-from netwarp.run_directory import RECORDS_FILE, Clock, Status
+from netwarp.run_directory import RECORDS_FILE, Clock
+from netwarp.run_status import Status
 from netwarp.wire import Job, record_to_json
 from support import records_of
 

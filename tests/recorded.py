@@ -7,8 +7,9 @@ from typing import Any
 
 from netwarp.plan import plan_study
 from netwarp.plan.treatment import equal_treatment
-from netwarp.run_directory import JOB_FILE, RunDirectory, Status
+from netwarp.run_directory import JOB_FILE, RunDirectory
 from netwarp.run_files import write_json
+from netwarp.run_status import Status
 from netwarp.study import study_from_mapping
 from netwarp.wire import Job, Record, job_to_json, record_to_json
 from sessions import STREAM_JOB, golden_records

@@ -18,8 +18,9 @@ from netwarp.plan import plan_study
 from netwarp.plan.treatment import equal_treatment
 from netwarp.results import Results, RunResult
 from netwarp.results.parquet import write_results
-from netwarp.run_directory import JOB_FILE, RunDirectory, Status
+from netwarp.run_directory import JOB_FILE, RunDirectory
 from netwarp.run_files import write_json
+from netwarp.run_status import Status
 from netwarp.study import study_from_mapping
 from netwarp.wire import (
     Bulk,

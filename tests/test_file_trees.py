@@ -12,7 +12,8 @@ import pytest
 
 from netwarp.backends.leftovers import make_harmless
 from netwarp.file_trees import Entry, for_each, remove_tree, temporary_directory
-from netwarp.run_directory import RunDirectory, Status
+from netwarp.run_directory import RunDirectory
+from netwarp.run_status import Status
 
 MORE_THAN_A_PATH = 30
 """Directories of 250 characters each, together longer than PATH_MAX (4096 bytes)."""

@@ -129,9 +129,7 @@ class _Walk:
 
 
 def for_each(
-    top: Path,
-    visit: Callable[[Entry], None],
-    leave: Callable[[int, str], None] | None = None,
+    top: Path, visit: Callable[[Entry], None], leave: Callable[[int, str], None] | None = None
 ) -> None:
     """Visit everything below a directory.
 

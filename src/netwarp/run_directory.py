@@ -15,7 +15,7 @@ import os
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -33,6 +33,7 @@ from netwarp.run_files import (
     write_json,
     write_text,
 )
+from netwarp.run_status import Status
 
 LOCK_FILE = ".lock"
 PLAN_FILE = "plan.jsonl"
@@ -53,56 +54,11 @@ SEEDS_FOLDER = "seeds"
 """Folders of a reproduced study in which its variants have run directories of their own."""
 _VARIANTS = (CONTROLS_FOLDER, SENSITIVITIES_FOLDER, SEEDS_FOLDER)
 
-OutcomeName = Literal["ok", "failed"]
 Clock = Literal["virtual", "real"]
 
 # The time at which virtual time begins, 2026-01-01T00:00:00Z: TLS certificates need a date, and a
 # run must not depend on today's.
 EPOCH_NS = 1_767_225_600_000_000_000
-
-
-@dataclass(frozen=True)
-class Status:
-    """The outcome of a run on the host, with its times (s) and its memory (bytes).
-
-    These values differ from one execution to the next; the values that must not differ are in the
-    records.
-    """
-
-    outcome: OutcomeName
-    reason: str | None
-    wall_s: float
-    cpu_s: float
-    peak_rss_bytes: int
-    virtual_s: float
-    records_sha256: str | None = None
-    """Hash of the run's records when it ended; None if none were kept, and in directories that are
-    older than this field.
-    """
-
-    def __post_init__(self) -> None:
-        """Reduce the reason to what a terminal can show in a line, because it may come from a
-        program, a server or a foreign run directory.
-        """
-        if self.reason is not None:
-            object.__setattr__(self, "reason", one_line(self.reason, MOST_REASON_CHARACTERS))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields by name, for ``status.json``."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Status:
-        """Make a status from the fields of a ``status.json``.
-
-        Raises:
-            TypeError: the fields are not those of a status.
-        """
-        status = cls(**fields)
-        _ = status.virtual_s + status.wall_s + status.cpu_s + status.peak_rss_bytes
-        if status.outcome not in ("ok", "failed"):
-            raise TypeError(f"a run ends ok or failed, not {status.outcome!r}")
-        return status
 
 
 def clock_of(provenance: Mapping[str, Any]) -> Clock:
@@ -111,7 +67,6 @@ def clock_of(provenance: Mapping[str, Any]) -> Clock:
 
 
 TAIL_BYTES = 4096
-MOST_REASON_CHARACTERS = 2000
 
 
 def last_line(run: Path) -> str | None:

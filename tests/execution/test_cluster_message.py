@@ -20,7 +20,7 @@ from netwarp.execution.cluster.message import (  # noqa: E402
     unpack,
 )
 from netwarp.file_trees import temporary_directory  # noqa: E402
-from netwarp.run_directory import Status  # noqa: E402
+from netwarp.run_status import Status  # noqa: E402
 
 OK = Status("ok", None, 0.1, 0.1, 1 << 20, 2.0)
 FINISHED = FinishedRun(

@@ -21,7 +21,8 @@ from netwarp.execution.earlier_runs import measured_before, refuse_another_study
 from netwarp.execution.executor import check
 from netwarp.library import expected
 from netwarp.plan import PlannedRun, plan_study
-from netwarp.run_directory import RECORDS_FILE, RunDirectory, Status
+from netwarp.run_directory import RECORDS_FILE, RunDirectory
+from netwarp.run_status import Status
 from netwarp.study import Study, study_from_mapping
 from netwarp.units import span_text
 from netwarp.wire import Job

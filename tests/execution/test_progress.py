@@ -10,7 +10,7 @@ from rich.console import Console
 
 from netwarp.cli.progress import Clocks, ProgressBar
 from netwarp.execution.cost import Expected
-from netwarp.run_directory import Status
+from netwarp.run_status import Status
 from netwarp.units import span_text
 
 OK = Status("ok", None, 1.0, 1.0, 0, 100.0)

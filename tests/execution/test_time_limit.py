@@ -15,7 +15,8 @@ from netwarp.estimate.staging import Staging, TimeLimit
 from netwarp.evaluation import RunData
 from netwarp.execution import Unobserved
 from netwarp.output.summary import summary
-from netwarp.run_directory import RECORDS_FILE, Status
+from netwarp.run_directory import RECORDS_FILE
+from netwarp.run_status import Status
 from netwarp.study import Study, study_from_mapping
 from netwarp.wire import Job, record_to_json
 from support import records_of

@@ -13,7 +13,8 @@ from netwarp.backends.virtual import VirtualBackend
 from netwarp.execution import run_job
 from netwarp.metrics import metrics_from_records
 from netwarp.plan import PlannedRun, plan_study
-from netwarp.run_directory import RECORDS_FILE, Status
+from netwarp.run_directory import RECORDS_FILE
+from netwarp.run_status import Status
 from netwarp.study import study_from_mapping
 from netwarp.wire import Calibration, Connection, Record, read_records
 

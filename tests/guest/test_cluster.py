@@ -19,7 +19,8 @@ from netwarp.errors import InputError, NetwarpError
 from netwarp.execution import Interrupted, Unobserved
 from netwarp.execution.opening import open_executor
 from netwarp.plan import PlannedRun
-from netwarp.run_directory import RECORDS_FILE, Status
+from netwarp.run_directory import RECORDS_FILE
+from netwarp.run_status import Status
 from netwarp.study import Study, study_from_mapping
 
 distributed = pytest.importorskip("distributed")

@@ -15,7 +15,8 @@ from netwarp.backends.virtual import VirtualBackend
 from netwarp.backends.watch import Bounds
 from netwarp.execution import run_job
 from netwarp.plan import PlannedRun, plan_study
-from netwarp.run_directory import CONSOLE_FILE, Status
+from netwarp.run_directory import CONSOLE_FILE
+from netwarp.run_status import Status
 from netwarp.study import study_from_mapping
 
 IMPATIENT = Bounds(stall_cpu_s=2.0, stall_wall_s=20.0)

@@ -15,7 +15,7 @@ from netwarp.backends.remote.identity import open_identity
 from netwarp.backends.remote.messages import Ended, Finish, Said
 from netwarp.backends.remote.server import MOST_STRANGERS, network_of
 from netwarp.errors import BackendError
-from netwarp.run_directory import Status
+from netwarp.run_status import Status
 from remote.conftest import Running as RunningServer
 from remote.conftest import Starter
 from remote.test_faults import PATIENCE_S, SAYS_SO_AND_STAYS, expect_ended, running, script

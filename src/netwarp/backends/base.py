@@ -6,7 +6,8 @@ from typing import Any, Protocol, Self
 
 from netwarp.backends.needs import Need
 from netwarp.backends.watch import Bounds
-from netwarp.run_directory import Clock, Status
+from netwarp.run_directory import Clock
+from netwarp.run_status import Status
 from netwarp.wire import Job
 
 

@@ -14,19 +14,13 @@ from typing import Any, Self
 
 from netwarp.backends.abilities import AT_THE_ENDS, BUILT, beyond
 from netwarp.backends.guest_files import endpoint_version, find_endpoint
-from netwarp.backends.needs import (
-    ENDPOINT,
-    Machine,
-    Need,
-    missing_directory,
-    programs,
-    require,
-)
+from netwarp.backends.needs import ENDPOINT, Machine, Need, missing_directory, programs, require
 from netwarp.backends.outcome import status_of
 from netwarp.backends.processes import Processes
 from netwarp.backends.watch import Bounds
 from netwarp.errors import BackendError
-from netwarp.run_directory import Clock, Status
+from netwarp.run_directory import Clock
+from netwarp.run_status import Status
 from netwarp.stacks import missing_program
 from netwarp.transports import TRANSPORTS
 from netwarp.wire import Job

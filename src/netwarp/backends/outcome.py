@@ -6,8 +6,9 @@ from pathlib import Path
 
 from netwarp.backends.watch import CONSOLE_LIMIT_BYTES, Ending
 from netwarp.errors import RecordError
-from netwarp.run_directory import CONSOLE_FILE, RECORDS_FILE, Status
+from netwarp.run_directory import CONSOLE_FILE, RECORDS_FILE
 from netwarp.run_files import read_tail
+from netwarp.run_status import Status
 from netwarp.wire import End
 from netwarp.wire.record import record_from_json
 

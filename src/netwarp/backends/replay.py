@@ -8,8 +8,9 @@ from typing import Any, Self
 from netwarp.backends.needs import Need
 from netwarp.backends.watch import Bounds
 from netwarp.errors import BackendError, RecordError
-from netwarp.run_directory import JOB_FILE, Clock, RunDirectory, Status, clock_of
+from netwarp.run_directory import JOB_FILE, Clock, RunDirectory, clock_of
 from netwarp.run_files import read_text
+from netwarp.run_status import Status
 from netwarp.wire import Job, job_from_json, job_sha256
 
 

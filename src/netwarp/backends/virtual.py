@@ -43,8 +43,9 @@ from netwarp.backends.spinning import spinning
 from netwarp.backends.watch import Bounds
 from netwarp.errors import BackendError
 from netwarp.file_trees import temporary_directory
-from netwarp.run_directory import CONSOLE_FILE, EPOCH_NS, Clock, Status, last_line
+from netwarp.run_directory import CONSOLE_FILE, EPOCH_NS, Clock, last_line
 from netwarp.run_files import remove
+from netwarp.run_status import Status
 from netwarp.stacks import missing_program
 from netwarp.wire import Job
 from netwarp.wire.asked import asked

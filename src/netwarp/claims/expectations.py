@@ -13,13 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from netwarp.claims.conditions import (
-    OpenCondition,
-    by_condition,
-    indices,
-    needed_by_all,
-    pairs,
-)
+from netwarp.claims.conditions import OpenCondition, by_condition, indices, needed_by_all, pairs
 from netwarp.claims.evidence import Answer, Evidence, Says, less, missing_values
 from netwarp.claims.joining import family_errors, join, smallest_chance
 from netwarp.estimate.comparison import compare

@@ -15,11 +15,7 @@ import os
 from typing import NoReturn
 
 from netwarp.cli.interruption import interruption
-from netwarp.cli.surroundings import (
-    open_standard_streams,
-    refuse_little_memory,
-    why_refused,
-)
+from netwarp.cli.surroundings import open_standard_streams, refuse_little_memory, why_refused
 
 
 def main() -> NoReturn:

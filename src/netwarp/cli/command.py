@@ -17,13 +17,7 @@ from click.core import ParameterSource
 from netwarp.cli.help import help_text
 from netwarp.errors import StudyError, show_value
 from netwarp.options import Option, Takes
-from netwarp.units import (
-    UnitError,
-    parse_duration_ns,
-    parse_queue,
-    parse_rate_bit_s,
-    parse_ratio,
-)
+from netwarp.units import UnitError, parse_duration_ns, parse_queue, parse_rate_bit_s, parse_ratio
 
 HELP = {"help_option_names": ["-h", "--help"]}
 _MOST_DIGITS = 19  # the digits of a seed; every other number is smaller

@@ -11,7 +11,8 @@ from netwarp.cli.terminal import escaped
 from netwarp.estimate.staging import TimeLimit
 from netwarp.execution.observer import Observer
 from netwarp.plan import PlannedRun
-from netwarp.run_directory import Clock, Status
+from netwarp.run_directory import Clock
+from netwarp.run_status import Status
 from netwarp.units import span_text
 
 if TYPE_CHECKING:

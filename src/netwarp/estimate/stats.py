@@ -78,9 +78,7 @@ def estimate(samples: Sequence[float], weights: Sequence[float] | None = None) -
 
 
 def mean_interval(
-    samples: Sequence[float],
-    confidence: float = CONFIDENCE,
-    weights: Sequence[float] | None = None,
+    samples: Sequence[float], confidence: float = CONFIDENCE, weights: Sequence[float] | None = None
 ) -> Interval | None:
     """Return the two-sided confidence interval of the mean by Student's t ("Student" 1908,
     Biometrika 6:1).

@@ -9,13 +9,7 @@ Invariant: a run has its proper name only when its `end` record is there, so an 
 execution can be resumed.
 """
 
-from netwarp.execution.executor import (
-    Executor,
-    Interrupted,
-    execute,
-    kept_outcomes,
-    refuse_jobs,
-)
+from netwarp.execution.executor import Executor, Interrupted, execute, kept_outcomes, refuse_jobs
 from netwarp.execution.local import LocalExecutor
 from netwarp.execution.observer import Observer, Unobserved
 from netwarp.execution.outcome import Outcome, read_outcome, run_job

@@ -83,11 +83,7 @@ class LocalExecutor:
                 raise
 
     def _run_queued(
-        self,
-        queued: queue.SimpleQueue[PlannedRun],
-        backend: Backend,
-        keeper: Keeper,
-        slot: int,
+        self, queued: queue.SimpleQueue[PlannedRun], backend: Backend, keeper: Keeper, slot: int
     ) -> None:
         while not self._stopping.is_set() and keeper.goes_on():
             try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netwarp.plan import PlannedRun
-from netwarp.run_directory import Clock, Status
+from netwarp.run_directory import Clock
+from netwarp.run_status import Status
 
 if TYPE_CHECKING:
     from netwarp.estimate.staging import TimeLimit

@@ -8,8 +8,9 @@ from netwarp.backends.base import Backend
 from netwarp.errors import RecordError
 from netwarp.measure.compact_values import CompactValues
 from netwarp.metrics import failure_from_records, metrics_from_records
-from netwarp.run_directory import JOB_FILE, RECORDS_FILE, RunDirectory, Status
+from netwarp.run_directory import JOB_FILE, RECORDS_FILE, RunDirectory
 from netwarp.run_files import file_sha256, read_text, require_regular
+from netwarp.run_status import Status
 from netwarp.wire import Job, job_from_json, job_to_json, read_records
 
 

@@ -52,12 +52,7 @@ def limited_shares(job: Job, records: Sequence[Record]) -> Mapping[Limit, float]
 
 
 def _own_limit(
-    samples: ConnectionSamples,
-    index: int,
-    *,
-    queued: AbstractSet[int],
-    paced: bool,
-    path: Path,
+    samples: ConnectionSamples, index: int, *, queued: AbstractSet[int], paced: bool, path: Path
 ) -> Limit:
     """Return the limit of a connection that neither the peer's window nor the send buffer limited.
 

@@ -42,11 +42,7 @@ class Delays:
         if not self.at_ns:
             return None
         times = self.at_ns
-        edges = [
-            times[0],
-            *((a + b) / 2 for a, b in itertools.pairwise(times)),
-            times[-1],
-        ]
+        edges = [times[0], *((a + b) / 2 for a, b in itertools.pairwise(times)), times[-1]]
         weights = [max(until - since, 1) for since, until in itertools.pairwise(edges)]
         reached, wanted = 0.0, share * sum(weights)
         for delay_ns, weight in sorted(zip(self.delay_ns, weights, strict=True)):
@@ -161,10 +157,7 @@ def _delay_ns(change: Change, direction: Direction) -> int | None:
 
 
 def _changing(
-    records: Sequence[Record],
-    path: int,
-    start: int | None,
-    after: Callable[[Change], int | None],
+    records: Sequence[Record], path: int, start: int | None, after: Callable[[Change], int | None]
 ) -> Callable[[int], int | None]:
     """Return a function from a time to a path's value at that time, which events change."""
     changes = [(0, start)] + [

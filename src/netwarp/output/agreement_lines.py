@@ -12,14 +12,7 @@ from netwarp.output.disagreement import PathAsked
 from netwarp.output.table import grid
 from netwarp.results.undecided import open_text
 from netwarp.verdict_wording import verdict_text
-from netwarp.wording import (
-    cell_text,
-    mean_text,
-    number,
-    percent,
-    quantity,
-    value_text,
-)
+from netwarp.wording import cell_text, mean_text, number, percent, quantity, value_text
 
 STYLES = {
     Answer.AGREES: "green",

@@ -5,14 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from netwarp.estimate.comparison import (
-    ALPHA,
-    Comparison,
-    Verdict,
-    compare,
-    holm,
-    replicates_needed,
-)
+from netwarp.estimate.comparison import ALPHA, Comparison, Verdict, compare, holm, replicates_needed
 from netwarp.metrics import MAIN_METRICS, METRICS
 from netwarp.results.results import CellResult, Factors, Results
 from netwarp.study.contenders import LATENCY, shapes_queues
@@ -103,10 +96,7 @@ def compare_contenders(results: Results, metric: str | None = None) -> Compariso
             [
                 (cell, None)
                 if base is None or cell is base
-                else (
-                    cell,
-                    compare(base.samples(chosen), cell.samples(chosen), relevant),
-                )
+                else (cell, compare(base.samples(chosen), cell.samples(chosen), relevant))
                 for cell in cells
             ]
         )

@@ -17,7 +17,7 @@ from netwarp.study.contenders import contender_factor
 from netwarp.suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from netwarp.run_directory import OutcomeName
+    from netwarp.run_status import OutcomeName
 
 Factors = Mapping[str, str]
 """Level labels by factor name, in the study's order."""

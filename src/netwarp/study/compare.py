@@ -71,10 +71,7 @@ def study_from_compare(
     tables["figure"] = _figures(tables["factors"], section.compared_by)
     return study_from_mapping(
         apply_overrides(
-            tables,
-            overrides_of(given),
-            replicates=given.get("replicates"),
-            seed=given.get("seed"),
+            tables, overrides_of(given), replicates=given.get("replicates"), seed=given.get("seed")
         ),
         file=COMMAND,
         folder=folder or Path.cwd(),

@@ -24,23 +24,13 @@ from netwarp.study.cells.design import Cell, build_design
 from netwarp.study.cells.factors import Factor, flat_factors, what_can_vary
 from netwarp.study.claims import Claim, checked_claims
 from netwarp.study.expectations import Expect, Expectation, checked_expectations
-from netwarp.study.figures import (
-    Figure,
-    checked_figure,
-    refuse_unknown_metric,
-    resolve_levels,
-)
+from netwarp.study.figures import Figure, checked_figure, refuse_unknown_metric, resolve_levels
 from netwarp.study.outside import with_contents
 from netwarp.study.refusal import Display, Refusals
 from netwarp.study.sections.competing import named_workloads
 from netwarp.study.sections.diagnose import validated
 from netwarp.study.tables import Table, Written
-from netwarp.study.variants import (
-    Control,
-    Sensitivity,
-    checked_controls,
-    checked_sensitivities,
-)
+from netwarp.study.variants import Control, Sensitivity, checked_controls, checked_sensitivities
 from netwarp.workloads import workload_of
 
 Replicates = Annotated[

@@ -15,9 +15,7 @@ _KEY = re.compile(rf"\s*({_DOTTED})\s*=")
 _MULTILINE = ('"""', "'''")
 # Tokens that determine where a statement ends: strings, complete or only opened; comments;
 # brackets.
-_TOKEN = re.compile(
-    r'"{3}|\'{3}|"(?:[^"\\]|\\.)*"|\'[^\']*\'|#.*|[\[{]|[\]}]',
-)
+_TOKEN = re.compile(r'"{3}|\'{3}|"(?:[^"\\]|\\.)*"|\'[^\']*\'|#.*|[\[{]|[\]}]')
 
 
 def key_lines(text: str) -> Mapping[str, int]:

@@ -131,9 +131,7 @@ def _refuse_no_change(each: Sensitivity, key: str, factors: Sequence[str]) -> No
 
 
 def refuse_loose_reasons(
-    claims: Sequence[Claim],
-    controls: Sequence[Control],
-    sensitivities: Sequence[Sensitivity],
+    claims: Sequence[Claim], controls: Sequence[Control], sensitivities: Sequence[Sensitivity]
 ) -> None:
     """Check that a control can confirm every reason, and that both sides of a comparison have
     equally many replicates.

@@ -6,11 +6,7 @@ endpoint's types are generated from these models (``scripts/generate_wire.py``),
 write the golden files in ``tests/golden``.
 """
 
-from netwarp.wire.base import (
-    JOB_FORMAT,
-    RECORD_FORMAT,
-    Direction,
-)
+from netwarp.wire.base import JOB_FORMAT, RECORD_FORMAT, Direction
 from netwarp.wire.command import (
     Command,
     Download,
@@ -25,13 +21,7 @@ from netwarp.wire.command import (
     ReadyFile,
     Variable,
 )
-from netwarp.wire.delivered import (
-    Calibration,
-    DisciplineInForce,
-    Imposed,
-    PathMeasurement,
-    Probe,
-)
+from netwarp.wire.delivered import Calibration, DisciplineInForce, Imposed, PathMeasurement, Probe
 from netwarp.wire.flow import (
     Arrivals,
     ConstantArrivals,
@@ -43,15 +33,7 @@ from netwarp.wire.flow import (
     RequestResponse,
     TraceArrivals,
 )
-from netwarp.wire.job import (
-    Exchange,
-    Job,
-    Limits,
-    Sampling,
-    job_from_json,
-    job_sha256,
-    job_to_json,
-)
+from netwarp.wire.job import Exchange, Job, Limits, Sampling, job_from_json, job_sha256, job_to_json
 from netwarp.wire.page import (
     Http,
     Page,

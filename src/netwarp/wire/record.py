@@ -18,13 +18,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from netwarp.errors import RecordError
 from netwarp.wire.base import RECORD_FORMAT, U64, Meaning, Wire, first_error
 from netwarp.wire.command import Download, Program
-from netwarp.wire.delivered import (
-    Calibration,
-    DisciplineInForce,
-    Imposed,
-    PathMeasurement,
-    Probe,
-)
+from netwarp.wire.delivered import Calibration, DisciplineInForce, Imposed, PathMeasurement, Probe
 from netwarp.wire.flow import FlowSent, FlowStats
 from netwarp.wire.page import PageLoad, Resource
 from netwarp.wire.playing import CutSegment, Player, Segment

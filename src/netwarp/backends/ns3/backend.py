@@ -19,7 +19,8 @@ from netwarp.backends.ns3.installation import find_python
 from netwarp.backends.ns3.question import question, records, refusal
 from netwarp.backends.watch import ending_with_us
 from netwarp.errors import BackendError
-from netwarp.run_directory import CONSOLE_FILE, RECORDS_FILE, Clock, Status
+from netwarp.run_directory import CONSOLE_FILE, RECORDS_FILE, Clock
+from netwarp.run_status import Status
 from netwarp.transports import is_simulated
 from netwarp.units import NS_PER_S
 from netwarp.wire import End, Job, record_to_json

@@ -32,7 +32,8 @@ from netwarp.backends.remote.probe import Measured, measure
 from netwarp.backends.remote.session import shown_address, tcp_buffer_bytes, tcp_congestion
 from netwarp.backends.watch import Bounds, Ending
 from netwarp.errors import BackendError
-from netwarp.run_directory import RECORDS_FILE, Clock, Status
+from netwarp.run_directory import RECORDS_FILE, Clock
+from netwarp.run_status import Status
 from netwarp.units import NS_PER_S
 from netwarp.wire import Direction, Job, Record, job_to_json
 from netwarp.wire.asked import asked

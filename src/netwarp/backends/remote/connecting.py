@@ -9,13 +9,7 @@ from dataclasses import dataclass
 
 from netwarp.backends.remote.channel import Channel, ChannelError, RefusedError, find_the_dead
 from netwarp.backends.remote.identity import Identity, fingerprint, proof
-from netwarp.backends.remote.messages import (
-    PROTOCOL_VERSION,
-    Hello,
-    Pair,
-    Paired,
-    Welcome,
-)
+from netwarp.backends.remote.messages import PROTOCOL_VERSION, Hello, Pair, Paired, Welcome
 from netwarp.backends.remote.session import shown_address
 from netwarp.errors import BackendError, InputError
 

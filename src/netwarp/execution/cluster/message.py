@@ -14,7 +14,8 @@ import msgpack
 from netwarp.errors import one_line
 from netwarp.execution.outcome import Outcome
 from netwarp.measure.compact_values import CompactValues
-from netwarp.run_directory import JOB_FILE, Status
+from netwarp.run_directory import JOB_FILE
+from netwarp.run_status import Status
 
 MOST_BYTES = 1 << 28
 """Most bytes of the files of one run; a packet capture of a long transfer may be larger and is

@@ -95,13 +95,7 @@ def _shown_run(run: RunResult, kept: Kept, name: str, colour: str) -> ShownRun |
     return None if timeline.is_empty else ShownRun(f"{name}{failed}", colour, timeline)
 
 
-def _chart(
-    name: str,
-    title: str,
-    names: str,
-    runs: Sequence[ShownRun],
-    theme: Theme,
-) -> Chart:
+def _chart(name: str, title: str, names: str, runs: Sequence[ShownRun], theme: Theme) -> Chart:
     timelines = [run.timeline for run in runs]
     said = [text for text in (f"{names}.", _key(timelines), _sampling(timelines),
                         _unsampled(timelines)) if text]  # fmt: skip

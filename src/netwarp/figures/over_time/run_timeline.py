@@ -26,15 +26,7 @@ from netwarp.figures.over_time.sampled import (
 from netwarp.metrics.competing import workload_views
 from netwarp.transports import TRANSPORTS
 from netwarp.units import NS_PER_S
-from netwarp.wire import (
-    Attach,
-    Connection,
-    End,
-    Goodput,
-    Job,
-    Record,
-    TimelineEvent,
-)
+from netwarp.wire import Attach, Connection, End, Goodput, Job, Record, TimelineEvent
 from netwarp.workloads import Activity, Phase, Tone, workload_of
 
 MOST_GOODPUT_STEPS = 300

@@ -12,12 +12,7 @@ from netwarp.fields import DIRECTIONS, KeyValueError
 from netwarp.study.cells.builder import CellBuilder
 from netwarp.study.cells.cell_sections import CellSections
 from netwarp.study.cells.factors import Level, factor_key
-from netwarp.study.sections.competing import (
-    ALL,
-    FIRST_PORT,
-    OWN_KEYS,
-    CompetingSection,
-)
+from netwarp.study.sections.competing import ALL, FIRST_PORT, OWN_KEYS, CompetingSection
 from netwarp.study.sections.diagnose import validated
 from netwarp.study.tables import Table, Written, plain
 from netwarp.suggestions import did_you_mean

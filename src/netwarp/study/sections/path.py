@@ -19,11 +19,7 @@ from netwarp.fields import (
     Mtu,
     Section,
 )
-from netwarp.path_properties import (
-    BY_KEY,
-    PATH_PROPERTIES,
-    PathProperty,
-)
+from netwarp.path_properties import BY_KEY, PATH_PROPERTIES, PathProperty
 from netwarp.study.sections.mahimahi import RateTrace
 from netwarp.study.sections.properties import absent_values, property_fields
 from netwarp.study.sections.timeline import RedrawSection, TraceSection, halves_ns

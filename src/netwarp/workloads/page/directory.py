@@ -25,10 +25,7 @@ _TYPES: Mapping[str, wire.ResourceType] = {
     ".html": "document",
     ".json": "fetch",
     **dict.fromkeys((".woff", ".woff2", ".ttf", ".otf"), "font"),
-    **dict.fromkeys(
-        (".avif", ".gif", ".ico", ".jpeg", ".jpg", ".png", ".svg", ".webp"),
-        "image",
-    ),
+    **dict.fromkeys((".avif", ".gif", ".ico", ".jpeg", ".jpg", ".png", ".svg", ".webp"), "image"),
 }
 _OF_STYLESHEET = re.compile(
     r"""url\(\s*['"]?([^'")]+)['"]?\s*\)|@import\s+['"]([^'"]+)['"]""", re.IGNORECASE
