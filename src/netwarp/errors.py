@@ -13,6 +13,7 @@ The command line prints the message of any of them as one line and exits with it
 
 import json
 import unicodedata
+from functools import partial
 from typing import Any
 
 MOST_CHARACTERS = 500
@@ -64,7 +65,8 @@ class StudyError(InputError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Support copying and pickling with all attributes, which errors of a process pool need."""
-        return _study_error, (self.reason, self.file, self.line, self.key, self.value, self.remedy)
+        where: dict[str, Any] = {"file": self.file, "line": self.line, "key": self.key}
+        return partial(type(self), **where, value=self.value, remedy=self.remedy), (self.reason,)
 
     def __str__(self) -> str:
         file = one_line(self.file)
@@ -75,12 +77,6 @@ class StudyError(InputError):
                 where += f" = {show_value(self.value)}"
         remedy = f"; {one_line(self.remedy)}" if self.remedy else ""
         return f"{where}: {one_line(self.reason)}{remedy}"
-
-
-def _study_error(
-    reason: str, file: str, line: int | None, key: str | None, value: Any, remedy: str | None
-) -> StudyError:
-    return StudyError(reason, file=file, line=line, key=key, value=value, remedy=remedy)
 
 
 class BackendError(InputError):

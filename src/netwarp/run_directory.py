@@ -80,6 +80,12 @@ def last_line(run: Path) -> str | None:
     return next((line.strip() for line in reversed(lines) if line.strip()), None)
 
 
+def question_in(study: str) -> str | None:
+    """Return the question of a study's text, the comment in its first line; None without one."""
+    first = study.partition("\n")[0].strip()
+    return first.lstrip("# ") or None if first.startswith("#") else None
+
+
 def is_run_directory(path: Path) -> bool:
     """Return whether a folder is a run directory."""
     return (path / PLAN_FILE).is_file() and (path / "runs").is_dir()
@@ -310,10 +316,9 @@ class RunDirectory:
         has no such text.
         """
         try:
-            first = read_text(self.study_toml).partition("\n")[0].strip()
+            return question_in(read_text(self.study_toml))
         except (OSError, ValueError):
             return None
-        return first.lstrip("# ") or None if first.startswith("#") else None
 
     def packets_of(self, run: str) -> Path | None:
         """Return the path of the table of messages that a run wrote; None if the job did not ask

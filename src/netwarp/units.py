@@ -18,6 +18,8 @@ from netwarp.suggestions import did_you_mean
 T = TypeVar("T")
 
 NS_PER_S = 1_000_000_000
+NS_PER_MS = 1_000_000
+ETHERNET_HEADER_BYTES = 14
 UNLIMITED = "unlimited"
 
 _DURATION_NS = {

@@ -20,12 +20,10 @@ from netwarp.study.contenders import contender_factor
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from netwarp.results import Results
+    from netwarp.results import Factors, Results
     from netwarp.study import Study
     from netwarp.study.claims import Claim
     from netwarp.study.expectations import Expectation
-
-    Factors = Mapping[str, str]
 
 MOST_NAMED = 3
 """Most claims that a warning names."""

@@ -115,12 +115,10 @@ def round_trip_delays(job: Job, records: Sequence[Record], path: int = 0) -> Del
 def rtts_under_load(job: Job, records: Sequence[Record], path: int = 0) -> Delays:
     """Return the path's round-trip time plus the queueing delays of both directions."""
     queued = round_trip_delays(job, records, path)
-    asked = job.paths[path]
-    idle_ns = asked.down.delay_ns + asked.up.delay_ns
     idle_at = _changing(
         records,
         path,
-        idle_ns,
+        job.paths[path].idle_rtt_ns,
         lambda change: change.down_ns + change.up_ns if isinstance(change, Delay) else None,
     )
     rtts = (

@@ -5,6 +5,7 @@ early.
 from collections.abc import Sequence
 
 from netwarp.measure.select import of_kind
+from netwarp.units import ETHERNET_HEADER_BYTES
 from netwarp.wire import Job, PathMeasurement, Record
 
 MOST_UNCERTAIN = 0.1
@@ -67,9 +68,6 @@ def disturbance(before: PathMeasurement, after: PathMeasurement) -> str | None:
         shown = [f"{each / 1e6:.2f} ms" for each in (before.median_rtt_ns, after.median_rtt_ns)]
         return f"its round-trip time was {shown[0]} before the run, {shown[1]} after it"
     return None
-
-
-ETHERNET_HEADER_BYTES = 14
 
 
 def early_s(job: Job) -> float:

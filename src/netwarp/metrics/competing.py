@@ -188,8 +188,7 @@ def _sharing(job: Job, views: Sequence[WorkloadView]) -> Iterable[tuple[str, flo
     if span_ns[1] <= span_ns[0]:
         return  # the workloads do not overlap in time
     arrived = [each for _, each in sharing]
-    rtt_ns = job.paths[0].down.delay_ns + job.paths[0].up.delay_ns
-    converged_ns = convergence_ns(arrived, span_ns, rtt_ns)
+    converged_ns = convergence_ns(arrived, span_ns, job.paths[0].idle_rtt_ns)
     yield JAIN_INDEX.name, jain_index([each.between(*span_ns) for each in arrived])
     yield CONVERGENCE_TIME_S.name, None if converged_ns is None else converged_ns / NS_PER_S
     for (view, _), share in zip(sharing, shares(arrived, *span_ns) or (), strict=False):

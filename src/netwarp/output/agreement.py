@@ -173,7 +173,7 @@ def path_asked(job: Job | None) -> PathAsked | None:
         return None
     (path,) = job.paths
     return PathAsked(
-        rtt_s=(path.down.delay_ns + path.up.delay_ns) / 1e9,
+        rtt_s=path.idle_rtt_ns / 1e9,
         rate_down_bit_s=path.down.rate_bit_s,
         rate_up_bit_s=path.up.rate_bit_s,
         loss_down=path.down.loss.mean_ratio,

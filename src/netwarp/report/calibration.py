@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 from netwarp.estimate.stats import binomial_interval
 from netwarp.results import CellResult
+from netwarp.units import ETHERNET_HEADER_BYTES
 from netwarp.wire import Delay, Direction, GemodelLoss, Job, Loss, Outage, RandomLoss, Rate
 from netwarp.wording import cell_text, count, number, percent
 
 if TYPE_CHECKING:
     from netwarp.evaluation import RunData
 
-ETHERNET_HEADER_BYTES = 14
 Mark = Literal["good", "check", "bad", "none"]
 # Time that a small probe takes beyond the delay on a slow path.
 RTT_SLACK_S = 0.001
@@ -170,7 +170,7 @@ def _losses(job: Job, direction: Direction) -> list[Loss]:
 
 def _base_rtts_s(job: Job) -> list[float]:
     """Return the distinct configured round-trip times of the paths, in s."""
-    return list(dict.fromkeys((p.down.delay_ns + p.up.delay_ns) / 1e9 for p in job.paths))
+    return list(dict.fromkeys(path.idle_rtt_ns / 1e9 for path in job.paths))
 
 
 def _configured_rtt_text(job: Job | None) -> str:

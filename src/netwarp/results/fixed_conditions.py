@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from netwarp.study.cells.factors import flattened
-from netwarp.study.cells.sizing import DEFAULT_QUEUE_MIN_PACKETS, ETHERNET_HEADER_BYTES
+from netwarp.study.cells.sizing import DEFAULT_QUEUE_MIN_PACKETS
 from netwarp.study.overrides import SECTIONS
-from netwarp.units import NS_PER_S
+from netwarp.units import ETHERNET_HEADER_BYTES, NS_PER_S
 from netwarp.wire import Job, NoLoss, Path
 
 HOW_METRICS_ARE_READ = "workload.metrics."
@@ -54,7 +54,7 @@ def _unsaid(job: Job, keys: Sequence[str], varied: Collection[str]) -> dict[str,
     if isinstance(path.down.loss, NoLoss):
         defaults["path.loss"] = "0%"
     if "path.profile" not in varied:
-        defaults["path.rtt"] = f"{(path.down.delay_ns + path.up.delay_ns) / 1e6:g}ms"
+        defaults["path.rtt"] = f"{path.idle_rtt_ns / 1e6:g}ms"
         defaults["path.rate_down"] = _rate(path.down.rate_bit_s)
         defaults["path.rate_up"] = _rate(path.up.rate_bit_s)
     if path.down.rate_bit_s or path.up.rate_bit_s:
@@ -77,7 +77,7 @@ def _default_queue(path: Path, varied: Collection[str]) -> str:
     if any(key.startswith(depends_on) for key in varied):
         return "1bdp"
     rates_bit_s = [rate for rate in (path.down.rate_bit_s, path.up.rate_bit_s) if rate]
-    bdp_bytes = max(rates_bit_s) * (path.down.delay_ns + path.up.delay_ns) / 8 / NS_PER_S
+    bdp_bytes = max(rates_bit_s) * path.idle_rtt_ns / 8 / NS_PER_S
     frame_bytes = path.mtu_bytes + ETHERNET_HEADER_BYTES
     is_least = bdp_bytes < DEFAULT_QUEUE_MIN_PACKETS * frame_bytes
     return f"{DEFAULT_QUEUE_MIN_PACKETS}p" if is_least else "1bdp"

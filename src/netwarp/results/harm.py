@@ -8,12 +8,9 @@ from netwarp.measure.sharing import harm
 from netwarp.metrics import METRICS, metric_named
 from netwarp.metrics.competing import HARM_RATIO
 from netwarp.results.results import Results, RunResult
+from netwarp.study.cells.competing import WORKLOADS_FACTOR
 from netwarp.workloads import WORKLOADS
 
-WORKLOADS_FACTOR = "workloads"
-"""The factor that selects which workloads run; at a level with one name that workload runs
-alone.
-"""
 Key = tuple[str, int, tuple[tuple[str, str], ...]]
 
 

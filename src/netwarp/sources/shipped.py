@@ -8,6 +8,7 @@ from netwarp import plugins
 from netwarp.backends.guest_files import REPOSITORY
 from netwarp.errors import InputError
 from netwarp.regular_files import is_folder, is_there
+from netwarp.run_directory import question_in
 from netwarp.suggestions import did_you_mean
 
 SOURCE_FILE = "source.toml"
@@ -28,8 +29,7 @@ def shipped_studies(places: Sequence[Path] = PLACES) -> dict[str, Path]:
 
 def question_of(study: Path) -> str:
     """Return a study's question, which is the comment in its first line."""
-    first = study.read_text(encoding="utf-8").partition("\n")[0]
-    return first.lstrip("# ").strip() if first.startswith("#") else ""
+    return question_in(study.read_text(encoding="utf-8")) or ""
 
 
 def study_named(name: Path, places: Sequence[Path] = PLACES) -> Path:

@@ -10,6 +10,7 @@ from typing import Any
 from netwarp.errors import StudyError
 from netwarp.fields import KeyValueError
 from netwarp.regular_files import UnreadableFileError, read_regular_file
+from netwarp.run_directory import question_in
 from netwarp.study.bounds import read_tables, refuse_unbounded, too_deep, too_large
 from netwarp.study.overrides import apply_overrides, apply_quick
 from netwarp.study.refusal import Refusals
@@ -114,7 +115,7 @@ class _Source:
             file=str(self.path),
             lines=lines,
             folder=self.path.parent,
-            question=_question(self.text),
+            question=question_in(self.text),
         )
 
 
@@ -132,8 +133,3 @@ def _refuse_bad_quick(source: _Source, *, overridden: bool) -> None:
             except StudyError:
                 return
         raise
-
-
-def _question(text: str) -> str | None:
-    first = text.partition("\n")[0].strip()
-    return first.lstrip("# ") or None if first.startswith("#") else None

@@ -67,6 +67,11 @@ class Path(Wire):
     up: Annotated[Impairments, INSIDE]
     """Client to server."""
 
+    @property
+    def idle_rtt_ns(self) -> int:
+        """Round-trip time of the idle path in ns: both delays, without jitter."""
+        return self.down.delay_ns + self.up.delay_ns
+
 
 class Impairments(Wire):
     """What one direction of a path does to packets: one `sch_netem` on the router."""

@@ -15,9 +15,9 @@ from netwarp.execution.cluster import worker
 from netwarp.execution.cluster.message import FinishedRun, MessageError, Refused, unpack
 from netwarp.execution.cluster.programs import Programs
 from netwarp.execution.cluster.workers import GUEST, guests_of
+from netwarp.execution.local import SIGNALS_EVERY_S
 from netwarp.plan import PlannedRun
 
-SIGNALS_EVERY_S = 0.2
 ANSWER_S = 60.0
 NO_WORKER_S = 30.0
 SCHEDULER_GONE = (

@@ -70,11 +70,7 @@ def timeline_figure(
         return None
     job = kept.job(runs[0].run)
     if len(found) == 1 and job is not None and figure.series is None:
-        found = [
-            ShownRun(
-                "", TRANSPORT_STYLES[job.workloads[0].transport.kind].colour, found[0].timeline
-            )
-        ]
+        found = [ShownRun("", _colour(job), found[0].timeline)]
     shared = condition_text(figure.where)
     which = ", ".join(run.run for run in runs)
     names = sentence_case(f"{shared}: runs {which}" if shared else f"runs {which}")

@@ -65,13 +65,11 @@ Reading = tuple[float | None, "Callable[[Change], float | None]"]
 
 def rtt_ms(job: Job, path: int) -> Reading:
     """Read a path's round-trip time in milliseconds."""
-    planned = job.paths[path]
-    start_ms = (planned.down.delay_ns + planned.up.delay_ns) / 1e6
 
     def after(change: Change) -> float | None:
         return (change.down_ns + change.up_ns) / 1e6 if isinstance(change, Delay) else None
 
-    return start_ms, after
+    return job.paths[path].idle_rtt_ns / 1e6, after
 
 
 def path_lines(

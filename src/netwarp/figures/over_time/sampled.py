@@ -3,7 +3,7 @@
 Pure: a job and its records in, lines out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -59,12 +59,12 @@ def sampled_lines(job: Job, records: Sequence[Record], paths: Sequence[int]) -> 
             (
                 f"Congestion window{of_workload} (kB{of_all})",
                 "congestion window (kB)",
-                _summed(its, "cwnd_bytes", 1e3),
+                _joined(its, "cwnd_bytes", 1e3, sum),
             ),
             (
                 f"Smoothed RTT at the sender{of_workload} (ms{longest})",
                 "smoothed RTT (ms)",
-                _largest(its, "rtt_ns", 1e6),
+                _joined(its, "rtt_ns", 1e6, max),
             ),
         ]
     return [
@@ -120,7 +120,7 @@ def _carried_mbit_s(job: Job, records: Sequence[Record], path: int) -> list[Poin
 def acknowledged_mbit_s(records: Sequence[Record]) -> Line | None:
     """Make a step line of the rate of acknowledged bytes between samples, over all connections."""
     connections = [each for each in records if isinstance(each, ConnectionSamples)]
-    summed = _summed(connections, "acked_bytes", 1.0)
+    summed = _joined(connections, "acked_bytes", 1.0, sum)
     steps = [
         (since_s, max(0.0, 8 * (after - before) / (until_s - since_s) / 1e6))
         for (since_s, before), (until_s, after) in pairwise(summed)
@@ -136,14 +136,15 @@ def _by_time(connections: Sequence[ConnectionSamples], column: str) -> dict[int,
     return dict(sorted(values.items()))
 
 
-def _summed(connections: Sequence[ConnectionSamples], column: str, unit: float) -> list[Point]:
+def _joined(
+    connections: Sequence[ConnectionSamples],
+    column: str,
+    unit: float,
+    join: Callable[[Sequence[int]], int],
+) -> list[Point]:
+    """Return one value of all connections for each time, in a unit."""
     by_time = _by_time(connections, column)
-    return [(at_ns / NS_PER_S, sum(values) / unit) for at_ns, values in by_time.items()]
-
-
-def _largest(connections: Sequence[ConnectionSamples], column: str, unit: float) -> list[Point]:
-    by_time = _by_time(connections, column)
-    return [(at_ns / NS_PER_S, max(values) / unit) for at_ns, values in by_time.items()]
+    return [(at_ns / NS_PER_S, join(values) / unit) for at_ns, values in by_time.items()]
 
 
 @dataclass(frozen=True)

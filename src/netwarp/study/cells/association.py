@@ -17,9 +17,7 @@ from netwarp.study.cells.sizing import (
     queue_packets,
     shaper_queue_bytes,
 )
-from netwarp.units import NS_PER_S, format_duration
-
-NS_PER_MS = 1_000_000
+from netwarp.units import NS_PER_MS, NS_PER_S, format_duration
 
 
 def refuse_lost_associations(cell: CellSections) -> None:

@@ -18,10 +18,9 @@ from netwarp.study.cells.cell_sections import CellSections
 from netwarp.study.sections.path import AskedImpairments, SinglePath
 from netwarp.study.sections.timeline import halves_ns
 from netwarp.transports import IP_HEADER_BYTES, TCP_HEADER_BYTES
-from netwarp.units import NS_PER_S
+from netwarp.units import ETHERNET_HEADER_BYTES, NS_PER_S
 from netwarp.wire import Direction
 
-ETHERNET_HEADER_BYTES = 14
 ACK_FRAME_BYTES = ETHERNET_HEADER_BYTES + IP_HEADER_BYTES + TCP_HEADER_BYTES
 """Frame of the smallest acknowledgement, with a TCP header without options."""
 UNLIMITED_LIMIT_PACKETS = 1_000_000

@@ -22,9 +22,9 @@ from netwarp.study.sections.transport import (
     owners,
 )
 from netwarp.transports import TRANSPORTS, TransportTraits, rfc9260_window_bytes
+from netwarp.units import NS_PER_MS
 from netwarp.wire import QuicOptions, Reconnect, SctpOptions, TcpOptions
 
-NS_PER_MS = 1_000_000
 GUEST_TICK_NS = 10 * NS_PER_MS  # User-Mode Linux has HZ = 100
 PER_TRANSPORT = "set it per transport, such as in [transport.tcp]"
 _OWN_KEYS = frozenset[str]().union(*(traits.own_keys for traits in TRANSPORTS.values()))

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from netwarp.units import NS_PER_S
+from netwarp.units import NS_PER_MS, NS_PER_S
 
 OPPORTUNITY_BITS = 1504 * 8
-NS_PER_MS = 1_000_000
 MOST_STEPS = 1_000_000
 MOST_DIGITS = 12
 

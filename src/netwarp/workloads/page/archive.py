@@ -12,10 +12,10 @@ from typing import Any
 from netwarp import wire
 from netwarp.measure.select import connections, of_kind
 from netwarp.transports import TRANSPORTS
+from netwarp.units import NS_PER_MS
 from netwarp.wire import Connection, Job, Page, PageResource, Record, Resource
 from netwarp.workloads.base import HttpArchive
 
-NS_PER_MS = 1_000_000
 UNKNOWN = -1
 """HAR's value for an unknown number, or a time that does not apply."""
 MEDIA_TYPES: Mapping[wire.ResourceType, str] = {
