@@ -37,7 +37,7 @@ load_command("compare").main(["--help-all"], standalone_mode=False)
 USES = {
     "a transport": (
         PLANNED + "print(job(transport={'kind': 'dccp'}).only.transport.congestion)\n" + HELP,
-        ["tfrc", "Who races: of dccp, tcp"],
+        ["tfrc", "Transports to compare: dccp, tcp"],
     ),
     "a metric": (
         "import sys, netwarp\n"

@@ -113,7 +113,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         type="Distribution",
         help="Shape of the delay's distribution, netem's tables.",
         is_common=False,
-        option_help="Of the delay: uniform, normal, pareto, paretonormal.",
+        option_help="Distribution of the delay: uniform, normal, pareto, paretonormal.",
         default="uniform",
         netem="distribution",
         without="jitter",
@@ -121,9 +121,9 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
     PathProperty(
         key="jitter_correlation",
         type="RatioField",
-        help="How much a delay depends on the one before.",
+        help="Correlation of successive delays.",
         is_common=False,
-        option_help="How much a delay depends on the one before.",
+        option_help="Correlation of successive delays.",
         default=0.0,
         netem="jitter_correlation",
         without="jitter",
@@ -147,7 +147,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         help="How much a random loss depends on the one before, as netem does it. Prefer"
         " `gemodel`.",
         is_common=False,
-        option_help="How much a random loss depends on the one before.",
+        option_help="Correlation of successive random losses.",
         default=0.0,
         without="loss",
     ),
@@ -158,7 +158,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         directions="both",
         help="Bottleneck rate of each direction, Ethernet headers counted. Default: unlimited.",
         each_help="Bottleneck rate",
-        option_help="Bottleneck, both directions: 50mbit.",
+        option_help="Rate of the bottleneck, both directions: 50mbit.",
     ),
     PathProperty(
         key="queue",
@@ -167,7 +167,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         help="Room of the bottleneck's queue, beyond the packets in the delay line. A BDP is the"
         " direction's rate times the round-trip time. Default: one BDP, and at least 20 packets.",
         each_help="Room of the queue",
-        option_help="Beyond the delay line: 1bdp, 64kB, 1000p.",
+        option_help="Length of the bottleneck's queue: 1bdp, 64kB, 1000p.",
     ),
     PathProperty(
         key="discipline",
@@ -179,7 +179,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         " kernel's defaults. Whether they mark packets or drop them is `transport.ecn`'s to say."
         " Default: fifo.",
         each_help="Queueing discipline of the bottleneck",
-        option_help="At the bottleneck: fifo, or one of the kernel's, such as fq_codel or cake.",
+        option_help="Queueing at the bottleneck: fifo, or a discipline such as fq_codel or cake.",
         absent="fifo",
     ),
     PathProperty(
@@ -200,7 +200,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         " What the router asks and answers is delivered without having been offered:"
         " `path_packets_…` may be less than what arrives.",
         is_common=False,
-        option_help="warm: MAC addresses are known; cold: ARP asks, and three packets wait.",
+        option_help="warm: MAC addresses are known; cold: hosts ask by ARP.",
         default="warm",
     ),
     PathProperty(
@@ -211,7 +211,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         ' those of the kernel and of `model = "ns3"` are full duplex, the CSMA link of'
         ' `model = "ns3default"` is half duplex. Default: what the link is.',
         is_common=False,
-        option_help="full or half: refuses links that are not.",
+        option_help="full or half: refuse models whose links differ.",
     ),
     PathProperty(
         key="reorder",
@@ -242,7 +242,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         help="Packets with one bit flipped, server to client. A checksum turns most into losses.",
         each_help="Packets with one bit flipped",
         is_common=False,
-        option_help="Share with a bit flipped, server to client.",
+        option_help="Share of packets with a bit flipped, server to client.",
         netem="corrupt_ratio",
         absent="0%",
     ),

@@ -24,49 +24,54 @@ COMMANDS = {
         "studies",
         "List the studies to start from, with their questions; `netwarp run NAME` runs one.",
     ),
-    "compare": ("compare", "Race transports over paths given right here; every list is a factor."),
+    "compare": (
+        "compare", "Compare transports over paths given as options; every list is a factor.",
+    ),
     "exec": (
         "exec",
         "Run a server and a client, any programs of this machine, over a path in virtual time.",
     ),
     "reproduce": (
         "running",
-        "Do a source document's experiments again, and say of each conclusion whether it holds.",
+        "Repeat a source document's experiments, and report which conclusions hold.",
     ),
     "show": ("inspect", "Print the table of a run directory again, or by other metrics."),
     "report": (
-        "inspect", "Make results, summary and report of a run directory anew, finished or not.",
+        "inspect", "Write results, summary and report of a run directory again, finished or not.",
     ),
     "timeline": (
-        "inspect", "Draw what happened in one run over time: delay, goodput, what the player did.",
+        "inspect", "Draw one run over time: delay, goodput, the player's actions.",
     ),
     "figure": (
-        "inspect", "Draw a figure of the report into a file, or list the figures there are.",
+        "inspect", "Draw a figure of the report into a file, or list the figures.",
     ),
     "diff": (
         "inspect",
-        "Say which cells changed between two run directories, by tests, and what else differs.",
+        "Compare two run directories: which cells changed significantly, and what else differs.",
     ),
     "verify": (
         "verify",
-        "Carry out a sample of a directory's runs again, and compare the records byte for byte.",
+        "Repeat a sample of a directory's runs, and compare the records byte for byte.",
     ),
     "export": ("inspect", "Write a run directory's results to standard output in another format."),
     "serve": (
         "remote",
-        "Be the server of another host's runs: `netwarp run STUDY --backend remote` there.",
+        "Serve another host's runs, started there with `netwarp run STUDY --backend remote`.",
     ),
     "pair": (
         "remote",
-        "Have this host and a server know each other, with the token that `netwarp serve` printed.",
+        "Pair this host with a server, using the token that `netwarp serve` printed.",
     ),
-    "doctor": ("machine", "Say what is missing to run here, and the exact command that mends it."),
+    "doctor": (
+        "machine",
+        "Report what this machine lacks for runs, and the exact command that installs it.",
+    ),
     "stack": (
         "stack",
-        "Other people's QUIC: build a stack, list them, hold a program to the role protocol.",
+        "Third-party QUIC stacks: build, list, and check them against the role protocol.",
     ),
     "kernel": ("machine", "The guest kernels: build them by version, list them."),
-    "ns3": ("machine", "The simulator ns-3, for studies that compare with it: install it."),
+    "ns3": ("machine", "Install the simulator ns-3, for studies that compare with it."),
 }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ NO_PATH = (
 
 @command(*COMPARE, DRY_RUN, JSON)
 def compare(*, dry_run: bool = False, as_json: bool = False, **given: Any) -> None:
-    """Race transports over paths given right here; every list is a factor.
+    """Compare transports over paths given as options; every list is a factor.
 
     netwarp compare --transport tcp,quic --size 10MB --rtt 100ms --loss 0%,1%,5% --rate 50mbit
     """

@@ -47,7 +47,7 @@ def show(
 
 @command(_directory(), JSON)
 def report(directory: Path, as_json: bool = False) -> None:
-    """Make results, summary and report of a run directory anew, finished or not."""
+    """Write results, summary and report of a run directory again, finished or not."""
     from netwarp.cli.terminal import print_damage, tell
     from netwarp.library import open_run
 
@@ -60,14 +60,14 @@ def report(directory: Path, as_json: bool = False) -> None:
 
 @command(
     _directory(),
-    Argument("run", "RUN", "A run of it, such as c003-r01."),
+    Argument("run", "RUN", "A run of the directory, such as c003-r01."),
     Option(
         name="out", flags=("--out", "-o"), metavar="FILE", takes=Takes.PATH,
-        help="Where to: .svg, .png, .pdf, or .json for Vega-Lite. Default: figures/RUN.svg.",
+        help="File to write: .svg, .png, .pdf, or .json for Vega-Lite. Default: figures/RUN.svg.",
     ),
 )  # fmt: skip
 def timeline(directory: Path, run: str, out: Path | None = None) -> None:
-    """Draw what happened in one run over time: delay, goodput, what the player did."""
+    """Draw one run over time: delay, goodput, the player's actions."""
     from netwarp.report.pictures import draw_run
     from netwarp.run_directory import RunDirectory
 
@@ -78,7 +78,7 @@ def timeline(directory: Path, run: str, out: Path | None = None) -> None:
     _directory(),
     Option(
         name="format_", flags=("--format",), metavar="csv|json|iperf3|har|qlog",
-        help="What to write: csv, json, iperf3, har or qlog. Default: csv.",
+        help="The format: csv, json, iperf3, har or qlog. Default: csv.",
     ),
     Option(name="run", metavar="RUN", help="Only this run. Default: all."),
 )  # fmt: skip
@@ -96,7 +96,7 @@ def export(directory: Path, format_: str = "csv", run: str | None = None) -> Non
 @command(
     _directory(),
     Argument(
-        "number", "[N]", "Which, as the report counts them. Default: list them.", type=Whole(),
+        "number", "[N]", "Number of the figure in the report. Default: list them.", type=Whole(),
         required=False,
     ),
     Option(
@@ -110,7 +110,7 @@ def export(directory: Path, format_: str = "csv", run: str | None = None) -> Non
     ),
     Option(
         name="config", metavar="FILE.json", takes=Takes.PATH,
-        help="Vega-Lite configuration laid over the theme's, as JSON.",
+        help="Vega-Lite configuration, merged over the theme's, as JSON.",
     ),
 )  # fmt: skip
 def figure(
@@ -120,7 +120,7 @@ def figure(
     theme: str = "screen",
     config: Path | None = None,
 ) -> None:
-    """Draw a figure of the report into a file, or list the figures there are."""
+    """Draw a figure of the report into a file, or list the figures."""
     from netwarp.report.pictures import draw_figure, figures_of
 
     if number is not None:
@@ -132,11 +132,11 @@ def figure(
 
 @command(
     Argument("before", "BEFORE", "The earlier run directory.", type=Path),
-    Argument("after", "AFTER", "The one held against it.", type=Path),
+    Argument("after", "AFTER", "The later one, which is compared with it.", type=Path),
     METRIC,
     Option(
         name="against",
-        help="How the ratio of each cell to the one of this level changed, instead of its value:"
+        help="Compare each cell's ratio to the cell with this level, instead of its value:"
         " transport=tcp.",
         metavar="FACTOR=LEVEL",
     ),
@@ -149,7 +149,7 @@ def diff(
     against: str | None = None,
     as_json: bool = False,
 ) -> None:
-    """Say which cells changed between two run directories, by tests, and what else differs."""
+    """Compare two run directories: which cells changed significantly, and what else differs."""
     from netwarp.cli.printing import print_differences
     from netwarp.cli.terminal import answer_console, print_json
     from netwarp.evaluation import load

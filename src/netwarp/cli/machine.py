@@ -13,19 +13,19 @@ from netwarp.options import Option, Takes
 from netwarp.options.running import JSON
 
 kernel = Group("kernel", help="The guest kernels: build them by version, list them.")
-ns3 = Group("ns3", help="The simulator ns-3, for studies that compare with it: install it.")
+ns3 = Group("ns3", help="Install the simulator ns-3, for studies that compare with it.")
 
 
 @command(
     Option(
         name="speed", takes=Takes.FLAG,
-        help="Measure instead what this machine's CPU carries of each transport: native transfers,"
-        " some seconds. Reports of later runs quote it.",
+        help="Instead, measure the goodput of each transport that this machine's CPU can carry,"
+        " by native transfers of some seconds. Reports of later runs quote it.",
     ),
     JSON,
 )  # fmt: skip
 def doctor(speed: bool = False, as_json: bool = False) -> None:
-    """Say what is missing to run here, and the exact command that mends it."""
+    """Report what this machine lacks for runs, and the exact command that installs it."""
     from netwarp.cli.terminal import answer_console, escaped, print_json
     from netwarp.machine.doctor import examine
 
@@ -80,7 +80,7 @@ def kernel_list(as_json: bool = False) -> None:
     name="info",
 )
 def kernel_info(name: str | None = None, as_json: bool = False) -> None:
-    """Say of a guest kernel from what it is built, with what, and where it is."""
+    """Print a guest kernel's source, configuration and patches, and where it is."""
     from netwarp.backends.guest_files import find_kernel
     from netwarp.backends.kernels import described, kernel_named
     from netwarp.cli.terminal import answer_console, escaped, print_json
@@ -113,7 +113,7 @@ def kernel_info(name: str | None = None, as_json: bool = False) -> None:
     Option(name="ref", metavar="REF", help="With --git: a tag, branch or hash, such as v6.13."),
     Option(
         name="config", metavar="LINE", takes=Takes.TEXTS,
-        help="A line of configuration more: CONFIG_TCP_CONG_BBR=n. Repeatable.",
+        help="An additional line of configuration: CONFIG_TCP_CONG_BBR=n. Repeatable.",
     ),
     Option(
         name="patch", metavar="FILE", takes=Takes.TEXTS,
@@ -132,8 +132,8 @@ def kernel_build(
 ) -> None:
     """Build a guest kernel from Debian's source, or from another; nothing to do when it is built.
 
-    Kernels stand side by side, each under a name made of its version and of a hash of all that
-    makes it: source, configuration, patches. Without anything named it is the default kernel.
+    Several kernels can be built, each with a name made of its version and a hash of all that
+    determines it: source, configuration, patches. Without a version it builds the default kernel.
     """
     from netwarp.backends.building import run_builder
     from netwarp.backends.guest_files import build_script
@@ -162,12 +162,12 @@ def kernel_remove(name: str) -> None:
 @command(
     Argument("name", "NAME", "A version or name. Default: say which is it.", required=False),
     Option(
-        name="reset", takes=Takes.FLAG, help="Make it the one again that netwarp is released with.",
+        name="reset", takes=Takes.FLAG, help="Return to the kernel that netwarp is released with.",
     ),
     name="default",
 )  # fmt: skip
 def kernel_default(name: str | None = None, reset: bool = False) -> None:
-    """Choose the kernel of studies that name none, or say which it is."""
+    """Choose the kernel for studies that name none, or print which one it is."""
     from netwarp.backends.guest_files import find_kernel
     from netwarp.backends.kernels import choose_default
     from netwarp.cli.terminal import answer_console

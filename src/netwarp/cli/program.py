@@ -52,7 +52,7 @@ app = Commands(
         click.Option(
             ["--completion"], type=click.Choice(["bash", "zsh", "fish"]), is_eager=True,
             expose_value=False, callback=_completion, metavar="bash|zsh|fish",
-            help='Print what completes commands in a shell: eval "$(netwarp --completion bash)".',
+            help='Print a script that completes commands: eval "$(netwarp --completion bash)".',
         ),
     ],
 )  # fmt: skip

@@ -18,7 +18,8 @@ MOST_TOKEN_CHARACTERS = 1000
 @command(
     Option(
         name="listen", metavar="ADDRESS:PORT",
-        help="Where clients connect to: [::]:4434 for IPv6, 192.0.2.7:4434 for one address."
+        help="The address that clients connect to: [::]:4434 for IPv6, 192.0.2.7:4434 for one"
+        " address."
         f" Default: {DEFAULT_LISTEN}.",
     ),
     Option(
@@ -31,7 +32,7 @@ MOST_TOKEN_CHARACTERS = 1000
     ),
     Option(
         name="max_size", metavar="SIZE",
-        help="The most content that a run may move. Default: 10GB.",
+        help="The most content that a run may transfer. Default: 10GB.",
     ),
     Option(
         name="allow_exec", takes=Takes.FLAG,
@@ -40,9 +41,9 @@ MOST_TOKEN_CHARACTERS = 1000
     ),
     Option(
         name="allow_netem", takes=Takes.FLAG,
-        help="Let a client's study have this host delay, lose and limit packets that the client"
-        " sends to the data port: as root, at the device that they come in by; undone when its runs"
-        " are over.",
+        help="Allow a client's study to delay, lose and limit packets that the client sends to"
+        " the data port, on the device at which they arrive; needs root, and is undone when its"
+        " runs are over.",
     ),
 )  # fmt: skip
 def serve(
@@ -53,12 +54,12 @@ def serve(
     allow_exec: bool = False,
     allow_netem: bool = False,
 ) -> None:
-    """Be the server of another host's runs: `netwarp run STUDY --backend remote` there.
+    """Serve another host's runs, started there with `netwarp run STUDY --backend remote`.
 
-    It prints a token, with which one client can pair with it in the next quarter of an hour; hosts
-    that are paired are let in from then on. A client can have the server's role of one run at a
-    time, and nothing else: by its word no file of this host is read or written, no program is run
-    unless --allow-exec is given, and no packet impaired unless --allow-netem is. Ctrl-C ends it.
+    It prints a token, with which one client can pair in the next quarter of an hour; paired hosts
+    may connect from then on. A client can start the server's side of one run at a time, and nothing
+    else: it cannot make this host read or write a file, run a program unless --allow-exec is given,
+    or impair packets unless --allow-netem is. Ctrl-C ends it.
     docs/remote.md has the commands of both hosts, docs/security.md what is defended.
     """
     from netwarp.backends.remote.admission import Limits
@@ -106,15 +107,15 @@ def serve(
     Argument("server", "HOST:PORT", "Where `netwarp serve` listens."),
     Argument(
         "token", "[TOKEN]",
-        "What it printed, also taken from NETWARP_TOKEN. Without it, it is read from standard"
-        " input, where other users of this host do not see it among the arguments.",
+        "The token that it printed; default: NETWARP_TOKEN, or read from standard input, where"
+        " other users of this host do not see it among the arguments.",
         required=False, envvar="NETWARP_TOKEN",
     ),
 )  # fmt: skip
 def pair(server: str, token: str | None = None) -> None:
-    """Have this host and a server know each other, with the token that `netwarp serve` printed.
+    """Pair this host with a server, using the token that `netwarp serve` printed.
 
-    Each keeps the other's certificate in ~/.config/netwarp/remote/peers, which NETWARP_IDENTITY
+    Each stores the other's certificate in ~/.config/netwarp/remote/peers, which NETWARP_IDENTITY
     changes. A token works once. Copying identity.pem of each host into peers/ of the other does the
     same without a token.
     """

@@ -113,7 +113,7 @@ def reproduce(
     dry_run: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Do a source document's experiments again, and say of each conclusion whether it holds.
+    """Repeat a source document's experiments, and report which conclusions hold.
 
     Replicates are added until every verdict is decided, there are eight times as many, or
     --max-time is over (an hour for each source unless it says otherwise); with --quick there are as

@@ -10,7 +10,7 @@ from netwarp.options.running import JSON
 
 stack = Group(
     "stack",
-    help="Other people's QUIC: build a stack, list them, hold a program to the role protocol.",
+    help="Third-party QUIC stacks: build, list, and check them against the role protocol.",
 )
 OWN = "netwarp"
 """Name of netwarp's own roles, in options that take a stack."""
@@ -65,7 +65,7 @@ def stack_build(name: str) -> None:
     name="check",
 )
 def stack_check(program: str, as_json: bool = False) -> None:
-    """Hold a program to the role protocol (docs/role-protocol.md), in real runs."""
+    """Check a program against the role protocol (docs/role-protocol.md), in real runs."""
     from netwarp.backends.registry import open_backend
     from netwarp.backends.watch import Bounds
     from netwarp.cli.terminal import answer_console, escaped, print_json

@@ -27,11 +27,11 @@ REAL_TIME = ("native", "remote")
     Argument("directory", "DIR", "A run directory.", type=Path),
     Option(
         name="runs", metavar="N", takes=Takes.WHOLE, least=1,
-        help="How many, spread evenly over all that succeeded. Default: 8.",
+        help="Number of runs, spread evenly over all that succeeded. Default: 8.",
     ),
     Option(
         name="against", metavar="NAME|DIR",
-        help="Hold it, cell by cell, against the same study in real time: on this host's own kernel"
+        help="Compare it, cell by cell, with the same study in real time: on this host's own kernel"
         " (native), between two hosts (remote, with --server), or in a directory made earlier.",
     ),
     JOBS, replace(SERVER, is_common=True), OUT, REPLICATES, FILTER, RELEVANT, JSON,
@@ -48,11 +48,12 @@ def verify(
     relevant: str | None = None,
     as_json: bool = False,
 ) -> None:
-    """Carry out a sample of a directory's runs again, and compare the records byte for byte.
+    """Repeat a sample of a directory's runs, and compare the records byte for byte.
 
-    Each run is identical, or its first difference is shown and the exit status is 1. With --against
-    the study of DIR, in virtual time, is held against the same one in real time: where the cells
-    agree, where not, and why. The exit status is 1 where a cell differs or could not be compared.
+    If a run is not identical, its first difference is shown and the exit status is 1. With
+    --against the study of DIR, in virtual time, is compared with the same one in real time: which
+    cells agree, which differ, and why. The exit status is then 1 if a cell differs or could not be
+    compared.
     """
     from netwarp.library import open_run
 

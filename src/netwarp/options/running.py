@@ -42,12 +42,12 @@ EXECUTOR = Option(
 )  # fmt: skip
 SEED = Option(
     name="seed",
-    help="Everything random follows from it. Default: the study's.",
+    help="Seed of all random numbers. Default: the study's.",
     metavar="N", takes=Takes.WHOLE, panel=Panel.RUNNING, key="seed",
 )  # fmt: skip
 REPLICATES = Option(
     name="replicates",
-    help="Runs of each cell. Default: the study's, or 10 where it says none.",
+    help="Runs of each cell. Default: the study's, or 10 if it sets none.",
     metavar="N", takes=Takes.WHOLE, panel=Panel.RUNNING, key="replicates",
 )  # fmt: skip
 SET = Option(
@@ -63,7 +63,7 @@ FILTER = Option(
 )  # fmt: skip
 QUICK = Option(
     name="quick",
-    help="The smaller version, as the study's table [quick] has it.",
+    help="Run the smaller version that the study's table [quick] defines.",
     takes=Takes.FLAG,
 )  # fmt: skip
 METRIC = Option(
@@ -74,13 +74,13 @@ METRIC = Option(
 )  # fmt: skip
 AGAINST = Option(
     name="against",
-    help="What the others are compared against: transport.congestion=cubic compares congestion"
+    help="The level that others are compared with: transport.congestion=cubic compares congestion"
     " controls. Default: the study's, usually the first transport.",
     metavar="FACTOR=LEVEL", panel=Panel.RUNNING, key="against",
 )  # fmt: skip
 RELEVANT = Option(
     name="relevant",
-    help="The smallest relevant difference: nothing below it is called one. Default: the study's,"
+    help="The smallest relevant difference; smaller ones do not count. Default: the study's,"
     " usually 1%.",
     metavar="SHARE", panel=Panel.RUNNING, key="relevant",
 )  # fmt: skip
@@ -105,19 +105,21 @@ DECIDE = Option(
 )  # fmt: skip
 MAX_TIME = Option(
     name="max_time",
-    help="Add no more replicates after this time: 10min. What every cell has at first is run in any"
-    " case.",
+    help="Add no more replicates after this time, such as 10min. The initial replicates of every"
+    " cell are run in any case.",
     metavar="TIME", panel=Panel.RUNNING,
 )  # fmt: skip
 REPRODUCED = (
     replace(QUICK, help="Smaller versions of the studies, in a few minutes."),
     replace(
-        OUT, help="Where to; for several sources, a folder each. Default: netwarp-out/reproduce.",
+        OUT, help="Directory of the results, with a folder for each of several sources. Default:"
+        " netwarp-out/reproduce.",
     ),
     replace(SEED, help="Seed of all studies. Default: this release's own.", least=0, key=""),
     Option(
         name="seeds",
-        help="With how many other seeds all is run, to tell how stable verdicts are. Default: 0.",
+        help="Number of other seeds with which everything is run too, to show how stable verdicts"
+        " are. Default: 0.",
         metavar="K", takes=Takes.WHOLE, least=0, most=100, panel=Panel.RUNNING,
     ),
 )  # fmt: skip

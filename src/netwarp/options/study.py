@@ -27,7 +27,7 @@ def _levels(
 RACING: tuple[Option, ...] = (
     _levels(
         "transport",
-        f"Who races: of {', '.join(TRANSPORTS)}. The first is the one compared against."
+        f"Transports to compare: {', '.join(TRANSPORTS)}. The others are compared with the first."
         f" Default: {','.join(ON_ONE_PATH)}.",
         "transport.kind",
     ),
@@ -41,16 +41,18 @@ RACING: tuple[Option, ...] = (
         name="file", help="The file to send.", metavar="PATH", takes=Takes.PATH, panel=Panel.STUDY,
         key="workload.file",
     ),
-    _levels("size", "Or so many bytes. Default: 10MB.", "workload.size"),
+    _levels(
+        "size", "Size of generated content, instead of a file. Default: 10MB.", "workload.size"
+    ),
     _levels(
         "chunks",
-        "Parts the content is cut into, sent at once. Default: 1.",
+        "Parts of the content that are sent at the same time. Default: 1.",
         "workload.chunks",
         levels="Whole",
     ),
     _levels(
         "dial",
-        "Connections opened sequential or parallel. Default: sequential.",
+        "How connections are opened: sequential or parallel. Default: sequential.",
         "workload.dial",
         is_common=False,
     ),
@@ -62,13 +64,13 @@ RACING: tuple[Option, ...] = (
         is_common=False,
     ),
     _levels(
-        "resume", "Send twice; the second uses of the first: none, 1rtt, 0rtt.", "transport.resume",
-        is_common=False,
+        "resume", "Send twice; how the second resumes the first: none, 1rtt, 0rtt.",
+        "transport.resume", is_common=False,
     ),
     _levels(
         "page",
-        "A web page in place of a file: nam-2021, web-30, web-80, web-150. Versions of HTTP race,"
-        " each over its own transport.",
+        "A web page in place of a file: nam-2021, web-30, web-80, web-150. Compares versions of"
+        " HTTP, each over its own transport.",
         "workload.page",
         workload="page",
     ),
@@ -76,26 +78,26 @@ RACING: tuple[Option, ...] = (
         "http", "Versions of HTTP: 1.1, 2, 3. Default: 2,3.", "workload.http", workload="page"
     ),
     _levels(
-        "client", "Who loads the page: netwarp or chromium.", "workload.client", workload="page",
-        is_common=False,
+        "client", "Program that loads the page: netwarp or chromium.", "workload.client",
+        workload="page", is_common=False,
     ),
     _levels(
-        "server", "Who serves the page: netwarp, caddy or nginx.", "workload.server",
+        "server", "Program that serves the page: netwarp, caddy or nginx.", "workload.server",
         workload="page", is_common=False,
     ),
     _levels(
         "flow",
-        "A flow of messages in place of a file: so many payload bits a second. Delays, jitter and"
-        " losses race.",
+        "A flow of messages in place of a file, at this payload rate. Compares delays, jitter and"
+        " losses.",
         "workload.rate",
         workload="flow",
     ),
     _levels(
-        "interval", "Or a message of the flow so often, such as 20ms.", "workload.interval",
+        "interval", "Time between a flow's messages, instead of a rate: 20ms.", "workload.interval",
         workload="flow", is_common=False,
     ),
     _levels(
-        "payload", "Bytes of a flow's message. Default: 1200B.", "workload.payload",
+        "payload", "Size of a flow's messages. Default: 1200B.", "workload.payload",
         workload="flow", is_common=False,
     ),
     _levels(
@@ -121,7 +123,7 @@ def _options_of(row: PathProperty) -> Iterator[Option]:
     """Yield the options of a path property: three for a property that each direction has."""
     helps = [row.option_help]
     if row.directions == "down":
-        helps += ["The same, said explicitly.", "… client to server."]
+        helps += ["… server to client, the default.", "… client to server."]
     elif row.directions == "both":
         helps += ["… server to client only.", "… client to server only."]
     for key, text in zip(row.keys, helps, strict=True):
@@ -136,7 +138,7 @@ PATH: tuple[Option, ...] = tuple(option for row in PATH_PROPERTIES for option in
 
 PROGRAMS: tuple[Option, ...] = (
     Option(
-        name="server", help="The server, as a line for the shell.", metavar="CMD",
+        name="server", help="The server's command, as a line for the shell.", metavar="CMD",
         panel=Panel.STUDY, key="workload.server",
     ),
     Option(
@@ -147,7 +149,7 @@ PROGRAMS: tuple[Option, ...] = (
     ),
     Option(
         name="env",
-        help="A variable for both programs, who have none of yours. Repeatable.",
+        help="Environment variable of both programs, which do not inherit yours. Repeatable.",
         metavar="NAME=VALUE", takes=Takes.TEXTS, panel=Panel.STUDY, key="workload.environment",
     ),
     Option(
@@ -180,6 +182,6 @@ PROGRAMS: tuple[Option, ...] = (
 REPEATED = replace(
     REPLICATES,
     least=2,
-    help="Run so often, each time with another seed; in virtual time the first seed twice: programs"
-    " that then differ are called not repeatable.",
+    help="Number of runs, each with another seed. In virtual time the first seed is run twice;"
+    " programs that then differ are reported as not repeatable.",
 )
