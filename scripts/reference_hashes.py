@@ -51,13 +51,16 @@ def references() -> dict[str, dict[str, Hashes]]:
 
 def sample(study: Path) -> list[PlannedRun]:
     """Plan one cell for each of the first levels of a study's first factor, each under another
-    condition. Cells of other people's programs are left out: their versions are the machine's.
+    condition. Cells of other people's programs are left out, as their versions are the machine's,
+    and those that name a kernel.
     """
     loaded = load_study(study)
     cells: dict[str, list[PlannedRun]] = {}
     for run in plan_study(replace(loaded, replicates=1)):
         job = run.job
-        if any(each.transport.stack for each in job.workloads) or runs_programs(job):
+        if job.kernel is not None or any(each.transport.stack for each in job.workloads):
+            continue
+        if runs_programs(job):
             continue
         cells.setdefault(next(iter(run.cell.levels.values())), []).append(run)
     first = list(cells.values())[:MOST_RUNS]

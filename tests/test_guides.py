@@ -6,6 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 
 from guides import DOCS, GUIDES, REPOSITORY, blocks, commands
@@ -25,7 +26,10 @@ BY_NAME = {guide.name: guide for guide in GUIDES}
 @pytest.mark.parametrize("name", BY_NAME)
 def test_every_command_and_option_exists(name: str) -> None:
     for _, command, *arguments in commands(BY_NAME[name]):
-        known = {opt for each in load_command(command).params for opt in each.opts}
+        named = load_command(command)
+        if isinstance(named, click.Group) and arguments:
+            named = named.commands[arguments[0]]
+        known = {opt for each in named.params for opt in each.opts}
         own = arguments[: arguments.index("--")] if "--" in arguments else arguments
         options = {each.partition("=")[0] for each in own if re.match(r"--?[a-z]", each)}
         assert options <= known, command

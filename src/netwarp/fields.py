@@ -193,6 +193,13 @@ Neighbours = wire.Neighbours
 Duplex = Literal["full", "half"]
 
 
+KernelField = Annotated[
+    str,
+    Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9._+~-]{0,99}$"),
+    Kind('a version or name of a guest kernel, in quotes, such as "6.12"'),
+]
+"""A guest kernel's version, the beginning of one, or the name of a build."""
+
 DISCIPLINES: tuple[wire.DisciplineKind, ...] = get_args(get_args(wire.DisciplineKind)[0])
 """The queueing disciplines that a bottleneck may have, besides `fifo`."""
 

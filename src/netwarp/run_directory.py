@@ -66,6 +66,14 @@ def clock_of(provenance: Mapping[str, Any]) -> Clock:
     return "real" if provenance.get("clock") == "real" else "virtual"
 
 
+def kernels_text(provenance: Mapping[str, Any]) -> str:
+    """Name the versions of the kernels of a directory's runs: of those that the study names, else
+    of the default.
+    """
+    found = provenance.get("kernels") or {"": provenance.get("kernel") or {}}
+    return ", ".join(dict.fromkeys(str(each.get("version", "unknown")) for each in found.values()))
+
+
 TAIL_BYTES = 4096
 
 

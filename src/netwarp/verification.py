@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from netwarp.backends.base import Backend
+from netwarp.backends.kernels import kernel_named
 from netwarp.backends.replay import kept_job_sha256
-from netwarp.errors import InputError, RunDirectoryError
+from netwarp.errors import BackendError, InputError, RunDirectoryError
 from netwarp.execution import Executor, LocalExecutor, Observer, Unobserved, execute
 from netwarp.file_trees import temporary_directory
 from netwarp.plan import PlannedRun, plan_study
@@ -251,16 +252,24 @@ def _both(run: str, kept: RunDirectory, again: RunDirectory) -> tuple[str, str]:
 
 
 def _other_programs(then: dict[str, Any], now: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    named = [{"kernel": _kernel(each), "endpoint": _endpoint(each)} for each in (then, now)]
-    return {
-        part: (named[0][part], named[1][part])
-        for part in named[0]
-        if named[0][part] != named[1][part]
-    }
+    before, today = (
+        {"kernel": _kernel(each.get("kernel", {})), "endpoint": _endpoint(each)}
+        for each in (then, now)
+    )
+    for name, kernel in then.get("kernels", {}).items():
+        before[f"kernel {name}"] = _kernel(kernel)
+        today[f"kernel {name}"] = _kernel_named(name)
+    return {part: (before[part], today[part]) for part in before if before[part] != today[part]}
 
 
-def _kernel(provenance: dict[str, Any]) -> str:
-    kernel = provenance.get("kernel", {})
+def _kernel_named(name: str) -> str:
+    try:
+        return _kernel(kernel_named(name).info)
+    except BackendError:
+        return NOTHING
+
+
+def _kernel(kernel: Mapping[str, Any]) -> str:
     return f"{kernel.get('version', 'unknown')} ({str(kernel.get('config_sha256'))[:12]})"
 
 

@@ -46,6 +46,7 @@ FACTOR_TITLES = {
     "workload.kind": "Workload",
     "transport.kind": "Transport",
     "transport.model": "Kernel or simulator",
+    "kernel": "Kernel",
 }
 
 FACTOR_UNITS = {

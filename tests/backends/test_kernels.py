@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from netwarp.backends.abilities import BUILT, beyond
 from netwarp.backends.guest_files import find_kernel
 from netwarp.backends.kernels import (
     built_kernels,
@@ -17,9 +18,13 @@ from netwarp.backends.kernels import (
     lacks_in_words,
     remove_kernel,
 )
-from netwarp.errors import BackendError
+from netwarp.backends.virtual import VirtualBackend
+from netwarp.errors import BackendError, RunDirectoryError
+from netwarp.execution.earlier_runs import refuse_other_programs
+from netwarp.run_directory import RunDirectory, kernels_text
 from netwarp.study import study_from_mapping
 from netwarp.wire import Job
+from netwarp.wire.asked import asked
 
 HAS = "CONFIG_NET_SCH_CODEL=y\nCONFIG_IP_SCTP=y\nCONFIG_MPTCP=y\nCONFIG_TCP_CONG_CUBIC=y\n"
 
@@ -144,3 +149,42 @@ def test_a_kernel_whose_abilities_nobody_can_tell_is_refused(environ: dict[str, 
     (build(environ, "6.12.117-aa") / "config").unlink()
     with pytest.raises(BackendError, match="nobody can tell what"):
         lack(kernel_named("6.12", environ), job_of({}))
+
+
+def test_a_job_has_the_kernel_that_it_names_or_none(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(environ, "7.3.4-cc")
+    build(environ, "6.1.192-bb", netem_seed=False)
+    Path(environ["XDG_CACHE_HOME"], "netwarp", "kernel", "current").symlink_to("7.3.4-cc")
+    monkeypatch.setattr("netwarp.backends.virtual.find_endpoint", lambda _: Path("endpoint"))
+    backend = VirtualBackend(environ=environ)
+    lossy = job_of({"loss": "1%"})
+    assert backend.refuse(lossy, "") is None
+    for kernel, reason in [("7.3", None), ("6.1", "without a seed"), ("6.12", "kernel build 6.12")]:
+        refused = backend.refuse(lossy.model_copy(update={"kernel": kernel}), "")
+        assert refused is None if reason is None else reason in str(refused)
+
+
+def test_backends_without_guests_refuse_a_named_kernel() -> None:
+    named = job_of({}).model_copy(update={"kernel": "6.12"})
+    assert "a guest kernel by its name" in str(beyond(asked(named), BUILT, "the native backend"))
+
+
+def test_a_directory_is_resumed_with_the_kernels_that_began_it(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path)
+    before = {"kernel": {}, "endpoint": {}, "kernels": {"6.12": {"version": "6.12.117"}}}
+    refuse_other_programs(before, before, directory)
+    others = before | {"kernels": {"6.1": {"version": "6.1.192"}}}
+    refuse_other_programs(before, others, directory)
+    now = before | {"kernels": {"6.12": {"version": "6.12.118"}}}
+    with pytest.raises(RunDirectoryError, match=r"begun with another kernel 6\.12 than today's"):
+        refuse_other_programs(before, now, directory)
+
+
+def test_texts_name_the_kernels_of_the_runs() -> None:
+    default = {"kernel": {"version": "7.3.4"}}
+    assert kernels_text(default) == "7.3.4"
+    named = {"6.12": {"version": "6.12.117"}, "7.3": {"version": "7.3.4"}}
+    assert kernels_text(default | {"kernels": named}) == "6.12.117, 7.3.4"
+    assert kernels_text({}) == "unknown"

@@ -22,6 +22,10 @@ def kept_job_sha256(directory: RunDirectory, run: str) -> str | None:
         return None
 
 
+_RECORDED = ("kernel", "kernels", "endpoint", "speed")
+"""Parts of a recording's provenance that a replay has from it."""
+
+
 class ReplayBackend:
     """Finds recorded runs by the hash of their job, so that the study's files and names may
     differ.
@@ -102,5 +106,5 @@ class ReplayBackend:
         recorded = self.directory.provenance()
         return {
             "replayed_from": str(self.directory.path),
-            **{key: recorded[key] for key in ("kernel", "endpoint", "speed") if key in recorded},
+            **{key: recorded[key] for key in _RECORDED if key in recorded},
         }

@@ -17,8 +17,13 @@ from typing import Any, Self
 
 from netwarp.backends.abilities import BUILT, beyond
 from netwarp.backends.cpus import free_cpu
-from netwarp.backends.guest_files import endpoint_version, find_endpoint, find_kernel
-from netwarp.backends.kernels import lack
+from netwarp.backends.guest_files import (
+    GuestKernel,
+    endpoint_version,
+    find_endpoint,
+    find_kernel,
+)
+from netwarp.backends.kernels import kernel_named, lack
 from netwarp.backends.leftovers import make_harmless
 from netwarp.backends.native import probe_host
 from netwarp.backends.needs import (
@@ -48,7 +53,7 @@ from netwarp.run_files import remove
 from netwarp.run_status import Status
 from netwarp.stacks import missing_program
 from netwarp.wire import Job
-from netwarp.wire.asked import asked
+from netwarp.wire.asked import Asked, asked
 from netwarp.workloads import runs_programs, workload_of
 from netwarp.workloads.base import GUEST_MEMORY_BYTES
 
@@ -163,6 +168,7 @@ class VirtualBackend:
     ) -> None:
         self.environ = environ
         self.kernel = find_kernel(environ)
+        self._named: dict[str, GuestKernel] = {}
         self.endpoint = find_endpoint(environ)
         self.scratch = scratch_directory(environ)
         self.cpus = sorted(os.sched_getaffinity(0))
@@ -190,8 +196,8 @@ class VirtualBackend:
         lacking = (missing_program(each.name, each.program) for each in stacks if each is not None)
         return (
             next(filter(None, lacking), None)
-            or beyond(asked(job), BUILT, "the virtual backend")
-            or lack(self.kernel, job)
+            or beyond(_asked_of_guests(job), BUILT, "the virtual backend")
+            or self._kernel_lacks(job)
             or missing_directory(job)
             or missing_programs(
                 program
@@ -214,7 +220,7 @@ class VirtualBackend:
                 ending = self._processes.run(
                     self._command(cpu, job, memory, must=must),
                     directory,
-                    guest_environment(self.kernel.shim, memory, job.seed),
+                    guest_environment(self._kernel_of(job).shim, memory, job.seed),
                     on_progress,
                     partial(spinner_text, directory),
                 )
@@ -239,6 +245,24 @@ class VirtualBackend:
             ),
             "endpoint": endpoint_version(self.endpoint),
         }
+
+    def _kernel_of(self, job: Job) -> GuestKernel:
+        """Return the kernel that a job names, or the default one.
+
+        Raises:
+            BackendError: it is not built.
+        """
+        if job.kernel is None:
+            return self.kernel
+        if job.kernel not in self._named:
+            self._named[job.kernel] = kernel_named(job.kernel, self.environ)
+        return self._named[job.kernel]
+
+    def _kernel_lacks(self, job: Job) -> str | None:
+        try:
+            return lack(self._kernel_of(job), job)
+        except BackendError as error:
+            return str(error)
 
     def _is_confined(self, *, tell: bool) -> bool:
         """Return whether this machine can confine guests. It is tried once, so that a later failure
@@ -270,9 +294,15 @@ class VirtualBackend:
             confined = enclosed_in(self.endpoint, Path(), must=must, own_memory_bytes=own_bytes)
         else:
             confined = enclosed_in(self.endpoint, Path(), memory, must=must)
-        seccomp = self.kernel.has_seccomp and not runs_code_of_others(job)
-        guest = guest_command(self.kernel.linux, seccomp, memory_bytes)
+        kernel = self._kernel_of(job)
+        seccomp = kernel.has_seccomp and not runs_code_of_others(job)
+        guest = guest_command(kernel.linux, seccomp, memory_bytes)
         return [*confined, *pinned, *guest]
+
+
+def _asked_of_guests(job: Job) -> list[Asked]:
+    """Return all that a job asks for, except for a guest kernel by its name, which is looked up."""
+    return [each for each in asked(job) if not each.feature.startswith("kernel.")]
 
 
 def runs_code_of_others(job: Job) -> bool:

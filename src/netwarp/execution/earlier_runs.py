@@ -50,8 +50,15 @@ def refuse_other_programs(
             f"{file} cannot be read ({why}), so nobody knows which programs measured the runs"
             f" that {directory.path} holds: start afresh with --out DIR, or remove it"
         )
-    for part in ("kernel", "endpoint"):
-        if earlier.get(part) != now.get(part):
+    parts = [(part, earlier.get(part), now.get(part)) for part in ("kernel", "endpoint")]
+    kernels = earlier.get("kernels", {})
+    parts += [
+        (f"kernel {name}", kernels[name], today)
+        for name, today in now.get("kernels", {}).items()
+        if name in kernels
+    ]
+    for part, then, today in parts:
+        if then != today:
             raise RunDirectoryError(
                 f"{directory.path} was begun with another {part} than today's, and one result must"
                 " come from one: start afresh with --out DIR, or remove it"

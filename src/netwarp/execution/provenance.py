@@ -3,19 +3,24 @@
 import datetime
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from typing import Any
 
 from netwarp.backends.base import Backend
 from netwarp.backends.cpus import cpu_model
+from netwarp.backends.kernels import kernel_named
 from netwarp.execution.executor import Executor
 from netwarp.plan.treatment import equal_treatment
 from netwarp.study import Study
 
 
 def provenance(
-    study: Study, backend: Backend, executor: Executor, command_line: Sequence[str]
+    study: Study,
+    backend: Backend,
+    executor: Executor,
+    command_line: Sequence[str],
+    kernels: Iterable[str] = (),
 ) -> dict[str, Any]:
     """Collect the provenance of one execution.
 
@@ -24,12 +29,20 @@ def provenance(
         backend: the backend, which describes its own kernel and endpoint.
         executor: the executor, which describes whose CPUs were used.
         command_line: the command line, as the user typed it.
+        kernels: the guest kernels that runs name instead of using the default one.
+
+    Raises:
+        BackendError: one of these kernels is not built.
     """
+    described = backend.provenance()
+    names = sorted(set(kernels))
+    if names and "kernels" not in described:  # a replay has those that the runs were measured with
+        described["kernels"] = {name: _kernel(name) for name in names}
     return {
         "netwarp": version("netwarp"),
         "backend": backend.name,
         "clock": backend.clock,
-        **backend.provenance(),
+        **described,
         "host": host(),
         "seed": study.seed,
         "replicates": study.replicates,
@@ -39,6 +52,11 @@ def provenance(
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "equal_treatment": equal_treatment(study, sets_hosts=backend.sets_path),
     }
+
+
+def _kernel(name: str) -> dict[str, Any]:
+    kernel = kernel_named(name)
+    return {"name": kernel.name, **kernel.info}
 
 
 def host() -> dict[str, Any]:

@@ -17,6 +17,7 @@ from netwarp.options.running import (
     EXPECT,
     FILTER,
     JOBS,
+    KERNEL,
     MAX_TIME,
     METRIC,
     OUT,
@@ -36,17 +37,19 @@ _QUESTIONS = (METRIC, AGAINST, RELEVANT, EXPECT)
 _STAGES = (PRECISION, DECIDE, MAX_TIME)
 
 COMPARE: tuple[Option, ...] = (
-    *RACING, *PATH, BACKEND, *_HOW, SEED, REPLICATES, SET, FILTER, *_QUESTIONS, *_STAGES,
+    *RACING, *PATH, BACKEND, KERNEL, *_HOW, SEED, REPLICATES, SET, FILTER, *_QUESTIONS, *_STAGES,
 )  # fmt: skip
 """Options of `netwarp compare` and `netwarp.compare`."""
 RUN: tuple[Option, ...] = (
-    BACKEND, SERVER, *_HOW, SEED, REPLICATES, SET, FILTER, QUICK, *_QUESTIONS, *_STAGES,
+    BACKEND, SERVER, KERNEL, *_HOW, SEED, REPLICATES, SET, FILTER, QUICK, *_QUESTIONS, *_STAGES,
 )  # fmt: skip
 """Options of `netwarp run` and `netwarp.run`."""
 EXEC: tuple[Option, ...] = (
     *PROGRAMS,
     *(replace(row, metavar="VALUE", panel=Panel.ONE_PATH) for row in PATH),
-    BACKEND, OUT, SEED, REPEATED, SET,
+    BACKEND,
+    replace(KERNEL, metavar="NAME", takes=Takes.TEXT, help=f"{KERNEL.help.partition(';')[0]}."),
+    OUT, SEED, REPEATED, SET,
 )  # fmt: skip
 """Options of `netwarp exec` and `netwarp.exec`."""
 REPRODUCE: tuple[Option, ...] = (*REPRODUCED, BACKEND, JOBS, EXECUTOR, MAX_TIME)

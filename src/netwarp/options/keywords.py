@@ -73,6 +73,7 @@ class CompareStudyOptions(PathOptions, total=False):
     arrivals: Levels
     direction: str | None
     verify: bool
+    kernel: Levels
     seed: int | None
     replicates: int | None
     set: str | Sequence[str]
@@ -104,6 +105,7 @@ class ExecStudyOptions(PathOptions, total=False):
     shared: bool
     keep: bool
     congestion: str | None
+    kernel: str | None
     seed: int | None
     replicates: int | None
     set: str | Sequence[str]
@@ -119,6 +121,7 @@ class RunOptions(TypedDict, total=False):
     """By name, see the table."""
 
     server: str | None
+    kernel: Levels
     out: str | PathLike[str] | None
     jobs: int | None
     seed: int | None

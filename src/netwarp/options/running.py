@@ -24,6 +24,12 @@ SERVER = Option(
     help="With --backend remote, instead of remote:HOST:PORT: where `netwarp serve` listens.",
     metavar="HOST:PORT", panel=Panel.RUNNING, is_common=False,
 )  # fmt: skip
+KERNEL = Option(
+    name="kernel",
+    help="The guest kernel: a version such as 6.12, or a name of `netwarp kernel list`; a list is a"
+    " factor. Default: the study's, usually the default of this machine.",
+    metavar="LIST", takes=Takes.LEVELS, panel=Panel.RUNNING, key="kernel",
+)  # fmt: skip
 OUT = Option(
     name="out",
     help="Run directory; the same one resumes. Default: netwarp-out/NAME-HASH.",

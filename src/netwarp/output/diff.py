@@ -21,6 +21,7 @@ from netwarp.estimate.stats import Estimate, estimate
 from netwarp.metrics import metric_named
 from netwarp.results import CellResult, Factors, Results
 from netwarp.results.comparisons import main_metrics
+from netwarp.run_directory import kernels_text
 
 if TYPE_CHECKING:
     from netwarp.evaluation import RunData
@@ -223,11 +224,11 @@ def _changed_conditions(before: RunData, after: RunData) -> tuple[tuple[str, str
 
 def _conditions(data: RunData) -> dict[str, str]:
     """Return the conditions that all cells share, programs included."""
-    kernel, endpoint = (data.provenance.get(part) or {} for part in ("kernel", "endpoint"))
+    endpoint = data.provenance.get("endpoint") or {}
     return data.fixed | {
         "seed": str(data.study.seed),
         "clock": data.clock,
-        "kernel": str(kernel.get("version", "unknown")),
+        "kernel": kernels_text(data.provenance),
         "endpoint": str(endpoint.get("sha256", "unknown"))[:12],
     }
 

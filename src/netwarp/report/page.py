@@ -15,6 +15,7 @@ from netwarp.report.limits import limit_table
 from netwarp.report.median_runs import MedianRuns, median_runs
 from netwarp.report.numbers import number_table
 from netwarp.report.templates import figure_values, render_page
+from netwarp.run_directory import kernels_text
 from netwarp.wording import factor_title, level_text, number, percent, transport_text
 from netwarp.workloads import runs_programs
 
@@ -51,6 +52,7 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
         real=data.clock == "real",
         programs=job is not None and runs_programs(job),
         provenance=_provenance(data),
+        kernels=kernels_text(data.provenance),
         command=shlex.join(map(str, data.provenance.get("command_line", []))),
     )
 
@@ -67,7 +69,7 @@ def _facts(data: RunData) -> list[tuple[str, str]]:
     facts = [
         ("runs", f"{len(results.runs)} in {len(results.cells)} cells"),
         ("failed", str(len(results.failed))),
-        ("kernel", str(provenance.get("kernel", {}).get("version", "unknown"))),
+        ("kernel", kernels_text(provenance)),
     ]
     virtual_s, wall_s = provenance.get("virtual_s"), provenance.get("wall_s")
     if data.clock == "real" and wall_s:

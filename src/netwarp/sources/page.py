@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from netwarp.figures import draw_all
 from netwarp.report.numbers import cells_csv
 from netwarp.report.templates import csv_link, figure_values, render_page
-from netwarp.run_directory import RunDirectory
+from netwarp.run_directory import RunDirectory, kernels_text
 from netwarp.sources.scorecard import (
     EXACT,
     HYPOTHESES,
@@ -80,7 +80,7 @@ def _facts(done: Sequence[Reproduction]) -> list[tuple[str, str]]:
         ("wall time of the runs", span_text(wall_s)),
     ]
     kernels = {
-        str(data.provenance.get("kernel", {}).get("version"))
+        kernels_text(data.provenance)
         for each in done
         for executed in each.executed
         if (data := executed.finished) is not None and data.clock == "virtual"

@@ -68,6 +68,8 @@ def study_from_compare(
             _vary(tables, place, key, levels[row.name])
     if "resume" in levels:
         tables["workload"] |= section.again
+    if len(levels.get("kernel", ())) > 1:
+        tables["factors"]["kernel"] = levels["kernel"]
     tables["figure"] = _figures(tables["factors"], section.compared_by)
     return study_from_mapping(
         apply_overrides(

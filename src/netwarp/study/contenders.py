@@ -13,9 +13,11 @@ _COMPARED = (
     re.compile(r"workload\.(.*\.)?(kind|client|server|rule|dial)"),
     re.compile(r"path\.discipline"),
     re.compile(r"path\.queue"),
+    re.compile(r"kernel"),
 )
 """Factors whose levels are compared with each other, in order of precedence, rather than being
-conditions of a comparison: the transport, its settings, and the path's queueing discipline.
+conditions of a comparison: the transport, its settings, the path's queueing discipline and queue,
+and the guest kernel.
 """
 
 

@@ -11,8 +11,10 @@ from netwarp.study.bounds import MOST_PARTS, read_tables, too_deep
 from netwarp.study.refusal import Refusals
 from netwarp.suggestions import did_you_mean
 
-SECTIONS = ("path", "transport", "workload")
-"""Sections of a study whose keys can be factors."""
+SECTIONS = ("path", "transport", "workload", "kernel")
+"""Sections of a study whose keys can be factors, and keys outside of sections that can."""
+KERNEL = "kernel"
+"""The key whose values are texts although they look like numbers: 6.10 is not 6.1."""
 COMMAND_LINE = "command line"
 """Stands for the file name in errors about options."""
 
@@ -21,8 +23,8 @@ def overrides_of(options: Mapping[str, Any]) -> list[str]:
     """Return the options of a command as ``KEY=VALUE``: those of ``--set``, then the others.
 
     Args:
-        options: the options by name, of which ``set``, ``relevant``, ``metric`` and ``against`` are
-            used.
+        options: the options by name, of which ``set``, ``relevant``, ``metric``, ``against`` and
+            ``kernel`` are used.
 
     Raises:
         InputError: ``against`` is not FACTOR=LEVEL.
@@ -32,6 +34,11 @@ def overrides_of(options: Mapping[str, Any]) -> list[str]:
         given.append(f"relevant={options['relevant']}")
     if options.get("metric") is not None:
         given.append(f"metrics={json.dumps(listed(options['metric']))}")
+    if options.get("kernel") is not None:
+        kernel = options["kernel"]
+        each = [kernel] if isinstance(kernel, str | int | float) else list(kernel)
+        names = json.dumps([str(name) for name in each])
+        given.append(f"factors.kernel={names}" if len(each) > 1 else f"kernel={names[1:-1]}")
     for factor, level in against_level(options.get("against")).items():
         given.append(f"against={{{json.dumps(factor)} = {json.dumps(level)}}}")
     return given
@@ -93,9 +100,9 @@ def apply_overrides(
                 raise KeyValueError("--set", override, "not KEY=VALUE", remedy)
             if key.count(".") >= MOST_PARTS:
                 raise too_deep("--set")
-            value = _value(text.strip())
+            value = _value(text.strip(), key)
             if isinstance(value, str) and "," in value and value == text.strip():
-                levels = [_value(level.strip()) for level in value.split(",")]
+                levels = [_value(level.strip(), key) for level in value.split(",")]
                 _set_levels(tables, key, levels, override)
             else:
                 _set(tables, key, value)
@@ -207,12 +214,14 @@ def _is_factor(tables: Mapping[str, Any], key: str) -> bool:
     )
 
 
-def _value(text: str) -> Any:
+def _value(text: str, key: str) -> Any:
     try:
-        return read_tables(f"value = {text}")["value"]
+        value = read_tables(f"value = {text}")["value"]
     except RecursionError:
         raise too_deep("--set") from None
     except KeyValueError:
         raise
     except (ValueError, KeyError):  # not TOML, or a number with too many digits for Python
         return text
+    is_name = key.removeprefix("factors.") == KERNEL and isinstance(value, int | float)
+    return text if is_name else value

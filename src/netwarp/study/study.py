@@ -17,7 +17,7 @@ from pydantic import Field
 from netwarp.backend_table import OF_STUDIES
 from netwarp.collector import paused_collector
 from netwarp.estimate.comparison import RELEVANT
-from netwarp.fields import KeyValueError, Kind, RatioField, SamplingField, Section
+from netwarp.fields import KernelField, KeyValueError, Kind, RatioField, SamplingField, Section
 from netwarp.metrics import METRICS, metrics_of_workloads
 from netwarp.study.bounds import refuse_unbounded
 from netwarp.study.cells.design import Cell, build_design
@@ -75,6 +75,9 @@ class StudyFile(Section):
     backend: StudyBackend = OF_STUDIES[0]
     """Where it runs unless `--backend` says otherwise: a guest in virtual time, or this host's own
     kernel in real time, for what depends on the CPU."""
+    kernel: KernelField | None = None
+    """The guest kernel of all runs: a version, such as "6.12", or a name of `netwarp kernel list`.
+    A factor where it is a list under `[factors]`. Default: this machine's default kernel."""
     capture: Literal["pcap"] | None = None
     """`pcap`: each run writes a packet capture of the routers' links beside its records."""
     sampling: SamplingField = "auto"

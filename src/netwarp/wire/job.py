@@ -51,6 +51,8 @@ class Job(Wire):
     """How often queues and connections are sampled; null for never."""
     limits: Annotated[Limits, DETAIL]
     """The limits at which the run is given up."""
+    kernel: Annotated[str | None, Asks("a guest kernel by its name")] = None
+    """The guest kernel, by a version or the name of its build; null for the machine's default."""
 
     @property
     def only(self) -> Exchange:

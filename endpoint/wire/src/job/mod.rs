@@ -45,6 +45,9 @@ pub struct Job {
     pub sampling: Option<Sampling>,
     /// The limits at which the run is given up.
     pub limits: Limits,
+    /// The guest kernel, by a version or the name of its build; null for the machine's default.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub kernel: Option<String>,
 }
 
 /// A workload over a transport, between a server and a client of its own.
@@ -79,4 +82,9 @@ pub struct Sampling {
 pub struct Limits {
     /// The time on the run's own clock at which the run has failed.
     pub virtual_ns: u64,
+}
+
+/// Whether a key that was added with a default has it: then it is left out.
+fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

@@ -72,6 +72,13 @@ class DaskExecutor:
             NetwarpError: the scheduler is gone, or no worker is left that can carry out runs.
         """
         virtual = self._virtual(backend)
+        named = next((name for run in pending if (name := run.cell.template.kernel)), None)
+        if named is not None:
+            raise BackendError(
+                f"--executor {self._address}: workers are held against this machine's default"
+                f" kernel alone, and the study names kernel {named}: leave --executor away, or make"
+                f" it the default here and there (`netwarp kernel default {named}`)"
+            )
         programs = programs_of(virtual)
         workers = Workers(self._client, programs)
         handed_in = HandedIn(self._client, programs, virtual.bounds.stall_cpu_s)

@@ -5,7 +5,7 @@ from typing import Any
 
 from netwarp.fields import KeyValueError, Section, parse_sampling
 from netwarp.study.cells.cell_sections import CellSections, LimitsSection
-from netwarp.study.cells.factors import Level, word_of
+from netwarp.study.cells.factors import KERNEL_FACTOR, Level, word_of
 from netwarp.study.cells.template import JobTemplates
 from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.diagnose import validated
@@ -55,10 +55,15 @@ class CellBuilder:
         try:
             sections: dict[str, Any] = {name: section for name, (section, _) in found.items()}
             cell = CellSections(**sections)
-            return cell, self._templates.template(cell)
+            return cell, self._templates.template(cell, self._kernel(chosen))
         except KeyValueError as error:
             tables = {name: Written(table, table.place) for name, (_, table) in found.items()}
             raise Table(tables).told(error) from None
+
+    def _kernel(self, chosen: Mapping[str, Level]) -> str | None:
+        """Return the guest kernel that a cell names, None for the default."""
+        level = chosen.get(KERNEL_FACTOR)
+        return self._study.text("kernel") if level is None else level.label
 
     def _section(
         self, name: str, chosen: Mapping[str, Level], usual: TransportKind | None = None

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from netwarp.fields import KeyValueError, Section
+from pydantic import TypeAdapter, ValidationError
+
+from netwarp.fields import KernelField, KeyValueError, Section
 from netwarp.study.sections.competing import CompetingSection
 from netwarp.study.sections.diagnose import keys_of
 from netwarp.study.sections.path import SinglePath
@@ -34,8 +36,11 @@ _SECTIONS: Mapping[str, type[Section]] = {
     "path.second.trace": TraceSection,
 }
 """Tables whose keys can be factors."""
+KERNEL_FACTOR = "kernel"
+"""The factor whose levels are guest kernels."""
 _FIXED = frozenset({*TRANSPORTS, "kind", "timeline", "step", "metrics", "stack"})
 """Keys that cannot be factors."""
+_KERNEL_NAME: TypeAdapter[str] = TypeAdapter(KernelField)
 
 
 @dataclass(frozen=True)
@@ -129,6 +134,8 @@ def _levels(key: str, values: Any, workloads: Sequence[str]) -> tuple[Level, ...
         reason = "a factor is a list of at least one level"
         remedy = 'write a list, such as ["tcp", "quic"]'
         raise KeyValueError(factor_key(key), values, reason, remedy)
+    if key == KERNEL_FACTOR:
+        _refuse_misnamed_kernels(values)
     levels = tuple(Level(_label(key, value), value, factor_key(key)) for value in values)
     seen: set[str] = set()
     for level in levels:
@@ -140,8 +147,18 @@ def _levels(key: str, values: Any, workloads: Sequence[str]) -> tuple[Level, ...
     return levels
 
 
+def _refuse_misnamed_kernels(values: Sequence[Any]) -> None:
+    """Refuse what names no kernel: a number for one, as 6.10 and 6.1 are the same number."""
+    for value in values:
+        try:
+            _KERNEL_NAME.validate_python(value)
+        except ValidationError:
+            reason, remedy = "not a kernel's version or name", 'write it in quotes, such as "6.12"'
+            raise KeyValueError(factor_key(KERNEL_FACTOR), value, reason, remedy) from None
+
+
 def _refuse_what_cannot_vary(key: str, workloads: Sequence[str]) -> None:
-    if key == "transport" or (word_of(key) and not workloads):
+    if key in ("transport", KERNEL_FACTOR) or (word_of(key) and not workloads):
         return
     if workloads and key.partition(".")[0] in ("workload", "workloads"):
         _refuse_what_no_workload_has(key, workloads)
@@ -185,7 +202,8 @@ def _refuse_what_no_workload_has(key: str, workloads: Sequence[str]) -> None:
 def what_can_vary() -> list[str]:
     """List the keys that can be factors, with their sections."""
     of_workloads = [f"workload.{option}" for option in _options_of_workloads()]
-    return [*(key for table in _SECTIONS for key in _keys_of_table(table)), *of_workloads]
+    of_tables = (key for table in _SECTIONS for key in _keys_of_table(table))
+    return [*of_tables, *of_workloads, KERNEL_FACTOR]
 
 
 def _keys_of_table(table: str) -> list[str]:

@@ -40,7 +40,7 @@ class JobTemplates:
         self._workloads: SharedValues[wire.Workload] = SharedValues()
         self._limits: SharedValues[wire.Limits] = SharedValues()
 
-    def template(self, cell: CellSections) -> Job:
+    def template(self, cell: CellSections, kernel: str | None = None) -> Job:
         """Make the job of a cell without what differs from run to run.
 
         Seeds are 0, random times are at their earliest, the run's name is empty, and the size of a
@@ -83,6 +83,7 @@ class JobTemplates:
                 "capture": self._capture,
                 "sampling": _sampling(cell, self._sampling),
                 "limits": self._limits.get(cell.limits, None, _limits),
+                "kernel": kernel,
             }
         )
 
