@@ -15,6 +15,7 @@ from netwarp.backends.virtual import VirtualBackend
 from netwarp.cli import machine
 from netwarp.cli.commands import COMMANDS, load_command
 from netwarp.library import calls
+from netwarp.output import baseline_file
 from netwarp.plan import plan_study
 from netwarp.sources import find_sources
 from netwarp.sources.shipped import shipped_studies
@@ -107,6 +108,7 @@ def test_what_a_document_has_one_run_can_be_planned(
         monkeypatch.setattr(module, "run", plan)
         monkeypatch.setattr(module, "backend_for", lambda *_: VirtualBackend)
     monkeypatch.setattr(machine, "install_ns3", lambda: None)
+    monkeypatch.setattr(baseline_file, "read_baseline", lambda _: None)
     (readme_study,) = (b.text for b in blocks(BY_NAME["README.md"]) if b.language == "toml")
     (tmp_path / "study.toml").write_text(readme_study)
     for block in blocks(BY_NAME[name]):

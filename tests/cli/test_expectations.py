@@ -34,3 +34,25 @@ def test_the_exit_status_says_which_of_the_three_answers_it_is(
     refused = netwarp("show", "ci", "--expect", "tcp.completion_time < 1 s")
     assert refused.returncode == 2
     assert 'did you mean "completion_time_s"?' in refused.stderr
+
+
+def test_a_baseline_is_saved_and_held_against(netwarp: Netwarp, tmp_path: Path) -> None:
+    race = ("compare", "--transport", "tcp", "--size", "20kB", *PATH)
+    assert netwarp(*race).returncode == 0
+    saved = netwarp("baseline", "save", "b.json", "ci")
+    assert saved.stdout == "b.json: 1 cells of ci, by completion_time_s\n"
+    again = netwarp(*race, "--out", "again", "--baseline", "b.json", "--json")
+    assert again.returncode == 0, again.stderr
+    (by_metric,) = json.loads(again.stdout)["baseline"]["by_metric"]
+    assert by_metric["cells"][0]["same_records"]
+    kept = json.loads((tmp_path / "b.json").read_text())
+    (cell,) = kept["cells"]
+    cell |= {"values": {"completion_time_s": [0.01, 0.01]}, "records_sha256": "0"}
+    (tmp_path / "b.json").write_text(json.dumps(kept))
+    worse = netwarp("show", "again", "--baseline", "b.json")
+    assert worse.returncode == 1, worse.stdout
+    assert "worse: TCP" in worse.stdout
+    assert "netwarp timeline again c000-r00" in worse.stdout
+    refused = netwarp(*race, "--baseline", "none.json")
+    assert refused.returncode == 2
+    assert "`netwarp baseline save none.json` makes one" in refused.stderr

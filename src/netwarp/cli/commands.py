@@ -49,6 +49,10 @@ COMMANDS = {
         "inspect",
         "Compare two run directories: which cells changed significantly, and what else differs.",
     ),
+    "baseline": (
+        "baseline",
+        "Keep what was measured in a small file, for `run --baseline` to hold against.",
+    ),
     "verify": (
         "verify",
         "Repeat a sample of a directory's runs, and compare the records byte for byte.",

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from netwarp.cli.checks import Checks
 from netwarp.cli.command import command
 from netwarp.cli.running import run_and_print, say_what_would_run
 from netwarp.cli.terminal import planning
-from netwarp.options import COMPARE
+from netwarp.options import CHECKS, COMPARE
 from netwarp.options.running import DRY_RUN, JSON
 
 NO_PATH = (
@@ -16,7 +17,7 @@ NO_PATH = (
 """The warning that a race has no path: in virtual time nothing delays its packets."""
 
 
-@command(*COMPARE, DRY_RUN, JSON)
+@command(*COMPARE, DRY_RUN, *CHECKS, JSON)
 def compare(*, dry_run: bool = False, as_json: bool = False, **given: Any) -> None:
     """Compare transports over paths given as options; every list is a factor.
 
@@ -25,13 +26,15 @@ def compare(*, dry_run: bool = False, as_json: bool = False, **given: Any) -> No
     from netwarp.library import divided
     from netwarp.study.compare import study_from_compare
 
+    checks = Checks.taken_from(given)
     with planning():
         of_study, how = divided("compare", COMPARE, given)
         study = study_from_compare(**of_study)
     if dry_run:
         say_what_would_run(study, how, as_json=as_json)
         return
-    run_and_print(study, how, as_json=as_json, warning=NO_PATH if lacks_path(given) else None)
+    warning = NO_PATH if lacks_path(given) else None
+    run_and_print(study, how, as_json=as_json, warning=warning, checks=checks)
 
 
 def lacks_path(given: Mapping[str, Any]) -> bool:

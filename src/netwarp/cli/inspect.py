@@ -3,13 +3,14 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from netwarp.cli.command import Argument, Whole, command
 from netwarp.cli.interruption import interruption
 from netwarp.errors import RunDirectoryError, without_controls
-from netwarp.options import Option, Takes
+from netwarp.options import CHECKS, Option, Takes
 from netwarp.options.running import AGAINST, EXPECT, JSON, METRIC
 
 
@@ -17,32 +18,32 @@ def _directory() -> Argument:
     return Argument("directory", "DIR", "A run directory.", type=Path)
 
 
-@command(_directory(), METRIC, AGAINST, EXPECT, JSON)
+@command(_directory(), METRIC, AGAINST, EXPECT, *CHECKS, JSON)
 def show(
     directory: Path,
     metric: Sequence[str] = (),
     against: str | None = None,
     expect: Sequence[str] = (),
     as_json: bool = False,
+    **given: Any,
 ) -> None:
     """Print the table of a run directory again, or by other metrics.
 
-    With --expect its exit status says whether all expectations are kept, those of the study too.
+    With --expect or --baseline its exit status is that of `netwarp run` with these options.
     """
-    from netwarp.cli.printing import print_results
-    from netwarp.cli.terminal import answer_console, end_by_expectations, print_damage, print_json
+    from netwarp.cli.checks import Checks, status_of
+    from netwarp.cli.terminal import end_by, print_answer, print_damage
     from netwarp.library import Run, open_run
     from netwarp.study.overrides import against_level
 
+    checks = Checks.taken_from(given)
     opened = open_run(_run_directory(directory))
     print_damage(opened)
     shown = opened.data.asked(metric, against_level(against)).expecting(expect)
-    if as_json:
-        print_json(Run(shown).summary())
-    else:
-        print_results(shown, answer_console())
-    if expect:
-        end_by_expectations(shown)
+    held = checks.held(shown)
+    print_answer(Run(shown), as_json, held)
+    if expect or held is not None:
+        end_by(status_of(shown, held))
 
 
 @command(_directory(), JSON)

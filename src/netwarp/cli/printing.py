@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console, RenderableType
 
     from netwarp.evaluation import RunData
     from netwarp.output.agreement import Agreement
+    from netwarp.output.baseline import HeldAgainst
     from netwarp.output.diff import Difference
     from netwarp.sources.reproduction import Reproduction
 
@@ -24,6 +27,14 @@ def print_results(data: RunData, console: Console) -> None:
     width = min(console.width, WIDTH)
     for block in result_blocks(data, width):
         _print_trimmed(block, console, width)
+
+
+def print_held(held: HeldAgainst, directory: Path, console: Console) -> None:
+    """Print how the results of a run directory are held against a baseline."""
+    from netwarp.output.baseline_lines import baseline_lines
+
+    for line in baseline_lines(held, directory):
+        _print_trimmed(line, console, min(console.width, WIDTH))
 
 
 def print_differences(found: Sequence[Difference], console: Console) -> None:

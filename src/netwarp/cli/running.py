@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from netwarp.cli.checks import NO_CHECKS, Checks
 from netwarp.cli.command import Argument, command
 from netwarp.cli.interruption import interruption
 from netwarp.errors import BackendError, InputError
-from netwarp.options import REPRODUCE, RUN, Option, Takes
+from netwarp.options import CHECKS, REPRODUCE, RUN, Option, Takes
 from netwarp.options.running import DRY_RUN, JOBS, JSON, OUT, REPLICATES, SEED
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def demo(
     ),
     *RUN,
     DRY_RUN,
+    *CHECKS,
     JSON,
 )
 def run(study: Path, *, dry_run: bool = False, as_json: bool = False, **given: Any) -> None:
@@ -80,6 +82,7 @@ def run(study: Path, *, dry_run: bool = False, as_json: bool = False, **given: A
     from netwarp.library import divided, load
     from netwarp.sources.shipped import study_named
 
+    checks = Checks.taken_from(given)
     of_study, how = divided("run", RUN, given)
     study = study_named(study)
     with planning():
@@ -87,7 +90,7 @@ def run(study: Path, *, dry_run: bool = False, as_json: bool = False, **given: A
     if dry_run:
         say_what_would_run(loaded, how, as_json=as_json)
         return
-    run_and_print(loaded, how, as_json=as_json)
+    run_and_print(loaded, how, as_json=as_json, checks=checks)
 
 
 @command(
@@ -214,7 +217,12 @@ def say_what_would_run(study: Study, how: Mapping[str, Any], *, as_json: bool) -
 
 
 def run_and_print(
-    study: Study, how: Mapping[str, Any], *, as_json: bool, warning: str | None = None
+    study: Study,
+    how: Mapping[str, Any],
+    *,
+    as_json: bool,
+    warning: str | None = None,
+    checks: Checks = NO_CHECKS,
 ) -> None:
     """Run a study and print its results.
 
@@ -223,6 +231,7 @@ def run_and_print(
         how: the options that determine where and how it is run.
         as_json: whether to print one object.
         warning: printed before anything runs.
+        checks: what the results are held against, and where that is written.
     """
     from netwarp.cli.terminal import tell
     from netwarp.library import run, staging_of
@@ -248,7 +257,7 @@ def run_and_print(
     finished = run(
         study, staging=staging, command_line=command_line(), observer=progress_bar(warnings), **how
     )
-    tell(finished, as_json)
+    tell(finished, as_json, checks=checks)
 
 
 def _warn_of_too_few_replicates(prepared: Sequence[Prepared]) -> None:

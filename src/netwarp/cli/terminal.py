@@ -12,34 +12,36 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from netwarp.cli.checks import NO_CHECKS, Checks, held_json, status_of
 from netwarp.errors import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from netwarp.evaluation import RunData
     from netwarp.library import Run
+    from netwarp.output.baseline import HeldAgainst
 
 SCREENFUL = 24 * 80
 """Most characters of a message."""
 BOLD_RED, PLAIN = "\x1b[1;31m", "\x1b[0m"
 
 
-def tell(finished: Run, as_json: bool, *, anew: bool = False) -> None:
-    """Print the results of a study, then write its report.
-
-    The exit status is 1 if a run failed or an expectation does not hold, 3 if one is undecided.
+def tell(finished: Run, as_json: bool, *, anew: bool = False, checks: Checks = NO_CHECKS) -> None:
+    """Print the results of a study, then write its report; see `checks.status_of` for the exit
+    status.
 
     Args:
         finished: the study that was run.
         as_json: whether to print the one object of `--json` instead of a table.
         anew: whether to write results, figures and report again even if they are up to date.
+        checks: what the results are held against, and where that is written.
     """
     from netwarp.pipeline import write_outputs
 
+    held = checks.held(finished.data)
     # Print the answer first, because writing the rest takes longer.
     try:
-        _print_answer(finished, as_json)
+        print_answer(finished, as_json, held)
     # Nobody reads the output any more, which rich turns into SystemExit.
     except (OSError, SystemExit):
         write_outputs(finished.data, anew=anew)
@@ -48,37 +50,25 @@ def tell(finished: Run, as_json: bool, *, anew: bool = False) -> None:
     if not as_json:
         report = finished.data.directory / finished.report_file.name
         answer_console().print(f"report: {report}", soft_wrap=True)
-    if finished.failed:
-        raise click.exceptions.Exit(1)
-    end_by_expectations(finished.data)
+    end_by(status_of(finished.data, held))
 
 
-UNDECIDED = 3
-"""Exit status where an expectation is undecided and nothing is wrong."""
+def end_by(status: int) -> None:
+    """End the command with an exit status; go on where it is 0."""
+    if status:
+        raise click.exceptions.Exit(status)
 
 
-def end_by_expectations(data: RunData) -> None:
-    """End the command with status 1 when an expectation does not hold, else 3 when one is
-    undecided; go on where all hold.
-    """
-    if not data.raw.get("expect"):
-        return
-    from netwarp.claims import Kept
-
-    kept = {result.kept for result in data.expectations}
-    if Kept.BROKEN in kept:
-        raise click.exceptions.Exit(1)
-    if Kept.UNDECIDED in kept:
-        raise click.exceptions.Exit(UNDECIDED)
-
-
-def _print_answer(finished: Run, as_json: bool) -> None:
+def print_answer(finished: Run, as_json: bool, held: HeldAgainst | None = None) -> None:
+    """Print results, and how they are held against a baseline if there is one."""
     if as_json:
-        print_json(finished.summary())
+        print_json(finished.summary() | held_json(held))
     else:
-        from netwarp.cli.printing import print_results
+        from netwarp.cli.printing import print_held, print_results
 
         print_results(finished.data, answer_console())
+        if held is not None:
+            print_held(held, finished.data.directory, answer_console())
     sys.stdout.flush()
 
 

@@ -141,6 +141,7 @@ def expected(
     Raises:
         InputError: :func:`run` would refuse it.
     """
+    study = expecting(study, listed(options.get("expect", ())))
     filters = listed(options.get("filter", ()))
     place = backend_for(study, backend_at(backend, options.get("server")), filters)
     adding = options.get("precision"), options.get("decide", False), options.get("max_time")

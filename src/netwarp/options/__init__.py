@@ -12,6 +12,7 @@ from netwarp.options.row import Option, Panel, Takes
 from netwarp.options.running import (
     AGAINST,
     BACKEND,
+    BASELINE,
     DECIDE,
     EXECUTOR,
     EXPECT,
@@ -52,5 +53,7 @@ EXEC: tuple[Option, ...] = (
     OUT, SEED, REPEATED, SET,
 )  # fmt: skip
 """Options of `netwarp exec` and `netwarp.exec`."""
+CHECKS: tuple[Option, ...] = (BASELINE,)
+"""Options of commands that say what results are held against, and where that is written."""
 REPRODUCE: tuple[Option, ...] = (*REPRODUCED, BACKEND, JOBS, EXECUTOR, MAX_TIME)
 """Options of `netwarp reproduce`."""

@@ -97,6 +97,13 @@ EXPECT = Option(
     " it does not hold, 3 where it is undecided. Repeatable.",
     metavar="BOUND", takes=Takes.TEXTS, panel=Panel.RUNNING,
 )  # fmt: skip
+BASELINE = Option(
+    name="baseline",
+    help="Hold every cell against what `netwarp baseline save FILE` kept: unchanged byte for byte,"
+    " changed by less than --relevant, better or worse. The exit status is 1 where one is worse or"
+    " missing, 3 where one is undecided.",
+    metavar="FILE", takes=Takes.PATH, panel=Panel.RUNNING,
+)  # fmt: skip
 PRECISION = Option(
     name="precision",
     help="Add replicates, up to eight times as many, until every mean is known to ± this share,"

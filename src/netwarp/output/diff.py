@@ -30,6 +30,15 @@ UNCHANGED = frozenset({Verdict.IDENTICAL, Verdict.EQUIVALENT})
 
 
 @dataclass(frozen=True)
+class Side:
+    """One of the two results that are compared."""
+
+    results: Results
+    conditions: Mapping[str, str]
+    """The conditions that all cells share, programs included."""
+
+
+@dataclass(frozen=True)
 class CellChange:
     """A cell that both have, with its comparison."""
 
@@ -105,7 +114,8 @@ def differences(
     chosen = list(metrics) or main_metrics(asked[1].results)
     for data, metric in ((data, metric) for data in asked for metric in chosen):
         require_metric(data, metric)
-    return [_difference(asked[0], asked[1], metric, against or {}) for metric in chosen]
+    sides = [side_of(data) for data in asked]
+    return [difference(sides[0], sides[1], metric, against or {}) for metric in chosen]
 
 
 def _refuse_apart(before: RunData, after: RunData) -> None:
@@ -126,8 +136,21 @@ def _refuse_apart(before: RunData, after: RunData) -> None:
     )
 
 
-def _difference(before: RunData, after: RunData, metric: str, against: Factors) -> Difference:
-    earlier, later = (_samples(data.results, metric, against) for data in (before, after))
+def side_of(data: RunData) -> Side:
+    """Return the results of a run directory with the conditions under which they came about."""
+    return Side(data.results, _conditions(data))
+
+
+def difference(before: Side, after: Side, metric: str, against: Factors) -> Difference:
+    """Compare two results by one metric; see :func:`differences`.
+
+    Args:
+        before: the earlier results.
+        after: the results that are compared with them.
+        metric: a metric that both have.
+        against: the level whose cells the values are divided by; empty to compare the values.
+    """
+    earlier, later = (_samples(side.results, metric, against) for side in (before, after))
     relevant = after.results.criteria.relevant
     shared = [key for key in later if key in earlier]
     compared = holm([_compared(earlier[key], later[key], relevant) for key in shared])
@@ -215,8 +238,8 @@ def _key(of: CellResult | Factors) -> _Key:
     return frozenset((of if isinstance(of, Mapping) else of.factors).items())
 
 
-def _changed_conditions(before: RunData, after: RunData) -> tuple[tuple[str, str, str], ...]:
-    known = [_conditions(data) for data in (before, after)]
+def _changed_conditions(before: Side, after: Side) -> tuple[tuple[str, str, str], ...]:
+    known = [side.conditions for side in (before, after)]
     names = dict.fromkeys(name for each in known for name in each)
     values = [(name, *(each.get(name, "–") for each in known)) for name in names]
     return tuple((name, a, b) for name, a, b in values if a != b)

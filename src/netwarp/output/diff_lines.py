@@ -41,7 +41,7 @@ def difference_lines(found: Sequence[Difference], width: int) -> list[Text]:
 def _lines_of_one(found: Difference, width: int) -> Iterator[Text]:
     for cell in found.changed:
         better = favourable(cell.comparison, found.metric)
-        values = f"    {_both(cell, found)}"
+        values = f"    {both_text(cell, found)}"
         verdict = verdict_text(cell.comparison, found.metric)
         between = ", " if len(values) + len(verdict) + 2 <= width else "\n    "
         yield Text(cell_text(cell.factors, ", "), style="bold")
@@ -58,7 +58,7 @@ def _lines_of_one(found: Difference, width: int) -> Iterator[Text]:
         yield Text(f"{open_}.", style="dim")
 
 
-def _both(cell: CellChange, found: Difference) -> str:
+def both_text(cell: CellChange, found: Difference) -> str:
     """Write both values in one unit; compared against a level, both are ratios."""
     if found.against:
         before, after = (

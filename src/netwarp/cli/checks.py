@@ -1,0 +1,68 @@
+"""What a command is asked to hold its results against, and where it writes what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from netwarp.evaluation import RunData
+    from netwarp.output.baseline import Baseline, HeldAgainst
+
+
+@dataclass(frozen=True)
+class Checks:
+    """The baseline of a command."""
+
+    baseline: Baseline | None = None
+    file: str = ""
+    """The name of the baseline's file."""
+
+    @classmethod
+    def taken_from(cls, how: dict[str, Any]) -> Checks:
+        """Take the options out of a command's, and read the files that they name.
+
+        Raises:
+            InputError: a file is not what it should be; nothing was run.
+        """
+        file: Path | None = how.pop("baseline", None)
+        if file is None:
+            return cls()
+        from netwarp.output.baseline_file import read_baseline
+
+        return cls(read_baseline(file), str(file))
+
+    def held(self, data: RunData) -> HeldAgainst | None:
+        """Hold results against the baseline; None where there is none."""
+        if self.baseline is None:
+            return None
+        from netwarp.output.baseline import held_against
+
+        return held_against(self.baseline, data, self.file)
+
+
+NO_CHECKS = Checks()
+UNDECIDED = 3
+"""Exit status where something is undecided, and nothing is wrong."""
+
+
+def status_of(data: RunData, held: HeldAgainst | None) -> int:
+    """Return the exit status that a study's results have.
+
+    It is 1 if a run failed, an expectation does not hold, or a cell is worse than its baseline or
+    missing; else 3 if an expectation or a changed cell is undecided; else 0.
+    """
+    kinds: set[str] = set()
+    if data.raw.get("expect"):
+        kinds |= {result.kept.value for result in data.expectations}
+    if held is not None:
+        kinds |= {each.value for each in held.held}
+    if data.results.failed or kinds & {"does-not-hold", "worse", "missing"}:
+        return 1
+    return UNDECIDED if "undecided" in kinds else 0
+
+
+def held_json(held: HeldAgainst | None) -> dict[str, Any]:
+    """Return what `--json` has of a baseline besides the results."""
+    return {} if held is None else {"baseline": held.to_json()}

@@ -1,0 +1,294 @@
+"""Holds results against a baseline: what was measured before, kept in a small file.
+
+Cells are compared as `netwarp diff` compares two run directories.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from netwarp.errors import InputError
+from netwarp.estimate.comparison import WITHHELD, Samples, Verdict
+from netwarp.output.diff import CellChange, Difference, Side, difference, side_of
+from netwarp.results import CellResult, Factors, Results, RunResult
+from netwarp.results.comparisons import main_metrics
+from netwarp.verdict_wording import favourable
+
+if TYPE_CHECKING:
+    from netwarp.evaluation import RunData
+
+
+@dataclass(frozen=True)
+class BaselineCell:
+    """A cell as it was measured."""
+
+    factors: Factors
+    records_sha256: str | None
+    """Hash of its runs' records; None in real time, where records never repeat."""
+    random: tuple[str, ...] | None
+    """What was planned to be random in it; None where nobody knows."""
+    values: Mapping[str, Sequence[float | None]]
+    """Values by metric, one for each replicate; None where a run has no value."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Results of a study by its main metrics."""
+
+    study: str
+    """The title of the study."""
+    conditions: Mapping[str, str]
+    """The conditions that all cells share: seed, clock, kernel, endpoint and the fixed keys."""
+    relevant: float
+    """The smallest relevant difference of the study, as a ratio."""
+    metrics: tuple[str, ...]
+    seeds: tuple[int, ...]
+    """Seeds of the replicates, which all cells share."""
+    cells: tuple[BaselineCell, ...]
+
+    @property
+    def side(self) -> Side:
+        """The results of the baseline, to be compared with others."""
+        runs = [
+            RunResult(
+                run=f"c{index:03}-r{replicate:02}",
+                cell=index,
+                replicate=replicate,
+                seed=self.seeds[replicate],
+                factors=cell.factors,
+                outcome="ok",
+                reason=None,
+                metrics={metric: cell.values[metric][replicate] for metric in self.metrics},
+                random=cell.random,
+            )
+            for index, cell in enumerate(self.cells)
+            for replicate in range(len(cell.values[self.metrics[0]]))
+        ]
+        return Side(Results(tuple(runs)), self.conditions)
+
+
+class Held(StrEnum):
+    """How a cell is held against its baseline."""
+
+    UNCHANGED = "unchanged"
+    """The same records, byte for byte; of other programs or cells, the same values."""
+    WITHIN = "within"
+    """Changed by less than the smallest relevant difference: every replicate of the same seed is,
+    or the means are shown to be by the tests of an equivalence."""
+    BETTER = "better"
+    """A relevant and significant difference for the better."""
+    WORSE = "worse"
+    """A relevant and significant difference for the worse, or runs without a value."""
+    UNDECIDED = "undecided"
+    """Changed, and neither of these is shown."""
+    MISSING = "missing"
+    """Only the baseline has it."""
+    NEW = "new"
+    """Only the results have it."""
+
+
+@dataclass(frozen=True)
+class HeldCell:
+    """A cell, held against its baseline by one metric."""
+
+    factors: Factors
+    held: Held
+    is_same_bytes: bool = False
+    """Whether all of its records are the same, byte for byte."""
+    change: CellChange | None = None
+    """The comparison; None of a cell that only one has."""
+    run: str | None = None
+    """Its first run, to look at; None of a missing cell."""
+
+
+@dataclass(frozen=True)
+class HeldByMetric:
+    """All cells, held against a baseline by one metric."""
+
+    difference: Difference
+    cells: tuple[HeldCell, ...]
+    """The cells that both have, then those that are missing, then new ones."""
+
+    @property
+    def counts(self) -> Mapping[Held, int]:
+        """Number of cells by how they are held."""
+        return Counter(cell.held for cell in self.cells)
+
+
+@dataclass(frozen=True)
+class HeldAgainst:
+    """Results, held against a baseline."""
+
+    file: str
+    relevant: float
+    """The bound of what is within: the smallest relevant difference of the study that was run."""
+    metrics: tuple[HeldByMetric, ...]
+
+    @property
+    def held(self) -> frozenset[Held]:
+        """How any cell is held by any metric."""
+        return frozenset(cell.held for each in self.metrics for cell in each.cells)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that `--json` prints, with values in base units."""
+        return {
+            "file": self.file,
+            "relevant": self.relevant,
+            "by_metric": [
+                {
+                    "metric": each.difference.metric,
+                    "counts": {held.value: each.counts.get(held, 0) for held in Held},
+                    "cells": [_cell_json(cell) for cell in each.cells],
+                }
+                for each in self.metrics
+            ],
+        }
+
+
+def _cell_json(cell: HeldCell) -> dict[str, Any]:
+    change = cell.change
+    comparison = None if change is None else change.comparison
+    return {
+        "factors": dict(cell.factors),
+        "held": cell.held.value,
+        "same_records": cell.is_same_bytes,
+        "run": cell.run,
+        "before": change.before.mean if change and change.before else None,
+        "after": change.after.mean if change and change.after else None,
+        "scale": None if comparison is None else comparison.scale,
+        "effect": None if comparison is None else comparison.effect,
+        "interval": None if comparison is None else comparison.interval,
+    }
+
+
+def baseline_of(data: RunData) -> Baseline:
+    """Make a baseline of a run directory, by its study's main metrics.
+
+    Raises:
+        InputError: a run failed or has not ended, or the replicates of two cells have other seeds.
+    """
+    results = data.results
+    if data.not_done or results.failed or not results.runs:
+        bad = "some have not ended" if data.not_done or not results.runs else "some failed"
+        raise InputError(
+            f"{data.directory}: of its runs {bad}, and a baseline is of runs that succeeded: mend"
+            " that and run it again"
+        )
+    metrics = tuple(main_metrics(results))
+    cells = [
+        BaselineCell(
+            cell.factors,
+            _records_sha256(data, cell),
+            cell.runs[0].random,
+            {metric: [run.value(metric) for run in cell.runs] for metric in metrics},
+        )
+        for cell in results.cells
+    ]
+    return Baseline(
+        data.study.title,
+        _short(side_of(data).conditions),
+        results.criteria.relevant,
+        metrics,
+        _seeds(data),
+        tuple(sorted(cells, key=lambda cell: sorted(cell.factors.items()))),
+    )
+
+
+def held_against(baseline: Baseline, data: RunData, file: str) -> HeldAgainst:
+    """Hold results against a baseline, cell by cell and metric by metric.
+
+    Args:
+        baseline: the earlier results.
+        data: a run directory.
+        file: the name of the baseline's file, for messages.
+
+    Raises:
+        InputError: the runs have none of the baseline's metrics.
+    """
+    now = Side(data.results, _short(side_of(data).conditions))
+    metrics = [metric for metric in baseline.metrics if metric in data.results.metrics]
+    if not metrics:
+        raise InputError(
+            f"--baseline {file}: it is by {', '.join(baseline.metrics)}, and no run here has that:"
+            " save it anew"
+        )
+    found = [_held(baseline, data, difference(baseline.side, now, each, {})) for each in metrics]
+    return HeldAgainst(file, data.results.criteria.relevant, tuple(found))
+
+
+def _held(baseline: Baseline, data: RunData, found: Difference) -> HeldByMetric:
+    cells = {frozenset(cell.factors.items()): cell for cell in data.results.cells}
+    known = {
+        frozenset(cell.factors.items()): cell.records_sha256
+        for cell in baseline.cells
+        if cell.records_sha256 is not None
+    }
+    before = {frozenset(cell.factors.items()): cell for cell in baseline.side.results.cells}
+    relevant = data.results.criteria.relevant
+    listed = []
+    for change in found.cells:
+        key = frozenset(change.factors.items())
+        is_same = key in known and known[key] == _records_sha256(data, cells[key])
+        now = cells[key].samples(found.metric)
+        is_within = _is_within(before[key].samples(found.metric), now, relevant)
+        held = Held.UNCHANGED if is_same else _held_by(change, found.metric, is_within=is_within)
+        listed.append(HeldCell(change.factors, held, is_same, change, cells[key].runs[0].run))
+    listed += [HeldCell(factors, Held.MISSING) for factors in found.only_before]
+    listed += [
+        HeldCell(factors, Held.NEW, run=cells[frozenset(factors.items())].runs[0].run)
+        for factors in found.only_after
+    ]
+    return HeldByMetric(found, tuple(listed))
+
+
+def _held_by(change: CellChange, metric: str, *, is_within: bool) -> Held:
+    verdict = change.comparison.verdict
+    if verdict is Verdict.IDENTICAL:
+        return Held.UNCHANGED
+    if is_within or verdict is Verdict.EQUIVALENT:
+        return Held.WITHIN
+    if verdict in WITHHELD:
+        return Held.WORSE
+    better = favourable(change.comparison, metric)
+    if better is None:
+        return Held.UNDECIDED
+    return Held.BETTER if better else Held.WORSE
+
+
+def _is_within(before: Samples, now: Samples, relevant: float) -> bool:
+    """Whether every replicate has its seed of before, and nearly its value."""
+    return before.keys() == now.keys() and all(
+        old.value is not None
+        and new.value is not None
+        and old.seed == new.seed
+        and abs(new.value - old.value) <= relevant * abs(old.value)
+        for old, new in ((before[replicate], now[replicate]) for replicate in before)
+    )
+
+
+def _records_sha256(data: RunData, cell: CellResult) -> str | None:
+    if data.clock == "real" or cell.failed:
+        return None
+    return data.kept.records_sha256([run.run for run in cell.runs])
+
+
+def _seeds(data: RunData) -> tuple[int, ...]:
+    """Return the seeds of the replicates; they depend on the study's seed and the replicate."""
+    seeds: dict[int, int] = {}
+    for run in data.results.runs:
+        if seeds.setdefault(run.replicate, run.seed) != run.seed:
+            raise InputError(f"{data.directory}: replicates of two cells have other seeds")
+    return tuple(seeds[replicate] for replicate in range(len(seeds)))
+
+
+def _short(conditions: Mapping[str, str]) -> dict[str, str]:
+    """Name files without the folders in which they are on this machine."""
+    return {
+        key: PurePath(value).name if value.startswith("/") else value
+        for key, value in conditions.items()
+    }
