@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from known_truth import Draw
     from netwarp.results import Results
 
-DIFFER = frozenset({"reproduced", "reversed", "smaller", "size-undecided"})
+DIFFER = frozenset({"reproduced", "reversed", "smaller", "larger", "size-undecided"})
 """The verdicts that are wrong where nothing differs, at one level."""
 ANYWHERE = DIFFER | {"partly", "partly-reversed", "depends"}
 """The verdicts that are wrong where nothing differs, at several levels."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +12,7 @@ import pytest
 from claimed import LESS, NOISE, grid, judge, lead
 from netwarp.claims import ClaimVerdict
 from netwarp.errors import StudyError
+from netwarp.results import Results
 from netwarp.study import study_from_mapping
 
 NOT_LESS: dict[str, Any] = {**LESS, "by_at_most": "0%"}
@@ -42,6 +46,64 @@ def test_an_upper_bound_of_a_lead() -> None:
     assert judge(zeros, **bound).verdict is ClaimVerdict.NOT_TESTABLE
 
 
+@pytest.mark.parametrize(
+    ("ratios", "verdict"),
+    [
+        ((2.0,), ClaimVerdict.REPRODUCED),
+        ((1.3,), ClaimVerdict.SMALLER),
+        ((3.0,), ClaimVerdict.LARGER),
+        ((1.0,), ClaimVerdict.EQUIVALENT),
+        ((0.7,), ClaimVerdict.REVERSED),
+        ((1.75,), ClaimVerdict.SIZE_UNDECIDED),
+        ((2.25,), ClaimVerdict.SIZE_UNDECIDED),
+        ((2.0, 3.0), ClaimVerdict.LARGER),
+        ((1.3, 3.0), ClaimVerdict.SMALLER),
+        ((2.0, 1.0), ClaimVerdict.PARTLY),
+        ((3.0, 0.7), ClaimVerdict.DEPENDS),
+    ],
+)
+def test_about_twice_is_reproduced_only_between_both_bounds(
+    ratios: tuple[float, ...], verdict: ClaimVerdict
+) -> None:
+    """An upper bound alone is borne out by a lead that is too small, and by none at all."""
+    both = {**LESS, "by_at_least": "42.9%", "by_at_most": "55.6%"}
+    assert judge(lead(*ratios), **both).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("ratios", "verdict"),
+    [
+        ((1.1, 1.3), ClaimVerdict.REPRODUCED),
+        ((1.1, 1.1), ClaimVerdict.SMALLER),
+        ((1.1, 2.0), ClaimVerdict.LARGER),
+        ((1.0, 1.3), ClaimVerdict.PARTLY),
+    ],
+)
+def test_up_to_a_size_and_nowhere_more(ratios: tuple[float, ...], verdict: ClaimVerdict) -> None:
+    bounds = {**LESS, "up_to": "23.1%", "by_at_most": "25%"}
+    assert judge(lead(*ratios), **bounds).verdict is verdict
+
+
+def test_a_lead_within_two_close_bounds_is_rarely_called_outside() -> None:
+    """It may miss either bound by chance; both together must not err more often than one."""
+    generator = random.Random(7)  # noqa: S311 - no secret
+    both = {**LESS, "by_at_least": "49.9%", "by_at_most": "50.1%"}
+    wrong = 0
+    for _ in range(400):
+        noise = tuple(math.exp(generator.gauss(0, 0.1)) for _ in range(12))
+        others = tuple(math.exp(generator.gauss(0, 0.1)) for _ in range(12))
+        results = joined(
+            grid({("quic", "1"): 1.0}, noise=noise), grid({("tcp", "1"): 2.0}, noise=others)
+        )
+        wrong += judge(results, **both).verdict in (ClaimVerdict.SMALLER, ClaimVerdict.LARGER)
+    assert wrong <= 28, "5 % of 400, and 1.9 standard errors"
+
+
+def joined(first: Results, second: Results) -> Results:
+    """Put the second's cell beside the first's."""
+    return Results((*first.runs, *(replace(run, cell=1) for run in second.runs)))
+
+
 def test_a_sentence_that_says_there_is_a_difference_is_refuted_by_none() -> None:
     zero = grid({("quic", "1"): 0.0, ("tcp", "1"): 0.0})
     assert judge(zero, **LESS).verdict is ClaimVerdict.EQUIVALENT
@@ -71,8 +133,10 @@ def test_levels_that_the_source_discards_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"by_at_most": "0%", "by_at_least": "5%"}, "stands alone, and by_at_least"),
-        ({"stays_over": "path.loss", "overall": "path.loss"}, "stays_over stands alone"),
+        ({"by_at_most": "5%", "by_at_least": "5%"}, "no lead is as large as the lower bound"),
+        ({"by_at_most": "5%", "up_to": "6%"}, "no lead is as large as the lower bound"),
+        ({"by_at_most": "5%", "overall": "path.loss"}, "by_at_most cannot stand beside overall"),
+        ({"stays_over": "path.loss", "overall": "path.loss"}, "stays_over cannot stand beside"),
         ({"grows_with": "path.loss", "by_at_most": "5%"}, "by_at_most has no effect beside"),
         ({"stays_over": "path.rtt"}, "not a factor"),
         ({"without": {"path.loss": ["7%"]}}, "not a level of factors"),

@@ -99,6 +99,20 @@ def test_of_equal_and_flat_claims_the_ratio_is_compared() -> None:
     assert flat.conditions[0].main == pytest.approx(2.0, rel=0.02)
 
 
+def test_a_control_with_fewer_cells_than_the_claim_names_those_it_has() -> None:
+    """What it shows at one of two levels is no reason for what the claim says of both."""
+    found = effect(lead(2.0, 2.0), lead(1.1), **LESS)
+    assert found.is_shown
+    assert found.scope == "at streams 0"
+    assert found.found.startswith("at streams 0: ratio 0.500 becomes 0.909")
+    growing: dict[str, Any] = {**LESS, "grows_with": "streams"}
+    ends = effect(lead(1.0, 1.5, 4.0), lead(1.0, 1.0), **growing)
+    assert ends.scope == "at streams 0 and streams 1"
+    assert effect(lead(1.0, 4.0), lead(1.0, 1.0), **growing).scope is None
+    left_out = effect(lead(2.0, 2.0), lead(1.1), **LESS, without={"streams": ["1"]})
+    assert left_out.scope is None, "the claim has no more than the control"
+
+
 def test_zeros_are_compared_by_differences() -> None:
     main = grid({("quic", "1"): 0.5, ("tcp", "1"): 0.9})
     control = grid({("quic", "1"): 0.5, ("tcp", "1"): 0.0})

@@ -25,7 +25,7 @@ from netwarp.sources import find_sources, load_source, load_sources
 from netwarp.sources.page import render
 from netwarp.sources.preparation import expected, prepare
 from netwarp.sources.reproduce import outcomes_of, reproduce_document, to_json, write_all
-from netwarp.sources.reproduction import Reproduction
+from netwarp.sources.reproduction import Executed, Reproduction
 from netwarp.sources.scorecard import expected_text, score_text, total_text
 from netwarp.sources.seeds import fresh_seeds, release_seed
 from netwarp.sources.variants import sensitivity_study
@@ -412,6 +412,50 @@ def test_a_verdict_that_no_other_choice_contradicts_stays(tmp_path: Path) -> Non
     rate, delay = row.dependences
     assert rate.text.startswith("the rate, which we chose: reproduced with no limit, reproduced")
     assert delay.text.endswith("not tried with another than a round trip"), "not with --quick"
+
+
+def test_a_size_that_another_choice_does_not_give_depends_on_it(tmp_path: Path) -> None:
+    """Here half of the time is saved, a third with the other rate: both are less."""
+    text = CONTROLLED.replace(
+        'than = { transport = "tcp" }\n', 'than = { transport = "tcp" }\nby_at_least = "40%"\n', 1
+    )
+    row = controlled(tmp_path / "less", {"rate10mbit": 15.0}, text=text).rows[0]
+    assert (row.word, row.result.word) == ("depends", "reproduced")
+    assert "reproduced with no limit, smaller with 10 Mbit/s" in row.dependences[0].text
+    same = controlled(tmp_path / "more", {"rate10mbit": 40.0}, text=text).rows[0]
+    assert same.word == "reproduced", "a larger lead has no upper bound here"
+
+
+@pytest.mark.parametrize("disturbed", ["one", "rate"], ids=["its own runs", "a variant's"])
+def test_words_beside_other_work_are_provisional_and_not_counted(
+    tmp_path: Path, disturbed: str
+) -> None:
+    done = controlled(tmp_path, {})
+    first, second = done.studies
+
+    def beside_others(executed: Executed) -> Executed:
+        assert executed.finished is not None
+        provenance = {"clock": "real", "other_work": 0.4}
+        return replace(executed, finished=replace(executed.finished, provenance=provenance))
+
+    if disturbed == "one":
+        first = replace(first, executed=beside_others(first.executed))
+    else:
+        rate, *rest = first.sensitivities
+        assert rate.executed is not None
+        varied = replace(rate, executed=beside_others(rate.executed))
+        first = replace(first, sensitivities=(varied, *rest))
+    noisy = replace(done, studies=(first, second))
+    assert done.counts(authors=True) == {"reproduced": 2}
+    assert noisy.counts(authors=True) == {"reproduced": 1}
+    told = noisy.to_json()
+    assert told["not_counted"] == 1
+    assert [each["counted"] for each in told["claims"]] == [False, True]
+    noted = "1 provisional and not counted, as other work disturbed runs in real time"
+    assert score_text(noisy).endswith(noted)
+    assert "(1 more not counted" in total_text([noisy])
+    assert "provisional and not counted; do it again" in " ".join(printed(noisy).split())
+    assert "provisional, not counted" in render([noisy], tmp_path)
 
 
 def test_a_phrase_with_two_readings_is_judged_by_both_on_the_same_runs(tmp_path: Path) -> None:

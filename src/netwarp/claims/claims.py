@@ -198,12 +198,13 @@ def _less(
 ) -> Iterable[tuple[Factors, Evidence, frozenset[int]]]:
     metric, relevant = claim.metric or "", _relevant(claim, results)
     for condition, cell, other in pairs(results, claim.where, less, than):
-        if claim.by_at_most is not None:
+        if claim.by_at_most is not None and not (claim.by_at_least or claim.up_to):
             said = bounds.at_most(cell, other, metric, relevant, claim.by_at_most)
         else:
             said = evidence.less(
                 cell, other, metric, relevant,
                 by_at_least=claim.by_at_least or 0.0, up_to=claim.up_to or 0.0,
+                by_at_most=1.0 if claim.by_at_most is None else claim.by_at_most,
             )  # fmt: skip
         yield condition, said, indices(cell, other)
 

@@ -20,6 +20,7 @@ from netwarp.claims.contrasts import (
     scale_of_effect,
 )
 from netwarp.claims.joining import family_errors
+from netwarp.estimate.levels import ordered
 from netwarp.estimate.location import Location, difference_of, location_of
 from netwarp.results import Factors, Results, without_levels
 from netwarp.study.claims import Claim
@@ -87,6 +88,9 @@ class Effect:
     error: float
     """Error probability of the intervals, adjusted for all effects of the study."""
     conditions: tuple[ConditionEffect, ...] = ()
+    scope: str | None = None
+    """Where the control was run, in words, if it has fewer cells than the claim; None if it has
+    all."""
 
     @property
     def is_random(self) -> bool:
@@ -97,6 +101,7 @@ class Effect:
         """Return the fields that `--json` prints."""
         return {
             "shows_it": self.is_shown,
+            "scope": self.scope,
             "found": self.found,
             "error": self.error,
             "conditions": [
@@ -131,14 +136,16 @@ def evaluate_effects(
         for claim, each in zip(listed, found, strict=True)
     ]
     alpha = main.criteria.alpha
-    return [
-        Effect(claim.id or "", False, each, error)
-        if isinstance(each, str)
-        else Effect(claim.id or "", chance < error, _text(claim, each, error), error, each)
-        for claim, each, chance, error in zip(
-            listed, found, chances, family_errors(chances, alpha), strict=True
-        )
-    ]
+    effects = []
+    errors = family_errors(chances, alpha)
+    for claim, each, chance, error in zip(listed, found, chances, errors, strict=True):
+        if isinstance(each, str):
+            effects.append(Effect(claim.id or "", False, each, error))
+            continue
+        scope = _scope(claim, main, controls[claim.control or ""])
+        text = _text(claim, each, scope, error)
+        effects.append(Effect(claim.id or "", chance < error, text, error, each, scope))
+    return effects
 
 
 def _conditions(claim: Claim, main: Results, control: Results) -> tuple[ConditionEffect, ...] | str:
@@ -205,16 +212,44 @@ def _seeds(terms: Terms, replicate: int) -> list[int | None]:
     return [run.seed for cell, _ in terms for run in cell.runs if run.replicate == replicate]
 
 
-def _text(claim: Claim, found: Sequence[ConditionEffect], error: float) -> str:
+def _scope(claim: Claim, main: Results, control: Results) -> str | None:
+    """Write the levels that a control has of each factor of which the claim has more.
+
+    A reason is shown there alone, and is printed with it.
+    """
+    parts = []
+    of_claim, of_control = (_levels(claim, each) for each in (main, control))
+    for factor, levels in of_claim.items():
+        tried = [level for level in levels if level in of_control.get(factor, ())]
+        if len(tried) < len(levels):
+            parts.append(" and ".join(condition_text({factor: level}) for level in tried))
+    return f"at {', '.join(parts)}" if parts else None
+
+
+def _levels(claim: Claim, results: Results) -> dict[str, list[str]]:
+    """Return the levels of the factors that the claim ranges over, or takes together."""
+    compared = set((claim.less or {}) if claim.equal is None else claim.equal[0])
+    found: dict[str, dict[str, None]] = {}
+    for cell in without_levels(results, claim.without).cells:
+        if cell.matches(claim.where):
+            for factor in cell.factors.keys() - claim.where.keys() - compared:
+                found.setdefault(factor, {})[cell.factors[factor]] = None
+    return {factor: ordered(list(levels)) for factor, levels in sorted(found.items())}
+
+
+def _text(claim: Claim, found: Sequence[ConditionEffect], scope: str | None, error: float) -> str:
     """Write each condition's effects without the change and with it, and how much the change
     altered them.
+
+    Where the control has fewer cells than the claim, a single condition is named, too.
     """
     parts = []
     for each in found:
         condition = {f: v for f, v in each.condition.items() if f not in claim.where}
         at = f"at {condition_text(condition)} " if len(found) > 1 and condition else ""
         parts.append(at + _one_text(claim, each, error))
-    return "; ".join(parts)
+    text = "; ".join(parts)
+    return f"{scope}: {text}" if scope is not None and len(found) == 1 else text
 
 
 def _one_text(claim: Claim, each: ConditionEffect, error: float) -> str:

@@ -25,7 +25,9 @@ from netwarp.wording import (
     quantity,
 )
 
-Answer = Literal["holds", "smaller", "direction", "reversed", "equivalent", "depends", "partly"]
+Answer = Literal[
+    "holds", "smaller", "larger", "direction", "reversed", "equivalent", "depends", "partly",
+]  # fmt: skip
 Says = Answer | Literal["undecided", "failed", "untested"]
 ORDER: tuple[Answer, ...] = get_args(Answer)
 """Answers in order of preference: the first that the samples show is returned."""
@@ -126,14 +128,20 @@ def _without_metric(metric: str, cells: Sequence[CellResult]) -> Evidence | None
 
 def less(
     cell: CellResult, other: CellResult, metric: str, relevant: float, *,
-    by_at_least: float = 0.0, up_to: float = 0.0,
+    by_at_least: float = 0.0, up_to: float = 0.0, by_at_most: float = 1.0,
 ) -> Evidence:  # fmt: skip
-    """Test whether `cell` has less than `other`, by at least a share of `other`'s value."""
+    """Test whether `cell` has less than `other`, by at least and at most a share of `other`'s
+    value.
+
+    With both bounds a lead holds where it is shown to lie between them (an intersection-union test,
+    Berger 1982); it may miss them on either side, so that it does is tested two-sided.
+    """
     if failure := missing_values(metric, cell, other):
         return failure
     comparison = compare(other.samples(metric), cell.samples(metric), relevant)
     location = comparison.location
-    if location is None or (by_at_least and comparison.scale == "difference"):
+    is_bounded = by_at_most < 1
+    if location is None or ((by_at_least or is_bounded) and comparison.scale == "difference"):
         return _untested(comparison)
     limit = comparison.limit
     leads = location.p_below(-limit, 2)
@@ -143,9 +151,14 @@ def less(
         "reversed": location.p_above(limit, 2),
         "equivalent": location.p_within(-limit, limit),
     }
-    if by_at_least:
-        chances["smaller"] = max(leads, location.p_above(size))
+    if by_at_least or is_bounded:
         chances["direction"] = leads
+    if by_at_least:
+        chances["smaller"] = max(leads, location.p_above(size, 2 if is_bounded else 1))
+    most = math.log1p(-by_at_most) if is_bounded else -limit
+    if is_bounded:
+        chances["holds"] = max(chances["holds"], location.p_above(most))
+        chances["larger"] = max(leads, location.p_below(most, 2))
     largest = min(math.log1p(-up_to) + math.log1p(SIZE_MARGIN), -limit)
     return _with_numbers(
         cell, other, metric, comparison,
@@ -153,7 +166,9 @@ def less(
             "", chances,
             reaches=location.p_below(largest) if up_to else None,
             short_of=location.p_above(largest) if up_to else 1.0,
-            undecided=_to_decide(comparison, -limit, limit, size, *([largest] if up_to else [])),
+            undecided=_to_decide(
+                comparison, -limit, limit, size, most, *([largest] if up_to else [])
+            ),
         ),
     )  # fmt: skip
 

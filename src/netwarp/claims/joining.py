@@ -22,6 +22,8 @@ class ClaimVerdict(StrEnum):
     """It holds in every condition."""
     SMALLER = "smaller"
     """Its direction holds, but its size is not reached."""
+    LARGER = "larger"
+    """Its direction holds, and its size is exceeded."""
     SIZE_UNDECIDED = "size-undecided"
     """Its direction holds in every condition; whether its size is reached is undecided."""
     PARTLY = "partly"
@@ -55,8 +57,9 @@ class Joined:
 
 _UNANIMOUS: tuple[tuple[ClaimVerdict, tuple[Answer, ...]], ...] = (
     (ClaimVerdict.REPRODUCED, ("holds",)),
-    (ClaimVerdict.SMALLER, ("holds", "smaller")),
-    (ClaimVerdict.SIZE_UNDECIDED, ("holds", "smaller", "direction")),
+    (ClaimVerdict.LARGER, ("holds", "larger")),
+    (ClaimVerdict.SMALLER, ("holds", "smaller", "larger")),
+    (ClaimVerdict.SIZE_UNDECIDED, ("holds", "smaller", "larger", "direction")),
     (ClaimVerdict.REVERSED, ("reversed",)),
     (ClaimVerdict.EQUIVALENT, ("equivalent",)),
     (ClaimVerdict.DEPENDS, ("depends",)),
@@ -143,7 +146,7 @@ def _sized(verdict: ClaimVerdict, found: Sequence[Evidence], alpha: float) -> Cl
 
 def _mixed(says: Sequence[Says]) -> ClaimVerdict:
     seen = Counter(says)
-    holds = seen["holds"] + seen["smaller"] + seen["direction"] + seen["partly"]
+    holds = sum(seen[each] for each in ("holds", "smaller", "larger", "direction", "partly"))
     if seen["depends"] or (holds and seen["reversed"]):
         return ClaimVerdict.DEPENDS
     if holds:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 WORDS: Mapping[Says, str] = {
     "holds": "holds",
     "smaller": "holds, by less than claimed",
+    "larger": "holds, by more than claimed",
     "direction": "holds, its size undecided",
     "partly": "holds from end to end, not at every step",
     "depends": "holds at some levels and is reversed at others",

@@ -20,5 +20,6 @@ def warning(share: float | None) -> str | None:
         return None
     return (
         f"other work took {100 * share:.0f} % of this machine's CPUs while these runs went on, and"
-        " in real time that is in the numbers: do it again on an idle machine"
+        " in real time that is in the numbers: verdicts on them are provisional and not counted; do"
+        " it again on an idle machine"
     )

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 STYLES = {
     "reproduced": "green",
     "smaller": "green dim",
+    "larger": "green dim",
     "size-undecided": "green dim",
     "partly": "yellow",
     "depends": "magenta",

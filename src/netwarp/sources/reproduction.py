@@ -164,10 +164,18 @@ class StudyOutcome:
                 self.effects.get(result.id),
                 tuple(each for of in self.sensitivities if (each := of.of(result)) is not None),
                 self._stability(result),
+                self.warning is not None,
             )
             for result in self.executed.claims
         ]
         return sorted(rows, key=lambda row: not row.result.claim.authors)
+
+    @property
+    def warning(self) -> str | None:
+        """Warning that the machine had other work during runs in real time on which verdicts rest,
+        those of variants included; None if it had none.
+        """
+        return next((text for each in self.all_executed if (text := each.warning)), None)
 
     @cached_property
     def effects(self) -> Mapping[str, Effect]:
@@ -229,7 +237,7 @@ class StudyOutcome:
             "runs": len(runs),
             "failed": sum(run.outcome == "failed" for run in runs),
             "refused": self.refused,
-            "warning": self.executed.warning,
+            "warning": self.warning,
             "time_limit": self.executed.limit_text,
             "figures": [str(path) for path in self.figures],
             "other_seeds": [each.study.seed for each in self.other_seeds],
@@ -293,9 +301,18 @@ class Reproduction:
         return min(1.0, self.expected_wrong)
 
     def counts(self, *, authors: bool) -> dict[str, int]:
-        """Count the verdicts on the authors' conclusions, or on the studies' own hypotheses."""
-        words = [row.word for row in self.rows if row.result.claim.authors == authors]
+        """Count the verdicts on the authors' conclusions, or on the studies' own hypotheses; those
+        that other work disturbed are not counted.
+        """
+        words = [
+            row.word for row in self.rows if row.is_counted and row.result.claim.authors == authors
+        ]
         return {word: words.count(word) for word in _in_order(words)}
+
+    @property
+    def not_counted(self) -> int:
+        """Number of verdicts that are not counted, as other work disturbed their runs."""
+        return sum(not row.is_counted for row in self.rows)
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields of `scorecard.json`."""
@@ -310,6 +327,7 @@ class Reproduction:
             "wall_s": self.wall_s,
             "verdicts": self.counts(authors=True),
             "own_verdicts": self.counts(authors=False),
+            "not_counted": self.not_counted,
             "expected_wrong": self.expected_wrong,
             "any_wrong": self.any_wrong,
             "studies": [study.to_json() for study in self.studies],

@@ -17,6 +17,7 @@ NOT_TRIED = "not tried"
 SIDES = {
     ClaimVerdict.REPRODUCED: "for",
     ClaimVerdict.SMALLER: "for",
+    ClaimVerdict.LARGER: "for",
     ClaimVerdict.PARTLY: "for",
     ClaimVerdict.SIZE_UNDECIDED: "for",
     ClaimVerdict.PARTLY_REVERSED: "against",
@@ -26,6 +27,10 @@ SIDES = {
 }
 """The side that a verdict takes on its claim. Two verdicts with different sides contradict each
 other; verdicts that are not listed decide nothing.
+"""
+SIZES = (ClaimVerdict.REPRODUCED, ClaimVerdict.SMALLER, ClaimVerdict.LARGER)
+"""Verdicts that decide the size of a lead as well: any two of them contradict each other, as a
+claim without a size is never smaller or larger than claimed.
 """
 
 
@@ -42,9 +47,8 @@ class Dependence:
     @property
     def is_contradicted(self) -> bool:
         """Whether the verdict under some other choice contradicts the one here."""
-        side = SIDES.get(self.verdict.verdict)
-        sides = {SIDES.get(result.verdict) for _, result in self.others} - {None}
-        return side is not None and bool(sides - {side})
+        here = self.verdict.verdict
+        return any(contradict(here, other.verdict) for _, other in self.others)
 
     @property
     def text(self) -> str:
@@ -71,6 +75,14 @@ class Dependence:
                 for name, result in self.others
             ],
         }
+
+
+def contradict(one: ClaimVerdict, other: ClaimVerdict) -> bool:
+    """Return whether two verdicts on a claim, under two choices, cannot both stand."""
+    sides = {SIDES.get(one), SIDES.get(other)}
+    if None in sides:
+        return False
+    return len(sides) > 1 or (one is not other and one in SIZES and other in SIZES)
 
 
 @dataclass(frozen=True)
@@ -107,6 +119,13 @@ class ScoreRow:
     dependences: tuple[Dependence, ...] = ()
     stability: Stability | None = None
     """The verdicts with other seeds; None if none was tried."""
+    is_disturbed: bool = False
+    """Whether it rests on runs in real time beside which the machine had other work."""
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the scorecard counts its word: not if other work is in its numbers."""
+        return not self.is_disturbed or self.result.verdict is ClaimVerdict.NOT_TESTABLE
 
     @property
     def verdict(self) -> ClaimVerdict:
@@ -129,9 +148,12 @@ class ScoreRow:
         """The reason for the effect that a claim states, if its control confirms the reason and the
         verdict is one that it explains; None otherwise.
         """
-        is_shown = self.effect is not None and self.effect.is_shown
-        explains = self.result.verdict is not ClaimVerdict.UNDECIDED
-        return self.result.claim.why if is_shown and explains else None
+        why, effect = self.result.claim.why, self.effect
+        if effect is None or not effect.is_shown or why is None:
+            return None
+        if self.result.verdict is ClaimVerdict.UNDECIDED:
+            return None
+        return why if effect.scope is None else f"{why} (Shown {effect.scope}.)"
 
     @property
     def control_text(self) -> str | None:
@@ -169,6 +191,7 @@ class ScoreRow:
         return self.result.to_json() | {
             "verdict": self.word,
             "verdict_as_chosen": self.result.word,
+            "counted": self.is_counted,
             "why": self.why,
             "control": control,
             "sensitivity": [each.to_json() for each in self.dependences],

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MEANINGS = {
     "reproduced": "it holds at every level",
     "smaller": "its direction holds, its size is not reached",
+    "larger": "its direction holds, its size is exceeded",
     "size-undecided": "its direction holds, whether its size is reached is undecided",
     "partly": "it holds at some levels; at the rest it is undecided, or nothing relevant differs",
     "depends": "it holds at some levels and is reversed at others",
@@ -31,6 +32,7 @@ MEANINGS = {
     "not-testable": "nothing here can test it",
     "failed": "runs failed or have no value, and nothing is shown",
 }
+DISTURBED = "other work disturbed runs in real time"
 HYPOTHESES = "Hypotheses of these studies, which no author claims"
 
 
@@ -47,8 +49,8 @@ def scorecard_lines(done: Reproduction) -> list[Text | Padding]:
                 lines.append(Text(f"\n{study.study.title}", style="bold"))
             if authors and study.refused is not None:
                 lines.append(Text(f"not run: {study.refused}", style="red"))
-            if rows and study.executed.warning is not None:
-                lines.append(Text(study.executed.warning, style="red"))
+            if rows and study.warning is not None:
+                lines.append(Text(study.warning, style="red"))
             for row in rows:
                 lines += _row_lines(row, done)
     lines += [Text(f"\n{score_text(done)}", style="bold"), Text(error_text(done))]
@@ -73,6 +75,8 @@ def score_text(done: Reproduction) -> str:
             plural = {"conclusion": "conclusions", "hypothesis": "hypotheses"}[name]
             parts = ", ".join(f"{count} {word}" for word, count in counts.items())
             texts.append(f"{total} {name if total == 1 else plural}: {parts}")
+    if done.not_counted:
+        texts.append(f"{done.not_counted} provisional and not counted, as {DISTURBED}")
     return "; ".join(texts)
 
 
@@ -130,6 +134,8 @@ def total_text(done: Sequence[Reproduction]) -> str:
             counts[word] = counts.get(word, 0) + count
     parts = ", ".join(f"{count} {word}" for word, count in counts.items())
     virtual_s, wall_s = (sum(getattr(d, clock) for d in done) for clock in ("virtual_s", "wall_s"))
+    if left_out := sum(each.not_counted for each in done):
+        parts += f" ({left_out} more not counted, as {DISTURBED})"
     return (
         f"total of {len(done)} sources: {sum(counts.values())} conclusions: {parts};"
         f" virtual time {span_text(virtual_s)}, wall time of the runs {span_text(wall_s)}"
@@ -138,7 +144,7 @@ def total_text(done: Sequence[Reproduction]) -> str:
 
 def _row_lines(row: ScoreRow, done: Reproduction) -> list[Text | Padding]:
     result = row.result
-    provisional = " (provisional)" if done.quick else ""
+    provisional = " (provisional)" if done.quick or not row.is_counted else ""
     depends = f" {row.depends_text}" if row.depends_text else ""
     verdict = (f"{row.word}{depends}{provisional}: ", STYLES.get(row.verdict, ""))
     lines: list[Text | Padding] = [Text.assemble(verdict, result.claim.text)]

@@ -17,6 +17,7 @@ from netwarp.study.figures import (
 )
 
 FORMS = ("less", "equal", "flat_over", "linear_over")
+LOWER_BOUNDS = ("by_at_least", "up_to")
 OF_LESS = (
     "than", "by_at_least", "by_at_most", "up_to", "grows_with", "shrinks_with", "stays_over",
     "lead", "overall", "needs_difference",
@@ -73,8 +74,9 @@ class Claim(Section):
     up_to: RatioField | None = None
     """How much less where it is most: in some condition the lead must not fall short of it."""
     by_at_most: RatioField | None = None
-    """How much less at most, of what `than` has: an upper bound, which stands alone. `"0%"` for a
-    source that says not less. Whether it is less at all is not tested."""
+    """How much less at most, of what `than` has. Beside `by_at_least` or `up_to` both must hold.
+    Alone it is an upper bound, `"0%"` for a source that says not less; whether it is less at all is
+    then not tested."""
     needs_difference: bool | None = None
     """`true`: the sentence says that there is a difference, and no relevant one refutes it."""
     grows_with: str | None = None
@@ -202,12 +204,29 @@ def _refuse_mixed_trend(claim: Claim, key: str) -> None:
             beside = "without" if claim.trend is None else "beside"
             reason = f"{name} has no effect {beside} grows_with or shrinks_with"
             raise KeyValueError(f"{key}.{name}", getattr(claim, name), reason, "drop it")
-    for alone in ("by_at_most", "stays_over"):
-        others = [name for name in sizes if name != alone and getattr(claim, name) is not None]
+    for alone, allowed in (("by_at_most", LOWER_BOUNDS), ("stays_over", ())):
+        others = [
+            name
+            for name in sizes
+            if name not in (alone, *allowed) and getattr(claim, name) is not None
+        ]
         if getattr(claim, alone) is not None and others:
-            reason = f"{alone} stands alone, and {others[0]} is there as well"
+            reason = f"{alone} cannot stand beside {others[0]}"
             remedy = "make two claims of it"
             raise KeyValueError(f"{key}.{alone}", getattr(claim, alone), reason, remedy)
+    _refuse_crossed_bounds(claim, key)
+
+
+def _refuse_crossed_bounds(claim: Claim, key: str) -> None:
+    """Check that a lead can reach its lower bound without exceeding its upper one."""
+    if claim.by_at_most is None:
+        return
+    least, reached = claim.by_at_least, claim.up_to
+    is_crossed = least is not None and least >= claim.by_at_most
+    if is_crossed or (reached is not None and reached > claim.by_at_most):
+        reason = "no lead is as large as the lower bound and not larger than this"
+        remedy = "give an upper bound above by_at_least and up_to, or drop one of them"
+        raise KeyValueError(f"{key}.by_at_most", claim.by_at_most, reason, remedy)
 
 
 def _refuse_overlap(claim: Claim, spelled: Mapping[str, Any], key: str) -> None:
