@@ -14,6 +14,7 @@ from netwarp.estimate.staging import Staging
 from netwarp.execution.outcome import Outcome, read_outcome
 from netwarp.kept_runs import KeptRuns
 from netwarp.measure.two_hosts import MOST_UNCERTAIN, early_s
+from netwarp.metrics.registry import metric_named
 from netwarp.plan.randomness import REAL_TIME, randomness
 from netwarp.results import Question, Results, RunResult, from_plan
 from netwarp.results.comparisons import Comparisons, compare_contenders, main_metrics
@@ -24,6 +25,7 @@ from netwarp.study import Study, study_from_mapping
 from netwarp.suggestions import did_you_mean
 from netwarp.units import older_sizes_in_bytes, parse_ratio, span_text
 from netwarp.wire import Job, Record
+from netwarp.wire.path import FLOW_QUEUEING
 from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
@@ -114,6 +116,27 @@ class RunData:
                 f" {MOST_UNCERTAIN:.0%} of the mean delay, which is left out."
             )
         return f"{said}."
+
+    @property
+    def flow_queueing_text(self) -> str | None:
+        """Note whose latency a path's is behind a queue for each flow; None if there is neither."""
+        is_shown = any(metric_named(each.metric).source == "queue_samples" for each in self.answers)
+        of_each = self.results.factors | {key: (value,) for key, value in self.fixed.items()}
+        in_force = {
+            level
+            for key, levels in of_each.items()
+            if key.startswith("path.discipline")
+            for level in levels
+        }
+        own = [each for each in FLOW_QUEUEING if each in in_force]
+        if not is_shown or not own:
+            return None
+        return (
+            f"{', '.join(own)} {'have' if len(own) > 1 else 'has'} a queue for each flow: the"
+            " round-trip time under load and the queueing delay are those of the flows that fill"
+            " the queue, and another flow waits less. A ping beside them measures how long"
+            " (docs/recipes.md)."
+        )
 
     @property
     def early_text(self) -> str | None:

@@ -10,7 +10,7 @@ from netwarp.errors import InputError, StudyError
 from netwarp.estimate.comparison import Verdict
 from netwarp.estimate.criteria import Criteria
 from netwarp.evaluation import RunData
-from netwarp.output.table import notes
+from netwarp.output.table import notes, result_blocks
 from netwarp.results import Question, Results, RunResult
 from netwarp.results.comparisons import compare_contenders, main_metrics
 from netwarp.results.undecided import undecided_text
@@ -96,6 +96,48 @@ def test_a_run_directory_can_be_asked_another_question() -> None:
     ):
         with pytest.raises(InputError, match=said):
             data.asked(metrics, against)
+
+
+@pytest.mark.parametrize(
+    ("metric", "levels", "said"),
+    [
+        (LATENCY, ("fifo", "fq_codel", "cake"), "fq_codel, cake have a queue for each flow"),
+        ("queue_delay_s_p95", ("fifo", "fq"), "fq has a queue for each flow"),
+        ("ping.rtt_under_load_s_p95", ("fq", "red"), "fq has"),
+        (LATENCY, ("fifo", "codel", "pie"), None),
+        ("completion_time_s", ("fifo", "fq_codel"), None),
+    ],
+)
+def test_a_latency_behind_a_queue_for_each_flow_says_whose_it_is(
+    metric: str, levels: tuple[str, ...], said: str | None
+) -> None:
+    """A table of fq_codel had 95.7 ms where a ping beside the transfer took 40.7 ms."""
+    level = dict(zip(("tcp", "tls", "sctp"), levels, strict=False))
+    runs = [
+        replace(
+            run,
+            factors={
+                "path.discipline": level[run.factors["transport"]],
+                "path.loss": run.factors["path.loss"],
+            },
+            metrics={**run.metrics, metric: 0.1},
+        )
+        for run in support.results(failed_run=None).runs
+        if run.factors["path.rtt"] == "50ms" and run.factors["transport"] in level
+    ]
+    data = RunData(Path("out"), Results(tuple(runs), question=Question((metric,))), {})
+    assert (data.flow_queueing_text is None) is (said is None)
+    assert (said or "") in (data.flow_queueing_text or "")
+    shown = "\n".join(str(block) for block in result_blocks(data))
+    assert ("has a queue for each" in shown or "have a queue for each" in shown) is bool(said)
+
+
+def test_a_discipline_that_no_cell_varies_counts_as_well() -> None:
+    shown = with_metrics("transport.congestion", rtt_under_load_s_p95=0.1)
+    data = RunData(Path("out"), replace(shown, question=Question((LATENCY,))), {})
+    assert data.flow_queueing_text is None
+    vars(data)["fixed"] = {"path.discipline_down": "cake"}
+    assert data.flow_queueing_text is not None
 
 
 @pytest.mark.parametrize(

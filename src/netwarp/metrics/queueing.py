@@ -17,6 +17,11 @@ _LATENCIES = (
     "queue_delay_s_p95",
 )
 """Metrics that are printed together if one of them is among a study's main metrics."""
+_WHOSE = (
+    " Everything that is queued counts. Behind a discipline with a queue for each flow (fq,"
+    " fq_codel, cake) it is therefore that of the flows that fill the queue, and another flow waits"
+    " less: a ping beside them (`rr`) measures how long."
+)
 _SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
@@ -53,7 +58,7 @@ QUEUEING_METRICS = (
         Metric(
             f"queue_delay_s_{name}", "s", "lower", f"Queueing delay, {name}",
             "Time that a packet of the content's direction had to queue at the bottleneck of the"
-            f" first path: {_percentile(name)} over the time of the run.", "queue_samples",
+            f" first path: {_percentile(name)} over the time of the run.{_WHOSE}", "queue_samples",
             partial(_quantile_s, of=_of_queue, share=share), SHORTER, head=f"queue {name}",
         )
         for name, share in _SHARES.items()
@@ -62,7 +67,7 @@ QUEUEING_METRICS = (
         Metric(
             f"rtt_under_load_s_{name}", "s", "lower", f"RTT under load, {name}",
             "Round-trip time of the first path with the queues of both directions as they were:"
-            f" {_percentile(name)} over the time of the run.", "queue_samples",
+            f" {_percentile(name)} over the time of the run.{_WHOSE}", "queue_samples",
             partial(_quantile_s, of=_of_round_trip, share=share), SHORTER, head=f"RTT {name}",
             beside=tuple(each for each in _LATENCIES if each != f"rtt_under_load_s_{name}"),
         )
@@ -72,7 +77,8 @@ QUEUEING_METRICS = (
         Metric(
             f"rtt_over_idle_s_{name}", "s", "lower", f"RTT over the idle one, {name}",
             "How much longer the round-trip time of the first path was than without a queue in"
-            f" either direction: {_percentile(name)} over the time of the run.", "queue_samples",
+            f" either direction: {_percentile(name)} over the time of the run.{_WHOSE}",
+            "queue_samples",
             partial(_quantile_s, of=_over_idle, share=share), SHORTER, head=f"over idle {name}",
         )
         for name, share in _SHARES.items()

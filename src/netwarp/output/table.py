@@ -71,7 +71,7 @@ def result_blocks(data: RunData, width: int = WIDTH) -> list[Table | Text | Padd
     laid_out += [Text(note, style="dim") for note in notes(results, data.answers, clock)]
     for warning in (
         data.unfinished_text, data.bimodal_text, data.limit_text, data.disturbed_text,
-        data.clock_text, data.early_text,
+        data.clock_text, data.early_text, data.flow_queueing_text,
     ):  # fmt: skip
         if warning is not None:
             laid_out.append(Text(warning, style="yellow"))

@@ -51,6 +51,10 @@ DisciplineKind = Annotated[
 ]
 
 
+FLOW_QUEUEING: tuple[DisciplineKind, ...] = ("fq", "fq_codel", "cake")
+"""Disciplines with a queue for each flow: a flow does not wait for what others have queued."""
+
+
 class Path(Wire):
     """A path from the client over a router to the server."""
 
