@@ -139,7 +139,7 @@ unpack_source() {
         die "$PACKAGE is Linux $VERSION, and netwarp needs $OLDEST_KERNEL or later"
     if [[ -z $KEY ]]; then KEY=$(key_of "$VERSION"); fi
     # What somebody has built in a directory is not part of its source.
-    [[ ! -d $SOURCE ]] || kernel_make -s mrproper >/dev/null
+    if [[ -d $SOURCE ]]; then (kernel_make -s mrproper >/dev/null); fi
 }
 
 # The name of an entry. $1: the version; $2: what of the source is not in BASE, if anything is.

@@ -1,0 +1,181 @@
+"""`netwarp kernel`: what is built stands side by side, and what is refused leaves nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.conftest import Netwarp
+
+MAKEFILE = r"""
+kernelversion:
+	@echo 6.12.1
+mrproper:
+	rm -f .config linux
+linux:
+	printf '%s' '#include <stdio.h>' > main.c
+	printf '\nint main(void) { puts("6.12.1-netwarp"); }\n' >> main.c
+	gcc -o linux main.c
+"""
+MERGE_CONFIG = """#!/bin/sh
+# As Kconfig: what is unknown is dropped in silence.
+grep -v -e CONFIG_UNKNOWN -e =n "$5" > "$3/.config"
+"""
+HEADER = "include/uapi/linux/pkt_sched.h"
+PATCH = f"""--- a/{HEADER}
++++ b/{HEADER}
+@@ -1 +1 @@
+-TCA_NETEM_PRNG_SEED
++TCA_NETEM_ANOTHER
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Make a source tree that builds in a second: it has what build.sh looks at, and no kernel."""
+    tree = tmp_path / "tree"
+    for name, text in {
+        "Makefile": MAKEFILE,
+        "arch/um/Kconfig": "",
+        # What netwarp's own patch is for, as it stands before 6.13.
+        "arch/x86/um/os-Linux/registers.c": _unpatched(),
+        "scripts/kconfig/merge_config.sh": MERGE_CONFIG,
+        HEADER: "TCA_NETEM_PRNG_SEED\n",
+    }.items():
+        file = tree / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    (tree / "scripts/kconfig/merge_config.sh").chmod(0o755)
+    return tree
+
+
+def _unpatched() -> str:
+    """Lines that netwarp's own patch finds, each hunk at its place."""
+    patch = Path(__file__).parents[2] / "guest" / "patches" / "fp-registers-of-any-size.patch"
+    lines: list[str] = []
+    for line in patch.read_text().partition("+++ b/")[2].splitlines()[1:]:
+        if line.startswith("@@"):
+            first = int(line.split("-")[1].partition(",")[0])
+            lines += [""] * (first - 1 - len(lines))
+        elif not line.startswith("+"):
+            lines.append(line[1:])
+    return "\n".join(lines) + "\n"
+
+
+Build = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def build(netwarp: Netwarp, tmp_path: Path) -> Build:
+    """Build a kernel into a cache of the test's own."""
+    return lambda *arguments: netwarp(
+        "kernel", "build", *map(str, arguments), XDG_CACHE_HOME=str(tmp_path / "cache")
+    )
+
+
+@pytest.fixture
+def kernels(netwarp: Netwarp, tmp_path: Path) -> Callable[[], list[dict[str, Any]]]:
+    def listed() -> list[dict[str, Any]]:
+        answer = netwarp("kernel", "list", "--json", XDG_CACHE_HOME=str(tmp_path / "cache"))
+        found: list[dict[str, Any]] = json.loads(answer.stdout)["kernels"]
+        return found
+
+    return listed
+
+
+def test_what_makes_another_kernel_has_a_name_of_its_own(
+    build: Build, kernels: Callable[[], list[dict[str, Any]]], tree: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "seedless.patch").write_text(PATCH)
+    for more in (
+        [],
+        ["--config", "CONFIG_TCP_CONG_BBR=n"],
+        ["--patch", tmp_path / "seedless.patch"],
+    ):
+        answer = build("--source", tree, *more)
+        assert answer.returncode == 0, answer.stderr
+    again = build("--source", tree)
+    assert again.returncode == 0
+    assert "compiling" not in again.stderr
+    plain, configured, patched = kernels()
+    assert {plain["version"], configured["version"], patched["version"]} == {"6.12.1"}
+    assert len({plain["name"], configured["name"], patched["name"]}) == 3
+    assert [each["default"] for each in (plain, configured, patched)] == [True, False, False]
+    assert [each["netem_seed"] for each in (plain, configured, patched)] == [True, True, False]
+    assert configured["own_config"] == ["CONFIG_TCP_CONG_BBR=n"]
+    own, users = patched["patches"]
+    assert own.startswith("fp-registers-of-any-size.patch ")
+    assert users.startswith("seedless.patch ")
+    assert not [*(tmp_path / "cache" / "netwarp" / "kernel").glob("build.*")]
+
+
+def test_a_commit_is_built_and_not_what_lies_in_its_tree(
+    build: Build, kernels: Callable[[], list[dict[str, Any]]], tree: Path
+) -> None:
+    git = ["git", "-C", str(tree), "-c", "user.name=n", "-c", "user.email=e@example.org"]
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"], ["tag", "v6.12.1"]):
+        subprocess.run([*git, *arguments], check=True)
+    (tree / HEADER).write_text("TCA_NETEM_ANOTHER\n")
+    answer = build("--git", tree, "--ref", "v6.12.1")
+    assert answer.returncode == 0, answer.stderr
+    (kernel,) = kernels()
+    assert kernel["netem_seed"]
+    assert kernel["source_package"] == "git v6.12.1"
+    answer = build("--git", tree, "--ref", "v9")
+    assert answer.returncode == 1
+    assert "there is no such commit" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--config", "CONFIG_UNKNOWN=y"], "does not take --config CONFIG_UNKNOWN=y"),
+        (["--config", "CONFIG_HZ"], "not CONFIG_NAME=VALUE"),
+        (["--patch", "bad.patch"], "does not apply to Linux 6.12.1"),
+        (["--patch", "nothing.patch"], "no such file"),
+        (["6.12"], "the source says which version it is"),
+    ],
+)
+def test_what_is_refused_leaves_nothing(
+    build: Build, tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str], says: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.patch").write_text(PATCH.replace("PRNG_SEED", "SOMETHING"))
+    answer = build(
+        "--source",
+        tree,
+        *[str(tmp_path / each) if each.endswith(".patch") else each for each in arguments],
+    )
+    assert answer.returncode != 0
+    assert says in answer.stderr
+    cache = tmp_path / "cache" / "netwarp" / "kernel"
+    assert {each.name for each in cache.glob("*")} <= {"lock"}
+
+
+def test_a_source_without_user_mode_linux_is_refused(build: Build, tree: Path) -> None:
+    (tree / "arch/um/Kconfig").unlink()
+    answer = build("--source", tree)
+    assert answer.returncode == 1
+    assert "holds no Linux kernel with the um architecture" in answer.stderr
+
+
+def test_kernels_are_chosen_and_removed(
+    netwarp: Netwarp, build: Build, kernels: Callable[[], list[dict[str, Any]]], tree: Path,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    for more in ([], ["--config", "CONFIG_TCP_CONG_BBR=n"]):
+        assert build("--source", tree, *more).returncode == 0
+    first, second = (each["name"] for each in kernels())
+    assert netwarp("kernel", "remove", first, **cache).returncode == 2
+    assert netwarp("kernel", "default", second, **cache).stdout.strip() == second
+    assert netwarp("kernel", "remove", second, **cache).returncode == 2
+    assert netwarp("kernel", "default", "--reset", **cache).stdout.strip() == first
+    assert netwarp("kernel", "remove", second, **cache).returncode == 0
+    assert [each["name"] for each in kernels()] == [first]
