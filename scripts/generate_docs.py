@@ -44,8 +44,8 @@ from netwarp.study.variants import Control, Sensitivity
 from netwarp.units import format_duration, format_size
 from netwarp.wire import role_protocol
 from netwarp.wire.base import Wire
-from netwarp.wire.schema import Choice, NamedType, Tagged, field_type, named, parts, types_of
 from netwarp.workloads import WORKLOADS
+from wire_schema import Choice, NamedType, Tagged, field_type, named, parts, types_of
 
 describe_fields(Section, Wire)
 

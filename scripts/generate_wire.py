@@ -18,11 +18,12 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from annotated_types import Lt
 
+import wire_schema
 from descriptions import describe_fields
 from netwarp import wire
-from netwarp.wire import role_protocol, schema
+from netwarp.wire import role_protocol
 from netwarp.wire.base import JOB_FORMAT, RECORD_FORMAT, Wire
-from netwarp.wire.schema import Choice, NamedType, Tagged
+from wire_schema import Choice, NamedType, Tagged
 
 describe_fields(Wire)
 
@@ -98,7 +99,7 @@ def _each_type() -> Iterator[tuple[str, NamedType]]:
     """Give each folder with each type below its roots."""
     for folder, roots in FOLDERS.items():
         for root in roots:
-            yield from ((folder, each) for each in schema.types_of(root))
+            yield from ((folder, each) for each in wire_schema.types_of(root))
 
 
 def _file(place: Place) -> Iterator[str]:
@@ -176,20 +177,20 @@ def _uses(kind: NamedType) -> Iterator[NamedType]:
 
 
 def _mentioned(annotation: Any, metadata: tuple[Any, ...]) -> Iterator[NamedType]:
-    kind = schema.named(annotation, metadata)
+    kind = wire_schema.named(annotation, metadata)
     if kind is not None:
         yield kind
     else:
-        for part in schema.parts(annotation):
+        for part in wire_schema.parts(annotation):
             yield from _mentioned(part, ())
 
 
 def _fields(model: type[Wire]) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
     """Give the fields of a model but the one that says which variant of a union it is."""
     for name, field in model.model_fields.items():
-        annotation, metadata = schema.field_type(field)
+        annotation, metadata = wire_schema.field_type(field)
         if not (get_origin(annotation) is Literal and isinstance(get_args(annotation)[0], str)) or (
-            schema.named(annotation, metadata)
+            wire_schema.named(annotation, metadata)
         ):
             yield name, annotation, metadata
 
@@ -263,7 +264,7 @@ def _struct_fields(model: type[Wire], indent: str, visibility: str) -> Iterator[
 
 def _rust(annotation: Any, metadata: tuple[Any, ...] = ()) -> str:
     """Name a field's type in Rust."""
-    kind = schema.named(annotation, metadata)
+    kind = wire_schema.named(annotation, metadata)
     if kind is not None:
         # One record can have another in it.
         return f"Box<{_name(kind)}>" if _name(kind) == "Record" else _name(kind)
@@ -271,7 +272,7 @@ def _rust(annotation: Any, metadata: tuple[Any, ...] = ()) -> str:
     if origin is tuple:
         return f"Vec<{_rust(arguments[0])}>"
     if type(None) in arguments:
-        (inner,) = schema.parts(annotation)
+        (inner,) = wire_schema.parts(annotation)
         return f"Option<{_rust(inner)}>"
     if hasattr(annotation, "__metadata__"):
         inside = (each for one in arguments[1:] for each in getattr(one, "metadata", [one]))
@@ -292,7 +293,7 @@ def _derive(kind: NamedType) -> str:
     )
     has_float = any(
         "f64" in _rust(annotation, metadata)
-        for each in schema.types_of(_root(kind))
+        for each in wire_schema.types_of(_root(kind))
         if not isinstance(each, Choice | Tagged)
         for _, annotation, metadata in _fields(each)
     )

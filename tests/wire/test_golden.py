@@ -12,7 +12,7 @@ from netwarp.wire import Job, Record, job_from_json, job_to_json, read_records, 
 from netwarp.wire.base import Wire
 from netwarp.wire.record import Failure
 from netwarp.wire.role_protocol import Message, Order
-from netwarp.wire.schema import Choice, NamedType, Tagged, field_type, named, parts, types_of
+from wire_schema import Choice, NamedType, Tagged, field_type, named, parts, types_of
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 JOBS = sorted(GOLDEN.glob("job-*.json"))
