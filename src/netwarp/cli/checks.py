@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netwarp.errors import InputError, ResultError
+
 if TYPE_CHECKING:
     from netwarp.evaluation import RunData
     from netwarp.output.baseline import Baseline, HeldAgainst
@@ -13,11 +15,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Checks:
-    """The baseline of a command."""
+    """The baseline of a command, and the files for CI."""
 
     baseline: Baseline | None = None
     file: str = ""
     """The name of the baseline's file."""
+    junit: Path | None = None
+    """Where JUnit's XML is written; None for nowhere."""
+    markdown: Path | None = None
+    """Where the summary in Markdown is written; None for nowhere."""
 
     @classmethod
     def taken_from(cls, how: dict[str, Any]) -> Checks:
@@ -27,11 +33,14 @@ class Checks:
             InputError: a file is not what it should be; nothing was run.
         """
         file: Path | None = how.pop("baseline", None)
+        written = {option: how.pop(option, None) for option in ("junit", "markdown")}
+        for option, path in written.items():
+            _refuse_unwritable(f"--{option}", path)
         if file is None:
-            return cls()
+            return cls(**written)
         from netwarp.output.baseline_file import read_baseline
 
-        return cls(read_baseline(file), str(file))
+        return cls(read_baseline(file), str(file), **written)
 
     def held(self, data: RunData) -> HeldAgainst | None:
         """Hold results against the baseline; None where there is none."""
@@ -40,6 +49,40 @@ class Checks:
         from netwarp.output.baseline import held_against
 
         return held_against(self.baseline, data, self.file)
+
+    def write(self, data: RunData, held: HeldAgainst | None) -> None:
+        """Write the files for CI.
+
+        Raises:
+            ResultError: one cannot be written.
+        """
+        if self.junit is None and self.markdown is None:
+            return
+        from netwarp.output.cases import cases
+        from netwarp.output.junit import junit_xml
+        from netwarp.output.markdown import markdown
+        from netwarp.run_files import write_text
+
+        listed = cases(data, held)
+        for path, written in ((self.junit, junit_xml), (self.markdown, markdown)):
+            if path is None:
+                continue
+            try:
+                write_text(path, written(data, listed))
+            except OSError as error:
+                raise ResultError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _refuse_unwritable(option: str, path: Path | None) -> None:
+    """Refuse a file that cannot be there, before hours of runs."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise InputError(f"{option} {path}: it is a directory; name a file")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{option} {path}: it is no regular file; name one")
+    if not path.parent.is_dir():
+        raise InputError(f"{option} {path}: there is no directory {path.parent}; make it")
 
 
 NO_CHECKS = Checks()

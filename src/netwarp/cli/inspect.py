@@ -42,6 +42,7 @@ def show(
     shown = opened.data.asked(metric, against_level(against)).expecting(expect)
     held = checks.held(shown)
     print_answer(Run(shown), as_json, held)
+    checks.write(shown, held)
     if expect or held is not None:
         end_by(status_of(shown, held))
 

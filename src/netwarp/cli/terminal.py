@@ -44,8 +44,10 @@ def tell(finished: Run, as_json: bool, *, anew: bool = False, checks: Checks = N
         print_answer(finished, as_json, held)
     # Nobody reads the output any more, which rich turns into SystemExit.
     except (OSError, SystemExit):
+        checks.write(finished.data, held)
         write_outputs(finished.data, anew=anew)
         raise
+    checks.write(finished.data, held)
     write_outputs(finished.data, anew=anew)
     if not as_json:
         report = finished.data.directory / finished.report_file.name

@@ -18,7 +18,9 @@ from netwarp.options.running import (
     EXPECT,
     FILTER,
     JOBS,
+    JUNIT,
     KERNEL,
+    MARKDOWN,
     MAX_TIME,
     METRIC,
     OUT,
@@ -53,7 +55,7 @@ EXEC: tuple[Option, ...] = (
     OUT, SEED, REPEATED, SET,
 )  # fmt: skip
 """Options of `netwarp exec` and `netwarp.exec`."""
-CHECKS: tuple[Option, ...] = (BASELINE,)
+CHECKS: tuple[Option, ...] = (BASELINE, JUNIT, MARKDOWN)
 """Options of commands that say what results are held against, and where that is written."""
 REPRODUCE: tuple[Option, ...] = (*REPRODUCED, BACKEND, JOBS, EXECUTOR, MAX_TIME)
 """Options of `netwarp reproduce`."""

@@ -104,6 +104,17 @@ BASELINE = Option(
     " missing, 3 where one is undecided.",
     metavar="FILE", takes=Takes.PATH, panel=Panel.RUNNING,
 )  # fmt: skip
+JUNIT = Option(
+    name="junit",
+    help="Write expectations, claims and cells held against a baseline as test cases, in the XML"
+    " that CI servers read.",
+    metavar="FILE", takes=Takes.PATH, panel=Panel.RUNNING,
+)  # fmt: skip
+MARKDOWN = Option(
+    name="markdown",
+    help="Write them and the results in Markdown, for the summary of a CI job.",
+    metavar="FILE", takes=Takes.PATH, panel=Panel.RUNNING,
+)  # fmt: skip
 PRECISION = Option(
     name="precision",
     help="Add replicates, up to eight times as many, until every mean is known to ± this share,"

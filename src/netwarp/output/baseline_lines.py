@@ -53,8 +53,7 @@ def _lines_of_one(found: HeldByMetric, directory: Path) -> Iterator[Text]:
     for cell in changed[:MOST_CELLS]:
         head = (f"{cell.held.value}: ", STYLES[cell.held])
         yield Text.assemble(head, cell_text(cell.factors, ", "))
-        if said := held_text(cell, found):
-            yield Text(f"    {said}")
+        yield Text(f"    {held_text(cell, found)}")
         if command := command_of(cell, directory):
             yield Text(f"    {command}", style="dim")
     if len(changed) > MOST_CELLS:
@@ -62,9 +61,11 @@ def _lines_of_one(found: HeldByMetric, directory: Path) -> Iterator[Text]:
 
 
 def held_text(cell: HeldCell, found: HeldByMetric) -> str:
-    """Write both values of a cell and the verdict; empty of a cell that only one has."""
+    """Write both values of a cell and the verdict, or which of the two lacks it."""
+    if cell.held is Held.MISSING:
+        return "only the baseline has it"
     if cell.change is None:
-        return ""
+        return "only these results have it"
     if cell.is_same_bytes:
         return "the same records, byte for byte"
     verdict = verdict_text(cell.change.comparison, found.difference.metric)

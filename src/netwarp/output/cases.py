@@ -1,0 +1,105 @@
+"""Lists what results are held to as test cases: runs, expectations, claims, a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from netwarp.claims import ClaimVerdict, Kept
+from netwarp.claims.expected_sentences import found_text
+from netwarp.output.baseline import Held
+from netwarp.output.baseline_lines import command_of, held_text
+from netwarp.wording import cell_text
+
+if TYPE_CHECKING:
+    from netwarp.evaluation import RunData
+    from netwarp.output.baseline import HeldAgainst
+
+Outcome = Literal["passed", "failed", "undecided", "skipped"]
+Suite = Literal["runs", "expectations", "claims", "baseline"]
+
+_OF_EXPECTATIONS: Mapping[Kept, Outcome] = {
+    Kept.HOLDS: "passed",
+    Kept.BROKEN: "failed",
+    Kept.UNDECIDED: "undecided",
+}
+_OF_CLAIMS: Mapping[ClaimVerdict, Outcome] = {
+    ClaimVerdict.REPRODUCED: "passed",
+    ClaimVerdict.SMALLER: "passed",
+    ClaimVerdict.SIZE_UNDECIDED: "passed",
+    ClaimVerdict.DEPENDS: "failed",
+    ClaimVerdict.PARTLY_REVERSED: "failed",
+    ClaimVerdict.REVERSED: "failed",
+    ClaimVerdict.FAILED: "failed",
+}
+"""Outcomes of claims; one that is neither borne out nor contradicted is skipped."""
+_OF_CELLS: Mapping[Held, Outcome] = {
+    Held.WORSE: "failed",
+    Held.MISSING: "failed",
+    Held.UNDECIDED: "undecided",
+}
+"""Outcomes of cells held against a baseline; every other one has passed."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing that the results are held to."""
+
+    suite: Suite
+    name: str
+    outcome: Outcome
+    word: str
+    """The answer in a word or two, such as `does not hold`."""
+    found: str
+    """What was found, in one line."""
+
+
+def cases(data: RunData, held: HeldAgainst | None = None) -> list[Case]:
+    """List the test cases of a study's results.
+
+    Args:
+        data: the results.
+        held: the same, held against a baseline; None where there is none.
+    """
+    return [*_runs(data), *_expectations(data), *_claims(data), *_cells(data, held)]
+
+
+def _runs(data: RunData) -> Iterator[Case]:
+    """Make one case of all runs that succeeded, and one of each that failed."""
+    failed = data.results.failed
+    succeeded = len(data.results.runs) - len(failed)
+    yield Case("runs", "every run succeeds", "failed" if failed else "passed",
+               "failed" if failed else "passed",
+               f"{succeeded} of {len(data.results.runs)} runs succeeded")  # fmt: skip
+    for run in failed:
+        name = f"{run.run} ({cell_text(run.factors, ', ')})"
+        yield Case("runs", name, "failed", "failed", run.reason or "no reason is known")
+
+
+def _expectations(data: RunData) -> Iterator[Case]:
+    for result in data.expectations if data.raw.get("expect") else ():
+        word = result.kept.value.replace("-", " ")
+        yield Case(
+            "expectations", result.text, _OF_EXPECTATIONS[result.kept], word, found_text(result)
+        )
+
+
+def _claims(data: RunData) -> Iterator[Case]:
+    for result in data.claims if data.raw.get("claim") else ():
+        outcome = _OF_CLAIMS.get(result.verdict, "skipped")
+        name = f"{result.id}: {result.claim.text}"
+        yield Case("claims", name, outcome, result.word.replace("-", " "), result.found)
+
+
+def _cells(data: RunData, held: HeldAgainst | None) -> Iterator[Case]:
+    if held is None:
+        return
+    for by_metric in held.metrics:
+        for cell in by_metric.cells:
+            outcome = _OF_CELLS.get(cell.held, "passed")
+            name = f"{by_metric.difference.metric}: {cell_text(cell.factors, ', ')}"
+            found = held_text(cell, by_metric)
+            if cell.held is not Held.UNCHANGED:
+                found = "; ".join(filter(None, (found, command_of(cell, data.directory))))
+            yield Case("baseline", name, outcome, cell.held.value, found)
