@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+import netwarp
 from guest.lab import run_study
 from netwarp.backends.guest_files import GuestKernel
 from netwarp.backends.kernels import built_kernels
+from netwarp.errors import BackendError
 from netwarp.plan import plan_study
 from netwarp.run_directory import RECORDS_FILE
 from netwarp.study import study_from_mapping
@@ -57,3 +59,25 @@ def test_it_carries_every_transport_and_repeats(
             assert read_records(file)[0].kernel == f"Linux {kernel.info['release']}"  # type: ignore[union-attr]
         found.append({file.parent.name: file.read_bytes() for file in files})
     assert found[0] == found[1]
+
+
+def test_a_directory_is_verified_on_the_kernel_that_measured_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the default has changed since; on another it differs where it says which it is."""
+    newest = list(KERNELS.values())[-1]
+    study = study_on(
+        newest, replicates=2, workload={"size": "100kB"}, factors={"transport": ["tcp"]}
+    )
+    del study["kernel"]
+    monkeypatch.setenv("NETWARP_KERNEL", str(newest.directory))
+    done = netwarp.run(study_from_mapping(study), out=tmp_path / "out", jobs=1)
+    monkeypatch.delenv("NETWARP_KERNEL")
+    assert done.verify(jobs=1, kernel=newest.name).is_identical
+    for other in KERNELS.values():
+        if other.info["release"] != newest.info["release"]:
+            verified = done.verify(1, jobs=1, kernel=other.name)
+            assert [run.difference_text for run in verified.runs] == ["start.kernel"]
+            assert "kernel" in verified.other_programs
+    with pytest.raises(BackendError, match="no guest kernel 0\\.1 is built"):
+        done.verify(kernel="0.1")

@@ -137,6 +137,15 @@ def _needed_options(job: Job) -> list[tuple[str, str]]:
     return needed
 
 
+def environ_with_default(name: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return an environment in which a kernel is the default.
+
+    Raises:
+        BackendError: none of this name is built.
+    """
+    return {**environ, "NETWARP_KERNEL": str(kernel_named(name, environ).directory)}
+
+
 def choose_default(name: str | None, environ: Mapping[str, str] = os.environ) -> GuestKernel:
     """Make a kernel the default; None restores the one that netwarp is released with.
 

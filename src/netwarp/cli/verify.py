@@ -34,6 +34,11 @@ REAL_TIME = ("native", "remote")
         help="Compare it, cell by cell, with the same study in real time: on this host's own kernel"
         " (native), between two hosts (remote, with --server), or in a directory made earlier.",
     ),
+    Option(
+        name="kernel", metavar="NAME",
+        help="The guest kernel of runs that name none, such as the one that measured them. Default:"
+        " this machine's default.",
+    ),
     JOBS, replace(SERVER, is_common=True), OUT, REPLICATES, FILTER, RELEVANT, JSON,
 )  # fmt: skip
 def verify(
@@ -41,6 +46,7 @@ def verify(
     runs: int | None = None,
     jobs: int | None = None,
     against: str | None = None,
+    kernel: str | None = None,
     server: str | None = None,
     out: Path | None = None,
     replicates: int | None = None,
@@ -60,6 +66,8 @@ def verify(
     if against is not None:
         if runs is not None or jobs is not None:
             raise InputError("--runs and --jobs: with --against all cells are run, one at a time")
+        if kernel is not None:
+            raise InputError("--kernel: with --against nothing is run in a guest; drop it")
         least = None if relevant is None else option_value("--relevant", relevant, parse_ratio)
         kept = open_run(directory)
         other = _in_real_time(kept, against, server, out, replicates, filter)
@@ -72,7 +80,7 @@ def verify(
     unused = [name for name, value in given.items() if value]
     if unused:
         raise InputError(f"{unused[0]}: it says something of --against only; drop it, or add that")
-    _again(open_run(directory), runs, jobs, as_json=as_json)
+    _again(open_run(directory), runs, jobs, kernel, as_json=as_json)
 
 
 def _in_real_time(
@@ -119,14 +127,18 @@ def _hold(
         raise click.exceptions.Exit(1)
 
 
-def _again(kept: Run, runs: int | None, jobs: int | None, *, as_json: bool) -> None:
+def _again(
+    kept: Run, runs: int | None, jobs: int | None, kernel: str | None, *, as_json: bool
+) -> None:
     """Repeat a sample of runs, and print which are identical."""
     from netwarp.cli.progress import ProgressBar
     from netwarp.cli.terminal import console, print_json
     from netwarp.verification import DEFAULT_RUNS
 
     interruption.kept_text = lambda: f"{kept.directory} is as it was"
-    found = kept.verify(runs or DEFAULT_RUNS, jobs=jobs, observer=ProgressBar(console()))
+    found = kept.verify(
+        runs or DEFAULT_RUNS, jobs=jobs, kernel=kernel, observer=ProgressBar(console())
+    )
     if as_json:
         print_json(found.to_json())
     else:

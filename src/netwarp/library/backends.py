@@ -28,16 +28,20 @@ def backend_for(
     """
     if backend is not None and not isinstance(backend, str):
         return backend
-    # One backend serves all cells, so the cell with the largest limit determines when a run is
-    # killed.
-    stall_cpu_s = max(cell.sections.limits.stall_cpu_s for cell in study.cells)
-    bounds = Bounds(stall_cpu_s=stall_cpu_s)
-    opened = open_backend(backend or study.backend, bounds)
+    opened = open_backend(backend or study.backend, bounds_of(study))
     if not needs_ns3(study, filters):
         return opened
     from netwarp.backends.ns3 import Ns3Backend, WithNs3
 
     return WithNs3(opened, Ns3Backend())
+
+
+def bounds_of(study: Study) -> Bounds:
+    """Return when a run of a study is killed.
+
+    One backend serves all cells, so the cell with the largest limit determines it.
+    """
+    return Bounds(stall_cpu_s=max(cell.sections.limits.stall_cpu_s for cell in study.cells))
 
 
 def backend_at(backend: str | Backend | None, server: str | None) -> str | Backend | None:

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netwarp import pipeline
+from netwarp.backends.base import Backend
+from netwarp.backends.kernels import environ_with_default
+from netwarp.backends.virtual import VirtualBackend
 from netwarp.errors import InputError
 from netwarp.evaluation import RunData
 from netwarp.execution import Observer
 from netwarp.execution.local import LocalExecutor
-from netwarp.library.backends import backend_for
+from netwarp.library.backends import backend_for, bounds_of
 from netwarp.results import CellResult, RunResult
 from netwarp.results.comparisons import Comparisons
 from netwarp.study import Study
@@ -108,20 +111,32 @@ class Run:
         return chart
 
     def verify(
-        self, runs: int = DEFAULT_RUNS, *, jobs: int | None = None, observer: Observer | None = None
+        self,
+        runs: int = DEFAULT_RUNS,
+        *,
+        jobs: int | None = None,
+        kernel: str | None = None,
+        observer: Observer | None = None,
     ) -> Verification:
         """Repeat a sample of the runs in virtual time, and compare their records.
 
         Args:
             runs: the number of runs, spread evenly over all that succeeded.
             jobs: number of runs at a time; None for one per CPU.
+            kernel: the guest kernel of runs that name none: a version or name; None for the
+                machine's default.
             observer: notified about every run.
 
         Raises:
+            BackendError: the kernel is not built.
             InputError: the records are from real time, in which they never repeat.
             RunDirectoryError: the directory contains nothing that can be verified.
         """
-        backend = backend_for(self.study, "virtual")
+        backend: Backend
+        if kernel is None:
+            backend = backend_for(self.study, "virtual")
+        else:
+            backend = VirtualBackend(bounds_of(self.study), environ_with_default(kernel))
         return verify(
             self.data, backend, runs=runs, executor=LocalExecutor(jobs), observer=observer
         )
