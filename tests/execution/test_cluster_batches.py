@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from netwarp.backends.virtual import VirtualBackend
+from netwarp.errors import BackendError
 from netwarp.execution.cluster.batches import BATCH_S, BATCHES_FOR_EACH_GUEST, Waiting
+from netwarp.execution.cluster.coordinator import DaskExecutor
 from netwarp.execution.cost import run_cpu_s
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.study import study_from_mapping
@@ -63,3 +70,20 @@ def test_what_was_not_carried_out_is_next() -> None:
 
 def test_none_is_taken_once_no_more_may_begin() -> None:
     assert Waiting(planned(["10kB"], 2), lambda: False).take(1) == []
+
+
+def test_a_study_that_names_a_kernel_is_not_sent_to_workers() -> None:
+    """They are compared with this machine by its default kernel alone."""
+    study = {
+        "title": "kernels",
+        "kernel": "6.12",
+        "path": {"rtt": "20ms"},
+        "transport": {"kind": "tcp"},
+        "workload": {"kind": "bulk", "size": "10kB"},
+    }
+    nobody: Any = None
+    virtual = object.__new__(VirtualBackend)
+    with pytest.raises(BackendError, match=r"names kernel 6\.12: leave --executor away"):
+        DaskExecutor(nobody, "dask://x:1").run_all(
+            plan_study(study_from_mapping(study)), virtual, nobody
+        )
