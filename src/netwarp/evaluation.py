@@ -52,7 +52,7 @@ class RunData:
 
     @property
     def kept(self) -> RunDirectory:
-        """The run directory, from which what is not in memory is read."""
+        """The run directory, for reading what is not in memory."""
         return RunDirectory(self.place or self.directory)
 
     @property
@@ -73,7 +73,7 @@ class RunData:
 
     @property
     def left_by_limit(self) -> tuple[str, ...]:
-        """Names of the replicates that would have been added, had a time limit not prevented it."""
+        """Names of the replicates that a time limit prevented from being added."""
         left = self.provenance.get("time_limit_left")
         return tuple(map(str, left)) if isinstance(left, list) else ()
 
@@ -231,7 +231,8 @@ class RunData:
         """Return the same results with more expectations; see `netwarp.study.expecting`.
 
         Raises:
-            StudyError: one cannot be read, or names what the study does not have.
+            StudyError: an expectation cannot be read, or names something that the study does not
+                have.
         """
         from netwarp.study.expecting import expecting
 
@@ -251,7 +252,7 @@ class RunData:
 
     @cached_property
     def expectations(self) -> list[ExpectationResult]:
-        """Whether the study's expectations are kept."""
+        """The results of the study's expectations."""
         from netwarp.claims import evaluate_expectations
 
         return evaluate_expectations(self.study.expectations, self.results)

@@ -131,18 +131,19 @@ def expected(
     executor: Executor | None = None,
     filters: Sequence[str] = (),
 ) -> tuple[Expected, Path]:
-    """Return the expected cost of what `run` would run, and its run directory; change nothing.
+    """Return the expected cost of what `run` would run, and its run directory, without changing
+    anything.
 
     Args:
         study: with all overrides applied.
-        backend: where it would be run.
+        backend: the backend on which it would be run.
         out: the run directory; None for one named after what is run.
         executor: on whose CPUs; None for this machine's.
         filters: ``FACTOR=LEVEL`` each: only these cells.
 
     Raises:
-        StudyError: as `run` does.
-        BackendError: as `run` does.
+        StudyError: as for `run`.
+        BackendError: as for `run`.
         RunDirectoryError: the directory has runs of another study.
     """
     executor = executor or LocalExecutor()
@@ -162,7 +163,7 @@ def _planned(
     *,
     anew: bool = False,
 ) -> tuple[list[PlannedRun], FilesRead | None, RunDirectory]:
-    """Plan a study, and refuse what can be refused before a directory is made."""
+    """Plan a study, and refuse what is wrong before a directory is created."""
     executor.at_a_time(backend)  # raises if the executor cannot run so many
     plan = plan_study(study, filters=filters)
     files = None if anew else files_read([cell.template for cell in study.cells], backend)
@@ -380,7 +381,7 @@ def note_time_limit(
 
     Args:
         directory: with its provenance written.
-        limit: the limit; None where there is none.
+        limit: the limit; None if there is none.
         left: names of the replicates that it prevented.
     """
     if limit is not None:

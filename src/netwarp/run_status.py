@@ -1,4 +1,4 @@
-"""The status of a run: how it ended, and what it took of the machine that carried it out."""
+"""The status of a run: how it ended, and the time and memory that it used on the machine."""
 
 from __future__ import annotations
 

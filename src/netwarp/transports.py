@@ -55,9 +55,10 @@ class TransportTraits:
     congestion_controls: tuple[str, ...]
     """Congestion controls by their names in its stack, the default first."""
     cpu_s_per_mb: float
-    """Approximate CPU time in s that both ends and the guest's kernel use for a megabyte. Of TCP,
-    TLS, SCTP and QUIC it is what recorded runs took beyond their start, over all that they carried;
-    see `execution/cost.py`."""
+    """Approximate CPU time in s that both ends and the guest's kernel use for a megabyte. For TCP,
+    TLS, SCTP and QUIC it is the time that recorded runs used in addition to their start, divided by
+    the bytes that they transferred; see `execution/cost.py`.
+    """
     header_bytes: int
     """Bytes between the MTU and the MSS."""
     mss_bytes: tuple[int, int] | None

@@ -51,7 +51,7 @@ _VALUES: dict[str, dict[str, Decimal]] = {
     "B": {unit: Decimal(size) for unit, size in _SIZE_BYTES.items()},
     "ratio": {"%": Decimal("0.01")},
 }
-"""Units in which a value of a metric is written, by the unit that it is stored in."""
+"""Units in which a metric's value may be written, by the unit in which it is stored."""
 _EXAMPLES = {"s": "2.5 s", "ns": "250 us", "bit/s": "50 Mbit/s", "B": "10 MB", "ratio": "1 %"}
 # In this spelling they always mean bits, an eighth of a byte.
 _BITS = {"kb": "kilobits", "Kb": "kilobits", "Mb": "megabits", "Gb": "gigabits", "Tb": "terabits"}
@@ -169,15 +169,15 @@ def parse_queue(text: object) -> QueueLength:
 
 
 def parse_value(text: str, unit: str) -> float:
-    """Read a value of a metric, such as ``2.5 s`` or ``50 Mbit/s``, in the unit that it is stored
-    in; of what is counted, a plain number.
+    """Read a metric's value, such as ``2.5 s`` or ``50 Mbit/s``, in the unit in which it is stored;
+    counts are plain numbers.
 
     Args:
         text: the number with its unit.
-        unit: the metric's, such as ``s``, ``bit/s``, ``ratio`` or ``packets``.
+        unit: the metric's unit, such as ``s``, ``bit/s``, ``ratio`` or ``packets``.
 
     Raises:
-        UnitError: not a value in that unit, or negative.
+        UnitError: it is not a value in that unit, or is negative.
     """
     if unit == "B":
         _refuse_bits(text, f'write a value such as "{_EXAMPLES[unit]}"')

@@ -54,7 +54,8 @@ class GuestKernel:
 
     @property
     def seeds_netem(self) -> bool:
-        """Whether netem takes a seed, without which no random loss repeats (Linux 6.6 and later).
+        """Whether its netem takes a seed, without which no random loss can be repeated (Linux 6.6
+        and later).
 
         Kernels that do not record it were built when versions before 6.6 were refused.
         """

@@ -1,11 +1,11 @@
 """Judges the claims of a study by its results.
 
-`conditions.py` groups cells, `evidence.py` and `trends.py` test a claim in one condition.
+`conditions.py` groups cells, and `evidence.py` and `trends.py` test a claim in one condition.
 `joining.py` joins conditions to a verdict and claims to a family, and `sentences.py` words the
-result. `expectations.py` judges bounds by the same tests, worded by `expected_sentences.py`.
-`effects.py` estimates how a control alters an effect, using `contrasts.py`; `bounds.py` tests
-claims that bound a lead, `open_questions.py` selects the cells that need more replicates, and
-`too_few.py` says which questions the planned ones cannot answer.
+result. `expectations.py` judges bounds with the same tests, and `expected_sentences.py` words the
+result. `effects.py` estimates how a control alters an effect, using `contrasts.py`; `bounds.py`
+tests claims that bound a lead, `open_questions.py` selects the cells that need more replicates, and
+`too_few.py` finds the questions that the planned ones cannot answer.
 """
 
 from netwarp.claims.claims import ClaimResult, evaluate_claim, evaluate_claims, not_tested

@@ -1,6 +1,6 @@
 """Groups cells into the conditions over which a claim or an expectation ranges.
 
-These are all combinations of levels of the factors that it does not name.
+The conditions are all combinations of levels of the factors that it does not name.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ Conditions = dict[tuple[tuple[str, str], ...], list[CellResult]]
 
 @dataclass(frozen=True)
 class OpenCondition:
-    """A condition that is undecided, of a trend at least at one step."""
+    """A condition that is undecided; for a trend, at least at one step."""
 
     cells: frozenset[int]
     """Indices of the cells that the condition compares."""
@@ -22,7 +22,9 @@ class OpenCondition:
 
 
 def needed_by_all(conditions: Sequence[OpenCondition]) -> int | None:
-    """Return the replicates that would decide all conditions; None if none is, or too many."""
+    """Return the replicates that would decide all conditions; None if there are no conditions, or
+    too many would be needed.
+    """
     needed = [each.replicates_needed for each in conditions]
     known = [replicates for replicates in needed if replicates is not None]
     return max(known) if known and len(known) == len(needed) else None

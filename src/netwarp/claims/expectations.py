@@ -1,8 +1,9 @@
 """Judges the expectations of a study by its results: each holds, does not hold, or is undecided.
 
-An expectation is judged as a claim is: it ranges over conditions, each of which is tested for both
-answers, and all expectations of a study are one family (see `netwarp.claims.joining`). A condition
-is decided where the interval that it shows lies wholly on one side of the bound.
+An expectation is judged in the same way as a claim: it ranges over conditions, each of which is
+tested for both answers, and all expectations of a study are one family (see
+`netwarp.claims.joining`). A condition is decided if its interval lies entirely on one side of the
+bound.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ from netwarp.study.expectations import Expectation
 
 
 class Kept(StrEnum):
-    """Whether an expectation is kept."""
+    """Whether an expectation is met."""
 
     HOLDS = "holds"
-    """The results show it in every condition."""
+    """The results show that it holds in every condition."""
     BROKEN = "does-not-hold"
-    """The results show the opposite in some condition, or runs that it is about have no value."""
+    """The results show the opposite in some condition, or runs of its cells have no value."""
     UNDECIDED = "undecided"
-    """The replicates do not tell, or nothing was run that could."""
+    """The replicates do not decide it, or nothing was run that could."""
 
 
 @dataclass(frozen=True)
 class ExpectedCondition:
-    """One condition of an expectation, and what was found in it."""
+    """One condition of an expectation, with its result."""
 
     factors: Factors
     """Levels of the factors that the expectation does not name."""
@@ -46,22 +47,24 @@ class ExpectedCondition:
     """Indices of the cells that were judged."""
     kept: Kept
     value: float | None
-    """The mean, or the ratio; None where there is none."""
+    """The mean, or the ratio; None if there is none."""
     interval: Interval | None
-    """The interval by which it was judged; None where so few replicates tell nothing."""
+    """The interval by which it was judged; None if it is unbounded because there are too few
+    replicates.
+    """
     why_none: str
-    """Why there is no value; empty where there is one."""
+    """Reason why there is no value; empty if there is one."""
     is_exact: bool
     """Whether nothing was random, so that the value itself is the answer."""
     error: float
     """The error probability at which it was judged."""
     replicates_needed: int | None
-    """Replicates that would decide it; None where it is decided, or none would soon."""
+    """Replicates that would decide it; None if it is decided, or too many would be needed."""
 
 
 @dataclass(frozen=True)
 class ExpectationResult:
-    """An expectation, and whether it is kept."""
+    """An expectation, and whether it is met."""
 
     expectation: Expectation
     kept: Kept
@@ -76,7 +79,7 @@ class ExpectationResult:
 
     @property
     def unit(self) -> str:
-        """The unit of values and bound; empty where they are ratios of two cells."""
+        """The unit of values and bound; empty if they are ratios of two cells."""
         return "" if self.expectation.against else metric_named(self.expectation.metric).unit
 
     @property
@@ -108,7 +111,7 @@ def evaluate_expectations(
 ) -> list[ExpectationResult]:
     """Judge the expectations of a study, in their order, as one family.
 
-    The chance that even one of them is said to hold, or not to, wrongly is at most 5 %.
+    The probability that even one of them is wrongly judged to hold, or not to hold, is at most 5 %.
     """
     evidences = [list(_evidence(each, results)) for each in expectations]
     chances = [smallest_chance([each for _, each, _ in found]) for found in evidences]
@@ -171,7 +174,8 @@ def _bounded(
     found: Evidence, location: Location, said: Expectation, n: int, stdev: float
 ) -> Evidence:
     bound = math.log(said.bound) if location.is_log else said.bound
-    # What equals the bound is on the side that the relation says, whatever logarithms round.
+    # A value that equals the bound counts as on the side that the relation states, despite the
+    # rounding of logarithms.
     bound += ROUNDING * max(1.0, abs(bound)) * (-1 if said.is_strict == said.is_upper else 1)
     below, above = location.p_below(bound, 2), location.p_above(bound, 2)
     holds, reversed_ = (below, above) if said.is_upper else (above, below)
@@ -207,7 +211,9 @@ def _result(said: Expectation, found: Sequence[_Found], error: float) -> Expecta
 
 
 def _together(kept: Sequence[Kept]) -> Kept:
-    """Join conditions: it must hold in all, and does not where the opposite is shown in one."""
+    """Join conditions: the expectation holds if it holds in all, and does not hold if the opposite
+    is shown in one.
+    """
     if Kept.BROKEN in kept:
         return Kept.BROKEN
     return Kept.UNDECIDED if Kept.UNDECIDED in kept else Kept.HOLDS

@@ -1,4 +1,4 @@
-"""Writes what was found of an expectation: in each condition the value, and how far it is from the
+"""Words the results of an expectation: the value in each condition, and its distance from the
 bound.
 """
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 WORDS = {Kept.HOLDS: "holds", Kept.BROKEN: "does not hold", Kept.UNDECIDED: "undecided"}
 TWICE = 2.0
-"""From this ratio on a distance is written as a factor, below in per cent."""
+"""From this ratio on, a distance is written as a factor; smaller ones are written in per cent."""
 
 
 def found_text(result: ExpectationResult) -> str:
-    """Write what was found in all conditions as one line."""
+    """Write the results of all conditions as one line."""
     parts = []
     for each in result.conditions:
         name = condition_text(each.factors)
@@ -29,7 +29,7 @@ def found_text(result: ExpectationResult) -> str:
 
 
 def value_text(result: ExpectationResult, each: ExpectedCondition) -> str:
-    """Write the value with the interval by which it was judged, or why there is none."""
+    """Write the value with the interval by which it was judged, or the reason why there is none."""
     if each.value is None:
         return each.why_none
     if result.expectation.against is not None:
@@ -45,7 +45,7 @@ def value_text(result: ExpectationResult, each: ExpectedCondition) -> str:
 
 
 def distance_text(result: ExpectationResult, each: ExpectedCondition) -> str:
-    """Write how far the value is from the bound: `7.6 % below it`; empty where there is none."""
+    """Write how far the value is from the bound: `7.6 % below it`; empty if there is no value."""
     said = result.expectation
     if each.value is None:
         return ""
@@ -63,7 +63,7 @@ def distance_text(result: ExpectationResult, each: ExpectedCondition) -> str:
 
 
 def open_text(each: ExpectedCondition) -> str:
-    """Write what would decide a condition; empty where it is decided, or nothing was measured."""
+    """Write what would decide a condition; empty if it is decided, or nothing was measured."""
     if each.kept is not Kept.UNDECIDED or each.value is None:
         return ""
     if each.replicates_needed is None:

@@ -19,8 +19,8 @@ def cells_to_repeat(study: Study, results: Results, staging: Staging) -> frozens
     """Return the indices of the cells that need another stage of replicates.
 
     With a precision, these are the cells whose main metric has too wide a confidence interval;
-    otherwise those that an undecided claim or expectation is about, or, in a study without either,
-    those of undecided comparisons.
+    otherwise those of undecided claims or expectations, or, in a study without either, those of
+    undecided comparisons.
     """
     if staging.precision is not None:
         return _wide_cells(results, staging)

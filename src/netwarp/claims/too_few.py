@@ -54,7 +54,7 @@ class TooFew:
     of: int
     """Number of the study's claims that are judged, or of its expectations."""
     what: Literal["claims", "expectations", "comparisons"]
-    """What cannot be judged."""
+    """The kind of question that cannot be judged."""
     can_be_added: bool
     """Whether `--decide` would add as many."""
     alpha: float
@@ -162,10 +162,10 @@ def too_few_for_expectations(
     *,
     is_deciding: bool = False,
 ) -> TooFew | None:
-    """Find the expectations that a study's replicates cannot judge; None where there is none.
+    """Find the expectations that a study's replicates cannot judge; None if there are none.
 
     Args:
-        expectations: the study's.
+        expectations: the expectations of the study.
         cells: those that are run.
         replicates: those that each cell has at first.
         is_deciding: whether replicates are added until all is decided.
@@ -187,13 +187,15 @@ def too_few_for_expectations(
 
 
 LEAST_FIXED = 2
-"""Replicates that an expectation needs where nothing is random: they show that nothing is."""
+"""Replicates that an expectation needs if nothing is random, to show that this is so."""
 
 
 def _needed_by_expectations(
     expectations: Sequence[Expectation], cells: Sequence[Planned], alpha: float
 ) -> dict[str, int]:
-    """Return the least replicates of each expectation, by its text, were there no spread."""
+    """Return the least replicates that each expectation would need, by its text, if there were no
+    spread.
+    """
     random = [any(c.is_random for c in _cells_expected(each, cells)) for each in expectations]
     differ = alpha / max(1, sum(random))
     return {
@@ -307,7 +309,7 @@ def _cells_of(claim: Claim, cells: Iterable[Planned]) -> list[Planned]:
 
 
 def _having(cells: Iterable[Planned], wanted: Sequence[Factors]) -> list[Planned]:
-    """Return the cells that have all levels of one of some selections."""
+    """Return the cells that have all levels of at least one of some selections."""
     return [
         cell
         for cell in cells

@@ -112,7 +112,9 @@ class ProgressBar(Observer):
         return f"{span_text(time.monotonic() - self._made_s)} in all, with figures and reports"
 
     def expected(self, expected: Expected, cpus: int, *, adds: bool) -> None:
-        """Announce how long a study takes; of several, their sum has been announced already."""
+        """Announce how long a study takes; for several studies, their sum has been announced
+        already.
+        """
         if not self._study and expected.wall_s(cpus) >= WORTH_SAYING_S:
             self._console.print(expected.text(cpus, adds=adds), highlight=False)
 

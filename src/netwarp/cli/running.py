@@ -205,7 +205,7 @@ def reproduce(
 
 
 def say_what_would_run(study: Study, how: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print what a command would run and about how long that takes; the answer of `--dry-run`."""
+    """Print what a command would run, and about how long that takes, for `--dry-run`."""
     from netwarp.cli.terminal import answer_console, print_json
     from netwarp.library import expected
 

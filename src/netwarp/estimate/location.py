@@ -192,16 +192,16 @@ def mean_location(
     random: bool = True,
     on_log_scale: bool = True,
 ) -> Location:
-    """Estimate a mean as :func:`netwarp.estimate.stats.mean_interval` does.
+    """Estimate a mean in the same way as :func:`netwarp.estimate.stats.mean_interval`.
 
-    Of positive samples it is the mean's logarithm, by the delta method: the samples' distances from
-    the mean, as shares of it, are those of the logarithm.
+    For positive samples it is the mean's logarithm, by the delta method: relative distances of
+    samples from the mean are distances of logarithms.
 
     Args:
-        values: of two replicates or more.
-        weights: of samples that are quotients their denominators.
+        values: samples of two replicates or more.
+        weights: for samples that are quotients, their denominators.
         random: whether anything was planned to be random.
-        on_log_scale: whether positive samples are taken on the log scale.
+        on_log_scale: whether positive samples are estimated on the log scale.
     """
     mean = mean_of(values, weights)
     apart = residuals(values, weights, mean)

@@ -1,8 +1,9 @@
 """Estimates the CPU time of runs, to announce how long a study will take.
 
 The numbers are from one machine (two CPUs of x86-64 in a virtual machine, Linux 7.3 in guests,
-November 2026): from the CPU time of 1 740 runs of reproductions of kim-2022, nam-2021 and
-park-2008, whose sum they give within a tenth. A single run is within a factor of two of its own.
+November 2026): they were derived from the CPU time of 1 740 runs of reproductions of kim-2022,
+nam-2021 and park-2008, whose sum they predict within a tenth. A single run is predicted within a
+factor of two.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -55,7 +56,7 @@ class Expected:
         """Return the number of runs and their expected time as text.
 
         Args:
-            cpus: number of CPUs that are used; None where other machines run them.
+            cpus: number of CPUs that are used; None if other machines carry out the runs.
             adds: whether replicates are added, which takes longer.
         """
         kept = f" ({self.kept} of them kept)" if self.kept else ""

@@ -19,7 +19,7 @@ class Observer:
     """
 
     def expected(self, expected: Expected, cpus: int, *, adds: bool) -> None:
-        """Called before a study runs in virtual time and has runs that are not kept.
+        """Called before a study runs in virtual time, if it has runs that are not kept.
 
         Args:
             expected: their expected cost.

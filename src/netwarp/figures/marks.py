@@ -1,4 +1,4 @@
-"""What several kinds of charts are made of: lines, dots, intervals, distributions, tiles."""
+"""The parts of several kinds of charts: lines, dots, intervals, distributions, tiles."""
 
 from netwarp.figures.encodings import (
     MOST_LABELLED,

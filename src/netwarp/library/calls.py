@@ -125,7 +125,8 @@ def expected(
     executor: str | Executor = LOCAL,
     **options: Unpack[RunOptions],
 ) -> dict[str, Any]:
-    """Return what :func:`run` would run of a study and about how long that takes; run nothing.
+    """Return what :func:`run` would run for a study, and about how long that takes, without running
+    anything.
 
     Args:
         study: a loaded study.

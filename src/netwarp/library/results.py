@@ -69,7 +69,7 @@ class Run:
 
     @property
     def expectations(self) -> list[ExpectationResult]:
-        """Whether the study's expectations are kept, condition by condition."""
+        """The results of the study's expectations, condition by condition."""
         return self.data.expectations
 
     @property

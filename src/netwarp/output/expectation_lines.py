@@ -20,7 +20,7 @@ STYLES = {Kept.HOLDS: "green", Kept.BROKEN: "red", Kept.UNDECIDED: "yellow"}
 
 
 def expectation_lines(results: Sequence[ExpectationResult]) -> list[Text | Padding]:
-    """Write each expectation with its answer, and below it what was found in each condition."""
+    """Write each expectation with its answer, and below it the result of each condition."""
     lines: list[Text | Padding] = [Text("Expectations", style="bold underline")]
     for result in results:
         answer = (f"{WORDS[result.kept]}: ", STYLES[result.kept])

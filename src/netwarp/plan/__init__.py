@@ -1,4 +1,5 @@
-"""Plans a study: expands it into cells and replicates, derives their seeds, and orders the jobs.
+"""Plans the runs of a study's cells: replicates, with derived seeds and random times, in the order
+in which they are carried out.
 
 A `Study` becomes runs in order. `job_text.py` serialises a cell's job once, and inserts what
 differs in each run. `seeds.py` and `random_times.py` derive random numbers, `interleaving.py`

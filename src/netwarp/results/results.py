@@ -121,7 +121,7 @@ class CellResult:
         return None
 
     def weights(self, metric: str) -> list[float] | None:
-        """Return the weights of `values` in the mean; None where it is the plain one."""
+        """Return the weights of `values` in the mean; None if it is the plain mean."""
         return _weights([run for run in self.runs if run.value(metric) is not None], metric)
 
     def total(self, metric: str) -> float | None:

@@ -15,8 +15,8 @@ from netwarp.study.variants import Control, Sensitivity
 
 
 def not_run_text(study: Study) -> str:
-    """Say of a study with controls or sensitivities that `run` leaves them alone, and what runs
-    them.
+    """Return a note that `run` does not run a study's controls or sensitivities, and the command
+    that does; empty if it has none.
     """
     names = []
     if controls := len(study.controls):

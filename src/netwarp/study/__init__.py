@@ -1,4 +1,5 @@
-"""Reads and validates studies, from TOML files or from command-line options.
+"""Reads and validates studies, from TOML files or from command-line options, and builds their cells
+with a job template for each.
 
 TOML or options become a validated `Study`. `load.py` reads the file, `tables.py` keeps each value
 with its place in the file, and `study.py` has the complete model, with its figures in

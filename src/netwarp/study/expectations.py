@@ -1,4 +1,4 @@
-"""The expectations of a study: bounds that its results have to keep, read from one line each."""
+"""The expectations of a study: bounds that its results must keep, each read from one line."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ class Expectation:
     """A bound on a metric's mean, or on the ratio of two cells, in every condition."""
 
     text: str
-    """As it was written, in one line."""
+    """The expectation as it was written, in one line."""
     metric: str
     of: Mapping[str, str]
     """Levels of the cells that are bounded, by factor; empty for all."""
     against: Mapping[str, str] | None
-    """Of a ratio the levels of the cells that it is to, of the same factors."""
+    """For a ratio, the levels of the cells in the denominator, of the same factors."""
     relation: Relation
     bound: float
-    """In the metric's unit; of a ratio a plain number."""
+    """The bound in the metric's unit; for a ratio, a plain number."""
     where: Mapping[str, str]
     """Levels that all of its cells share."""
     place: str
-    """Where it was written: a key of the study, or an option."""
+    """The place where it was written: a key of the study, or an option."""
 
     @property
     def is_upper(self) -> bool:
@@ -76,12 +76,12 @@ def checked_expectations(
     """Read the expectations of a study file.
 
     Args:
-        written: in the order of the file.
-        factors: the study's.
+        written: the expectations in the order of the file.
+        factors: the study's factors.
         own_metrics: metrics that the study itself defines.
 
     Raises:
-        KeyValueError: one cannot be read, or names what the study does not have.
+        KeyValueError: one cannot be read, or names something that the study does not have.
     """
     found = []
     for index, each in enumerate(written):
@@ -97,16 +97,17 @@ def checked_expectations(
 def parse_expectation(
     text: str, factors: Sequence[Factor], own_metrics: Collection[str], key: str
 ) -> Expectation:
-    """Read one line.
+    """Parse the line of one expectation.
 
     Args:
         text: see :class:`Expect`.
-        factors: the study's.
+        factors: the study's factors.
         own_metrics: metrics that the study itself defines.
-        key: where it was written.
+        key: the place where it was written.
 
     Raises:
-        KeyValueError: not an expectation, or of what the study does not have.
+        KeyValueError: the line is not an expectation, or names something that the study does not
+            have.
     """
     text = " ".join(text.split())
     said, _, selection = text.partition(" where ")
@@ -134,7 +135,7 @@ def parse_expectation(
 def _level_and_metric(
     left: str, factors: Sequence[Factor], own_metrics: Collection[str], key: str
 ) -> tuple[Mapping[str, str], str]:
-    """Divide ``tcp.completion_time_s``; both levels and names of metrics may have dots in them."""
+    """Split ``tcp.completion_time_s`` into level and metric; both may contain dots."""
     if left in METRICS or left in own_metrics:
         return {}, left
     for dot in (at for at, each in enumerate(left) if each == "."):
@@ -164,7 +165,7 @@ def _two_levels(
 
 
 def _level(name: str, factors: Sequence[Factor], key: str) -> Mapping[str, str]:
-    """Find the factor that a level is of: ``tcp``, or ``path.loss=1%``."""
+    """Find the factor of a level: ``tcp``, or ``path.loss=1%``."""
     factor, equals, level = (part.strip() for part in name.partition("="))
     if equals:
         return resolve_levels({factor: level}, factors, key)
@@ -180,7 +181,7 @@ def _level(name: str, factors: Sequence[Factor], key: str) -> Mapping[str, str]:
 
 
 def _selection(text: str, factors: Sequence[Factor], key: str) -> Mapping[str, str]:
-    """Read what stands after ``where``."""
+    """Parse the selection after ``where``."""
     found: dict[str, str] = {}
     for part in text.split(",") if text else ():
         factor, equals, level = (each.strip() for each in part.partition("="))
@@ -203,7 +204,7 @@ def _where_text(where: Mapping[str, str], read: Expectation) -> str:
 
 
 def _value(text: str, unit: str, key: str, whole: str) -> float:
-    """Read the bound; that of a ratio has no unit, and may be a percentage."""
+    """Parse the bound; for a ratio it has no unit, and may be a percentage."""
     try:
         if not unit and text.endswith("%"):
             return parse_value(text, "ratio")

@@ -1,4 +1,4 @@
-"""Adds expectations of the command line to a study, whatever it came from."""
+"""Adds expectations from the command line to a study of any origin."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,10 +12,11 @@ OPTION = "--expect"
 
 
 def expecting(study: Study, texts: Sequence[str]) -> Study:
-    """Add expectations to a study, as `--expect` has them; one that it has already is not added.
+    """Add expectations to a study, as `--expect` does; those that it already has are not added
+    again.
 
     Raises:
-        StudyError: one cannot be read, or names what the study does not have.
+        StudyError: one cannot be read, or names something that the study does not have.
     """
     has = {each.text for each in study.expectations}
     with Refusals(COMMAND_LINE).told():

@@ -73,7 +73,7 @@ class Path(Wire):
 
     @property
     def idle_rtt_ns(self) -> int:
-        """Round-trip time of the idle path in ns: both delays, without jitter."""
+        """Return the round-trip time of the idle path in ns: both delays, without jitter."""
         return self.down.delay_ns + self.up.delay_ns
 
 

@@ -61,9 +61,7 @@ def decode(data: bytes, token: bytes) -> Datagram | None:
 
 @dataclass(frozen=True)
 class Echo:
-    """An echo that came back. The client's times are of its own clock, the server's of the
-    server's.
-    """
+    """An echo that came back. Each host's times are of its own clock."""
 
     sent_ns: int
     arrived_ns: int

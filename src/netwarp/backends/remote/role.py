@@ -181,7 +181,7 @@ def _started(command: list[str | Path], place: Path, console: IO[bytes]) -> subp
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a role and all that it has started."""
+    """Kill a role and all processes that it has started."""
     kill_group(process)
     process.wait()
     for _ in reap_group(process.pid):

@@ -43,7 +43,8 @@ class FigureKind(ABC):
     def checked(
         self, figure: Figure, key: str, factors: Sequence[Factor], own_metrics: Collection[str]
     ) -> Figure:
-        """Check that a figure can be drawn: that it has what it needs, and this exists.
+        """Check that a figure can be drawn: that the keys that its kind needs are set, and their
+        values exist.
 
         Args:
             figure: a figure of this kind from the study file.

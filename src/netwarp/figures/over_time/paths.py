@@ -60,7 +60,9 @@ def _stretches(
 
 
 Reading = tuple[float | None, "Callable[[Change], float | None]"]
-"""The initial value, and a function that gives the new value of a change; None if it sets none."""
+"""The initial value, and a function that returns the new value of a change, or None if the change
+sets none.
+"""
 
 
 def rtt_ms(job: Job, path: int) -> Reading:

@@ -153,7 +153,7 @@ class WorkloadGoodput:
 
     name: str
     mbit_s: list[Point]
-    """Goodput in Mbit/s as a step line: each value holds until the next."""
+    """Goodput in Mbit/s as a step line: each value is valid until the next."""
 
 
 def workload_goodputs(job: Job, records: Sequence[Record], end_ns: int) -> list[WorkloadGoodput]:

@@ -69,7 +69,7 @@ def _bars(frame: Frame, run: ShownRun, y: Spec, *, legend: bool) -> Spec:
 
 
 def _names(frame: Frame, run: ShownRun, y: Spec) -> list[Spec]:
-    """Name the bars, before them where there is room."""
+    """Write the bars' names, before the bars if there is room."""
     behind: list[dict[str, Any]] = []
     before: list[dict[str, Any]] = []
     for index, item in enumerate(run.timeline.items):

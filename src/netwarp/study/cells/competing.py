@@ -22,8 +22,8 @@ from netwarp.wire import Job
 from netwarp.workloads import WORKLOADS, section_model
 
 WORKLOADS_FACTOR = "workloads"
-"""The factor that selects which of a study's workloads run; at a level with one name that one runs
-alone.
+"""The factor that selects which of a study's workloads run; at a level with one name that workload
+runs alone.
 """
 _TIMED = ("workload.start", "workload.stop", "workload.port")
 """Keys of workloads of every kind that only exist if there are several, and that factors can

@@ -112,8 +112,8 @@ def _limits(limits: LimitsSection) -> wire.Limits:
 
 
 def _sampling(cell: CellSections, asked: int | str) -> wire.Sampling | None:
-    """Return the sampling of a run: the initial interval is half a round-trip time, unless the
-    study sets it.
+    """Return the sampling in a cell's job template: the initial interval is half a round-trip time,
+    unless the study sets it.
     """
     if asked == "off":
         return None
