@@ -549,6 +549,16 @@ def test_a_loose_reason_and_a_variant_that_changes_nothing_are_refused(
         load_study(path)
 
 
+def test_quick_need_not_have_the_levels_that_claims_leave_out() -> None:
+    tables = tomllib.loads(STUDY)
+    tables["claim"][0]["without"] = {"path.loss": ["0%"]}
+    assert apply_quick(tables)["claim"][0]["without"] == {"path.loss": []}
+    assert study_from_mapping(apply_quick(tables), file="one.toml").claims
+    tables["claim"][0]["without"] = {"path.loss": ["7%"]}
+    with pytest.raises(StudyError, match="not a level"):
+        study_from_mapping(apply_quick(tables), file="one.toml")
+
+
 def test_a_sensitivity_need_not_have_the_levels_that_its_claims_leave_out() -> None:
     tables = tomllib.loads(STUDY)
     del tables["quick"]

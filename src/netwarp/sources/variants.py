@@ -55,7 +55,7 @@ def sensitivity_study(study: Study, sensitivity: Sensitivity) -> Study:
     over = sensitivity.over
     change = copy.deepcopy(sensitivity.change)
     if over is None:
-        claims = _claims(study, sensitivity.claims, change)
+        claims = _claims(study, sensitivity.claims)
         return _changed(study, sensitivity.id, title, change, claims)
     change["factors"] = {**change.get("factors", {}), over: sensitivity.levels}
     claims = [
@@ -65,7 +65,7 @@ def sensitivity_study(study: Study, sensitivity: Sensitivity) -> Study:
             "where": {**claim.get("where", {}), over: level},
         }
         for position, level in enumerate(sensitivity.levels)
-        for claim in _claims(study, sensitivity.claims, change)
+        for claim in _claims(study, sensitivity.claims)
     ]
     return _changed(study, sensitivity.id, title, change, claims, without=over)
 
@@ -83,28 +83,17 @@ def claim_at_level(claim: str, position: int) -> str:
     return f"{claim}@{position}"
 
 
-def _claims(study: Study, wanted: list[str], change: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _claims(study: Study, wanted: list[str]) -> list[dict[str, Any]]:
     """Return the claims' tables with their ids, and without the keys that belong to controls."""
-    unneeded = ("control", "why", "under_control", "without")
+    unneeded = ("control", "why", "under_control")
     return [
         {
             **{key: value for key, value in raw.items() if key not in unneeded},
-            **_left_out(raw, change),
             "id": claim.id,
         }
         for raw, claim in zip(study.raw["claim"], study.claims, strict=True)
         if claim.id in wanted
     ]
-
-
-def _left_out(claim: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the claim's `without`, except for the levels that the change does not run anyway."""
-    changed = change.get("factors", {})
-    kept = {
-        factor: [level for level in levels if level in changed.get(factor, levels)]
-        for factor, levels in claim.get("without", {}).items()
-    }
-    return {"without": {factor: levels for factor, levels in kept.items() if levels}}
 
 
 def _changed(

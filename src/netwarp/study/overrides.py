@@ -116,12 +116,39 @@ def apply_overrides(
 def apply_quick(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Apply a study file's ``[quick]`` table: tables are merged, other values are replaced. Each of
     several workloads has a table by its name: ``[quick.workload.NAME]``.
+    Levels that it does not run are dropped from the claims that leave them out.
 
     A study without such a table is not changed.
     """
     tables = copy.deepcopy(dict(raw))
     quick = tables.pop("quick", {})
-    return _laid_over(tables, quick) if isinstance(quick, Mapping) else {**tables, "quick": quick}
+    if not isinstance(quick, Mapping):
+        return {**tables, "quick": quick}
+    changed = _laid_over(tables, quick)
+    if isinstance(claims := changed.get("claim"), list):
+        changed["claim"] = [_without_unrun(claim, tables, changed) for claim in claims]
+    return changed
+
+
+def _without_unrun(claim: Any, before: Mapping[str, Any], after: Mapping[str, Any]) -> Any:
+    """Drop from a claim's `without` the levels that were factors' before a change and are none
+    after it.
+    """
+    left_out = claim.get("without") if isinstance(claim, Mapping) else None
+    factors = [tables.get("factors") for tables in (before, after)]
+    if not isinstance(left_out, Mapping) or not all(isinstance(f, Mapping) for f in factors):
+        return claim
+    kept = {
+        factor: [level for level in levels if not _is_gone(factor, level, *factors)]
+        for factor, levels in left_out.items()
+        if isinstance(levels, list)
+    }
+    return {**claim, "without": {**left_out, **kept}}
+
+
+def _is_gone(factor: str, level: Any, before: Any, after: Any) -> bool:
+    had, has = (each.get(factor) for each in (before, after))
+    return isinstance(had, list) and isinstance(has, list) and level in had and level not in has
 
 
 def _laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
