@@ -95,8 +95,8 @@ def run(
         # Stages may add runs, even if all of the plan are kept.
         is_measuring = len(kept) < len(plan) or staging is not None
         if is_measuring or not is_described(study, plan, directory):
-            named = {run.cell.template.kernel for run in plan} - {None}
-            now = provenance(study, backend, executor, command_line, filter(None, named))
+            kernels = {run.cell.template.kernel for run in plan} if is_measuring else set()
+            now = provenance(study, backend, executor, command_line, filter(None, kernels))
             if staging is not None:
                 now["looks"] = LOOKS
                 now["look_shares"] = list(staging.shares(study.replicates))
@@ -346,7 +346,7 @@ def describe(
     if not is_measuring:
         now |= {part: earlier[part] for part in ("kernel", "endpoint") if part in earlier}
     if "kernels" in earlier:  # of cells that are not run this time, too
-        now["kernels"] = earlier["kernels"] | now.get("kernels", {})
+        now["kernels"] = now.get("kernels", {}) | earlier["kernels"]
     now |= {key: earlier[key] for key in ("other_work",) if key in earlier}
     now["virtual_s"] = earlier.get("virtual_s", 0.0)
     now["wall_s"] = earlier.get("wall_s", 0.0)

@@ -13,9 +13,11 @@ from netwarp.backends.guest_files import find_kernel
 from netwarp.backends.kernels import (
     built_kernels,
     choose_default,
+    is_released,
     kernel_named,
     lack,
     lacks_in_words,
+    released_source,
     remove_kernel,
 )
 from netwarp.backends.virtual import VirtualBackend
@@ -188,3 +190,11 @@ def test_texts_name_the_kernels_of_the_runs() -> None:
     named = {"6.12": {"version": "6.12.117"}, "7.3": {"version": "7.3.4"}}
     assert kernels_text(default | {"kernels": named}) == "6.12.117, 7.3.4"
     assert kernels_text({}) == "unknown"
+
+
+def test_the_released_kernel_is_told_from_others(environ: dict[str, str]) -> None:
+    package, version = released_source()
+    build(environ, "7.3.4-aa", source_package=package, source_version=version)
+    build(environ, "7.3.4-bb", source_package=package, source_version=version, own_patches=1)
+    build(environ, "6.12.117-cc", source_version="6.12.117-1")
+    assert [each.name for each in built_kernels(environ) if is_released(each)] == ["7.3.4-aa"]

@@ -165,6 +165,13 @@ def test_a_source_without_user_mode_linux_is_refused(build: Build, tree: Path) -
     assert "holds no Linux kernel with the um architecture" in answer.stderr
 
 
+def test_a_kernel_may_be_kept_elsewhere(build: Build, tree: Path, tmp_path: Path) -> None:
+    answer = build("--source", tree, "--jobs", "1", "--cache", tmp_path / "elsewhere")
+    assert answer.returncode == 0, answer.stderr
+    assert (tmp_path / "elsewhere" / "current" / "linux").is_file()
+    assert not (tmp_path / "cache").exists()
+
+
 def test_kernels_are_chosen_and_removed(
     netwarp: Netwarp, build: Build, kernels: Callable[[], list[dict[str, Any]]], tree: Path,
     tmp_path: Path,

@@ -13,6 +13,7 @@ from netwarp.backends.guest_files import (
     BUILD_KERNEL,
     CHOSEN,
     GuestKernel,
+    build_script,
     find_kernel,
     kernel_cache,
     open_kernel,
@@ -55,6 +56,24 @@ def built_kernels(environ: Mapping[str, str] = os.environ) -> list[GuestKernel]:
         except BackendError:
             continue
     return sorted(found, key=lambda each: (_numbers(each.version), str(each.info.get("built"))))
+
+
+def released_source() -> tuple[str, str]:
+    """Return package and version of the source of the kernel that netwarp is released with.
+
+    Raises:
+        BackendError: the files that build kernels are not installed.
+    """
+    text = (build_script().parent / "sources.sha256").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    _, package, version = lines[-1].split()
+    return package, version
+
+
+def is_released(kernel: GuestKernel) -> bool:
+    """Whether a kernel is the one that netwarp is released with, whose hashes are published."""
+    source = (kernel.info.get("source_package"), kernel.info.get("source_version"))
+    return source == released_source() and not kernel.own
 
 
 def kernel_named(name: str, environ: Mapping[str, str] = os.environ) -> GuestKernel:
@@ -197,6 +216,7 @@ def described(kernel: GuestKernel, environ: Mapping[str, str] = os.environ) -> d
     return {
         "name": kernel.name,
         "default": is_default(kernel, environ),
+        "released": is_released(kernel),
         "directory": str(kernel.directory),
         "lacks": lacks_in_words(kernel),
         **kernel.info,

@@ -23,7 +23,7 @@ from netwarp.backends.guest_files import (
     find_endpoint,
     find_kernel,
 )
-from netwarp.backends.kernels import kernel_named, lack
+from netwarp.backends.kernels import is_released, kernel_named, lack, released_source
 from netwarp.backends.leftovers import make_harmless
 from netwarp.backends.native import probe_host
 from netwarp.backends.needs import (
@@ -92,7 +92,8 @@ def _describe_architecture(machine: Machine) -> str:
 def _describe_kernel(machine: Machine) -> str:
     kernel = find_kernel(machine.environ)
     how = "seccomp" if kernel.has_seccomp else "ptrace (Linux 6.16 and later: seccomp, 30 % faster)"
-    return f"Linux {kernel.info['version']} under {how}, {kernel.directory}"
+    other = "" if is_released(kernel) else f", not {' '.join(released_source())} of this release"
+    return f"Linux {kernel.info['version']} under {how}{other}, {kernel.directory}"
 
 
 def _describe_confinement(machine: Machine) -> str:

@@ -1,8 +1,7 @@
 """Commands about this machine: doctor, kernel, ns3."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
+from typing import Any
 
 import click
 
@@ -119,17 +118,25 @@ def kernel_info(name: str | None = None, as_json: bool = False) -> None:
         name="patch", metavar="FILE", takes=Takes.TEXTS,
         help="A patch to apply to the source (`patch -p1`). Repeatable.",
     ),
+    Option(
+        name="jobs", metavar="N", takes=Takes.WHOLE, least=1,
+        help="Files that are compiled at a time. Default: one per CPU.",
+    ),
+    Option(
+        name="cache", metavar="DIR", takes=Takes.PATH,
+        help="Where kernels are kept instead of netwarp's cache (NETWARP_KERNEL names one there).",
+    ),
+    Option(
+        name="pinned", takes=Takes.FLAG,
+        help="Build only from a source whose SHA-256 netwarp knows (guest/sources.sha256).",
+    ),
+    Option(
+        name="refresh", takes=Takes.FLAG,
+        help="Look for a newer source, even if a kernel is built.",
+    ),
     name="build",
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )  # fmt: skip
-def kernel_build(
-    version: str | None = None,
-    source: Path | None = None,
-    git: Path | None = None,
-    ref: str | None = None,
-    config: Sequence[str] = (),
-    patch: Sequence[str] = (),
-) -> None:
+def kernel_build(version: str | None = None, **given: Any) -> None:
     """Build a guest kernel from Debian's source, or from another; nothing to do when it is built.
 
     Several kernels can be built, each with a name made of its version and a hash of all that
@@ -140,12 +147,10 @@ def kernel_build(
 
     interruption.kept_text = lambda: "nothing of this build is kept; the next one starts anew"
     arguments = [] if version is None else [version]
-    for option, value in (("--source", source), ("--git", git), ("--ref", ref)):
-        arguments += [] if value is None else [option, str(value)]
-    for option, values in (("--config", config), ("--patch", patch)):
-        arguments += [word for each in values for word in (option, each)]
-    more = click.get_current_context().args
-    raise click.exceptions.Exit(run_builder([build_script(), *arguments, *more]))
+    for name, value in given.items():
+        for each in value if isinstance(value, tuple) else (value,):
+            arguments += [f"--{name}"] if each is True else [f"--{name}", str(each)]
+    raise click.exceptions.Exit(run_builder([build_script(), *arguments]))
 
 
 @kernel.add

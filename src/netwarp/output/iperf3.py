@@ -75,7 +75,7 @@ def _start(run: RunResult, data: RunData) -> dict[str, Any]:
     return {
         "connected": [{"socket": _SOCKET, **_NAMES}],
         "version": f"netwarp {__version__}",
-        "system_info": str(data.provenance.get("kernel") or ""),
+        "system_info": str(data.provenance.get("kernels") or data.provenance.get("kernel") or ""),
         "timestamp": {
             "time": format_datetime(started, usegmt=True),
             "timesecs": int(started.timestamp()),

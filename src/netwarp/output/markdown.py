@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, get_args
 from netwarp.errors import without_controls
 from netwarp.metrics import metric_named
 from netwarp.output.cases import Case, Suite
+from netwarp.run_directory import kernels_text
 from netwarp.verdict_wording import verdict_text
 from netwarp.wording import condition_text, level_text, mean_text, median_text, quantity
 
@@ -92,8 +93,8 @@ def _results(data: RunData, compared: Comparisons) -> Iterator[str]:
 
 
 def _again(data: RunData) -> Iterator[str]:
-    kernel = (data.provenance.get("kernel") or {}).get("version", "unknown")
-    runs = f"{len(data.results.runs)} runs, seed {data.study.seed}, kernel {_escaped(str(kernel))}"
+    kernel = _escaped(kernels_text(data.provenance))
+    runs = f"{len(data.results.runs)} runs, seed {data.study.seed}, kernel {kernel}"
     digest = f", records `{data.records_sha256}`" if data.records_sha256 else ""
     yield f"{runs}{digest}"
     if command := data.provenance.get("command_line"):
