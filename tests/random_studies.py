@@ -24,7 +24,8 @@ SIZES = st.sampled_from(
 )
 RATES = st.sampled_from(["unlimited", "8bit", "9bit", "56kbit", "10mbit", "400gbit"])
 QUEUES = st.sampled_from(["1bdp", "0.01bdp", "64kB", "1B", "1p", "1000p"])
-LOSSES = st.one_of(RATIOS, st.sampled_from(["gemodel 1% 30%", "gemodel 0% 100% 50% 1%"]))
+LOSS_MODELS = ("gemodel 1% 30%", "gemodel 0% 100% 50% 1%", "every 2", "packets 1 7 4294967295")
+LOSSES = st.one_of(RATIOS, st.sampled_from(LOSS_MODELS))
 REORDERS = st.one_of(
     RATIOS,
     st.fixed_dictionaries({"ratio": RATIOS}, optional={"correlation": RATIOS, "gap": st.just(5)}),

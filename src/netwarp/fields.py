@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
@@ -14,6 +15,7 @@ from netwarp.suggestions import nearest
 from netwarp.units import (
     QueueLength,
     UnitError,
+    loss_model,
     parse_duration_ns,
     parse_queue,
     parse_rate_bit_s,
@@ -21,6 +23,7 @@ from netwarp.units import (
     parse_size_bytes,
 )
 from netwarp.wire import Direction
+from netwarp.wire.path import MOST_LISTED_LOSSES
 
 DIRECTIONS: tuple[Direction, ...] = ("down", "up")
 
@@ -62,6 +65,8 @@ _GEMODEL_REMEDY = (
     'write "gemodel p r 1-h 1-k" in percentages, such as "gemodel 1% 30% 100% 0%", or a table'
     ' { p = "1%", r = "30%", loss_bad = "100%", loss_good = "0%" }'
 )
+_EVERY_REMEDY = 'write "every 100": the 100th packet is lost, the 200th, and so on'
+_PACKETS_REMEDY = 'write their numbers, the first packet being 1: "packets 5 9 20"'
 _REORDER_REMEDY = (
     'write a percentage, or a table { ratio = "25%", correlation = "50%", gap = 5 } in which the'
     " last two may be left out"
@@ -69,13 +74,14 @@ _REORDER_REMEDY = (
 
 
 def parse_loss(value: object) -> wire.Loss:
-    """Read ``"5%"``, ``"gemodel 1% 30% 100% 0%"`` or a table of Gilbert-Elliott's parameters.
+    """Read ``"5%"``, ``"gemodel 1% 30% 100% 0%"``, a table of Gilbert-Elliott's parameters,
+    ``"every 100"`` or ``"packets 5 9 20"``.
 
-    In the string the last one or two may be left out: loss is then 100 % in the bad state and 0 %
-    in the good one (the simple Gilbert model).
+    Of the string of `gemodel` the last one or two may be left out: loss is then 100 % in the bad
+    state and 0 % in the good one (the simple Gilbert model).
 
     Raises:
-        UnitError: the value has neither form, or a parameter is not a percentage.
+        UnitError: the value has none of these forms, or a parameter is not what it must be.
     """
     if isinstance(value, dict):
         unknown = set(value) - {"p", "r", "loss_bad", "loss_good"}
@@ -84,11 +90,15 @@ def parse_loss(value: object) -> wire.Loss:
         return _gemodel(
             [value["p"], value["r"], value.get("loss_bad", "100%"), value.get("loss_good", "0%")]
         )
-    if isinstance(value, str) and value.strip().lower().startswith("gemodel"):
-        words = value.split()[1:]
+    model, words = loss_model(value)
+    if model == "gemodel":
         if not 2 <= len(words) <= 4:
             raise UnitError("gemodel takes two to four percentages", _GEMODEL_REMEDY)
         return _gemodel([*words, *["100%", "0%"][len(words) - 2 :]])
+    if model == "every":
+        return _periodic_loss(words)
+    if model == "packets":
+        return _listed_loss(words)
     ratio = parse_ratio(value)
     if ratio == 0:
         return wire.NoLoss(kind="none")
@@ -106,6 +116,34 @@ def _gemodel(parameters: list[Any]) -> wire.GemodelLoss:
     if p > 0 and r == 0:
         raise UnitError("gemodel's r is 0: the bad state would never end", _GEMODEL_REMEDY)
     return wire.GemodelLoss(kind="gemodel", p=p, r=r, loss_bad=loss_bad, loss_good=loss_good)
+
+
+def _periodic_loss(words: list[str]) -> wire.PeriodicLoss:
+    numbers = _packet_numbers(words, _EVERY_REMEDY)
+    if len(numbers) != 1:
+        raise UnitError("every takes one number of packets", _EVERY_REMEDY)
+    if numbers[0] == 1:
+        raise UnitError("every packet would be lost", 'write "100%", or a larger number')
+    return wire.PeriodicLoss(kind="every", packets=numbers[0])
+
+
+def _listed_loss(words: list[str]) -> wire.ListedLoss:
+    numbers = _packet_numbers(words, _PACKETS_REMEDY)
+    if not 1 <= len(numbers) <= MOST_LISTED_LOSSES:
+        reason = f"packets takes one to {MOST_LISTED_LOSSES} numbers, not {len(numbers)}"
+        raise UnitError(reason, _PACKETS_REMEDY)
+    if len(set(numbers)) < len(numbers):
+        raise UnitError("a packet is listed twice", "leave one of them out")
+    return wire.ListedLoss(kind="packets", numbers=tuple(sorted(numbers)))
+
+
+def _packet_numbers(words: list[str], remedy: str) -> list[int]:
+    numbers = []
+    for word in words:
+        if not re.fullmatch("[0-9]{1,10}", word) or not 1 <= int(word) < 2**32:
+            raise UnitError(f"{word} is not a number of packets from 1 to 4294967295", remedy)
+        numbers.append(int(word))
+    return numbers
 
 
 def parse_reorder(value: object) -> wire.Reorder:
@@ -172,11 +210,11 @@ Queue = Annotated[
     Kind('`"1bdp"`, a size such as `"64kB"`, or packets such as `"1000p"`'),
 ]
 LossField = Annotated[
-    wire.NoLoss | wire.RandomLoss | wire.GemodelLoss,
+    wire.NoLoss | wire.RandomLoss | wire.GemodelLoss | wire.PeriodicLoss | wire.ListedLoss,
     BeforeValidator(parse_loss),
     Kind(
         'a percentage, `"gemodel p r 1-h 1-k"` in percentages, or a table of `p`, `r`, `loss_bad`,'
-        " `loss_good`"
+        ' `loss_good`; `"every 100"` or `"packets 5 9 20"` for packets by number'
     ),
 ]
 ReorderField = Annotated[

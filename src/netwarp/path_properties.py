@@ -135,9 +135,10 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         directions="down",
         help="Packets lost, server to client. Default: none. A burst of `gemodel` ends with a"
         " packet, not with time: whoever waits meets it again, and Linux's TCP ends a connection"
-        " after fifteen lost retransmissions.",
+        ' after fifteen lost retransmissions. `"every 100"` loses every 100th IP packet of the'
+        ' direction and `"packets 5 9 20"` those three: nothing is drawn.',
         each_help="Packets lost",
-        option_help="Packet loss, server to client: 1%, or 'gemodel p r 1-h 1-k'.",
+        option_help="Packet loss, server to client: 1%, 'gemodel p r 1-h 1-k', or 'every 100'.",
         netem="loss",
         absent="0%",
     ),

@@ -148,6 +148,18 @@ def parse_ratio(text: object) -> float:
     return float(ratio)
 
 
+LOSS_MODELS = ("gemodel", "every", "packets")
+"""Models of loss that are written with a name and numbers, such as ``every 100``."""
+
+
+def loss_model(text: object) -> tuple[str | None, list[str]]:
+    """Split a model of loss into its name and its numbers; no name where it is none."""
+    words = text.replace(",", " ").split() if isinstance(text, str) else []
+    if not words or words[0].lower() not in LOSS_MODELS:
+        return None, []
+    return words[0].lower(), words[1:]
+
+
 def parse_queue(text: object) -> QueueLength:
     """Read a queue length: ``1bdp``, ``64kB`` or ``1000p`` (packets).
 

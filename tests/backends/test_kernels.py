@@ -145,6 +145,7 @@ def test_what_a_kernel_is_built_without_is_refused(environ: dict[str, str]) -> N
     assert "congestion control bbr" in str(lack(kernel, job_of({}, congestion="bbr")))
     assert lack(kernel, job_of({}, congestion="reno")) is None
     assert lack(kernel, job_of({}, kind="sctp")) is None
+    assert "CONFIG_NFT_NUMGEN" in str(lack(kernel, job_of({"loss": "every 100"})))
 
 
 def test_a_kernel_whose_abilities_nobody_can_tell_is_refused(environ: dict[str, str]) -> None:

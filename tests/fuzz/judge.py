@@ -12,7 +12,18 @@ from closed_form import CONNECT_RTTS
 from guest.lab import Measured
 from netwarp.estimate.stats import binomial_interval
 from netwarp.units import NS_PER_S
-from netwarp.wire import Bulk, Calibration, GemodelLoss, Impairments, Job, Outage, RandomLoss, Rate
+from netwarp.wire import (
+    Bulk,
+    Calibration,
+    GemodelLoss,
+    Impairments,
+    Job,
+    ListedLoss,
+    Outage,
+    PeriodicLoss,
+    RandomLoss,
+    Rate,
+)
 
 CONFIDENCE = 1 - 1e-8
 DEVIATIONS = 9
@@ -59,6 +70,10 @@ def _loss_faults(asked: Impairments, counted: Calibration, where: str) -> Iterat
     lost, packets, loss = counted.lost_packets, counted.offered_packets, asked.loss
     if lost is None:
         yield f"{where}: the kernel did not tell losses from full queues"
+    elif isinstance(loss, PeriodicLoss | ListedLoss):
+        # ARP, and what the router itself is sent, are among the packets that were offered.
+        if not loss.lost_of(packets - 8) <= lost <= loss.lost_of(packets):
+            yield f"{where}: {lost} of {packets} packets lost, {loss.lost_of(packets)} were due"
     elif isinstance(loss, GemodelLoss):
         bad = loss.p / (loss.p + loss.r) if loss.p else 0.0
         # Variance of a sum over a two-state chain whose steps have the correlation 1 - p - r.

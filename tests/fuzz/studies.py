@@ -133,7 +133,11 @@ def _harm(rng: Random, path: Table) -> None:
         # fifteen retransmissions now and then (0.8 ** 15), and the connection ends.
         bursty = f"gemodel {rng.choice(['0.2%', '1%', '3%'])} {rng.choice(['50%', '70%'])}"
         path["loss"] = bursty if rng.random() < 0.2 else loss
-        if not path["loss"].startswith("gemodel") and rng.random() < 0.1:
+        if rng.random() < 0.1:
+            numbers = sorted(rng.sample(range(4, 400), rng.randint(1, 30)))
+            by_number = [f"every {rng.randint(10, 500)}", f"packets {' '.join(map(str, numbers))}"]
+            path["loss"] = rng.choice(by_number)
+        elif not path["loss"].startswith("gemodel") and rng.random() < 0.1:
             path["loss_correlation"] = f"{rng.randint(1, 50)}%"
     if rng.random() < 0.25:
         path["loss_up"] = f"{round(rng.uniform(0, 8), 2)}%"

@@ -22,7 +22,7 @@ from netwarp.output.summary import summary
 from netwarp.output.table import result_blocks
 from netwarp.report import write_figures, write_report
 from netwarp.report.answer import mark_class, verdict_grid
-from netwarp.report.calibration import _loss_check, calibration
+from netwarp.report.calibration import _loss_check, _numbered_check, calibration
 from netwarp.report.limits import limit_table
 from netwarp.report.trust import power_hint, settings_used
 from netwarp.results import Results
@@ -288,6 +288,20 @@ def test_delivered_loss_is_judged_by_its_interval(
     loss: RandomLoss | GemodelLoss | NoLoss, lost: int, told_apart: bool, mark: str
 ) -> None:
     assert _loss_check(loss, lost, 10_000, 0.99, told_apart=told_apart)[1] == mark
+
+
+@pytest.mark.parametrize(
+    ("lost", "neighbours", "mark"), [(5, "warm", "good"), (4, "warm", "bad"), (4, "cold", "none")]
+)
+def test_losses_by_number_are_those_due_in_each_run(lost: int, neighbours: str, mark: str) -> None:
+    study = {
+        "title": "Every hundredth",
+        "path": {"loss": "every 100", "neighbours": neighbours},
+        "transport": {"kind": "tcp"},
+        "workload": {"size": "1MB"},
+    }
+    job = study_from_mapping(study).cells[0].template
+    assert _numbered_check(job, "down", lost, [299.0, 301.0])[1] == mark
 
 
 def test_what_the_stacks_used_is_read_back(directory: Path) -> None:

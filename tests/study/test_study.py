@@ -161,6 +161,16 @@ def test_unknown_keys_are_refused_with_the_nearest_known_one() -> None:
         ({"reorder": "5%"}, 'path.reorder = "5%": there is no down delay to overtake; give'),
         ({"loss": "gemodel 1%"}, 'path.loss = "gemodel 1%": gemodel takes two to four'),
         ({"loss": "gemodel 1% 130%"}, 'path.loss = "gemodel 1% 130%": gemodel\'s r: more than'),
+        ({"loss": "every"}, 'path.loss = "every": every takes one number of packets; write'),
+        ({"loss": "every 1"}, 'path.loss = "every 1": every packet would be lost; write "100%"'),
+        ({"loss": "every 0"}, 'path.loss = "every 0": 0 is not a number of packets from 1'),
+        ({"loss": "every 1%"}, 'path.loss = "every 1%": 1% is not a number of packets from 1'),
+        ({"loss": "packets"}, 'path.loss = "packets": packets takes one to 1000 numbers, not 0'),
+        ({"loss": "packets 5 5"}, 'path.loss = "packets 5 5": a packet is listed twice; leave'),
+        (
+            {"loss": "every 9", "loss_correlation": "5%"},
+            'path.loss_correlation = "5%": packets that are lost by number are not drawn; drop',
+        ),
         ({"loss": {"p": "1%", "q": "1%"}}, 'path.loss = {"p": "1%", "q": "1%"}: not a Gilbert'),
         (
             {"rtt": "2s", "rate": "10gbit", "queue": "10p"},

@@ -70,13 +70,14 @@ fn balanced(
 /// The kernel counts both for all of a router's devices together, so both directions must make up for it together.
 /// It counts no ARP, which is spoken when a program uses an address that is not the host's.
 fn is_the_routers(network: &mut Network, topology: &Topology<'_>, path: u16, path_job: &Path) -> Result<bool> {
-    let mut surplus: i128 = 0;
+    let (mut surplus, mut by_number): (i128, i128) = (0, 0);
     for (direction, impairments) in path_job.directions() {
         if impairments.duplicate_ratio > 0.0 {
             return Ok(false); // nobody counts how many duplicates there are
         }
         let count = Count::read(network, topology.crossing(path, direction))?;
         surplus += i128::from(count.accounted_packets()) - i128::from(count.offered_packets);
+        by_number += i128::from(network.lost_by_number(topology.crossing(path, direction).bottleneck)?);
     }
     let Crossing { sender, bottleneck, receiver } = topology.crossing(path, Direction::Up);
     let own = network.own_packets(bottleneck.node)?;
@@ -84,7 +85,8 @@ fn is_the_routers(network: &mut Network, topology: &Topology<'_>, path: u16, pat
     for device in [sender, receiver, bottleneck] {
         resolves |= network.resolves_addresses(device.node)?;
     }
-    Ok(resolves || surplus == i128::from(own.sent) - i128::from(own.kept))
+    // What is lost by number came in and went no further, too.
+    Ok(resolves || surplus == i128::from(own.sent) - i128::from(own.kept) + by_number)
 }
 
 /// Reads back the queueing disciplines that the job asks for, with their counters.

@@ -30,7 +30,7 @@ pub fn options(impairments: &Impairments) -> Attributes {
         .put_u64(TCA_NETEM_PRNG_SEED, impairments.seed);
     let loss_correlation = match impairments.loss {
         Loss::Random { correlation, .. } => correlation,
-        Loss::None {} | Loss::Gemodel { .. } => 0.0,
+        Loss::None {} | Loss::Gemodel { .. } | Loss::Every { .. } | Loss::Packets { .. } => 0.0,
     };
     if impairments.jitter_correlation > 0.0 || loss_correlation > 0.0 {
         // struct tc_netem_corr: delay, loss, duplication.
@@ -148,7 +148,7 @@ impl InForce {
 fn basics(impairments: &Impairments) -> [u32; 6] {
     let loss = match impairments.loss {
         Loss::Random { ratio, .. } => share(ratio),
-        Loss::None {} | Loss::Gemodel { .. } => 0,
+        Loss::None {} | Loss::Gemodel { .. } | Loss::Every { .. } | Loss::Packets { .. } => 0,
     };
     let gap = if impairments.reorder.ratio > 0.0 { impairments.reorder.gap.max(1) } else { 0 };
     [0, impairments.limit_packets, loss, gap, share(impairments.duplicate_ratio), 0]

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::{fs, io};
 
 use anyhow::{Context, Result};
-use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_ROUTE, NETLINK_SOCK_DIAG};
+use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_NETFILTER, NETLINK_ROUTE, NETLINK_SOCK_DIAG};
 use netwarp_wire::job::{DisciplineKind, Impairments};
 
 use crate::netem;
@@ -17,7 +17,7 @@ use crate::netlink::message::{Attributes, Request};
 use crate::netlink::mptcp;
 use crate::netlink::qdisc::{self, NetemCounters};
 use crate::netlink::route::{self, LinkCounters, VethEnd};
-use crate::netlink::{NetlinkError, Socket, redirect, shaper};
+use crate::netlink::{NetlinkError, Socket, nftables, redirect, shaper};
 use crate::netns::{NetNs, write_sysctl};
 use crate::router_counters::{OwnPackets, has_asked};
 use crate::topology::{BuildStep, Device, Node, Shaper};
@@ -54,6 +54,8 @@ pub struct Network {
     nodes: BTreeMap<Node, Made>,
     /// The devices that have a netem qdisc, or whose queues have one.
     impaired: BTreeSet<Device>,
+    /// Those that lose packets by number before they come to netem.
+    numbered: BTreeSet<Device>,
     /// Those whose rate a shaper keeps, in a queue of its own.
     shaped: BTreeSet<Device>,
     /// The child qdisc behind the netem of a device, where another qdisc than netem limits the rate.
@@ -71,8 +73,8 @@ struct Made {
     /// The requests collected since the last [`Network::flush`].
     pending: Vec<Request>,
     offloads: Vec<Offloads>,
-    /// The `NETLINK_SOCK_DIAG` socket, opened when connections are first sampled.
-    sockets: Option<Socket>,
+    /// The sockets of other protocols, by their numbers, each opened when it is first needed.
+    others: BTreeMap<isize, Socket>,
 }
 
 impl Network {
@@ -85,6 +87,7 @@ impl Network {
             home: NetNs::current()?,
             nodes: BTreeMap::new(),
             impaired: BTreeSet::new(),
+            numbered: BTreeSet::new(),
             shaped: BTreeSet::new(),
             queueing: BTreeMap::new(),
             wakers: BTreeMap::new(),
@@ -138,8 +141,8 @@ impl Network {
         Ok(LinkCounters::from_answer(&self.ask(device, route::ask_link(device.index))?)?)
     }
 
-    /// Reads what a router's device has dropped and holds, both in its netem, if it has one, and in the device itself. Behind
-    /// a shaper, that which is being transmitted counts as held.
+    /// Reads what a router's device has dropped and holds: by number, in its netem, if it has one, and in the device itself.
+    /// Behind a shaper, that which is being transmitted counts as held.
     pub(crate) fn netem_counters(&mut self, device: Device) -> Result<NetemCounters> {
         let mut counters = if self.impaired.contains(&device) {
             NetemCounters::from_answer(&self.ask(device, qdisc::ask_netem(self.impaired_index(device)))?)?
@@ -153,7 +156,19 @@ impl Network {
             counters.dropped_packets += self.link_counters(device.queue())?.send_dropped_packets;
         }
         counters.dropped_packets += self.link_counters(device)?.send_dropped_packets;
+        let by_number = self.lost_by_number(device)?;
+        counters.dropped_packets += by_number;
+        counters.lost_packets = counters.lost_packets.map(|lost| lost + by_number);
         Ok(counters)
+    }
+
+    /// Reads how many packets were lost by their numbers before they came to a router's device.
+    pub(crate) fn lost_by_number(&mut self, device: Device) -> Result<u64> {
+        if !self.numbered.contains(&device) {
+            return Ok(0);
+        }
+        let rules = self.socket(device.node, NETLINK_NETFILTER)?.dump(&nftables::ask_lost(device.index))?;
+        Ok(nftables::lost_packets(&rules)?)
     }
 
     /// Reads back the queueing discipline that was given to a router's device.
@@ -198,14 +213,7 @@ impl Network {
         host: Node,
         ask: impl FnOnce(&mut Socket) -> Result<T, NetlinkError>,
     ) -> Result<T> {
-        let made = self.nodes.get_mut(&host).with_context(|| not_built(host))?;
-        if made.sockets.is_none() {
-            made.namespace.enter()?;
-            let opened = Socket::open(NETLINK_SOCK_DIAG);
-            self.home.enter()?;
-            made.sockets = Some(opened?);
-        }
-        Ok(ask(made.sockets.as_mut().context("it was opened just now")?)?)
+        Ok(ask(self.socket(host, NETLINK_SOCK_DIAG)?)?)
     }
 
     /// Counts the IPv4 packets that a router sent or kept itself, rather than forwarded.
@@ -283,6 +291,13 @@ impl Network {
                 BuildStep::ShapedNetem { device, impairments, shaper, mtu_bytes } => {
                     self.add_shaped_netem(*device, impairments, shaper, *mtu_bytes)?;
                 }
+                BuildStep::LoseByNumber { device, numbers } => {
+                    let node = self.made(device.node)?.name.clone();
+                    let requests = nftables::lose(device.index, numbers);
+                    let refused = |source| BuildError::Refused { node, source };
+                    self.socket(device.node, NETLINK_NETFILTER)?.commit(requests).map_err(refused)?;
+                    self.numbered.insert(*device);
+                }
                 BuildStep::Netem { device, impairments } => {
                     self.impaired.insert(*device);
                     let request = qdisc::add_netem(device.index, &netem::options(impairments));
@@ -338,6 +353,15 @@ impl Network {
         Ok(VethEnd { namespace, name, index: device.index, mac: device.mac() })
     }
 
+    /// The namespace's socket of a protocol; it is opened if it was not yet.
+    fn socket(&mut self, node: Node, protocol: isize) -> Result<&mut Socket> {
+        if !self.made(node)?.others.contains_key(&protocol) {
+            let socket = self.within(node, || Ok(Socket::open(protocol)?))?;
+            self.made(node)?.others.insert(protocol, socket);
+        }
+        self.made(node)?.others.get_mut(&protocol).context("it was opened just now")
+    }
+
     fn queue(&mut self, node: Node, request: Request) -> Result<()> {
         self.made(node)?.pending.push(request);
         Ok(())
@@ -389,7 +413,7 @@ impl Made {
             generic: Socket::open(NETLINK_GENERIC)?,
             pending: Vec::new(),
             offloads: Vec::new(),
-            sockets: None,
+            others: BTreeMap::new(),
         })
     }
 }

@@ -37,6 +37,8 @@ BUILT = (
 """What the endpoint can build between its own namespaces, in guests and on the host. It supports
 every queueing discipline: the endpoint does not compile without one.
 """
+IN_GUESTS = BUILT | {"loss.every", "loss.packets"}
+"""What the endpoint can build in guests, whose kernel has nf_tables; a host's may have none."""
 
 
 def beyond(asked: Iterable[Asked], can: Set[str], who: str) -> str | None:

@@ -21,7 +21,7 @@ from netwarp.backends.guest_files import (
 from netwarp.errors import BackendError
 from netwarp.fields import DISCIPLINES
 from netwarp.transports import TRANSPORTS
-from netwarp.wire import Job
+from netwarp.wire import Job, ListedLoss, PeriodicLoss
 from netwarp.wire.asked import asked
 
 DRAWN_BY_NETEM = frozenset(
@@ -145,6 +145,8 @@ def _needed_options(job: Job) -> list[tuple[str, str]]:
             if impairments.discipline is not None:
                 kind = impairments.discipline.kind
                 needed.append((f"CONFIG_NET_SCH_{kind.upper()}", f"the discipline {kind}"))
+            if isinstance(impairments.loss, PeriodicLoss | ListedLoss):
+                needed.append(("CONFIG_NFT_NUMGEN", "packets lost by number"))
     for each in job.workloads:
         traits = TRANSPORTS[each.transport.kind]
         if traits.kernel_option is not None:

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from netwarp.backends.abilities import BUILT, beyond
+from netwarp.backends.abilities import IN_GUESTS, beyond
 from netwarp.backends.cpus import free_cpu
 from netwarp.backends.guest_files import (
     GuestKernel,
@@ -197,7 +197,7 @@ class VirtualBackend:
         lacking = (missing_program(each.name, each.program) for each in stacks if each is not None)
         return (
             next(filter(None, lacking), None)
-            or beyond(_asked_of_guests(job), BUILT, "the virtual backend")
+            or beyond(_asked_of_guests(job), IN_GUESTS, "the virtual backend")
             or self._kernel_lacks(job)
             or missing_directory(job)
             or missing_programs(

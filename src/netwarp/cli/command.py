@@ -17,7 +17,14 @@ from click.core import ParameterSource
 from netwarp.cli.help import help_text
 from netwarp.errors import StudyError, show_value
 from netwarp.options import Option, Takes
-from netwarp.units import UnitError, parse_duration_ns, parse_queue, parse_rate_bit_s, parse_ratio
+from netwarp.units import (
+    UnitError,
+    loss_model,
+    parse_duration_ns,
+    parse_queue,
+    parse_rate_bit_s,
+    parse_ratio,
+)
 
 HELP = {"help_option_names": ["-h", "--help"]}
 _MOST_DIGITS = 19  # the digits of a seed; every other number is smaller
@@ -26,7 +33,7 @@ _WHOLE_NUMBER = re.compile(rf"[+-]?[0-9]{{1,{_MOST_DIGITS}}}")
 
 def _refuse_bad_share(text: str) -> None:
     """Check a percentage; a loss model is read together with the study."""
-    if not text.lower().startswith("gemodel"):
+    if loss_model(text)[0] is None:
         parse_ratio(text)
 
 

@@ -50,7 +50,7 @@ def _of_impairments(each: Impairments) -> list[str]:
     return [
         name
         for name, drawn in (
-            ("loss", each.loss.kind != "none"),
+            ("loss", each.loss.is_drawn),
             ("jitter", each.jitter_ns > 0),
             ("reordering", each.reorder.ratio > 0),
             ("duplicates", each.duplicate_ratio > 0),

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Literal
 from netwarp.estimate.stats import binomial_interval
 from netwarp.results import CellResult
 from netwarp.units import ETHERNET_HEADER_BYTES
-from netwarp.wire import Delay, Direction, GemodelLoss, Job, Loss, Outage, RandomLoss, Rate
+from netwarp.wire import (
+    Delay,
+    Direction,
+    GemodelLoss,
+    Job,
+    ListedLoss,
+    Loss,
+    Outage,
+    PeriodicLoss,
+    RandomLoss,
+    Rate,
+)
 from netwarp.wording import cell_text, count, number, percent
 
 if TYPE_CHECKING:
@@ -75,6 +86,8 @@ def _calibrated(
     lost = dropped - int(overflow or 0)
     told_apart = overflow is not None
     says, mark = _compared_loss(job, direction, lost, packets, confidence, told_apart=told_apart)
+    if job is not None and _is_numbered(job, direction):
+        says, mark = _numbered_check(job, direction, lost, cell.values(f"path_packets_{direction}"))
     low, high = binomial_interval(lost, packets, confidence)
     # Between two hosts the network's own delay comes first, and cannot be configured.
     added_s = cell.values("path_imposed_rtt_s")
@@ -136,6 +149,23 @@ def _loss_check(
     if ratio < low and not told_apart:
         return ("more than configured: a full queue drops as well", "check")
     return ("more than configured" if ratio < low else "less than configured", "bad")
+
+
+def _is_numbered(job: Job, direction: Direction) -> bool:
+    return any(isinstance(each, PeriodicLoss | ListedLoss) for each in _losses(job, direction))
+
+
+def _numbered_check(
+    job: Job, direction: Direction, lost: int, packets: list[float]
+) -> tuple[str, Mark]:
+    """Compare losses by number with those due among each run's packets, which are exact."""
+    loss = getattr(job.paths[0], direction).loss
+    if len(job.paths) > 1 or not isinstance(loss, PeriodicLoss | ListedLoss):
+        return ("each path counts its own packets: not compared", "none")
+    if job.paths[0].neighbours == "cold" or not job.timeline.is_empty:
+        return ("ARP and outages are among the packets: not compared", "none")
+    due = sum(loss.lost_of(int(each)) for each in packets)
+    return ("as configured", "good") if lost == due else (f"{count(due)} were due", "bad")
 
 
 def _rtt_mark(job: Job | None, rtt_s: float | None) -> Mark:
@@ -200,6 +230,10 @@ def _configured_loss_text(job: Job | None, direction: Direction) -> str:
 
 
 def _loss_text(loss: Loss) -> str:
+    if isinstance(loss, PeriodicLoss):
+        return f"every {count(loss.packets)}th packet"
+    if isinstance(loss, ListedLoss):
+        return f"packets {', '.join(map(str, loss.numbers))}"
     if isinstance(loss, GemodelLoss):
         return f"{percent(loss.mean_ratio)} on average, in bursts (Gilbert–Elliott)"
     return percent(loss.mean_ratio)

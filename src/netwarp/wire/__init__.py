@@ -50,10 +50,12 @@ from netwarp.wire.path import (
     Distribution,
     GemodelLoss,
     Impairments,
+    ListedLoss,
     Loss,
     Neighbours,
     NoLoss,
     Path,
+    PeriodicLoss,
     RandomLoss,
     Reorder,
 )

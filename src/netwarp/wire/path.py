@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -53,6 +53,10 @@ DisciplineKind = Annotated[
 
 FLOW_QUEUEING: tuple[DisciplineKind, ...] = ("fq", "fq_codel", "cake")
 """Disciplines with a queue for each flow: a flow does not wait for what others have queued."""
+
+PacketNumber = Annotated[int, Field(ge=1, lt=2**32)]
+MOST_LISTED_LOSSES = 1000
+"""The most packets that a list of losses names: one netlink message has room for them."""
 
 
 class Path(Wire):
@@ -130,6 +134,8 @@ class Discipline(Wire):
 class NoLoss(Wire):
     """No packet is lost."""
 
+    is_drawn: ClassVar[bool] = False
+
     kind: Literal["none"]
     """Always `none`."""
 
@@ -141,6 +147,8 @@ class NoLoss(Wire):
 
 class RandomLoss(Wire):
     """Each packet is lost on its own, with this probability."""
+
+    is_drawn: ClassVar[bool] = True
 
     kind: Literal["random"]
     """Always `random`."""
@@ -161,6 +169,8 @@ class GemodelLoss(Wire):
     Gilbert 1960, Elliott 1963; netem's `loss gemodel p r 1-h 1-k`.
     """
 
+    is_drawn: ClassVar[bool] = True
+
     kind: Literal["gemodel"]
     """Always `gemodel`."""
     p: Annotated[Ratio, DETAIL]
@@ -179,8 +189,50 @@ class GemodelLoss(Wire):
         return bad * self.loss_bad + (1 - bad) * self.loss_good
 
 
+class PeriodicLoss(Wire):
+    """Every n-th IP packet of the direction is lost, counted from the run's first."""
+
+    is_drawn: ClassVar[bool] = False
+
+    kind: Literal["every"]
+    """Always `every`."""
+    packets: Annotated[PacketNumber, Field(ge=2), DETAIL]
+    """Number of packets of which the last is lost."""
+
+    @property
+    def mean_ratio(self) -> float:
+        """Share of packets lost, in the long run."""
+        return 1 / self.packets
+
+    def lost_of(self, packets: int) -> int:
+        """Count the losses among so many packets of one run."""
+        return packets // self.packets
+
+
+class ListedLoss(Wire):
+    """The IP packets of the direction with these numbers are lost; the run's first is number 1."""
+
+    is_drawn: ClassVar[bool] = False
+
+    kind: Literal["packets"]
+    """Always `packets`."""
+    numbers: Annotated[tuple[PacketNumber, ...], DETAIL] = Field(
+        min_length=1, max_length=MOST_LISTED_LOSSES, strict=False
+    )
+    """Their numbers, ascending."""
+
+    @property
+    def mean_ratio(self) -> float:
+        """Share of packets lost, in the long run."""
+        return 0.0
+
+    def lost_of(self, packets: int) -> int:
+        """Count the losses among so many packets of one run."""
+        return sum(number <= packets for number in self.numbers)
+
+
 Loss = Annotated[
-    NoLoss | RandomLoss | GemodelLoss,
+    NoLoss | RandomLoss | GemodelLoss | PeriodicLoss | ListedLoss,
     Field(discriminator="kind"),
     Meaning("How packets are lost."),
 ]

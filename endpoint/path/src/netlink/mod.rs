@@ -6,6 +6,7 @@ pub mod ethtool;
 mod generic;
 pub mod message;
 pub(crate) mod mptcp;
+pub mod nftables;
 pub mod qdisc;
 pub mod redirect;
 pub mod route;
@@ -13,6 +14,7 @@ pub mod shaper;
 pub mod sock_diag;
 
 use std::io::{self, IoSliceMut};
+use std::iter;
 use std::os::fd::AsRawFd;
 
 use nix::errno::Errno;
@@ -85,12 +87,26 @@ impl Socket {
     /// The kernel handles a batch in order, answers failures whether or not asked to, and goes on after them: only the
     /// last request asks for an acknowledgement. The first failure is the one returned.
     pub fn transact(&mut self, requests: &[Request]) -> Result<Vec<Vec<u8>>, NetlinkError> {
+        self.exchange(requests, None)
+    }
+
+    /// Sends requests to nf_tables, of which all take effect or none.
+    pub(crate) fn commit(&mut self, requests: Vec<Request>) -> Result<(), NetlinkError> {
+        let batch: Vec<Request> = iter::once(nftables::begin()).chain(requests).collect();
+        self.exchange(&batch, Some(&nftables::end())).map(drop)
+    }
+
+    /// Sends `requests`, and with a batch that takes effect as a whole the message that ends it, which nobody answers.
+    fn exchange(&mut self, requests: &[Request], end: Option<&Request>) -> Result<Vec<Vec<u8>>, NetlinkError> {
         let Some(last) = requests.last() else { return Ok(Vec::new()) };
         let first_sequence = self.sequence.wrapping_add(1);
         let mut batch = Vec::new();
         for request in requests {
             self.sequence = self.sequence.wrapping_add(1);
             request.write(&mut batch, self.sequence, std::ptr::eq(request, last));
+        }
+        if let Some(end) = end {
+            end.write(&mut batch, self.sequence.wrapping_add(1), false);
         }
         let failed = |call| move |source| NetlinkError::Socket { attempt: last.attempt.clone(), call, source };
         self.inner.send(&batch, 0).map_err(failed("send"))?;
@@ -106,7 +122,9 @@ impl Socket {
                 }
                 let index = reply.sequence.wrapping_sub(first_sequence) as usize;
                 failure = failure.or_else(|| refusal(requests.get(index)?, reply.flags, reply.body));
-                if reply.sequence == sequence {
+                // Where nf_tables refuses to begin, it answers nothing else.
+                let is_refused_batch = end.is_some() && index == 0;
+                if reply.sequence == sequence || is_refused_batch {
                     return failure.map_or(Ok(answers), Err);
                 }
             }

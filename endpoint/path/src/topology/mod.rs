@@ -11,7 +11,9 @@ mod sysctls;
 
 use netwarp_core::addresses::server_address;
 use netwarp_transport::stack_of;
-use netwarp_wire::job::{Exchange, Impairments, Job, Neighbours};
+use netwarp_wire::job::{Exchange, Impairments, Job, Loss, Neighbours};
+
+use crate::netlink::nftables::Numbers;
 
 pub use self::graph::{Crossing, Device, End, FIRST_INDEX, Link, Node, NodeKind, Presence, Topology};
 use self::paths::numbered;
@@ -83,7 +85,7 @@ impl Link<'_> {
             return steps;
         }
         steps.push(self.neighbour_of(place));
-        steps.extend(egress.map(|impairments| impairment(device, impairments, self.path.mtu_bytes)));
+        steps.extend(egress.iter().flat_map(|impairments| impair(device, impairments, self.path.mtu_bytes)));
         steps.extend(routes.iter().copied().map(BuildStep::Route));
         steps
     }
@@ -98,13 +100,15 @@ impl Link<'_> {
     }
 }
 
-/// The step that has a device do something to what leaves by it.
-fn impairment(device: Device, impairments: &Impairments, mtu_bytes: u32) -> BuildStep {
+/// The steps that have a device do something to what leaves by it.
+fn impair(device: Device, impairments: &Impairments, mtu_bytes: u32) -> Vec<BuildStep> {
+    let numbered = numbers_lost(&impairments.loss).map(|numbers| BuildStep::LoseByNumber { device, numbers });
     let impairments = impairments.clone();
-    match shaper(&impairments, mtu_bytes) {
+    let netem = match shaper(&impairments, mtu_bytes) {
         Some(shaper) => BuildStep::ShapedNetem { device, impairments, shaper, mtu_bytes },
         None => BuildStep::Netem { device, impairments },
-    }
+    };
+    numbered.into_iter().chain([netem]).collect()
 }
 
 /// What the transports of a host's workloads need, each step once.
@@ -169,6 +173,17 @@ fn mptcp_of_host(host: Node, job: &Job) -> [BuildStep; 2] {
         sysctl("net/mptcp/enabled", "1"),
         BuildStep::Subflows { host, more, announced },
     ]
+}
+
+/// The numbers of the packets that a loss names, which nf_tables counts from 0; none of other losses, which are netem's.
+fn numbers_lost(loss: &Loss) -> Option<Numbers> {
+    match loss {
+        Loss::None {} | Loss::Random { .. } | Loss::Gemodel { .. } => None,
+        Loss::Every { packets } => Some(Numbers { modulus: *packets, lost: vec![packets - 1] }),
+        Loss::Packets { numbers } => {
+            Some(Numbers { modulus: u32::MAX, lost: numbers.iter().map(|number| number - 1).collect() })
+        }
+    }
 }
 
 #[cfg(test)]

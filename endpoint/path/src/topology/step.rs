@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use netwarp_wire::job::Impairments;
 
 use super::{Device, Node};
+use crate::netlink::nftables::Numbers;
 
 /// One thing to be done. Steps are to be taken in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,6 +92,13 @@ pub enum BuildStep {
     AddEndpoint(Node, Endpoint),
     /// Have the MPTCP connections of a host close their subflows from an address.
     RemoveEndpoint(Node, Endpoint),
+    /// Lose packets that are forwarded by a device of the router, by their numbers, before they come to its netem.
+    LoseByNumber {
+        /// The device of the router.
+        device: Device,
+        /// Which packets.
+        numbers: Numbers,
+    },
     /// Impair what leaves by a device of the router.
     Netem {
         /// The device of the router.

@@ -53,6 +53,20 @@ fn only_a_netem_that_does_nothing_can_be_left_out() {
 }
 
 #[test]
+fn packets_lost_by_number_are_counted_from_nought_at_the_bottleneck() {
+    let lost: Vec<(Device, Numbers)> = steps(&golden::job("bulk-quic-numbered"))
+        .into_iter()
+        .filter_map(|step| match step {
+            BuildStep::LoseByNumber { device, numbers } => Some((device, numbers)),
+            _ => None,
+        })
+        .collect();
+    let listed = Numbers { modulus: u32::MAX, lost: vec![4, 8, 19] };
+    let periodic = Numbers { modulus: 100, lost: vec![99] };
+    assert_eq!(lost, [(bottleneck(0, Direction::Down), listed), (bottleneck(0, Direction::Up), periodic)]);
+}
+
+#[test]
 fn cold_neighbours_are_asked_for_on_their_path_alone() {
     let mut job = golden::job("bulk-quic");
     job.paths.push(Path { neighbours: Neighbours::Cold, ..job.paths[0].clone() });

@@ -109,6 +109,16 @@ pub enum Loss {
         /// Loss probability in the good state (1 - k).
         loss_good: f64,
     },
+    /// Every n-th IP packet of the direction is lost, counted from the run's first.
+    Every {
+        /// Number of packets of which the last is lost.
+        packets: u32,
+    },
+    /// The IP packets of the direction with these numbers are lost; the run's first is number 1.
+    Packets {
+        /// Their numbers, ascending.
+        numbers: Vec<u32>,
+    },
 }
 
 /// The queueing discipline of a bottleneck, as the child of the shaper that limits the rate.

@@ -271,9 +271,13 @@ class SinglePath(_Keys):
             return self
         losses = (self.down.loss, self.up.loss)
         random = any(isinstance(loss, wire.RandomLoss) for loss in losses)
-        bursty = any(isinstance(loss, wire.GemodelLoss) for loss in losses)
-        if self._value(BY_KEY["loss_correlation"], "down") > 0 and bursty and not random:
-            reason = "gemodel has its own correlation"
+        others = [loss for loss in losses if not isinstance(loss, wire.RandomLoss | wire.NoLoss)]
+        if self._value(BY_KEY["loss_correlation"], "down") > 0 and others and not random:
+            reason = (
+                "gemodel has its own correlation"
+                if isinstance(others[0], wire.GemodelLoss)
+                else "packets that are lost by number are not drawn"
+            )
             raise KeyValueError("loss_correlation", None, reason, "drop loss_correlation")
         return self
 
