@@ -27,7 +27,7 @@ def test_run_says_that_it_leaves_controls_alone_and_what_runs_them(tmp_path: Pat
     path = study_named(Path("park-2008/fig-4"))
     study = load_study(path)
     assert study.controls
-    assert not_run_text(study).endswith("`netwarp reproduce park-2008` does")
+    assert not_run_text(study).endswith("`netwarp reproduce park-2008` runs them")
     assert f"{len(study.controls)} control" in not_run_text(study)
     alone = tmp_path / "alone.toml"
     alone.write_text(path.read_text())

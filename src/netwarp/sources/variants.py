@@ -24,13 +24,15 @@ def not_run_text(study: Study) -> str:
     if others := len(study.sensitivities):
         names.append(f"{others} {'sensitivities' if others > 1 else 'sensitivity'}")
     folder = Path(study.file).parent
-    remedy = f"`netwarp reproduce FOLDER` does, where a {SOURCE_FILE} beside the study names it"
+    remedy = (
+        f"`netwarp reproduce FOLDER` runs them, where a {SOURCE_FILE} beside the study names it"
+    )
     if is_file(folder / SOURCE_FILE):
         name = folder.name if folder.parent in PLACES else folder.absolute()
-        remedy = f"`netwarp reproduce {name}` does"
+        remedy = f"`netwarp reproduce {name}` runs them"
     return (
-        f"the study's {' and '.join(names)} are not run, so no claim gets a reason and none is"
-        f" judged under other choices: {remedy}"
+        f"`netwarp run` leaves out the study's {' and '.join(names)}, so no claim gets a reason or"
+        f" is judged under other choices: {remedy}"
     )
 
 
