@@ -119,7 +119,9 @@ class RunData:
 
     @property
     def flow_queueing_text(self) -> str | None:
-        """Note whose latency a path's is behind a queue for each flow; None if there is neither."""
+        """Return a note on which traffic's latency is measured behind a discipline with a queue for
+        each flow; None if there is neither.
+        """
         is_shown = any(metric_named(each.metric).source == "queue_samples" for each in self.answers)
         of_each = self.results.factors | {key: (value,) for key, value in self.fixed.items()}
         in_force = {

@@ -77,11 +77,11 @@ def parse_loss(value: object) -> wire.Loss:
     """Read ``"5%"``, ``"gemodel 1% 30% 100% 0%"``, a table of Gilbert-Elliott's parameters,
     ``"every 100"`` or ``"packets 5 9 20"``.
 
-    Of the string of `gemodel` the last one or two may be left out: loss is then 100 % in the bad
+    In the string of `gemodel` the last one or two may be left out: loss is then 100 % in the bad
     state and 0 % in the good one (the simple Gilbert model).
 
     Raises:
-        UnitError: the value has none of these forms, or a parameter is not what it must be.
+        UnitError: the value has none of these forms, or a parameter is not valid.
     """
     if isinstance(value, dict):
         unknown = set(value) - {"p", "r", "loss_bad", "loss_good"}

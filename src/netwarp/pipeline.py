@@ -345,7 +345,7 @@ def describe(
         now["speed"] = stored_speed(now["endpoint"]["sha256"], now["host"]["cpu"])
     if not is_measuring:
         now |= {part: earlier[part] for part in ("kernel", "endpoint") if part in earlier}
-    if "kernels" in earlier:  # of cells that are not run this time, too
+    if "kernels" in earlier:  # this includes cells that are not run this time
         now["kernels"] = now.get("kernels", {}) | earlier["kernels"]
     now |= {key: earlier[key] for key in ("other_work",) if key in earlier}
     now["virtual_s"] = earlier.get("virtual_s", 0.0)

@@ -67,8 +67,8 @@ def clock_of(provenance: Mapping[str, Any]) -> Clock:
 
 
 def kernels_text(provenance: Mapping[str, Any]) -> str:
-    """Name the versions of the kernels of a directory's runs: of those that the study names, else
-    of the default.
+    """Return the versions of the kernels of a directory's runs: those that the study names, or the
+    default.
     """
     found = provenance.get("kernels") or {"": provenance.get("kernel") or {}}
     return ", ".join(dict.fromkeys(str(each.get("version", "unknown")) for each in found.values()))

@@ -149,11 +149,11 @@ def parse_ratio(text: object) -> float:
 
 
 LOSS_MODELS = ("gemodel", "every", "packets")
-"""Models of loss that are written with a name and numbers, such as ``every 100``."""
+"""Loss models that are written as a name and numbers, such as ``every 100``."""
 
 
 def loss_model(text: object) -> tuple[str | None, list[str]]:
-    """Split a model of loss into its name and its numbers; no name where it is none."""
+    """Split a loss model into its name and its numbers; the name is None if there is none."""
     words = text.replace(",", " ").split() if isinstance(text, str) else []
     if not words or words[0].lower() not in LOSS_MODELS:
         return None, []

@@ -38,7 +38,9 @@ BUILT = (
 every queueing discipline: the endpoint does not compile without one.
 """
 IN_GUESTS = BUILT | {"loss.every", "loss.packets"}
-"""What the endpoint can build in guests, whose kernel has nf_tables; a host's may have none."""
+"""What the endpoint can build in guests, whose kernel has nf_tables; a host's kernel may lack
+it.
+"""
 
 
 def beyond(asked: Iterable[Asked], can: Set[str], who: str) -> str | None:

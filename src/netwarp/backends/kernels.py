@@ -59,7 +59,7 @@ def built_kernels(environ: Mapping[str, str] = os.environ) -> list[GuestKernel]:
 
 
 def released_source() -> tuple[str, str]:
-    """Return package and version of the source of the kernel that netwarp is released with.
+    """Return package and version of the source from which the release's kernel is built.
 
     Raises:
         BackendError: the files that build kernels are not installed.
@@ -71,7 +71,9 @@ def released_source() -> tuple[str, str]:
 
 
 def is_released(kernel: GuestKernel) -> bool:
-    """Whether a kernel is the one that netwarp is released with, whose hashes are published."""
+    """Return whether a kernel is the one that netwarp is released with, whose hashes are
+    published.
+    """
     source = (kernel.info.get("source_package"), kernel.info.get("source_version"))
     return source == released_source() and not kernel.own
 
@@ -162,7 +164,7 @@ def environ_with_default(name: str, environ: Mapping[str, str] = os.environ) -> 
     """Return an environment in which a kernel is the default.
 
     Raises:
-        BackendError: none of this name is built.
+        BackendError: no kernel of this name is built.
     """
     return {**environ, "NETWARP_KERNEL": str(kernel_named(name, environ).directory)}
 

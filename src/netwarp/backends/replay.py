@@ -23,7 +23,7 @@ def kept_job_sha256(directory: RunDirectory, run: str) -> str | None:
 
 
 _RECORDED = ("kernel", "kernels", "endpoint", "speed")
-"""Parts of a recording's provenance that a replay has from it."""
+"""The parts of a recording's provenance that its replay takes over."""
 
 
 class ReplayBackend:

@@ -251,7 +251,7 @@ class VirtualBackend:
         """Return the kernel that a job names, or the default one.
 
         Raises:
-            BackendError: it is not built.
+            BackendError: the kernel is not built.
         """
         if job.kernel is None:
             return self.kernel
@@ -302,7 +302,7 @@ class VirtualBackend:
 
 
 def _asked_of_guests(job: Job) -> list[Asked]:
-    """Return all that a job asks for, except for a guest kernel by its name, which is looked up."""
+    """Return all that a job requires, except a guest kernel by its name, which is looked up."""
     return [each for each in asked(job) if not each.feature.startswith("kernel.")]
 
 

@@ -89,8 +89,9 @@ class Effect:
     """Error probability of the intervals, adjusted for all effects of the study."""
     conditions: tuple[ConditionEffect, ...] = ()
     scope: str | None = None
-    """Where the control was run, in words, if it has fewer cells than the claim; None if it has
-    all."""
+    """The levels at which the control was run, in words, if it has fewer cells than the claim; None
+    if it has all.
+    """
 
     @property
     def is_random(self) -> bool:
@@ -213,9 +214,9 @@ def _seeds(terms: Terms, replicate: int) -> list[int | None]:
 
 
 def _scope(claim: Claim, main: Results, control: Results) -> str | None:
-    """Write the levels that a control has of each factor of which the claim has more.
+    """Write the control's levels of each factor of which the claim has more levels.
 
-    A reason is shown there alone, and is printed with it.
+    A reason is confirmed only at these levels, and is printed with them.
     """
     parts = []
     of_claim, of_control = (_levels(claim, each) for each in (main, control))
@@ -227,7 +228,7 @@ def _scope(claim: Claim, main: Results, control: Results) -> str | None:
 
 
 def _levels(claim: Claim, results: Results) -> dict[str, list[str]]:
-    """Return the levels of the factors that the claim ranges over, or takes together."""
+    """Return the levels of the factors that the claim ranges over, or combines."""
     compared = set((claim.less or {}) if claim.equal is None else claim.equal[0])
     found: dict[str, dict[str, None]] = {}
     for cell in without_levels(results, claim.without).cells:
@@ -241,7 +242,7 @@ def _text(claim: Claim, found: Sequence[ConditionEffect], scope: str | None, err
     """Write each condition's effects without the change and with it, and how much the change
     altered them.
 
-    Where the control has fewer cells than the claim, a single condition is named, too.
+    If the control has fewer cells than the claim, even a single condition is named.
     """
     parts = []
     for each in found:

@@ -133,8 +133,8 @@ def less(
     """Test whether `cell` has less than `other`, by at least and at most a share of `other`'s
     value.
 
-    With both bounds a lead holds where it is shown to lie between them (an intersection-union test,
-    Berger 1982); it may miss them on either side, so that it does is tested two-sided.
+    With both bounds a lead holds if it is shown to lie between them (an intersection-union test,
+    Berger 1982). It may miss them on either side, so that it misses them is tested two-sided.
     """
     if failure := missing_values(metric, cell, other):
         return failure

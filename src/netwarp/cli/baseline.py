@@ -1,4 +1,4 @@
-"""The command about baselines: what was measured, kept in a small file to be held against."""
+"""The command for baselines: small files of results with which later results are compared."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ baseline = Group(
 def baseline_save(file: Path, directory: Path | None = None) -> None:
     """Save the values of a run directory's main metrics, a line for each cell, to be committed.
 
-    It has the seed and the programs too. `netwarp run STUDY --baseline FILE` then says of each cell
-    whether it is unchanged byte for byte, changed by less than the relevant difference, better or
-    worse, and exits with 1 where one is worse or missing.
+    The file also contains the seed and the programs. `netwarp run STUDY --baseline FILE` then
+    reports for each cell whether it is unchanged byte for byte, changed by less than the relevant
+    difference, better or worse, and exits with 1 if one is worse or missing.
     """
     from netwarp.cli.terminal import answer_console, escaped
     from netwarp.evaluation import load

@@ -1,4 +1,6 @@
-"""What a command is asked to hold its results against, and where it writes what came of it."""
+"""The checks of a command's results (expectations, a baseline), and the files to which they are
+written.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +21,18 @@ class Checks:
 
     baseline: Baseline | None = None
     file: str = ""
-    """The name of the baseline's file."""
+    """The path of the baseline's file."""
     junit: Path | None = None
-    """Where JUnit's XML is written; None for nowhere."""
+    """The file for JUnit's XML; None if it is not written."""
     markdown: Path | None = None
-    """Where the summary in Markdown is written; None for nowhere."""
+    """The file for the summary in Markdown; None if it is not written."""
 
     @classmethod
     def taken_from(cls, how: dict[str, Any]) -> Checks:
-        """Take the options out of a command's, and read the files that they name.
+        """Remove these options from a command's, and read the files that they name.
 
         Raises:
-            InputError: a file is not what it should be; nothing was run.
+            InputError: a file is not valid; nothing was run.
         """
         file: Path | None = how.pop("baseline", None)
         written = {option: how.pop(option, None) for option in ("junit", "markdown")}
@@ -43,7 +45,7 @@ class Checks:
         return cls(read_baseline(file), str(file), **written)
 
     def held(self, data: RunData) -> HeldAgainst | None:
-        """Hold results against the baseline; None where there is none."""
+        """Compare results with the baseline; None if there is none."""
         if self.baseline is None:
             return None
         from netwarp.output.baseline import held_against
@@ -54,7 +56,7 @@ class Checks:
         """Write the files for CI.
 
         Raises:
-            ResultError: one cannot be written.
+            ResultError: a file cannot be written.
         """
         if self.junit is None and self.markdown is None:
             return
@@ -74,7 +76,7 @@ class Checks:
 
 
 def _refuse_unwritable(option: str, path: Path | None) -> None:
-    """Refuse a file that cannot be there, before hours of runs."""
+    """Refuse a file that cannot be written, before hours of runs."""
     if path is None:
         return
     if path.is_dir():
@@ -87,11 +89,11 @@ def _refuse_unwritable(option: str, path: Path | None) -> None:
 
 NO_CHECKS = Checks()
 UNDECIDED = 3
-"""Exit status where something is undecided, and nothing is wrong."""
+"""Exit status if something is undecided, and nothing is wrong."""
 
 
 def status_of(data: RunData, held: HeldAgainst | None) -> int:
-    """Return the exit status that a study's results have.
+    """Return the exit status for a study's results.
 
     It is 1 if a run failed, an expectation does not hold, or a cell is worse than its baseline or
     missing; else 3 if an expectation or a changed cell is undecided; else 0.
@@ -107,5 +109,5 @@ def status_of(data: RunData, held: HeldAgainst | None) -> int:
 
 
 def held_json(held: HeldAgainst | None) -> dict[str, Any]:
-    """Return what `--json` has of a baseline besides the results."""
+    """Return the part of `--json` about a baseline, in addition to the results."""
     return {} if held is None else {"baseline": held.to_json()}

@@ -30,7 +30,7 @@ def print_results(data: RunData, console: Console) -> None:
 
 
 def print_held(held: HeldAgainst, directory: Path, console: Console) -> None:
-    """Print how the results of a run directory are held against a baseline."""
+    """Print how the results of a run directory compare with a baseline."""
     from netwarp.output.baseline_lines import baseline_lines
 
     for line in baseline_lines(held, directory):

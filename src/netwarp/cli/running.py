@@ -231,7 +231,7 @@ def run_and_print(
         how: the options that determine where and how it is run.
         as_json: whether to print one object.
         warning: printed before anything runs.
-        checks: what the results are held against, and where that is written.
+        checks: the checks of the results, and the files to which they are written.
     """
     from netwarp.cli.terminal import tell
     from netwarp.library import run, staging_of

@@ -34,7 +34,7 @@ def tell(finished: Run, as_json: bool, *, anew: bool = False, checks: Checks = N
         finished: the study that was run.
         as_json: whether to print the one object of `--json` instead of a table.
         anew: whether to write results, figures and report again even if they are up to date.
-        checks: what the results are held against, and where that is written.
+        checks: the checks of the results, and the files to which they are written.
     """
     from netwarp.pipeline import write_outputs
 
@@ -56,13 +56,13 @@ def tell(finished: Run, as_json: bool, *, anew: bool = False, checks: Checks = N
 
 
 def end_by(status: int) -> None:
-    """End the command with an exit status; go on where it is 0."""
+    """End the command with an exit status; return if it is 0."""
     if status:
         raise click.exceptions.Exit(status)
 
 
 def print_answer(finished: Run, as_json: bool, held: HeldAgainst | None = None) -> None:
-    """Print results, and how they are held against a baseline if there is one."""
+    """Print results, and how they compare with a baseline if there is one."""
     if as_json:
         print_json(finished.summary() | held_json(held))
     else:

@@ -36,7 +36,8 @@ def provenance(
     """
     described = backend.provenance()
     names = sorted(set(kernels))
-    if names and "kernels" not in described:  # a replay has those that the runs were measured with
+    # a replay has the kernels with which the runs were measured
+    if names and "kernels" not in described:
         described["kernels"] = {name: _kernel(name) for name in names}
     return {
         "netwarp": version("netwarp"),

@@ -37,7 +37,7 @@ def backend_for(
 
 
 def bounds_of(study: Study) -> Bounds:
-    """Return when a run of a study is killed.
+    """Return the limits beyond which a run of a study is killed.
 
     One backend serves all cells, so the cell with the largest limit determines it.
     """

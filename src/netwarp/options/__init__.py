@@ -56,6 +56,8 @@ EXEC: tuple[Option, ...] = (
 )  # fmt: skip
 """Options of `netwarp exec` and `netwarp.exec`."""
 CHECKS: tuple[Option, ...] = (BASELINE, JUNIT, MARKDOWN)
-"""Options of commands that say what results are held against, and where that is written."""
+"""Options of commands that determine with what results are compared, and where the comparison is
+written.
+"""
 REPRODUCE: tuple[Option, ...] = (*REPRODUCED, BACKEND, JOBS, EXECUTOR, MAX_TIME)
 """Options of `netwarp reproduce`."""

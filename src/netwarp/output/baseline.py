@@ -1,6 +1,6 @@
-"""Holds results against a baseline: what was measured before, kept in a small file.
+"""Compares results with a baseline: results that were measured before, kept in a small file.
 
-Cells are compared as `netwarp diff` compares two run directories.
+Cells are compared in the same way as `netwarp diff` compares two run directories.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BaselineCell:
-    """A cell as it was measured."""
+    """The earlier results of a cell."""
 
     factors: Factors
     records_sha256: str | None
-    """Hash of its runs' records; None in real time, where records never repeat."""
+    """Hash of its runs' records; None in real time, in which records never repeat."""
     random: tuple[str, ...] | None
-    """What was planned to be random in it; None where nobody knows."""
+    """What was planned to be random in it; None if unknown."""
     values: Mapping[str, Sequence[float | None]]
-    """Values by metric, one for each replicate; None where a run has no value."""
+    """Values by metric, one for each replicate; None for a run without a value."""
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """Results of a study by its main metrics."""
+    """The earlier results of a study, by its main metrics."""
 
     study: str
     """The title of the study."""
@@ -73,19 +73,20 @@ class Baseline:
 
 
 class Held(StrEnum):
-    """How a cell is held against its baseline."""
+    """How a cell compares with its baseline."""
 
     UNCHANGED = "unchanged"
-    """The same records, byte for byte; of other programs or cells, the same values."""
+    """It has the same records, byte for byte; if programs or cells differ, the same values."""
     WITHIN = "within"
-    """Changed by less than the smallest relevant difference: every replicate of the same seed is,
-    or the means are shown to be by the tests of an equivalence."""
+    """It changed by less than the smallest relevant difference: either each replicate with the same
+    seed did, or an equivalence test shows it for the means.
+    """
     BETTER = "better"
     """A relevant and significant difference for the better."""
     WORSE = "worse"
     """A relevant and significant difference for the worse, or runs without a value."""
     UNDECIDED = "undecided"
-    """Changed, and neither of these is shown."""
+    """It changed, but neither of these is shown."""
     MISSING = "missing"
     """Only the baseline has it."""
     NEW = "new"
@@ -94,44 +95,44 @@ class Held(StrEnum):
 
 @dataclass(frozen=True)
 class HeldCell:
-    """A cell, held against its baseline by one metric."""
+    """A cell compared with its baseline by one metric."""
 
     factors: Factors
     held: Held
     is_same_bytes: bool = False
     """Whether all of its records are the same, byte for byte."""
     change: CellChange | None = None
-    """The comparison; None of a cell that only one has."""
+    """The comparison; None if only one of the two has the cell."""
     run: str | None = None
-    """Its first run, to look at; None of a missing cell."""
+    """Name of its first run, to be examined; None if the cell is missing."""
 
 
 @dataclass(frozen=True)
 class HeldByMetric:
-    """All cells, held against a baseline by one metric."""
+    """All cells compared with a baseline by one metric."""
 
     difference: Difference
     cells: tuple[HeldCell, ...]
-    """The cells that both have, then those that are missing, then new ones."""
+    """The cells that both have, then the missing ones, then the new ones."""
 
     @property
     def counts(self) -> Mapping[Held, int]:
-        """Number of cells by how they are held."""
+        """Number of cells by result."""
         return Counter(cell.held for cell in self.cells)
 
 
 @dataclass(frozen=True)
 class HeldAgainst:
-    """Results, held against a baseline."""
+    """Results compared with a baseline."""
 
     file: str
     relevant: float
-    """The bound of what is within: the smallest relevant difference of the study that was run."""
+    """The bound for `within`: the smallest relevant difference of the study that was run."""
     metrics: tuple[HeldByMetric, ...]
 
     @property
     def held(self) -> frozenset[Held]:
-        """How any cell is held by any metric."""
+        """Whether any cell has this result by any metric."""
         return frozenset(cell.held for each in self.metrics for cell in each.cells)
 
     def to_json(self) -> dict[str, Any]:
@@ -167,10 +168,10 @@ def _cell_json(cell: HeldCell) -> dict[str, Any]:
 
 
 def baseline_of(data: RunData) -> Baseline:
-    """Make a baseline of a run directory, by its study's main metrics.
+    """Make a baseline from a run directory, with its study's main metrics.
 
     Raises:
-        InputError: a run failed or has not ended, or the replicates of two cells have other seeds.
+        InputError: a run failed or has not ended, or replicates of two cells have different seeds.
     """
     results = data.results
     if data.not_done or results.failed or not results.runs:
@@ -200,7 +201,7 @@ def baseline_of(data: RunData) -> Baseline:
 
 
 def held_against(baseline: Baseline, data: RunData, file: str) -> HeldAgainst:
-    """Hold results against a baseline, cell by cell and metric by metric.
+    """Compare results with a baseline, cell by cell and metric by metric.
 
     Args:
         baseline: the earlier results.
@@ -261,7 +262,7 @@ def _held_by(change: CellChange, metric: str, *, is_within: bool) -> Held:
 
 
 def _is_within(before: Samples, now: Samples, relevant: float) -> bool:
-    """Whether every replicate has its seed of before, and nearly its value."""
+    """Return whether every replicate has the same seed as before, and almost the same value."""
     return before.keys() == now.keys() and all(
         old.value is not None
         and new.value is not None
@@ -287,7 +288,7 @@ def _seeds(data: RunData) -> tuple[int, ...]:
 
 
 def _short(conditions: Mapping[str, str]) -> dict[str, str]:
-    """Name files without the folders in which they are on this machine."""
+    """Return the names of files without the folders that contain them on this machine."""
     return {
         key: PurePath(value).name if value.startswith("/") else value
         for key, value in conditions.items()

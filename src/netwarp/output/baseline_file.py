@@ -84,7 +84,7 @@ def read_baseline(path: Path) -> Baseline:
     """Read a baseline.
 
     Raises:
-        InputError: there is none, or it is not one of this version.
+        InputError: there is no such file, or this version cannot read it.
     """
     try:
         raw = json.loads(read_regular_file(path, MOST_BYTES))

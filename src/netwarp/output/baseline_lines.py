@@ -1,4 +1,4 @@
-"""Writes how results are held against a baseline: the cells that changed, and a count of all."""
+"""Words how results compare with a baseline: the cells that changed, and a count of all."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def baseline_lines(found: HeldAgainst, directory: Path) -> list[Text]:
     """Write the programs and conditions that differ, the cells that changed, and the counts.
 
     Args:
-        found: the results, held against the baseline.
+        found: the comparison of the results with the baseline.
         directory: the run directory, for the command that shows a cell.
     """
     lines = [Text(f"Against {found.file}", style="bold underline")]
@@ -76,12 +76,12 @@ def held_text(cell: HeldCell, found: HeldByMetric) -> str:
 
 
 def command_of(cell: HeldCell, directory: Path) -> str:
-    """Return the command that shows what happened in a cell; empty where it was not run."""
+    """Return the command that shows what happened in a cell; empty if the cell was not run."""
     return "" if cell.run is None else f"netwarp timeline {directory} {cell.run}"
 
 
 def counts_text(found: HeldByMetric, relevant: float) -> str:
-    """Write how many cells are held how."""
+    """Write the number of cells with each result."""
     counts = found.counts
     same = sum(cell.is_same_bytes for cell in found.cells)
     unchanged = f"{counts.get(Held.UNCHANGED, 0)} unchanged"

@@ -1,4 +1,4 @@
-"""Lists what results are held to as test cases: runs, expectations, claims, a baseline."""
+"""Lists the checks of results as test cases: runs, expectations, claims, a baseline."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ _OF_CLAIMS: Mapping[ClaimVerdict, Outcome] = {
     ClaimVerdict.REVERSED: "failed",
     ClaimVerdict.FAILED: "failed",
 }
-"""Outcomes of claims; one that is neither borne out nor contradicted is skipped."""
+"""Outcomes of claims; a claim that is neither supported nor contradicted is skipped."""
 _OF_CELLS: Mapping[Held, Outcome] = {
     Held.WORSE: "failed",
     Held.MISSING: "failed",
     Held.UNDECIDED: "undecided",
 }
-"""Outcomes of cells held against a baseline; every other one has passed."""
+"""Outcomes of cells compared with a baseline; every other one has passed."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One thing that the results are held to."""
+    """One check of the results."""
 
     suite: Suite
     name: str
@@ -52,7 +52,7 @@ class Case:
     word: str
     """The answer in a word or two, such as `does not hold`."""
     found: str
-    """What was found, in one line."""
+    """The finding, in one line."""
 
 
 def cases(data: RunData, held: HeldAgainst | None = None) -> list[Case]:
@@ -60,13 +60,13 @@ def cases(data: RunData, held: HeldAgainst | None = None) -> list[Case]:
 
     Args:
         data: the results.
-        held: the same, held against a baseline; None where there is none.
+        held: the results compared with a baseline; None if there is none.
     """
     return [*_runs(data), *_expectations(data), *_claims(data), *_cells(data, held)]
 
 
 def _runs(data: RunData) -> Iterator[Case]:
-    """Make one case of all runs that succeeded, and one of each that failed."""
+    """Return one case for all runs that succeeded, and one for each that failed."""
     failed = data.results.failed
     succeeded = len(data.results.runs) - len(failed)
     yield Case("runs", "every run succeeds", "failed" if failed else "passed",

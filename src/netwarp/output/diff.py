@@ -137,7 +137,7 @@ def _refuse_apart(before: RunData, after: RunData) -> None:
 
 
 def side_of(data: RunData) -> Side:
-    """Return the results of a run directory with the conditions under which they came about."""
+    """Return the results of a run directory with the conditions of its runs."""
     return Side(data.results, _conditions(data))
 
 

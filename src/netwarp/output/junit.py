@@ -1,4 +1,4 @@
-"""Writes test cases as JUnit's XML, which CI servers read: what is undecided is an error there."""
+"""Writes test cases as JUnit's XML, which CI servers read; undecided cases are errors there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from netwarp.evaluation import RunData
 
 _ELEMENTS = {"failed": "failure", "undecided": "error", "skipped": "skipped"}
-"""Elements of what has not passed; consumers show each with its message."""
+"""Elements for cases that have not passed; consumers show each with its message."""
 
 
 def junit_xml(data: RunData, listed: Sequence[Case]) -> str:
@@ -70,5 +70,5 @@ def _counts(listed: Sequence[Case]) -> dict[str, str]:
 
 
 def _plain(text: str) -> str:
-    """Escape what no XML document may have, such as control characters and surrogates."""
+    """Escape characters that XML does not allow, such as control characters and surrogates."""
     return without_controls(text).translate({0xFFFE: None, 0xFFFF: None})

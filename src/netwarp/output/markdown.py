@@ -26,7 +26,7 @@ _WORST_FIRST = ("failed", "undecided", "skipped", "passed")
 
 
 def markdown(data: RunData, listed: Sequence[Case]) -> str:
-    """Write the test cases, then the results, then what it takes to have them again.
+    """Write the test cases, then the results, then the command that repeats them.
 
     Args:
         data: the results.
@@ -123,6 +123,6 @@ def _escaped(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Write a text as code, in which only the sign that ends a column has a meaning."""
+    """Write a text as code, in which only the column separator has a meaning."""
     plain = without_controls(text).replace("\n", " ").replace("`", "'")
     return f"`{plain}`".replace("|", "\\|")

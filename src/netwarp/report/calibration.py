@@ -158,7 +158,9 @@ def _is_numbered(job: Job, direction: Direction) -> bool:
 def _numbered_check(
     job: Job, direction: Direction, lost: int, packets: list[float]
 ) -> tuple[str, Mark]:
-    """Compare losses by number with those due among each run's packets, which are exact."""
+    """Compare losses by packet number with those expected among each run's packets, which are
+    exact.
+    """
     loss = getattr(job.paths[0], direction).loss
     if len(job.paths) > 1 or not isinstance(loss, PeriodicLoss | ListedLoss):
         return ("each path counts its own packets: not compared", "none")

@@ -172,8 +172,8 @@ class StudyOutcome:
 
     @property
     def warning(self) -> str | None:
-        """Warning that the machine had other work during runs in real time on which verdicts rest,
-        those of variants included; None if it had none.
+        """Warning that the machine had other work during runs in real time that verdicts are based
+        on, including those of variants; None if it had none.
         """
         return next((text for each in self.all_executed if (text := each.warning)), None)
 
@@ -301,8 +301,8 @@ class Reproduction:
         return min(1.0, self.expected_wrong)
 
     def counts(self, *, authors: bool) -> dict[str, int]:
-        """Count the verdicts on the authors' conclusions, or on the studies' own hypotheses; those
-        that other work disturbed are not counted.
+        """Count the verdicts on the authors' conclusions, or on the studies' own hypotheses,
+        without those whose runs other work disturbed.
         """
         words = [
             row.word for row in self.rows if row.is_counted and row.result.claim.authors == authors
@@ -311,7 +311,7 @@ class Reproduction:
 
     @property
     def not_counted(self) -> int:
-        """Number of verdicts that are not counted, as other work disturbed their runs."""
+        """Number of verdicts that are not counted, because other work disturbed their runs."""
         return sum(not row.is_counted for row in self.rows)
 
     def to_json(self) -> dict[str, Any]:

@@ -78,7 +78,7 @@ class Dependence:
 
 
 def contradict(one: ClaimVerdict, other: ClaimVerdict) -> bool:
-    """Return whether two verdicts on a claim, under two choices, cannot both stand."""
+    """Return whether two verdicts on a claim, under two choices, contradict each other."""
     sides = {SIDES.get(one), SIDES.get(other)}
     if None in sides:
         return False
@@ -120,11 +120,11 @@ class ScoreRow:
     stability: Stability | None = None
     """The verdicts with other seeds; None if none was tried."""
     is_disturbed: bool = False
-    """Whether it rests on runs in real time beside which the machine had other work."""
+    """Whether it is based on runs in real time during which the machine had other work."""
 
     @property
     def is_counted(self) -> bool:
-        """Whether the scorecard counts its word: not if other work is in its numbers."""
+        """Whether the scorecard counts its verdict: not if other work disturbed its runs."""
         return not self.is_disturbed or self.result.verdict is ClaimVerdict.NOT_TESTABLE
 
     @property

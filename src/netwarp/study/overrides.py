@@ -14,7 +14,7 @@ from netwarp.suggestions import did_you_mean
 SECTIONS = ("path", "transport", "workload", "kernel")
 """Sections of a study whose keys can be factors, and keys outside of sections that can."""
 KERNEL = "kernel"
-"""The key whose values are texts although they look like numbers: 6.10 is not 6.1."""
+"""The key whose values are texts although they look like numbers, because 6.10 is not 6.1."""
 COMMAND_LINE = "command line"
 """Stands for the file name in errors about options."""
 
@@ -131,9 +131,7 @@ def apply_quick(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_unrun(claim: Any, before: Mapping[str, Any], after: Mapping[str, Any]) -> Any:
-    """Drop from a claim's `without` the levels that were factors' before a change and are none
-    after it.
-    """
+    """Drop from a claim's `without` the levels of factors that a change removes."""
     left_out = claim.get("without") if isinstance(claim, Mapping) else None
     factors = [tables.get("factors") for tables in (before, after)]
     if not isinstance(left_out, Mapping) or not all(isinstance(f, Mapping) for f in factors):

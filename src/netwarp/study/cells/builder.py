@@ -61,7 +61,7 @@ class CellBuilder:
             raise Table(tables).told(error) from None
 
     def _kernel(self, chosen: Mapping[str, Level]) -> str | None:
-        """Return the guest kernel that a cell names, None for the default."""
+        """Return the guest kernel that a cell names; None for the default."""
         level = chosen.get(KERNEL_FACTOR)
         return self._study.text("kernel") if level is None else level.label
 

@@ -148,7 +148,9 @@ def _levels(key: str, values: Any, workloads: Sequence[str]) -> tuple[Level, ...
 
 
 def _refuse_misnamed_kernels(values: Sequence[Any]) -> None:
-    """Refuse what names no kernel: a number for one, as 6.10 and 6.1 are the same number."""
+    """Refuse values that name no kernel, such as numbers, because 6.10 and 6.1 are the same
+    number.
+    """
     for value in values:
         try:
             _KERNEL_NAME.validate_python(value)
