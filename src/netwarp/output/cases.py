@@ -26,8 +26,6 @@ _OF_EXPECTATIONS: Mapping[Kept, Outcome] = {
 }
 _OF_CLAIMS: Mapping[ClaimVerdict, Outcome] = {
     ClaimVerdict.REPRODUCED: "passed",
-    ClaimVerdict.SMALLER: "passed",
-    ClaimVerdict.SIZE_UNDECIDED: "passed",
     ClaimVerdict.DEPENDS: "failed",
     ClaimVerdict.PARTLY_REVERSED: "failed",
     ClaimVerdict.REVERSED: "failed",
