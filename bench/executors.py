@@ -12,7 +12,7 @@ from typing import Any
 import netwarp
 from bench.overhead import small_study
 from bench.printing import tell
-from netwarp.backends.process_tree import descendants
+from netwarp.backends.process_tree import cpu_s, descendants
 from netwarp.execution.observer import Unobserved
 from netwarp.plan import PlannedRun
 from netwarp.run_directory import Clock
@@ -42,7 +42,7 @@ class PythonCpu(Unobserved):
         del runs, clock
         self._workers = list(descendants(os.getpid()))
         self.coordinator_s = -time.process_time()
-        self.workers_s = -sum(map(_process_cpu_s, self._workers))
+        self.workers_s = -sum(map(cpu_s, self._workers))
 
     def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
         """End the bench where a run failed: its cost says nothing."""
@@ -53,7 +53,7 @@ class PythonCpu(Unobserved):
     def ended(self) -> None:
         """End."""
         self.coordinator_s += time.process_time()
-        self.workers_s += sum(map(_process_cpu_s, self._workers))
+        self.workers_s += sum(map(cpu_s, self._workers))
 
 
 def measure(repeats: int) -> dict[str, Any]:
@@ -92,9 +92,3 @@ def _cpu_s(executor: str, runs: int) -> float:
             observer=spent,
         )
     return spent.coordinator_s + spent.workers_s
-
-
-def _process_cpu_s(process: int) -> float:
-    """CPU time of a process, those of its threads that have ended too, without its children."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from netwarp.claims.contrasts import Key, contrasts, effect_by_replicate, scale_of_effect
+from netwarp.claims.conditions import Condition
+from netwarp.claims.contrasts import contrasts, effect_by_replicate, scale_of_effect
 from netwarp.estimate.comparison import ALPHA
 from netwarp.estimate.needed import replicates_to_tell
 from netwarp.estimate.stats import standard_deviation
@@ -26,7 +27,7 @@ class Need:
     """The replicates that one condition of a claim needs."""
 
     claim: str
-    condition: Key
+    condition: Condition
     stdev: float
     """Standard deviation of a single replicate's effect, on the logarithmic scale."""
     degrees: int
@@ -73,14 +74,14 @@ def _distance(claim: Claim, effect: float, relevant: float) -> float:
     return max(math.log1p(effect), math.log1p(2 * relevant)) - math.log1p(relevant)
 
 
-def _pooled(claim: Claim, recorded: Sequence[Results]) -> Mapping[Key, tuple[float, int]]:
+def _pooled(claim: Claim, recorded: Sequence[Results]) -> Mapping[Condition, tuple[float, int]]:
     """Sum the squares of the effects' deviations, and their degrees of freedom, by condition.
 
     Conditions in which nothing is random, with failed runs, zeros or fewer than two replicates are
     left out. A lead that is
     read as a gap counts by its ratio.
     """
-    sums: dict[Key, tuple[float, int]] = defaultdict(lambda: (0.0, 0))
+    sums: dict[Condition, tuple[float, int]] = defaultdict(lambda: (0.0, 0))
     if claim.not_testable is not None or claim.linear_over is not None:
         return sums
     as_ratio = claim.model_copy(update={"lead": None, "stays_over": None})

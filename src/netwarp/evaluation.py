@@ -13,10 +13,8 @@ from netwarp.estimate.criteria import Criteria
 from netwarp.estimate.staging import Staging
 from netwarp.execution.outcome import Outcome, read_outcome
 from netwarp.kept_runs import KeptRuns
-from netwarp.measure.two_hosts import MOST_UNCERTAIN, early_s
-from netwarp.metrics.registry import metric_named
 from netwarp.plan.randomness import REAL_TIME, randomness
-from netwarp.results import Question, Results, RunResult, from_plan
+from netwarp.results import Question, Results, from_plan
 from netwarp.results.comparisons import Comparisons, compare_contenders, main_metrics
 from netwarp.results.harm import with_harm
 from netwarp.results.two_modes import bimodal_text
@@ -25,8 +23,6 @@ from netwarp.study import Study, study_from_mapping
 from netwarp.suggestions import did_you_mean
 from netwarp.units import older_sizes_in_bytes, parse_ratio, span_text
 from netwarp.wire import Job, Record
-from netwarp.wire.path import FLOW_QUEUEING
-from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
     from netwarp.claims import ClaimResult, ExpectationResult
@@ -87,86 +83,6 @@ class RunData:
             f"The time limit of {span_text(length_s)} was reached before all was decided: more"
             " replicates would have been added. The same command with a longer --max-time goes on."
         )
-
-    @property
-    def disturbed_text(self) -> str | None:
-        """Note on the number of runs during which the path changed; None if there is none."""
-        runs = [run for run in self.results.runs if run.outcome == "ok"]
-        disturbed = [run.run for run in runs if run.is_disturbed]
-        if not disturbed:
-            return None
-        return (
-            f"The path changed during {len(disturbed)} of {len(runs)} runs, such as {disturbed[0]}:"
-            " path_measurement in their records has what it did before and after."
-        )
-
-    @property
-    def clock_text(self) -> str | None:
-        """Note on the uncertainty of times between two hosts' clocks; None if no run has any."""
-        runs = [run for run in self.results.runs if run.outcome == "ok"]
-        spanning = [run for run in runs if self._spans_clocks(run)]
-        if not spanning:
-            return None
-        worst_s = max(run.metrics["clock_uncertainty_s"] or 0.0 for run in spanning)
-        said = f"One-way delays and uploads are known to ±{worst_s * 1e3:.3g} ms, as the clocks are"
-        left_out = sum(self._lacks_its_delay(run) for run in spanning)
-        if left_out:
-            return (
-                f"{said}: in {left_out} of {len(spanning)} runs that is more than"
-                f" {MOST_UNCERTAIN:.0%} of the mean delay, which is left out."
-            )
-        return f"{said}."
-
-    @property
-    def flow_queueing_text(self) -> str | None:
-        """Return a note on which traffic's latency is measured behind a discipline with a queue for
-        each flow; None if there is neither.
-        """
-        is_shown = any(metric_named(each.metric).source == "queue_samples" for each in self.answers)
-        of_each = self.results.factors | {key: (value,) for key, value in self.fixed.items()}
-        in_force = {
-            level
-            for key, levels in of_each.items()
-            if key.startswith("path.discipline")
-            for level in levels
-        }
-        own = [each for each in FLOW_QUEUEING if each in in_force]
-        if not is_shown or not own:
-            return None
-        return (
-            f"{', '.join(own)} {'have' if len(own) > 1 else 'has'} a queue for each flow: the"
-            " round-trip time under load and the queueing delay are those of the flows that fill"
-            " the queue, and another flow waits less. A ping beside them measures how long"
-            " (docs/recipes.md)."
-        )
-
-    @property
-    def early_text(self) -> str | None:
-        """Note on packets that two hosts delivered earlier than a link would; None if there are
-        none.
-        """
-        imposed = (run for run in self.results.runs if run.metrics.get("path_imposed_rtt_s"))
-        jobs = (self.job(run.run) for run in imposed)
-        longest_s = max((early_s(job) for job in jobs if job is not None), default=0.0)
-        if longest_s == 0:
-            return None
-        return (
-            "Between two hosts, where packets may overtake others at a rate, each is delivered when"
-            f" its transmission begins: up to {longest_s * 1e3:.3g} ms earlier than over a path of"
-            " netwarp's."
-        )
-
-    def _spans_clocks(self, run: RunResult) -> bool:
-        if run.metrics.get("clock_uncertainty_s") is None:
-            return False
-        job = self.job(run.run)
-        return job is not None and workload_of(job).is_between_clocks(job)
-
-    def _lacks_its_delay(self, run: RunResult) -> bool:
-        """Return whether a run that measures a one-way delay has no value of it."""
-        job = self.job(run.run)
-        delay = None if job is None else workload_of(job).one_way_delay
-        return delay is not None and run.value(delay) is None
 
     @cached_property
     def study(self) -> Study:

@@ -13,7 +13,7 @@ import fcntl
 import json
 import os
 import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
@@ -27,8 +27,8 @@ from netwarp.run_files import (
     file_sha256,
     lines_of,
     make_folder,
-    read_tail,
     read_text,
+    refuse_folder_of_others,
     remove,
     write_json,
     write_text,
@@ -74,20 +74,6 @@ def kernels_text(provenance: Mapping[str, Any]) -> str:
     return ", ".join(dict.fromkeys(str(each.get("version", "unknown")) for each in found.values()))
 
 
-TAIL_BYTES = 4096
-
-
-def last_line(run: Path) -> str | None:
-    """Return the last line that a run's programs printed; None if there is none."""
-    files = [(path, path.lstat()) for path in run.glob("*.std*")]
-    found = [(about.st_mtime_ns, path) for path, about in files if about.st_size]
-    try:
-        lines = read_tail(max(found)[1], TAIL_BYTES).split("\n")
-    except (OSError, ValueError):
-        return None
-    return next((line.strip() for line in reversed(lines) if line.strip()), None)
-
-
 def question_in(study: str) -> str | None:
     """Return the question of a study's text, the comment in its first line; None without one."""
     first = study.partition("\n")[0].strip()
@@ -97,29 +83,6 @@ def question_in(study: str) -> str | None:
 def is_run_directory(path: Path) -> bool:
     """Return whether a folder is a run directory."""
     return (path / PLAN_FILE).is_file() and (path / "runs").is_dir()
-
-
-def refuse_folder_of_others(path: Path, own: Collection[str], what: str) -> None:
-    """Refuse to write into a folder that contains files other than our own.
-
-    Args:
-        path: the folder, which need not exist.
-        own: the names that the folder may contain.
-        what: the kind of folder, for the message.
-
-    Raises:
-        RunDirectoryError: it contains something else; the message names the remedy.
-    """
-    try:
-        names = sorted(each.name for each in path.iterdir())
-    except OSError:
-        return  # the folder does not exist; any other failure is reported when it is written
-    others = [name for name in names if name not in own]
-    if others:
-        raise RunDirectoryError(
-            f"{one_line(str(path))} is no {what} and has files of others"
-            f" ({one_line(others[0])} for one): name with --out DIR one that is empty or not there"
-        )
 
 
 class RunDirectory:

@@ -8,12 +8,13 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from hashlib import file_digest
 from pathlib import Path
 from typing import IO, Any
 
+from netwarp.errors import RunDirectoryError, one_line
 from netwarp.file_trees import remove_tree
 from netwarp.regular_files import UnreadableFileError, open_regular
 
@@ -155,3 +156,26 @@ def replaced(path: Path) -> Iterator[IO[bytes]]:
         if isinstance(error, OSError) and error.filename is None:
             error.filename = str(path)  # the error of a failed write has no file name
         raise
+
+
+def refuse_folder_of_others(path: Path, own: Collection[str], what: str) -> None:
+    """Refuse to write into a folder that contains files other than our own.
+
+    Args:
+        path: the folder, which need not exist.
+        own: the names that the folder may contain.
+        what: the kind of folder, for the message.
+
+    Raises:
+        RunDirectoryError: it contains something else; the message names the remedy.
+    """
+    try:
+        names = sorted(each.name for each in path.iterdir())
+    except OSError:
+        return  # the folder does not exist; any other failure is reported when it is written
+    others = [name for name in names if name not in own]
+    if others:
+        raise RunDirectoryError(
+            f"{one_line(str(path))} is no {what} and has files of others"
+            f" ({one_line(others[0])} for one): name with --out DIR one that is empty or not there"
+        )

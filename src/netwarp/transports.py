@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:  # help texts are made from this table without importing the models
-    from netwarp.wire import Model, Reconnect, Resume, TransportKind
+    from netwarp.wire import Job, Model, Reconnect, Resume, TransportKind
 
 HttpVersion = Literal["1.1", "2", "3"]
 OptionsTable = Literal["tcp", "sctp", "quic"]
@@ -291,6 +291,11 @@ ON_ONE_PATH: tuple[TransportKind, ...] = tuple(
 def is_simulated(model: Model) -> bool:
     """Whether a `transport.model` is one of ns-3's, rather than a kernel's own transport."""
     return model != "kernel"
+
+
+def runs_in_ns3(job: Job) -> bool:
+    """Whether a simulator carries out a job, for any of its workloads."""
+    return any(is_simulated(each.transport.model) for each in job.workloads)
 
 
 def rfc9260_window_bytes(mtu_bytes: int) -> int:

@@ -7,7 +7,7 @@ rounded to the significant digits.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -265,6 +265,12 @@ def cell_text(factors: Mapping[str, str], between: str = " · ") -> str:
     rest = condition_text({f: level for f, level in factors.items() if f != "transport"})
     kind = level_text("transport", factors["transport"]) if "transport" in factors else ""
     return between.join(filter(None, [kind, rest])) or "all runs"
+
+
+def cells_text(cells: Sequence[Mapping[str, str]]) -> str:
+    """Name the first five cells, and count the rest."""
+    names = "; ".join(cell_text(factors, ", ") for factors in cells[:5])
+    return f"{names} and {len(cells) - 5} more" if len(cells) > 5 else names
 
 
 def sentence_case(text: str) -> str:

@@ -10,6 +10,7 @@ from netwarp.errors import InputError, StudyError
 from netwarp.estimate.comparison import Verdict
 from netwarp.estimate.criteria import Criteria
 from netwarp.evaluation import RunData
+from netwarp.measurement_notes import flow_queueing_text
 from netwarp.output.table import notes, result_blocks
 from netwarp.results import Question, Results, RunResult
 from netwarp.results.comparisons import compare_contenders, main_metrics
@@ -126,8 +127,8 @@ def test_a_latency_behind_a_queue_for_each_flow_says_whose_it_is(
         if run.factors["path.rtt"] == "50ms" and run.factors["transport"] in level
     ]
     data = RunData(Path("out"), Results(tuple(runs), question=Question((metric,))), {})
-    assert (data.flow_queueing_text is None) is (said is None)
-    assert (said or "") in (data.flow_queueing_text or "")
+    assert (flow_queueing_text(data) is None) is (said is None)
+    assert (said or "") in (flow_queueing_text(data) or "")
     shown = "\n".join(str(block) for block in result_blocks(data))
     assert ("has a queue for each" in shown or "have a queue for each" in shown) is bool(said)
 
@@ -135,9 +136,9 @@ def test_a_latency_behind_a_queue_for_each_flow_says_whose_it_is(
 def test_a_discipline_that_no_cell_varies_counts_as_well() -> None:
     shown = with_metrics("transport.congestion", rtt_under_load_s_p95=0.1)
     data = RunData(Path("out"), replace(shown, question=Question((LATENCY,))), {})
-    assert data.flow_queueing_text is None
+    assert flow_queueing_text(data) is None
     vars(data)["fixed"] = {"path.discipline_down": "cake"}
-    assert data.flow_queueing_text is not None
+    assert flow_queueing_text(data) is not None
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,11 @@ def cpu_ticks(pid: int) -> dict[int, int]:
     return ticks
 
 
+def cpu_s(pid: int) -> float:
+    """CPU time of a process and of all its threads, in seconds, without its children's."""
+    return sum(_times(pid)[:2]) / os.sysconf("SC_CLK_TCK")
+
+
 def tree_cpu_s(pid: int) -> float:
     """CPU time of a process, its living descendants and those it has waited for, in seconds."""
     ticks = 0

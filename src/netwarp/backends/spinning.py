@@ -15,6 +15,7 @@ from pathlib import Path
 
 from netwarp.backends.process_tree import process_tree
 from netwarp.backends.watch import ticks_spent
+from netwarp.run_files import read_tail
 
 # The address at which the stack of a guest program ends with `norandmaps`.
 STACK_TOP = 0x7F7F_FFFF_E000
@@ -23,6 +24,7 @@ MOST_PAGES = 32
 USERSPACE = "uml-userspace"
 POINTER_BYTES = 8
 WATCHED_S = 0.5
+OUTPUT_TAIL_BYTES = 4096
 ALONE = 0.9
 """Least share of a guest's CPU time that a program uses if it spins without system calls."""
 
@@ -103,3 +105,14 @@ def _top_of_stack(pid: int) -> bytes:
     except OSError:
         pass  # a page that is not mapped: the stack ends above it
     return stack
+
+
+def last_line(run: Path) -> str | None:
+    """Return the last line that a run's programs printed; None if there is none."""
+    files = [(path, path.lstat()) for path in run.glob("*.std*")]
+    found = [(about.st_mtime_ns, path) for path, about in files if about.st_size]
+    try:
+        lines = read_tail(max(found)[1], OUTPUT_TAIL_BYTES).split("\n")
+    except (OSError, ValueError):
+        return None
+    return next((line.strip() for line in reversed(lines) if line.strip()), None)

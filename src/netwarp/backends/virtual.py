@@ -44,11 +44,11 @@ from netwarp.backends.scratch import (
     ran_out_of_scratch,
     scratch_directory,
 )
-from netwarp.backends.spinning import spinning
+from netwarp.backends.spinning import last_line, spinning
 from netwarp.backends.watch import Bounds
 from netwarp.errors import BackendError
 from netwarp.file_trees import temporary_directory
-from netwarp.run_directory import CONSOLE_FILE, EPOCH_NS, Clock, last_line
+from netwarp.run_directory import CONSOLE_FILE, EPOCH_NS, Clock
 from netwarp.run_files import remove
 from netwarp.run_status import Status
 from netwarp.stacks import missing_program

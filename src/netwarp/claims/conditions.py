@@ -3,12 +3,23 @@
 The conditions are all combinations of levels of the factors that it does not name.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from netwarp.results import CellResult, Factors, Results
 
-Conditions = dict[tuple[tuple[str, str], ...], list[CellResult]]
+Condition = tuple[tuple[str, str], ...]
+"""Its levels by factor."""
+Conditions = dict[Condition, list[CellResult]]
+
+
+class _WithFactors(Protocol):
+    @property
+    def factors(self) -> Factors: ...
+
+
+Cell = TypeVar("Cell", bound=_WithFactors)
 
 
 @dataclass(frozen=True)
@@ -37,11 +48,16 @@ def indices(*cells: CellResult) -> frozenset[int]:
 
 def by_condition(results: Results, selection: Factors, named: set[str]) -> Conditions:
     """Group the selected cells by the levels of the factors that are not named."""
-    grouped: Conditions = {}
-    for cell in results.select(selection):
+    return grouped(results.select(selection), named)
+
+
+def grouped(cells: Iterable[Cell], named: Collection[str | None]) -> dict[Condition, list[Cell]]:
+    """Group cells by the levels of the factors that are not named."""
+    found: dict[Condition, list[Cell]] = {}
+    for cell in cells:
         key = tuple((f, level) for f, level in cell.factors.items() if f not in named)
-        grouped.setdefault(key, []).append(cell)
-    return grouped
+        found.setdefault(key, []).append(cell)
+    return found
 
 
 def pairs(

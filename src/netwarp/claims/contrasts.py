@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
+from netwarp.claims.conditions import Condition, grouped
 from netwarp.estimate.levels import ordered
 from netwarp.results import CellResult, Factors
 from netwarp.study.claims import Claim
@@ -15,23 +16,17 @@ from netwarp.study.claims import Claim
 Scale = Literal["ratio", "difference"]
 Terms = list[tuple["CellResult", float]]
 """Cells, each with its weight."""
-Key = tuple[tuple[str, str], ...]
-"""A condition: its levels by factor."""
 
 
-def contrasts(claim: Claim, cells: Sequence[CellResult]) -> dict[Key, Terms]:
+def contrasts(claim: Claim, cells: Sequence[CellResult]) -> dict[Condition, Terms]:
     """Return for each condition the cells of the claim's effect, each with its weight."""
     first, second = claim.less or {}, claim.than or {}
     if claim.equal is not None:
         first, second = claim.equal
     over = claim.trend or claim.overall or claim.flat_over or claim.stays_over
     named = {*first, *({over} if over else ())}
-    grouped: dict[Key, list[CellResult]] = {}
-    for cell in cells:
-        if cell.matches(claim.where):
-            key = tuple((f, level) for f, level in cell.factors.items() if f not in named)
-            grouped.setdefault(key, []).append(cell)
-    found = {key: _terms(claim, group, first, second, over) for key, group in grouped.items()}
+    groups = grouped((cell for cell in cells if cell.matches(claim.where)), named)
+    found = {key: _terms(claim, group, first, second, over) for key, group in groups.items()}
     return {key: terms for key, terms in found.items() if terms}
 
 

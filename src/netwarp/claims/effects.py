@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from netwarp.claims.conditions import Condition
 from netwarp.claims.contrasts import (
-    Key,
     Scale,
     Terms,
     contrasts,
@@ -168,7 +168,7 @@ def _conditions(claim: Claim, main: Results, control: Results) -> tuple[Conditio
     return tuple(found) or "the control has none of the cells that the claim compares"
 
 
-def _key(factors: Factors) -> Key:
+def _key(factors: Factors) -> Condition:
     return tuple(sorted(factors.items()))
 
 

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from netwarp.claims.conditions import grouped
 from netwarp.estimate import unseen
 from netwarp.estimate.comparison import ALPHA
 from netwarp.estimate.staging import Staging
@@ -327,11 +328,7 @@ def _random_comparisons(cells: Sequence[Planned], against: str | None) -> int:
         for name, level in cell.factors.items():
             levels.setdefault(name, {})[level] = None
     factor = contender_factor(levels, against)
-    conditions: dict[tuple[tuple[str, str], ...], list[Planned]] = {}
-    for cell in cells:
-        key = tuple((f, level) for f, level in cell.factors.items() if f != factor)
-        conditions.setdefault(key, []).append(cell)
     return sum(
         sum(first.is_random or each.is_random for each in others)
-        for first, *others in conditions.values()
+        for first, *others in grouped(cells, {factor}).values()
     )

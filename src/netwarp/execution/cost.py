@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from netwarp.backends.ns3.question import DEFAULT_SEGMENT_BYTES, segment_bytes
 from netwarp.estimate.staging import LOOKS
 from netwarp.plan import PlannedRun
-from netwarp.transports import TRANSPORTS, is_simulated
+from netwarp.transports import TRANSPORTS, runs_in_ns3
 from netwarp.units import span_text
 from netwarp.wire import Job
 from netwarp.workloads import workload_of
@@ -85,22 +85,18 @@ def expected_cpu_s(jobs: Iterable[Job]) -> float:
     counted: dict[int, tuple[Job, int]] = {}
     for job in jobs:
         counted[id(job)] = (job, counted.get(id(job), (job, 0))[1] + 1)
-    needs_ns3 = any(_is_simulated(job) for job, _ in counted.values())
+    needs_ns3 = any(runs_in_ns3(job) for job, _ in counted.values())
     all_runs_s = sum(count * run_cpu_s(job) for job, count in counted.values())
     return all_runs_s + NS3_LOAD_CPU_S * needs_ns3
 
 
 def run_cpu_s(job: Job) -> float:
     """Return the estimated CPU time in s of a run, without what its study needs once."""
-    if _is_simulated(job):
+    if runs_in_ns3(job):
         return _simulated_cpu_s(job)
     of_each = sum(map(_workload_cpu_s, job.each_alone))
     # all workloads share one guest, so its boot counts once
     return of_each - (len(job.workloads) - 1) * START_CPU_S
-
-
-def _is_simulated(job: Job) -> bool:
-    return any(is_simulated(each.transport.model) for each in job.workloads)
 
 
 def _workload_cpu_s(job: Job) -> float:

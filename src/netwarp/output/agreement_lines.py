@@ -12,7 +12,7 @@ from netwarp.output.disagreement import PathAsked
 from netwarp.output.table import grid
 from netwarp.results.undecided import open_text
 from netwarp.verdict_wording import verdict_text
-from netwarp.wording import cell_text, mean_text, number, percent, quantity, value_text
+from netwarp.wording import cell_text, cells_text, mean_text, number, percent, quantity, value_text
 
 STYLES = {
     Answer.AGREES: "green",
@@ -165,6 +165,4 @@ def _measured_path_lines(found: Agreement) -> Iterator[Text]:
 def _lines_of_one_alone(found: Agreement) -> Iterator[Text]:
     for time, cells in (("virtual", found.only_virtual), ("real", found.only_real)):
         if cells:
-            names = "; ".join(cell_text(factors, ", ") for factors in cells[:5])
-            more = f" and {len(cells) - 5} more" if len(cells) > 5 else ""
-            yield Text(f"only in {time} time: {names}{more}")
+            yield Text(f"only in {time} time: {cells_text(cells)}")

@@ -10,7 +10,7 @@ from rich.text import Text
 from netwarp.estimate.stats import Estimate
 from netwarp.results.undecided import open_text
 from netwarp.verdict_wording import favourable, verdict_text
-from netwarp.wording import cell_text, mean_text, number, quantity
+from netwarp.wording import cell_text, cells_text, mean_text, number, quantity
 
 if TYPE_CHECKING:
     from netwarp.output.diff import CellChange, Difference
@@ -32,9 +32,7 @@ def difference_lines(found: Sequence[Difference], width: int) -> list[Text]:
         lines += _lines_of_one(each, width)
     for which, cells in (("before", first.only_before), ("after", first.only_after)):
         if cells:
-            names = "; ".join(cell_text(factors, ", ") for factors in cells[:5])
-            more = f" and {len(cells) - 5} more" if len(cells) > 5 else ""
-            lines.append(Text(f"only {which}: {names}{more}"))
+            lines.append(Text(f"only {which}: {cells_text(cells)}"))
     return lines
 
 

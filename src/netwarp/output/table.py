@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from netwarp.estimate.comparison import WITHHELD, Verdict
+from netwarp.measurement_notes import disturbed_text, uncertainty_notes
 from netwarp.metrics import metric_named
 from netwarp.output.claim_lines import claim_lines
 from netwarp.output.expectation_lines import expectation_lines
@@ -70,8 +71,8 @@ def result_blocks(data: RunData, width: int = WIDTH) -> list[Table | Text | Padd
         laid_out += claim_lines(data.claims)
     laid_out += [Text(note, style="dim") for note in notes(results, data.answers, clock)]
     for warning in (
-        data.unfinished_text, data.bimodal_text, data.limit_text, data.disturbed_text,
-        data.clock_text, data.early_text, data.flow_queueing_text,
+        data.unfinished_text, data.bimodal_text, data.limit_text, disturbed_text(data),
+        *uncertainty_notes(data),
     ):  # fmt: skip
         if warning is not None:
             laid_out.append(Text(warning, style="yellow"))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from netwarp.claims.expected_sentences import WORDS, found_text
 from netwarp.figures.chart import Chart
+from netwarp.measurement_notes import disturbed_text, uncertainty_notes
 from netwarp.report import trust
 from netwarp.report.answer import answers
 from netwarp.report.limits import limit_table
@@ -40,6 +41,8 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
         answers=answers(data),
         numbers=number_table(data.results, data.answers, fixed, data.clock),
         claims=data.claims,
+        disturbed=disturbed_text(data),
+        uncertainty=uncertainty_notes(data),
         expectations=[
             (result.text, found_text(result), result.kept.value, WORDS[result.kept])
             for result in data.expectations

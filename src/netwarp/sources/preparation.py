@@ -13,8 +13,8 @@ from netwarp.run_directory import (
     SEEDS_FOLDER,
     SENSITIVITIES_FOLDER,
     RunDirectory,
-    refuse_folder_of_others,
 )
+from netwarp.run_files import refuse_folder_of_others
 from netwarp.sources.seeds import fresh_seeds, release_seed
 from netwarp.sources.sources import Source
 from netwarp.sources.variants import control_study, sensitivity_study

@@ -336,13 +336,7 @@ class Reproduction:
 
 
 def _in_order(words: Iterable[str]) -> list[str]:
-    order = [
-        "supported",
-        "partly-not-supported",
-        "not-supported",
-        *(verdict.value for verdict in ClaimVerdict),
-    ]
-    order.sort(key=lambda word: {"supported": "reproduced", "not-supported": "reversed"}.get(
-        word, word) != "reproduced")  # fmt: skip
     seen = set(words)
+    first = ["supported", "reproduced", "partly-not-supported", "not-supported"]
+    order = dict.fromkeys(first + [verdict.value for verdict in ClaimVerdict])
     return [word for word in order if word in seen]

@@ -17,11 +17,12 @@ from netwarp.backends.base import Backend
 from netwarp.backends.needs import Machine, Need, require
 from netwarp.backends.ns3.installation import find_python
 from netwarp.backends.ns3.question import question, records, refusal
+from netwarp.backends.process_tree import cpu_s
 from netwarp.backends.watch import ending_with_us
 from netwarp.errors import BackendError
 from netwarp.run_directory import CONSOLE_FILE, RECORDS_FILE, Clock
 from netwarp.run_status import Status
-from netwarp.transports import is_simulated
+from netwarp.transports import runs_in_ns3
 from netwarp.units import NS_PER_S
 from netwarp.wire import End, Job, record_to_json
 
@@ -157,7 +158,7 @@ class _Simulator:
         """
         if self._version is None:
             self._version = str(self._answer()["ready"])
-        before_s = self._cpu_s()
+        before_s = cpu_s(self._process.pid)
         if self._process.stdin is None:
             raise AssertionError("the process was started without a pipe")
         try:
@@ -166,7 +167,7 @@ class _Simulator:
         except BrokenPipeError:
             raise SimulatorEndedError(self._end()) from None
         answer = self._answer()
-        return answer, self._cpu_s() - before_s
+        return answer, cpu_s(self._process.pid) - before_s
 
     def kill(self) -> None:
         """End the process at once."""
@@ -198,11 +199,6 @@ class _Simulator:
             for line in self._process.stderr:
                 self._errors.append(line.strip())
                 del self._errors[:-20]
-
-    def _cpu_s(self) -> float:
-        ticks_a_second = os.sysconf("SC_CLK_TCK")
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / ticks_a_second
 
 
 class WithNs3:
@@ -249,5 +245,4 @@ class WithNs3:
         return self._kernel.provenance() | self._ns3.provenance()
 
     def _of(self, job: Job) -> Backend:
-        simulated = any(is_simulated(each.transport.model) for each in job.workloads)
-        return self._ns3 if simulated else self._kernel
+        return self._ns3 if runs_in_ns3(job) else self._kernel

@@ -1,0 +1,95 @@
+"""Notes on what a measurement leaves uncertain: its path, its clocks, and whose latency it is."""
+
+from netwarp.evaluation import RunData
+from netwarp.measure.two_hosts import MOST_UNCERTAIN, early_s
+from netwarp.metrics.registry import metric_named
+from netwarp.results import RunResult
+from netwarp.wire.path import FLOW_QUEUEING
+from netwarp.workloads import workload_of
+
+
+def uncertainty_notes(data: RunData) -> list[str]:
+    """Return the notes on clocks, early packets and queues for each flow that apply."""
+    return list(filter(None, (clock_text(data), early_text(data), flow_queueing_text(data))))
+
+
+def disturbed_text(data: RunData) -> str | None:
+    """Note on the number of runs during which the path changed; None if there is none."""
+    runs = [run for run in data.results.runs if run.outcome == "ok"]
+    disturbed = [run.run for run in runs if run.is_disturbed]
+    if not disturbed:
+        return None
+    return (
+        f"The path changed during {len(disturbed)} of {len(runs)} runs, such as {disturbed[0]}:"
+        " path_measurement in their records has what it did before and after."
+    )
+
+
+def clock_text(data: RunData) -> str | None:
+    """Note on the uncertainty of times between two hosts' clocks; None if no run has any."""
+    runs = [run for run in data.results.runs if run.outcome == "ok"]
+    spanning = [run for run in runs if _spans_clocks(data, run)]
+    if not spanning:
+        return None
+    worst_s = max(run.metrics["clock_uncertainty_s"] or 0.0 for run in spanning)
+    said = f"One-way delays and uploads are known to ±{worst_s * 1e3:.3g} ms, as the clocks are"
+    left_out = sum(_lacks_its_delay(data, run) for run in spanning)
+    if left_out:
+        return (
+            f"{said}: in {left_out} of {len(spanning)} runs that is more than"
+            f" {MOST_UNCERTAIN:.0%} of the mean delay, which is left out."
+        )
+    return f"{said}."
+
+
+def flow_queueing_text(data: RunData) -> str | None:
+    """Return a note on which traffic's latency is measured behind a discipline with a queue for
+    each flow; None if there is neither.
+    """
+    is_shown = any(metric_named(each.metric).source == "queue_samples" for each in data.answers)
+    of_each = data.results.factors | {key: (value,) for key, value in data.fixed.items()}
+    in_force = {
+        level
+        for key, levels in of_each.items()
+        if key.startswith("path.discipline")
+        for level in levels
+    }
+    own = [each for each in FLOW_QUEUEING if each in in_force]
+    if not is_shown or not own:
+        return None
+    return (
+        f"{', '.join(own)} {'have' if len(own) > 1 else 'has'} a queue for each flow: the"
+        " round-trip time under load and the queueing delay are those of the flows that fill"
+        " the queue, and another flow waits less. A ping beside them measures how long"
+        " (docs/recipes.md)."
+    )
+
+
+def early_text(data: RunData) -> str | None:
+    """Note on packets that two hosts delivered earlier than a link would; None if there are
+    none.
+    """
+    imposed = (run for run in data.results.runs if run.metrics.get("path_imposed_rtt_s"))
+    jobs = (data.job(run.run) for run in imposed)
+    longest_s = max((early_s(job) for job in jobs if job is not None), default=0.0)
+    if longest_s == 0:
+        return None
+    return (
+        "Between two hosts, where packets may overtake others at a rate, each is delivered when"
+        f" its transmission begins: up to {longest_s * 1e3:.3g} ms earlier than over a path of"
+        " netwarp's."
+    )
+
+
+def _spans_clocks(data: RunData, run: RunResult) -> bool:
+    if run.metrics.get("clock_uncertainty_s") is None:
+        return False
+    job = data.job(run.run)
+    return job is not None and workload_of(job).is_between_clocks(job)
+
+
+def _lacks_its_delay(data: RunData, run: RunResult) -> bool:
+    """Return whether a run that measures a one-way delay has no value of it."""
+    job = data.job(run.run)
+    delay = None if job is None else workload_of(job).one_way_delay
+    return delay is not None and run.value(delay) is None
