@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2034  # what is set here is read by the files that source it
 # The options of build.sh, and what of them is wrong: sourced by it, whose die and variables it uses.
 
 # What to build: a version of Debian's, a tarball or tree, or a commit; none of them for the default.

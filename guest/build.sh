@@ -251,11 +251,12 @@ json_string() {
 json_field() { sed -n "s/^  \"$2\": \"\\{0,1\\}\\([^\"]*\\)\"\\{0,1\\},\$/\\1/p" -- "$1"; }
 
 describe() {
-    local seconds=$1 seccomp=false seeds=false patch_names=() config_lines=() patch line
+    local seconds=$1 seccomp=false seeds=false waits=false patch_names=() config_lines=() patch line
     # Asked of the kernel itself: the option came with 6.16, but a distribution may carry it earlier.
     if "$WORK/linux" --help 2>&1 | grep -c '^seccomp=' >/dev/null; then seccomp=true; fi
     # Asked of the source that it was built of, for the same reason. What else runs need is told by its configuration.
     if grep -q TCA_NETEM_PRNG_SEED -- "$TREE/include/uapi/linux/pkt_sched.h"; then seeds=true; fi
+    if grep -q IORING_ENTER_ABS_TIMER -- "$TREE/include/uapi/linux/io_uring.h"; then waits=true; fi
     for patch in "${PATCHES[@]}"; do patch_names+=("$(json_string "${patch##*/} $(short_hash <"$patch")")"); done
     for line in "${CONFIG[@]}"; do config_lines+=("$(json_string "$line")"); done
     cp -- "$TREE/.config" "$WORK/config"
@@ -275,6 +276,7 @@ describe() {
   "own_config": [$(IFS=, && printf '%s' "${config_lines[*]}")],
   "own_patches": ${#OWN_PATCHES[@]},
   "netem_seed": $seeds,
+  "uring_abs_timer": $waits,
   "gcc": $(json_string "$(gcc_version)"),
   "seccomp": $seccomp,
   "built": $(json_string "$(date -u +%Y-%m-%dT%H:%M:%SZ)"),

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2153  # VERSION is build.sh's
 # Patches to the kernel's source: netwarp's own (guest/patches, each with the versions it is for) and the user's.
 # Sourced by build.sh, whose die and variables it uses.
 

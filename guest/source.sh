@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2034  # build.sh reads what is set here
 # Where the kernel's source comes from: sourced by build.sh, whose say, die and variables it uses.
 
 readonly BACKPORTS=trixie-backports

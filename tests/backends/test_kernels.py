@@ -137,6 +137,17 @@ def test_what_an_old_netem_draws_without_a_seed_is_refused(
     assert "repeatable random loss, jitter and reordering" in lacks_in_words(old)
 
 
+def test_quic_is_refused_where_no_wait_ends_at_a_time(environ: dict[str, str]) -> None:
+    build(environ, "6.1.192-aa")
+    build(environ, "6.11.9-bb", uring_abs_timer=True)
+    build(environ, "6.12.117-cc")
+    quic = job_of({}, kind="quic")
+    lacking = {each.version: lack(each, quic) for each in built_kernels(environ)}
+    assert "IORING_ENTER_ABS_TIMER, since 6.12" in str(lacking.pop("6.1.192"))
+    assert set(lacking.values()) == {None}
+    assert lack(kernel_named("6.1", environ), job_of({})) is None
+
+
 def test_what_a_kernel_is_built_without_is_refused(environ: dict[str, str]) -> None:
     build(environ, "6.12.117-aa")
     kernel = kernel_named("6.12", environ)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from netwarp.backends.guest_files import find_endpoint, find_kernel
+from netwarp.backends.guest_files import GuestKernel, find_endpoint, find_kernel
 from netwarp.backends.scratch import check_scratch, full_scratch_text, ran_out_of_scratch
 from netwarp.backends.virtual import guest_command, guest_environment
 from netwarp.errors import BackendError
@@ -26,6 +26,17 @@ def test_the_command_line_names_nothing_of_the_run_or_the_user() -> None:
 def test_seccomp_is_asked_for_only_where_the_kernel_has_it() -> None:
     assert "seccomp=on" in guest_command(Path("linux"), seccomp=True)
     assert "seccomp=on" not in guest_command(Path("linux"), seccomp=False)
+
+
+def test_only_kernels_before_6_6_are_told_that_their_root_has_no_device() -> None:
+    """They mount none otherwise; later ones keep the command line that their records came from."""
+    versions = {"6.1.176": True, "6.5.13": True, "6.6.1": False, "6.12.117": False, "7.3.4": False}
+    for version, told in versions.items():
+        kernel = GuestKernel(Path("/k"), {"version": version})
+        command = guest_command(
+            kernel.linux, seccomp=False, says_no_root_device=kernel.expects_root_device
+        )
+        assert ("root=none" in command) is told, version
 
 
 def test_the_environment_is_not_the_users(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,7 @@ def tree(tmp_path: Path) -> Path:
         "arch/x86/um/os-Linux/registers.c": _unpatched(),
         "scripts/kconfig/merge_config.sh": MERGE_CONFIG,
         HEADER: "TCA_NETEM_PRNG_SEED\n",
+        "include/uapi/linux/io_uring.h": "",
     }.items():
         file = tree / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -107,6 +108,7 @@ def test_what_makes_another_kernel_has_a_name_of_its_own(
     assert len({plain["name"], configured["name"], patched["name"]}) == 3
     assert [each["default"] for each in (plain, configured, patched)] == [True, False, False]
     assert [each["netem_seed"] for each in (plain, configured, patched)] == [True, True, False]
+    assert not any(each["uring_abs_timer"] for each in (plain, configured, patched))
     assert configured["own_config"] == ["CONFIG_TCP_CONG_BBR=n"]
     own, users = patched["patches"]
     assert own.startswith("fp-registers-of-any-size.patch ")

@@ -8,6 +8,7 @@ import pytest
 
 from netwarp.errors import StudyError
 from netwarp.plan import plan_study
+from netwarp.results.fixed_conditions import fixed_conditions
 from netwarp.study import Study, study_from_mapping
 from netwarp.study.compare import study_from_compare
 from netwarp.study.contenders import contender_factor
@@ -51,6 +52,14 @@ def test_kernels_are_a_factor_whose_cells_meet_the_same_losses() -> None:
     assert old.job.model_copy(update={"kernel": None, "run": ""}) == new.job.model_copy(
         update={"kernel": None, "run": ""}
     )
+
+
+def test_a_kernel_that_all_cells_share_is_one_of_their_conditions() -> None:
+    (run,) = plan_study(with_kernel(kernel="6.12"))
+    assert fixed_conditions(with_kernel(kernel="6.12").raw, run.job)["kernel"] == "6.12"
+    assert "kernel" not in fixed_conditions(with_kernel().raw, run.job)
+    varied = with_kernel(kernel="6.1", factors={"kernel": ["6.12", "7.3"], "transport": ["tcp"]})
+    assert "kernel" not in fixed_conditions(varied.raw, run.job)
 
 
 def test_several_workloads_share_a_kernel() -> None:

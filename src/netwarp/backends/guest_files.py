@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -44,6 +45,20 @@ class GuestKernel:
         return str(self.info["version"])
 
     @property
+    def version_numbers(self) -> tuple[int, ...]:
+        """The numbers of its version, by which kernels are ordered."""
+        return tuple(int(number) for number in re.findall("[0-9]+", self.version))
+
+    @property
+    def expects_root_device(self) -> bool:
+        """Whether it has to be told that its root has no device.
+
+        User-Mode Linux says `root=98:0` unless told otherwise. Before 6.6, a kernel without block
+        devices (`CONFIG_BLOCK`) then mounts no root at all (`init/do_mounts.c`, `mount_root`).
+        """
+        return self.version_numbers < (6, 6)
+
+    @property
     def own(self) -> list[str]:
         """What the user has added to Debian's and netwarp's sources and configuration, in words."""
         own = [f"--config {line}" for line in self.info.get("own_config", ())]
@@ -60,6 +75,15 @@ class GuestKernel:
         Kernels that do not record it were built when versions before 6.6 were refused.
         """
         return bool(self.info.get("netem_seed", True))
+
+    @property
+    def waits_until(self) -> bool:
+        """Whether a wait in an io_uring can end at a given time, as the endpoint's QUIC needs it
+        (Linux 6.12 and later).
+
+        Kernels that do not record it are judged by their version.
+        """
+        return bool(self.info.get("uring_abs_timer", self.version_numbers >= (6, 12)))
 
     @cached_property
     def options(self) -> frozenset[str]:

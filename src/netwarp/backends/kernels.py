@@ -3,7 +3,6 @@ that a kernel lacks.
 """
 
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -35,7 +34,6 @@ DRAWN_BY_NETEM = frozenset(
     }
 )
 """Features for which netem draws random numbers."""
-_NUMBER = re.compile("[0-9]+")
 _BUILT_IN = frozenset({"reno"})
 """Congestion controls without a configuration option, which every kernel has."""
 
@@ -55,7 +53,7 @@ def built_kernels(environ: Mapping[str, str] = os.environ) -> list[GuestKernel]:
             found.append(open_kernel(file.parent))
         except BackendError:
             continue
-    return sorted(found, key=lambda each: (_numbers(each.version), str(each.info.get("built"))))
+    return sorted(found, key=lambda each: (each.version_numbers, str(each.info.get("built"))))
 
 
 def released_source() -> tuple[str, str]:
@@ -130,6 +128,12 @@ def lack(kernel: GuestKernel, job: Job) -> str | None:
                 " (which came with 6.6): no run could be repeated. Choose another kernel, or leave"
                 " it out"
             )
+    if not kernel.waits_until and any(each.transport.kind == "quic" for each in job.workloads):
+        return (
+            "it asks for QUIC, whose endpoint waits until a time on the clock (io_uring's"
+            f" IORING_ENTER_ABS_TIMER, since 6.12), and Linux {kernel.version} cannot: choose"
+            " another kernel, or another transport"
+        )
     for option, words in _needed_options(job):
         if option not in kernel.options:
             return (
@@ -240,12 +244,9 @@ def lacks_in_words(kernel: GuestKernel) -> list[str]:
     configuration options show.
     """
     lacking = [] if kernel.seeds_netem else ["repeatable random loss, jitter and reordering"]
+    lacking += [] if kernel.waits_until else ["QUIC"]
     return lacking + [
         f"discipline {kind}"
         for kind in DISCIPLINES
         if f"CONFIG_NET_SCH_{kind.upper()}" not in kernel.options
     ]
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in _NUMBER.findall(version))

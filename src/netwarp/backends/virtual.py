@@ -242,7 +242,11 @@ class VirtualBackend:
         return {
             "kernel": dict(self.kernel.info),
             "kernel_command_line": " ".join(
-                guest_command(self.kernel.linux, self.kernel.has_seccomp)[1:]
+                guest_command(
+                    self.kernel.linux,
+                    self.kernel.has_seccomp,
+                    says_no_root_device=self.kernel.expects_root_device,
+                )[1:]
             ),
             "endpoint": endpoint_version(self.endpoint),
         }
@@ -297,7 +301,9 @@ class VirtualBackend:
             confined = enclosed_in(self.endpoint, Path(), memory, must=must)
         kernel = self._kernel_of(job)
         seccomp = kernel.has_seccomp and not runs_code_of_others(job)
-        guest = guest_command(kernel.linux, seccomp, memory_bytes)
+        guest = guest_command(
+            kernel.linux, seccomp, memory_bytes, says_no_root_device=kernel.expects_root_device
+        )
         return [*confined, *pinned, *guest]
 
 
@@ -347,7 +353,13 @@ def enclosed_in(
     return [str(endpoint), "confine", *directories, *asked, "--"]
 
 
-def guest_command(linux: Path, seccomp: bool, memory_bytes: int = GUEST_MEMORY_BYTES) -> list[str]:
+def guest_command(
+    linux: Path,
+    seccomp: bool,
+    memory_bytes: int = GUEST_MEMORY_BYTES,
+    *,
+    says_no_root_device: bool = False,
+) -> list[str]:
     """Build the guest kernel's command line.
 
     Except for the memory, which the job determines, it is the same for every run, user and machine:
@@ -361,6 +373,7 @@ def guest_command(linux: Path, seccomp: bool, memory_bytes: int = GUEST_MEMORY_B
         "time-travel=inf-cpu",
         f"time-travel-start={EPOCH_NS}",
         *(["seccomp=on"] if seccomp else []),
+        *(["root=none"] if says_no_root_device else []),
         "rootfstype=hostfs",
         "rootflags=/",
         "ro",

@@ -5,7 +5,7 @@ from typing import Any
 
 from netwarp.study.cells.factors import flattened
 from netwarp.study.cells.sizing import DEFAULT_QUEUE_MIN_PACKETS
-from netwarp.study.overrides import SECTIONS
+from netwarp.study.overrides import KERNEL, SECTIONS
 from netwarp.units import ETHERNET_HEADER_BYTES, NS_PER_S
 from netwarp.wire import Job, NoLoss, Path
 
@@ -14,7 +14,8 @@ HOW_METRICS_ARE_READ = "workload.metrics."
 
 
 def fixed_conditions(raw: Mapping[str, Any], job: Job | None) -> dict[str, str]:
-    """Return the keys of path, transport and workload that have one value throughout the study.
+    """Return the kernel and the keys of path, transport and workload that have one value throughout
+    the study.
 
     Args:
         raw: the tables of the study that was run.
@@ -31,6 +32,8 @@ def fixed_conditions(raw: Mapping[str, Any], job: Job | None) -> dict[str, str]:
         for section in SECTIONS
         for key, value in flattened(_by_name(raw.get(section, {}))).items()
     }
+    if raw.get(KERNEL) is not None:
+        written[KERNEL] = str(raw[KERNEL])
     fixed = {
         key: value
         for key, value in written.items()

@@ -11,10 +11,11 @@ from netwarp.study.bounds import MOST_PARTS, read_tables, too_deep
 from netwarp.study.refusal import Refusals
 from netwarp.suggestions import did_you_mean
 
-SECTIONS = ("path", "transport", "workload", "kernel")
-"""Sections of a study whose keys can be factors, and keys outside of sections that can."""
+SECTIONS = ("path", "transport", "workload")
+"""Sections of a study whose keys can be factors."""
 KERNEL = "kernel"
-"""The key whose values are texts although they look like numbers, because 6.10 is not 6.1."""
+"""The key outside of sections that can be a factor. Its values are text although they look like
+numbers, because 6.10 is not 6.1."""
 COMMAND_LINE = "command line"
 """Stands for the file name in errors about options."""
 
@@ -213,7 +214,7 @@ def _workload_named(workloads: list[Any], name: str) -> Any:
 def _set_levels(tables: dict[str, Any], key: str, levels: list[Any], override: str) -> None:
     """Make a key a factor, or replace its levels; a key that cannot vary is set to the text."""
     bare = key.removeprefix("factors.")
-    if bare.partition(".")[0] not in SECTIONS:
+    if bare != KERNEL and bare.partition(".")[0] not in SECTIONS:
         _set(tables, key, override.partition("=")[2].strip())
         return
     factor = "transport" if bare == "transport.kind" else bare
