@@ -1,4 +1,6 @@
-"""Notes on what a measurement leaves uncertain: its path, its clocks, and whose latency it is."""
+"""Notes on the uncertainty of a measurement: of its path, its clocks and the cause of its
+latency.
+"""
 
 from netwarp.evaluation import RunData
 from netwarp.measure.two_hosts import MOST_UNCERTAIN, early_s
@@ -9,7 +11,7 @@ from netwarp.workloads import workload_of
 
 
 def uncertainty_notes(data: RunData) -> list[str]:
-    """Return the notes on clocks, early packets and queues for each flow that apply."""
+    """Return the notes that apply: on clocks, early packets and the queues of each flow."""
     return list(filter(None, (clock_text(data), early_text(data), flow_queueing_text(data))))
 
 

@@ -1,7 +1,8 @@
-"""A plugin of pytest: a server and a client, any programs, run in two hosts with a path between.
+"""A pytest plugin that runs a server and a client, which can be any programs, on two hosts with a
+path between them.
 
-The marker `netwarp` says what the path is like, the fixture `netwarp_path` runs programs over it,
-as `netwarp exec` does. Nothing of netwarp is imported until a test runs something.
+The marker `netwarp` defines the path, and the fixture `netwarp_path` runs programs over it, as
+`netwarp exec` does. Nothing of netwarp is imported until a test runs something.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MARKER = (
     " of `netwarp exec`, by the same names."
 )
 MOST_SHOWN = 2000
-"""Most characters of each output that the report of a failed test has."""
+"""Most characters of each output that are shown in the report of a failed test."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -30,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @dataclass(frozen=True)
 class ProgramDone:
-    """A program that has run."""
+    """The outcome of one program."""
 
     exit_status: int | None
     """Its exit status; None if a signal ended it, or it did not end."""
@@ -42,12 +43,12 @@ class ProgramDone:
 
 @dataclass(frozen=True)
 class Done:
-    """A client and a server that have run over the path."""
+    """The outcome of a client and a server that ran over the path."""
 
     exit_status: int
-    """The client's, as a shell has it; 1 where the run failed otherwise."""
+    """The client's exit status, as a shell reports it; 1 if the run failed for another reason."""
     failure: str | None
-    """Why the run failed; None where it did not."""
+    """The reason why the run failed; None if it did not fail."""
     client: ProgramDone
     server: ProgramDone
     metrics: Mapping[str, float | None]
@@ -57,12 +58,12 @@ class Done:
 
     @property
     def stdout(self) -> str:
-        """What the client printed."""
+        """The client's standard output."""
         return self.client.stdout
 
     @property
     def stderr(self) -> str:
-        """What the client printed to standard error."""
+        """The client's standard error."""
         return self.client.stderr
 
 
@@ -74,7 +75,7 @@ class NetwarpPath:
         self._folder = folder
         self._numbers = itertools.count(1)
         self.options = dict(options)
-        """The options that each run has, unless it is given others."""
+        """Options of every run; those given to `run` replace them."""
 
     def run(
         self,
@@ -89,12 +90,12 @@ class NetwarpPath:
         Args:
             client: a line for the shell, or a program and its arguments.
             server: a line for the shell.
-            cwd: where both start, with its files; None for where pytest was started.
-            options: of `netwarp exec`, by the same names, in place of the marker's: `rtt`, `loss`,
-                `ready`, `env`, `seed`, `shared`, ….
+            cwd: the working directory of both; None for that of pytest.
+            options: options of `netwarp exec`, by the same names; they replace the marker's: `rtt`,
+                `loss`, `ready`, `env`, `seed`, `shared`, ….
 
         Raises:
-            netwarp.InputError: nothing was run; the message says what is wrong and the remedy.
+            netwarp.InputError: nothing was run; the message names the problem and the remedy.
         """
         from netwarp.library import exec as run_programs
 
@@ -109,7 +110,9 @@ class NetwarpPath:
 
 @pytest.fixture
 def netwarp_path(request: pytest.FixtureRequest, tmp_path: Path) -> NetwarpPath:
-    """A path between two hosts, as the markers `netwarp` of the test, its class and module say."""
+    """Return a path between two hosts, with the options that the `netwarp` markers of the test, its
+    class and its module define.
+    """
     options: dict[str, Any] = {}
     for marker in reversed(list(request.node.iter_markers("netwarp"))):
         if marker.args:
@@ -130,7 +133,7 @@ def _done(told: Mapping[str, Any], directory: Path) -> Done:
 
 
 def _section(client: Sequence[str], server: str, done: Done) -> str:
-    """Write what the report of a failed test has of a run."""
+    """Write the section about a run for the report of a failed test."""
     said = [
         f"client: {' '.join(client)}",
         f"server: {server}",

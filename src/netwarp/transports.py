@@ -294,7 +294,7 @@ def is_simulated(model: Model) -> bool:
 
 
 def runs_in_ns3(job: Job) -> bool:
-    """Whether a simulator carries out a job, for any of its workloads."""
+    """Return whether the job is run in a simulator for any of its workloads."""
     return any(is_simulated(each.transport.model) for each in job.workloads)
 
 

@@ -41,7 +41,7 @@ class GuestKernel:
 
     @property
     def version(self) -> str:
-        """Its version, such as 7.3.4."""
+        """The kernel's version, such as 7.3.4."""
         return str(self.info["version"])
 
     @property

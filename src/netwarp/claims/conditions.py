@@ -63,7 +63,7 @@ def grouped(cells: Iterable[Cell], named: Collection[str | None]) -> dict[Condit
 def pairs(
     results: Results, where: Factors, first: Factors, second: Factors
 ) -> Iterable[tuple[Factors, CellResult, CellResult]]:
-    """Return each condition in which there are cells of two selections, with both cells."""
+    """Pair the cells of two selections: return each condition that has both, with its two cells."""
     ours = by_condition(results, {**where, **first}, set(first))
     theirs = by_condition(results, {**where, **second}, set(first))
     for key, cells in ours.items():

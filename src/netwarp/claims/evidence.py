@@ -130,8 +130,8 @@ def less(
     cell: CellResult, other: CellResult, metric: str, relevant: float, *,
     by_at_least: float = 0.0, up_to: float = 0.0, by_at_most: float = 1.0,
 ) -> Evidence:  # fmt: skip
-    """Test whether `cell` has less than `other`, by at least and at most a share of `other`'s
-    value.
+    """Test whether `cell` has less than `other`, by a share of `other`'s value that is between two
+    limits.
 
     With both bounds a lead holds if it is shown to lie between them (an intersection-union test,
     Berger 1982). It may miss them on either side, so that it misses them is tested two-sided.

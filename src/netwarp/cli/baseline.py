@@ -9,7 +9,7 @@ from netwarp.errors import InputError
 
 baseline = Group(
     "baseline",
-    help="Keep what was measured in a small file, for `run --baseline` to hold against.",
+    help="Save measured values in a small file, with which `run --baseline` compares.",
 )
 
 

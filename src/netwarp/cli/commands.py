@@ -51,7 +51,7 @@ COMMANDS = {
     ),
     "baseline": (
         "baseline",
-        "Keep what was measured in a small file, for `run --baseline` to hold against.",
+        "Save measured values in a small file, with which `run --baseline` compares.",
     ),
     "verify": (
         "verify",

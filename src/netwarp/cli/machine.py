@@ -165,7 +165,7 @@ def kernel_remove(name: str) -> None:
 
 @kernel.add
 @command(
-    Argument("name", "NAME", "A version or name. Default: say which is it.", required=False),
+    Argument("name", "NAME", "A version or name. Default: print which one it is.", required=False),
     Option(
         name="reset", takes=Takes.FLAG, help="Return to the kernel that netwarp is released with.",
     ),

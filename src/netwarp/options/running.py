@@ -92,27 +92,27 @@ RELEVANT = Option(
 )  # fmt: skip
 EXPECT = Option(
     name="expect",
-    help="A bound that the results have to keep, beside the study's: 'tcp.completion_time_s < 2.5"
-    " s', or 'quic / tcp: completion_time_s <= 1.1 where path.loss=1%'. The exit status is 1 where"
-    " it does not hold, 3 where it is undecided. Repeatable.",
+    help="A bound that the results must keep, in addition to the study's: 'tcp.completion_time_s"
+    " < 2.5 s', or 'quic / tcp: completion_time_s <= 1.1 where path.loss=1%'. The exit status is 1"
+    " if it does not hold, 3 if it is undecided. Repeatable.",
     metavar="BOUND", takes=Takes.TEXTS, panel=Panel.RUNNING,
 )  # fmt: skip
 BASELINE = Option(
     name="baseline",
-    help="Hold every cell against what `netwarp baseline save FILE` kept: unchanged byte for byte,"
-    " changed by less than --relevant, better or worse. The exit status is 1 where one is worse or"
-    " missing, 3 where one is undecided.",
+    help="Compare every cell with the file that `netwarp baseline save FILE` wrote: unchanged byte"
+    " for byte, changed by less than --relevant, better or worse. The exit status is 1 if a cell is"
+    " worse or missing, 3 if one is undecided.",
     metavar="FILE", takes=Takes.PATH, panel=Panel.RUNNING,
 )  # fmt: skip
 JUNIT = Option(
     name="junit",
-    help="Write expectations, claims and cells held against a baseline as test cases, in the XML"
+    help="Write expectations, claims and cells compared with a baseline as test cases, in the XML"
     " that CI servers read.",
     metavar="FILE", takes=Takes.PATH, panel=Panel.RUNNING,
 )  # fmt: skip
 MARKDOWN = Option(
     name="markdown",
-    help="Write them and the results in Markdown, for the summary of a CI job.",
+    help="Write the test cases and the results as Markdown, for the summary of a CI job.",
     metavar="FILE", takes=Takes.PATH, panel=Panel.RUNNING,
 )  # fmt: skip
 PRECISION = Option(
@@ -150,7 +150,7 @@ REPRODUCED = (
 """Options of `reproduce` that other commands have in another form."""
 DRY_RUN = Option(
     name="dry_run",
-    help="Only say what would be run, into which directory and about how long it takes; run and"
+    help="Only print what would be run, into which directory and about how long it takes; run and"
     " write nothing.",
     takes=Takes.FLAG, panel=Panel.RUNNING,
 )  # fmt: skip

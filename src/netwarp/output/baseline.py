@@ -88,9 +88,9 @@ class Held(StrEnum):
     UNDECIDED = "undecided"
     """It changed, but neither of these is shown."""
     MISSING = "missing"
-    """Only the baseline has it."""
+    """Only the baseline has the cell."""
     NEW = "new"
-    """Only the results have it."""
+    """Only the results have the cell."""
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def _lines_of_one(found: HeldByMetric, directory: Path) -> Iterator[Text]:
 
 
 def held_text(cell: HeldCell, found: HeldByMetric) -> str:
-    """Write both values of a cell and the verdict, or which of the two lacks it."""
+    """Write both values of a cell and the verdict, or which of the two results lacks the cell."""
     if cell.held is Held.MISSING:
         return "only the baseline has it"
     if cell.change is None:

@@ -115,7 +115,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
 
 
 def _escaped(text: str) -> str:
-    """Keep a text from being read as Markdown or HTML."""
+    """Escape a text, so that it is not read as Markdown or HTML."""
     plain = without_controls(text).replace("\n", " ").replace("\\", "\\\\")
     for sign in "|*_`[]":
         plain = plain.replace(sign, f"\\{sign}")

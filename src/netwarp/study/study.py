@@ -101,7 +101,7 @@ class StudyFile(Section):
     claim: list[Claim] = Field(default_factory=list)
     """Sentences to check."""
     expect: list[Expect] = Field(default_factory=list)
-    """Bounds that the results have to keep, of which the exit status says whether they do."""
+    """Bounds that the results must keep; the exit status reports whether they do."""
     control: list[Control] = Field(default_factory=list)
     """Cells of claims run again with one thing changed, to show why results are what they are."""
     sensitivity: list[Sensitivity] = Field(default_factory=list)

@@ -205,7 +205,7 @@ class PeriodicLoss(Wire):
         return 1 / self.packets
 
     def lost_of(self, packets: int) -> int:
-        """Count the losses among so many packets of one run."""
+        """Count the losses among the first packets of a run."""
         return packets // self.packets
 
 
@@ -227,7 +227,7 @@ class ListedLoss(Wire):
         return 0.0
 
     def lost_of(self, packets: int) -> int:
-        """Count the losses among so many packets of one run."""
+        """Count the losses among the first packets of a run."""
         return sum(number <= packets for number in self.numbers)
 
 
