@@ -114,3 +114,12 @@ def test_a_path_is_described_alike_wherever_it_is() -> None:
             row.name for row in PATH
         ]
     assert {row.takes for row in (*COMPARE, *EXEC, *RUN)} == set(Takes)
+
+
+def test_programs_are_expected_to_keep_a_bound_by_enough_replicates_alone() -> None:
+    """One replicate of programs decides nothing, so that the bound is refused before it runs."""
+    bound = "run_time_s < 2 s"
+    with pytest.raises(netwarp.InputError, match=r"fewer than 5 runs .* give --replicates 7"):
+        netwarp.exec(["true"], server="true", expect=bound)
+    with pytest.raises(StudyError, match="not a metric"):
+        netwarp.exec(["true"], server="true", replicates=7, expect="runtime < 2 s")

@@ -56,3 +56,14 @@ def test_a_baseline_is_saved_and_held_against(netwarp: Netwarp, tmp_path: Path) 
     refused = netwarp(*race, "--baseline", "none.json")
     assert refused.returncode == 2
     assert "`netwarp baseline save none.json` makes one" in refused.stderr
+
+
+def test_programs_that_succeed_end_by_what_is_expected_of_them(netwarp: Netwarp) -> None:
+    server = "exec python3 -m http.server 80"
+    run = ("exec", "--rtt", "20ms", "--replicates", "7", "--server", server)
+    fetch = ("--", "curl", "-sSo", "/dev/null", "http://server/")
+    held = netwarp(*run, "--expect", "run_time_s < 1 s", *fetch)
+    assert (held.returncode, "holds: run_time_s < 1 s" in held.stderr) == (0, True), held.stderr
+    broken = netwarp(*run, "--json", "--expect", "run_time_s < 10 ms", *fetch)
+    assert broken.returncode == 1
+    assert json.loads(broken.stdout)["expectations"][0]["answer"] == "does-not-hold"

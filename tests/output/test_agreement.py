@@ -224,7 +224,8 @@ def study(**changed: object) -> Study:
 
 
 def test_hosts_are_asked_for_everything_but_the_path() -> None:
-    asked = without_path(study(), ["path.loss=0%", "transport=quic"])
+    lossy = {"that": "quic.completion_time_s < 9 s where path.loss=1%"}
+    asked = without_path(study(expect=[lossy]), ["path.loss=0%", "transport=quic"])
     (run, _) = plan_study(asked)
     assert run.job.paths[0].mtu_bytes == 1400
     assert run.job.paths[0].down.delay_ns == 0

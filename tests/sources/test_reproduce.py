@@ -567,6 +567,9 @@ def test_a_sensitivity_need_not_have_the_levels_that_its_claims_leave_out() -> N
     rate = {"id": "rate", "chosen": "the rate", "here": "none", "over": "path.rate"}
     change = {"factors": {"path.loss": ["1%", "2%"]}}
     tables["sensitivity"] = [{**rate, "levels": ["10mbit"], "change": change}]
+    tables["expect"] = [{"that": "completion_time_s < 9 s where path.loss=0%"}]
     study = study_from_mapping(tables, file="one.toml")
-    (claim,) = sensitivity_study(study, study.sensitivities[0]).claims
+    varied = sensitivity_study(study, study.sensitivities[0])
+    assert varied.expectations == (), "they are about the study itself"
+    (claim,) = varied.claims
     assert claim.without == {"path.loss": ["2%"]}

@@ -34,6 +34,8 @@ def exec(*, client: tuple[str, ...], as_json: bool = False, **given: Any) -> Non
     it: `netwarp serve --allow-exec`.
     """
     from netwarp import library
+    from netwarp.cli.checks import status_of
+    from netwarp.cli.printing import print_expectations
     from netwarp.cli.running import command_line
     from netwarp.cli.terminal import console, print_json
     from netwarp.output.program_runs import in_one_line
@@ -44,4 +46,5 @@ def exec(*, client: tuple[str, ...], as_json: bool = False, **given: Any) -> Non
         print_json(done.told)
     else:
         console().print(in_one_line(done.data, done.told), highlight=False, soft_wrap=True)
-    raise click.exceptions.Exit(done.exit_status)
+        print_expectations(done.data, console())
+    raise click.exceptions.Exit(done.exit_status or status_of(done.data, None))

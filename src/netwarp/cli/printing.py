@@ -29,6 +29,14 @@ def print_results(data: RunData, console: Console) -> None:
         _print_trimmed(block, console, width)
 
 
+def print_expectations(data: RunData, console: Console) -> None:
+    """Print whether the expectations of a study are kept; nothing where it has none."""
+    from netwarp.output.expectation_lines import expectation_lines
+
+    for line in expectation_lines(data.expectations) if data.expectations else ():
+        _print_trimmed(line, console, min(console.width, WIDTH))
+
+
 def print_held(held: HeldAgainst, directory: Path, console: Console) -> None:
     """Print how the results of a run directory compare with a baseline."""
     from netwarp.output.baseline_lines import baseline_lines

@@ -9,7 +9,9 @@ from typing import IO, Any, TypeVar, Unpack
 from netwarp import pipeline
 from netwarp.backends.base import Backend
 from netwarp.errors import InputError, one_line
+from netwarp.estimate.comparison import ALPHA
 from netwarp.estimate.staging import Staging
+from netwarp.estimate.unseen import LEAST, least_different
 from netwarp.evaluation import load as load_run
 from netwarp.execution import Executor, Observer
 from netwarp.execution.opening import LOCAL, open_executor
@@ -301,7 +303,12 @@ def exec(  # noqa: A001 - what the command is called
             " as --backend remote:HOST:PORT"
         )
     of_study, how = divided("exec", EXEC, {**options})
-    study = study_from_exec(client, **of_study)
+    study = expecting(study_from_exec(client, **of_study), listed(how.get("expect", ())))
+    if study.expectations and study.replicates < LEAST:
+        raise InputError(
+            f"exec --expect: fewer than {LEAST} runs of programs decide nothing; give"
+            f" --replicates {least_different(ALPHA / len(study.expectations))}"
+        )
     planned = plan_study(study)
     if len(study.cells) > 1 or (len(planned) > 1 and "replicates" not in of_study):
         raise InputError(
@@ -315,6 +322,8 @@ def exec(  # noqa: A001 - what the command is called
         # reused.
         done = run(study, opened, out=out, command_line=command_line, observer=observer, anew=True)
     told = program_runs(done.data)
+    if study.expectations:
+        told["expectations"] = [result.to_json() for result in done.data.expectations]
     if "replicates" in of_study and told["failure"] is None and opened.clock == "virtual":
         (again,) = verify(done.data, opened, runs=1).runs
         told |= {"repeatable": again.is_identical, "difference": again.difference_text}

@@ -33,7 +33,7 @@ from netwarp.options.running import (
     SERVER,
     SET,
 )
-from netwarp.options.study import PATH, PROGRAMS, RACING, REPEATED
+from netwarp.options.study import EXPECTED, PATH, PROGRAMS, RACING, REPEATED
 
 _HOW = (OUT, JOBS, EXECUTOR)
 _QUESTIONS = (METRIC, AGAINST, RELEVANT, EXPECT)
@@ -52,7 +52,7 @@ EXEC: tuple[Option, ...] = (
     *(replace(row, metavar="VALUE", panel=Panel.ONE_PATH) for row in PATH),
     BACKEND,
     replace(KERNEL, metavar="NAME", takes=Takes.TEXT, help=f"{KERNEL.help.partition(';')[0]}."),
-    OUT, SEED, REPEATED, SET,
+    OUT, SEED, REPEATED, SET, EXPECTED,
 )  # fmt: skip
 """Options of `netwarp exec` and `netwarp.exec`."""
 CHECKS: tuple[Option, ...] = (BASELINE, JUNIT, MARKDOWN)

@@ -115,6 +115,7 @@ class ExecOptions(ExecStudyOptions, total=False):
     """By name, see the table."""
 
     out: str | PathLike[str] | None
+    expect: str | Sequence[str]
 
 
 class RunOptions(TypedDict, total=False):

@@ -11,12 +11,12 @@ from netwarp.transports import is_simulated
 OF_HOSTS = "mtu"
 """The only property of a path that is applied at the hosts as well."""
 _LEFT_OUT = frozenset(key for row in PATH_PROPERTIES if row.key != OF_HOSTS for key in row.keys)
-QUESTIONS = ("figure", "claim", "control", "quick", "capture")
+QUESTIONS = ("figure", "claim", "expect", "control", "quick", "capture")
 """Tables that do not affect a run's measurements, and may refer to the keys left out."""
 
 
 def without_path(study: Study, filters: Sequence[str] = ()) -> Study:
-    """Drop a study's path properties, figures and claims, so that it runs between two hosts.
+    """Drop a study's path properties and its questions, so that it runs between two hosts.
 
     Events that change the path over time stay: the backend refuses them.
 

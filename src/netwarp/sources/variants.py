@@ -100,7 +100,7 @@ def _changed(
     study: Study, name: str, text: str, change: Mapping[str, Any], claims: list[dict[str, Any]],
     without: str | None = None,
 ) -> Study:  # fmt: skip
-    dropped = ("figure", "control", "sensitivity")
+    dropped = ("figure", "expect", "control", "sensitivity")
     unchanged = {key: value for key, value in study.raw.items() if key not in dropped}
     if without is not None:
         unchanged = _without_key(unchanged, without)
