@@ -83,6 +83,20 @@ def test_tcp_is_set_up_like_linux_where_there_is_tcp_alone() -> None:
 
 
 @pytest.mark.parametrize(
+    ("transport", "name"), [({}, "ns3::TcpCubic"), ({"congestion": "reno"}, "ns3::TcpNewReno")]
+)
+def test_ns3_as_it_comes_has_the_congestion_control_that_is_asked_for(
+    transport: dict[str, str], name: str
+) -> None:
+    """It is CUBIC by default, as in ns-3 3.44 itself; nothing else of TCP is set."""
+    ns = Mock()
+    configure(ns, question(job("tcp", "ns3default", transport=transport)))
+    assert [call.args[0] for call in ns.TypeId.LookupByName.call_args_list] == [name]
+    set_keys = [call.args[0] for call in ns.Config.SetDefault.call_args_list]
+    assert set_keys == ["ns3::TcpL4Protocol::SocketType"]
+
+
+@pytest.mark.parametrize(
     ("asked", "reason"),
     [
         (job("tls"), "ns-3 has no TLS"),
@@ -103,6 +117,10 @@ def test_tcp_is_set_up_like_linux_where_there_is_tcp_alone() -> None:
             "same both ways",
         ),
         (job("tcp", transport={"congestion": "vegas"}), "no congestion control 'vegas'"),
+        (
+            job("tcp", "ns3default", transport={"congestion": "vegas"}),
+            "no congestion control 'vegas'",
+        ),
     ],
 )
 def test_what_ns3_cannot_do_is_refused(asked: Job, reason: str) -> None:

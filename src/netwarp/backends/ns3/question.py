@@ -61,10 +61,12 @@ def _path_refusal(job: Job) -> str | None:
 def _options_refusal(job: Job) -> str | None:
     transport = job.only.transport
     is_tcp = TRANSPORTS[transport.kind].runs_over_tcp
-    if not is_tcp or transport.model == "ns3default":
+    if not is_tcp:
         return None
     if transport.congestion not in CONGESTION:
         return f"its model of ns-3 has no congestion control {transport.congestion!r}"
+    if transport.model == "ns3default":
+        return None
     if not transport.tcp.timestamps or not transport.tcp.window_scaling:
         return "ns-3's TCP is set up with timestamps and window scaling"
     if transport.tcp.recovery != "rack" or transport.resume != "none":

@@ -109,7 +109,8 @@ def simulate(ns: Any, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def configure(ns: Any, asked: dict[str, Any]) -> None:
-    """Set ns-3's TCP to Linux's parameters, unless the question asks for ns-3's defaults.
+    """Set ns-3's TCP to Linux's parameters, unless the question asks for ns-3's defaults, which
+    keep all but the congestion control and the size of segments.
 
     Loss recovery remains ns-3's own.
     """
@@ -122,17 +123,18 @@ def configure(ns: Any, asked: dict[str, Any]) -> None:
     if not asked["request_jitter"]:
         never = ns.StringValue("ns3::ConstantRandomVariable[Constant=0.0]")
         ns.Config.SetDefault("ns3::ArpL3Protocol::RequestJitter", never)
-    if asked["defaults"] or not asked["is_stream"]:
+    if not asked["is_stream"]:
         return
-    times = {"ns3::TcpSocketBase::MinRto": 200, "ns3::TcpSocket::DelAckTimeout": 40}
-    types = {
-        "ns3::TcpL4Protocol::SocketType": asked["congestion"],
-        "ns3::TcpL4Protocol::RecoveryType": "ns3::TcpPrrRecovery",
-    }
-    for key, value in times.items():
-        ns.Config.SetDefault(key, ns.TimeValue(ns.MilliSeconds(value)))
+    types = {"ns3::TcpL4Protocol::SocketType": asked["congestion"]}
+    if not asked["defaults"]:
+        types["ns3::TcpL4Protocol::RecoveryType"] = "ns3::TcpPrrRecovery"
     for key, name in types.items():
         ns.Config.SetDefault(key, ns.TypeIdValue(ns.TypeId.LookupByName(name)))
+    if asked["defaults"]:
+        return
+    times = {"ns3::TcpSocketBase::MinRto": 200, "ns3::TcpSocket::DelAckTimeout": 40}
+    for key, value in times.items():
+        ns.Config.SetDefault(key, ns.TimeValue(ns.MilliSeconds(value)))
     ns.Config.SetDefault("ns3::TcpSocketBase::Sack", ns.BooleanValue(asked["sack"]))
 
 

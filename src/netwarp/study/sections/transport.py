@@ -52,8 +52,8 @@ class CommonOptions(Section):
     model: Model = "kernel"
     """Where transport and path are implemented. `kernel`: in the Linux kernel. `ns3`: in the
     simulator ns-3, configured like Linux, over point-to-point links. `ns3default`: in ns-3 with its
-    defaults, over a CSMA link with ns-3's own queues. `netwarp ns3 install` installs ns-3; what
-    ns-3 cannot do is refused."""
+    defaults but for `congestion` and `mss`, over a CSMA link with ns-3's own queues. `netwarp ns3
+    install` installs ns-3; what ns-3 cannot do is refused."""
     congestion: str | None = Field(
         default=None,
         description="Congestion control, by its name in the transport's stack."
