@@ -73,10 +73,12 @@ die() {
 # --- One build ----------------------------------------------------------------------------------------------
 
 build_entry() {
-    local free_mb
+    local free_mb needed_mb=$NEEDED_MB
+    # A directory or commit is packed first, to be hashed as one file.
+    if [[ -n $GIT || -d $SOURCE ]]; then needed_mb=$((NEEDED_MB + 1500)); fi
     free_mb=$(df --output=avail -BM -- "$CACHE" | tail -n 1 | tr -dc 0-9)
-    ((free_mb >= NEEDED_MB)) ||
-        die "a build needs $NEEDED_MB MB and $CACHE has $free_mb MB free; make room, or choose another: --cache DIR"
+    ((free_mb >= needed_mb)) ||
+        die "a build needs $needed_mb MB and $CACHE has $free_mb MB free; make room, or choose another: --cache DIR"
 
     WORK=$(mktemp -d -- "$CACHE/build.XXXXXX")
     MAKE_PID=

@@ -71,6 +71,9 @@ use_entry() {
     if is_default || [[ ! -e $CACHE/current ]]; then point_link "$CACHE/current" "$key"; fi
     say "ready: Linux $(json_field "$1/kernel.json" version) from" \
         "$(json_field "$1/kernel.json" source_package) in $CACHE/$key"
+    if [[ -L $CACHE/chosen && $(readlink -- "$CACHE/chosen") != "$key" ]]; then
+        say "studies that name no kernel have $(readlink -- "$CACHE/chosen"), as 'netwarp kernel default' has chosen"
+    fi
     if [[ $(json_field "$1/kernel.json" seccomp) == false ]]; then
         say "its guest programs run under ptrace; Linux 6.16 and later do without"
     fi

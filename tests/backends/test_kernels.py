@@ -121,6 +121,15 @@ def test_the_default_is_the_released_one_until_another_is_chosen(environ: dict[s
         remove_kernel("7.3", environ)
 
 
+def test_a_chosen_default_that_is_gone_says_how_to_do_without(environ: dict[str, str]) -> None:
+    cache = build(environ, "7.3.4-cc").parent
+    (cache / "current").symlink_to("7.3.4-cc")
+    (cache / "chosen").symlink_to("6.12.117-aa")
+    with pytest.raises(BackendError, match=r"gone \(6\.12\.117-aa\): run `netwarp kernel default"):
+        find_kernel(environ)
+    assert choose_default(None, environ).name == "7.3.4-cc"
+
+
 @pytest.mark.parametrize(
     "path",
     [{"loss": "1%"}, {"jitter": "1ms"}, {"reorder": "5%"}, {"duplicate": "1%"}, {"corrupt": "1%"}],

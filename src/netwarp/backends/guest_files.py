@@ -150,6 +150,11 @@ def find_kernel(environ: Mapping[str, str] = os.environ) -> GuestKernel:
     if named:
         return open_kernel(Path(named), is_trusted=True)
     chosen = kernel_cache(environ) / CHOSEN
+    if chosen.is_symlink() and not chosen.exists():
+        raise BackendError(
+            f"the guest kernel that was chosen as the default is gone ({chosen.readlink()}): run"
+            " `netwarp kernel default --reset`, or choose another"
+        )
     return open_kernel(chosen if chosen.is_symlink() else kernel_cache(environ) / "current")
 
 
