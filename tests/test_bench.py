@@ -14,7 +14,7 @@ from bench import peers, sampling, shadow
 from bench.guests import plan
 from bench.lines import FAST, JOBS, Transfer
 from bench.ns3 import mirrored
-from netwarp.backends.ns3.question import question, refusal
+from netwarp.backends.ns3.request import refusal, request
 
 SMALL = Transfer("small", "tcp", "1MB", {**FAST, "loss": "1%"})
 
@@ -29,14 +29,14 @@ def test_ns3_is_asked_for_the_same_job_the_other_way_round(line: Transfer) -> No
         back.delay_ns,
         back.loss,
     )
-    asked = question(theirs)
+    asked = request(theirs)
     assert asked["size_bytes"] == ours.only.workload.content.size_bytes  # type: ignore[union-attr]
     # One bandwidth-delay product, in frames of 1514 bytes, and behind the delay line in both.
     assert asked["queue_packets_up"] == pytest.approx(12.5e6 * 0.1 / 1514, abs=1)
 
 
 def test_each_repetition_of_a_job_loses_other_packets() -> None:
-    seeds = [question(plan(mirrored(JOBS[1]), seed).job)["seed"] for seed in (1, 2)]
+    seeds = [request(plan(mirrored(JOBS[1]), seed).job)["seed"] for seed in (1, 2)]
     assert len(set(seeds)) == 2
 
 

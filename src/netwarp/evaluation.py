@@ -14,7 +14,7 @@ from netwarp.estimate.staging import Staging
 from netwarp.execution.outcome import Outcome, read_outcome
 from netwarp.kept_runs import KeptRuns
 from netwarp.plan.randomness import REAL_TIME, randomness
-from netwarp.results import Question, Results, from_plan
+from netwarp.results import ComparedBy, Results, from_plan
 from netwarp.results.comparisons import Comparisons, compare_contenders, main_metrics
 from netwarp.results.harm import with_harm
 from netwarp.results.two_modes import bimodal_text
@@ -141,9 +141,9 @@ class RunData:
                 word, known = (factor, self.results.factors) if levels is None else (level, levels)
                 remedy = did_you_mean(word, known)
                 raise InputError(f"--against {factor}={level}: no run has it; {remedy}")
-        before = self.results.question
-        question = Question(tuple(metrics) or before.metrics, against or before.against)
-        return replace(self, results=replace(self.results, question=question))
+        before = self.results.compared_by
+        compared_by = ComparedBy(tuple(metrics) or before.metrics, against or before.against)
+        return replace(self, results=replace(self.results, compared_by=compared_by))
 
     def expecting(self, texts: Sequence[str]) -> RunData:
         """Return the same results with more expectations; see `netwarp.study.expecting`.
@@ -233,7 +233,7 @@ def load(
         {run: outcome.metrics for run, outcome in known.items()},
         criteria_of(paths, lines),
         random_by_cell(paths, lines),
-        question_of(paths),
+        read_compared_by(paths),
     )
     data = RunData(
         directory, with_harm(results), paths.provenance(), paths.damage, study,
@@ -310,12 +310,12 @@ def criteria_of(directory: RunDirectory, lines: Sequence[Mapping[str, Any]]) -> 
     return Criteria(usual.relevant if relevant is None else parse_ratio(relevant), looks, share)
 
 
-def question_of(directory: RunDirectory) -> Question:
-    """Read the question of a run directory's study: its metrics, and the level that is compared
+def read_compared_by(directory: RunDirectory) -> ComparedBy:
+    """Read what a run directory's study compares by: its metrics, and the level that is compared
     against.
     """
     raw = directory.study() or {}
-    return Question(tuple(raw.get("metrics", ())), dict(raw.get("against", {})))
+    return ComparedBy(tuple(raw.get("metrics", ())), dict(raw.get("against", {})))
 
 
 def read_study(directory: RunDirectory) -> Study:

@@ -11,7 +11,7 @@ import pytest
 from backends.able import ABLE
 from netwarp.backend_table import BACKENDS
 from netwarp.backends.native import lack
-from netwarp.backends.ns3.question import refusal as ns3_refusal
+from netwarp.backends.ns3.request import refusal as ns3_refusal
 from netwarp.backends.remote.admission import Limits
 from netwarp.backends.remote.admission import refusal as server_refusal
 from netwarp.backends.remote.lacks import path_refusal

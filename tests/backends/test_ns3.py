@@ -26,7 +26,7 @@ from netwarp.backends.ns3.installation import (
     install,
     is_missing,
 )
-from netwarp.backends.ns3.question import question, records, refusal
+from netwarp.backends.ns3.request import records, refusal, request
 from netwarp.backends.ns3.simulation import configure
 from netwarp.cli.program import app
 from netwarp.errors import BackendError
@@ -60,7 +60,7 @@ def job(kind: str = "udp", model: str = "ns3", **sections: Any) -> Job:
 
 
 def test_a_job_is_worded_with_linux_or_with_nothing() -> None:
-    like_linux = question(job("tcp"))
+    like_linux = request(job("tcp"))
     assert like_linux["tcp_numbers"] == {
         "ns3::TcpSocket::SegmentSize": 1448,
         "ns3::TcpSocket::InitialCwnd": 10,
@@ -68,17 +68,17 @@ def test_a_job_is_worded_with_linux_or_with_nothing() -> None:
     assert like_linux["congestion"] == "ns3::TcpCubic"
     assert like_linux["queue_packets_up"] == 100, "netem's limit counts the delay line too"
     assert like_linux["size_bytes"] == 14_720
-    as_it_comes = question(job("tcp", "ns3default"))
+    as_it_comes = request(job("tcp", "ns3default"))
     assert as_it_comes["tcp_numbers"] == {}
     assert as_it_comes["buffer_bytes"] is None
-    limited = question(job("tcp", "ns3default", transport={"mss": 1460}))
+    limited = request(job("tcp", "ns3default", transport={"mss": 1460}))
     assert limited["tcp_numbers"] == {"ns3::TcpSocket::SegmentSize": 1448}
 
 
 def test_tcp_is_set_up_like_linux_where_there_is_tcp_alone() -> None:
     for kind, types in (("udp", []), ("tcp", ["ns3::TcpCubic", "ns3::TcpPrrRecovery"])):
         ns = Mock()
-        configure(ns, question(job(kind)))
+        configure(ns, request(job(kind)))
         assert [call.args[0] for call in ns.TypeId.LookupByName.call_args_list] == types
 
 
@@ -90,7 +90,7 @@ def test_ns3_as_it_comes_has_the_congestion_control_that_is_asked_for(
 ) -> None:
     """It is CUBIC by default, as in ns-3 3.44 itself; nothing else of TCP is set."""
     ns = Mock()
-    configure(ns, question(job("tcp", "ns3default", transport=transport)))
+    configure(ns, request(job("tcp", "ns3default", transport=transport)))
     assert [call.args[0] for call in ns.TypeId.LookupByName.call_args_list] == [name]
     set_keys = [call.args[0] for call in ns.Config.SetDefault.call_args_list]
     assert set_keys == ["ns3::TcpL4Protocol::SocketType"]

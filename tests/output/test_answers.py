@@ -14,7 +14,7 @@ from netwarp.cli.compare import lacks_path
 from netwarp.cli.printing import print_results
 from netwarp.evaluation import RunData, load
 from netwarp.output.summary import summary
-from netwarp.results import Question
+from netwarp.results import ComparedBy
 from netwarp.results.fixed_conditions import fixed_conditions
 
 
@@ -51,22 +51,22 @@ def test_a_default_queue_is_named(path: dict[str, str], queue: str | None) -> No
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_each_main_metric_has_its_table(kept: RunData, width: int) -> None:
-    question = Question(("completion_time_s", "connect_time_s"), {"path.loss": "1%"})
-    asked = replace(kept, results=replace(kept.results, question=question))
+    compared_by = ComparedBy(("completion_time_s", "connect_time_s"), {"path.loss": "1%"})
+    asked = replace(kept, results=replace(kept.results, compared_by=compared_by))
     text = printed(asked, width)
     lines = text.splitlines()
     assert max(map(len, lines)) <= width
     assert lines.count("Completion time") == lines.count("Connection time") == 1
     assert text.count("against 1 %") >= 2
     cell = summary(asked)["cells"][0]
-    assert [each["metric"] for each in cell["comparisons"]] == list(question.metrics)
+    assert [each["metric"] for each in cell["comparisons"]] == list(compared_by.metrics)
     assert cell["comparison"] == cell["comparisons"][0]
     assert json.dumps(cell)
 
 
 def test_a_metric_that_no_run_has_is_named(kept: RunData) -> None:
-    question = Question(("completion_time_s", "jain_index"))
-    asked = replace(kept, results=replace(kept.results, question=question))
+    compared_by = ComparedBy(("completion_time_s", "jain_index"))
+    asked = replace(kept, results=replace(kept.results, compared_by=compared_by))
     assert "no run has jain_index" in printed(asked)
 
 

@@ -12,7 +12,7 @@ from netwarp.estimate.criteria import Criteria
 from netwarp.evaluation import RunData
 from netwarp.measurement_notes import flow_queueing_text
 from netwarp.output.table import notes, result_blocks
-from netwarp.results import Question, Results, RunResult
+from netwarp.results import ComparedBy, Results, RunResult
 from netwarp.results.comparisons import compare_contenders, main_metrics
 from netwarp.results.undecided import undecided_text
 from netwarp.study import study_from_mapping
@@ -76,7 +76,7 @@ def test_a_study_names_its_metrics_and_what_is_compared_against() -> None:
 
 
 def test_the_others_are_compared_against_what_was_asked() -> None:
-    asked = replace(support.results(), question=Question(against={"path.loss": "5%"}))
+    asked = replace(support.results(), compared_by=ComparedBy(against={"path.loss": "5%"}))
     assert (asked.contender_factor, asked.first) == ("path.loss", "5%")
     compared = compare_contenders(asked)
     (baseline,) = {e.label for g in compared.groups for e in g.contenders if e.comparison is None}
@@ -126,7 +126,7 @@ def test_a_latency_behind_a_queue_for_each_flow_says_whose_it_is(
         for run in support.results(failed_run=None).runs
         if run.factors["path.rtt"] == "50ms" and run.factors["transport"] in level
     ]
-    data = RunData(Path("out"), Results(tuple(runs), question=Question((metric,))), {})
+    data = RunData(Path("out"), Results(tuple(runs), compared_by=ComparedBy((metric,))), {})
     assert (flow_queueing_text(data) is None) is (said is None)
     assert (said or "") in (flow_queueing_text(data) or "")
     shown = "\n".join(str(block) for block in result_blocks(data))
@@ -135,7 +135,7 @@ def test_a_latency_behind_a_queue_for_each_flow_says_whose_it_is(
 
 def test_a_discipline_that_no_cell_varies_counts_as_well() -> None:
     shown = with_metrics("transport.congestion", rtt_under_load_s_p95=0.1)
-    data = RunData(Path("out"), replace(shown, question=Question((LATENCY,))), {})
+    data = RunData(Path("out"), replace(shown, compared_by=ComparedBy((LATENCY,))), {})
     assert flow_queueing_text(data) is None
     vars(data)["fixed"] = {"path.discipline_down": "cake"}
     assert flow_queueing_text(data) is not None

@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import Any, Literal, get_args
 
 from netwarp.estimate.comparison import ALPHA, Comparison, compare
+from netwarp.estimate.location import Location
 from netwarp.estimate.needed import Undecided, to_decide
 from netwarp.results import CellResult
 from netwarp.wording import (
@@ -126,6 +127,15 @@ def _without_metric(metric: str, cells: Sequence[CellResult]) -> Evidence | None
     return Evidence(", ".join(parts), values=values, fixed="failed")
 
 
+def lead_chances(location: Location, limit: float, size: float) -> dict[Answer, float]:
+    """Return the chances of a lead of a size, of the opposite, and of an equivalence."""
+    return {
+        "holds": location.p_below(min(size, -limit), 2),
+        "reversed": location.p_above(limit, 2),
+        "equivalent": location.p_within(-limit, limit),
+    }
+
+
 def less(
     cell: CellResult, other: CellResult, metric: str, relevant: float, *,
     by_at_least: float = 0.0, up_to: float = 0.0, by_at_most: float = 1.0,
@@ -146,11 +156,7 @@ def less(
     limit = comparison.limit
     leads = location.p_below(-limit, 2)
     size = math.log1p(-by_at_least) if by_at_least else -limit
-    chances: dict[Answer, float] = {
-        "holds": location.p_below(min(size, -limit), 2),
-        "reversed": location.p_above(limit, 2),
-        "equivalent": location.p_within(-limit, limit),
-    }
+    chances = lead_chances(location, limit, size)
     if by_at_least or is_bounded:
         chances["direction"] = leads
     if by_at_least:

@@ -245,7 +245,7 @@ def too_few_in(study: Study, results: Results) -> list[TooFew]:
     """Find the questions that the replicates of results cannot answer."""
     cells = [Planned(cell.factors, cell.is_random) for cell in results.cells]
     replicates = max((len(cell.runs) for cell in results.cells), default=0)
-    against = next(iter(results.question.against), None)
+    against = next(iter(results.compared_by.against), None)
     return _too_few(study, cells, replicates, is_deciding=False, against=against)
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from netwarp.claims.evidence import Answer, Evidence, missing_values
+from netwarp.claims.evidence import Answer, Evidence, lead_chances, missing_values
 from netwarp.estimate.comparison import ALPHA
 from netwarp.estimate.levels import ordered, scale_of
 from netwarp.estimate.location import Location, location_of
@@ -88,11 +88,7 @@ def leads_overall(
     together = location_of([-mean_of(row) for row in leads], random=random, is_log=True)
     limit = math.log1p(relevant)
     size = math.log1p(-by_at_least) if by_at_least else -limit
-    chances: dict[Answer, float] = {
-        "holds": together.p_below(min(size, -limit), 2),
-        "reversed": together.p_above(limit, 2),
-        "equivalent": together.p_within(-limit, limit),
-    }
+    chances = lead_chances(together, limit, size)
     if by_at_least:
         chances["direction"] = together.p_below(-limit, 2)
         chances["smaller"] = max(chances["direction"], together.p_above(size))

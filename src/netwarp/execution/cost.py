@@ -10,7 +10,7 @@ from tso-2021. A single run is predicted within about a factor of two.
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from netwarp.backends.ns3.question import DEFAULT_SEGMENT_BYTES, segment_bytes
+from netwarp.backends.ns3.request import DEFAULT_SEGMENT_BYTES, segment_bytes
 from netwarp.estimate.staging import LOOKS
 from netwarp.plan import PlannedRun
 from netwarp.transports import TRANSPORTS, runs_in_ns3

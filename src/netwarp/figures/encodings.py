@@ -99,17 +99,14 @@ def colour(plan: Layout, *, legend: bool) -> Spec:
 
 def shape(plan: Layout, *, legend: bool) -> Spec:
     """Distinguish series by shape, too."""
-    if plan.series is None:
-        return {}
-    return {"shape": _by_series(plan, [style.shape for style in plan.series_styles], legend)}
+    shapes = [style.shape for style in plan.series_styles]
+    return {"shape": _by_series(plan, shapes, legend)} if plan.series else {}
 
 
 def dash(plan: Layout, *, legend: bool) -> Spec:
     """Distinguish series by dashes, too."""
-    if plan.series is None:
-        return {}
     dashes = [list(style.dash) or [1, 0] for style in plan.series_styles]
-    return {"strokeDash": _by_series(plan, dashes, legend)}
+    return {"strokeDash": _by_series(plan, dashes, legend)} if plan.series else {}
 
 
 def offset(plan: Layout) -> Spec:

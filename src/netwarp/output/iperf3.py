@@ -70,7 +70,7 @@ def iperf3_document(run: RunResult, data: RunData) -> dict[str, Any]:
 
 
 def _start(run: RunResult, data: RunData) -> dict[str, Any]:
-    transport = run.factors.get("transport") or _transport(data)
+    transport = run.factors.get("transport") or data.fixed.get("transport.kind", "")
     started = _started(data)
     return {
         "connected": [{"socket": _SOCKET, **_NAMES}],
@@ -99,10 +99,6 @@ def _started(data: RunData) -> datetime:
     if data.clock == "virtual":
         return datetime.fromtimestamp(EPOCH_NS // NS_PER_S, UTC)
     return datetime.fromisoformat(data.provenance["started"])
-
-
-def _transport(data: RunData) -> str:
-    return data.fixed.get("transport.kind", "")
 
 
 def _content_bytes(run: RunResult) -> float:

@@ -255,7 +255,7 @@ def notes(results: Results, answers: Sequence[Comparisons], clock: Clock = "virt
         lines.append("“to”: the range of replicates that do not tell the mean.")
     lines += [
         f"no run has {metric}: their records do not determine it"
-        for metric in results.question.metrics
+        for metric in results.compared_by.metrics
         if metric not in results.metrics
     ]
     gave_up = [run for cell in results.cells for run in cell.gave_up]

@@ -54,7 +54,9 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
         relevant=percent(data.results.criteria.relevant, 2),
         real=data.clock == "real",
         programs=job is not None and runs_programs(job),
-        provenance=_provenance(data),
+        provenance=_flat(
+            "", {k: v for k, v in data.provenance.items() if k != "equal_treatment"}
+        ),  # equal treatment is a section of its own
         kernels=kernels_text(data.provenance),
         command=shlex.join(map(str, data.provenance.get("command_line", []))),
     )
@@ -88,12 +90,6 @@ def _over_time(runs: MedianRuns) -> dict[str, Any]:
     """Return all runs as charts that are drawn when the reader selects them."""
     figures = [figure_values(chart) | {"label": label} for label, chart in runs.charts]
     return {"runs": figures, "metric": runs.metric, "left_out": runs.cells - len(runs.charts)}
-
-
-def _provenance(data: RunData) -> list[tuple[str, str]]:
-    """Flatten the provenance, without the equal-treatment table, which is a section of its own."""
-    rest = {k: v for k, v in data.provenance.items() if k not in ("equal_treatment",)}
-    return list(_flat("", rest))
 
 
 def _flat(prefix: str, value: Any) -> list[tuple[str, str]]:

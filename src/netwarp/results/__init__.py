@@ -7,8 +7,8 @@ and `two_modes.py` finds cells with two modes. `parquet.py` writes the tables as
 
 from netwarp.results.results import (
     CellResult,
+    ComparedBy,
     Factors,
-    Question,
     Results,
     RunResult,
     from_plan,

@@ -67,15 +67,12 @@ class Comparisons:
     @property
     def undecided(self) -> list[Comparison]:
         """The comparisons that the replicates do not decide, the nearest to a verdict first."""
-        return sorted(self._open, key=lambda each: self.replicates_needed(each) or math.inf)
+        found = [each for each in self.comparisons if each.verdict is Verdict.UNDECIDED]
+        return sorted(found, key=lambda each: self.replicates_needed(each) or math.inf)
 
     def replicates_needed(self, comparison: Comparison) -> int | None:
         """Return the replicates that would decide one; see `netwarp.estimate.comparison`."""
         return replicates_needed(comparison, self.comparisons, self.alpha)
-
-    @property
-    def _open(self) -> list[Comparison]:
-        return [each for each in self.comparisons if each.verdict is Verdict.UNDECIDED]
 
 
 def compare_contenders(results: Results, metric: str | None = None) -> Comparisons:
@@ -118,7 +115,7 @@ def compare_contenders(results: Results, metric: str | None = None) -> Compariso
 def main_metric(results: Results) -> str:
     """Choose a study's main metric: the first of those that it names, else `usual_metric`."""
     there = set(results.metrics)
-    return next((m for m in results.question.metrics if m in there), usual_metric(results))
+    return next((m for m in results.compared_by.metrics if m in there), usual_metric(results))
 
 
 def main_metrics(results: Results) -> list[str]:
@@ -129,7 +126,7 @@ def main_metrics(results: Results) -> list[str]:
     affects it.
     """
     there = set(results.metrics)
-    named = [metric for metric in results.question.metrics if metric in there]
+    named = [metric for metric in results.compared_by.metrics if metric in there]
     if named:
         return list(dict.fromkeys(named))
     found = [usual_metric(results), *_metrics_of_workloads(results)]

@@ -148,8 +148,8 @@ def _weights(runs: Iterable[RunResult], metric: str) -> list[float] | None:
 
 
 @dataclass(frozen=True)
-class Question:
-    """The question that a study asks of its results, as far as it states one."""
+class ComparedBy:
+    """What a study compares its contenders by, as far as it states it."""
 
     metrics: tuple[str, ...] = ()
     """The main metrics; empty for the usual ones."""
@@ -163,7 +163,7 @@ class Results:
 
     runs: tuple[RunResult, ...]
     criteria: Criteria = field(default_factory=Criteria)
-    question: Question = field(default_factory=Question)
+    compared_by: ComparedBy = field(default_factory=ComparedBy)
 
     @cached_property
     def cells(self) -> tuple[CellResult, ...]:
@@ -203,7 +203,7 @@ class Results:
     @cached_property
     def contender_factor(self) -> str | None:
         """The factor whose levels are compared with each other; None when there is no factor."""
-        return contender_factor(self.factors, next(iter(self.question.against), None))
+        return contender_factor(self.factors, next(iter(self.compared_by.against), None))
 
     @property
     def first(self) -> str:
@@ -211,7 +211,7 @@ class Results:
         factor = self.contender_factor
         if factor is None:
             return ""
-        return self.question.against.get(factor) or self.factors[factor][0]
+        return self.compared_by.against.get(factor) or self.factors[factor][0]
 
     def conditions(self) -> list[tuple[Factors, tuple[CellResult, ...]]]:
         """Group the cells that differ only in the contender, with the levels that they share."""
@@ -233,7 +233,7 @@ def from_plan(
     metrics: Mapping[str, Mapping[str, float | None]],
     criteria: Criteria | None = None,
     random: Mapping[int, tuple[str, ...]] | None = None,
-    question: Question | None = None,
+    compared_by: ComparedBy | None = None,
 ) -> Results:
     """Join the plan with outcomes and metrics; runs without an outcome (not yet done) are left out.
 
@@ -244,7 +244,7 @@ def from_plan(
         criteria: criteria of comparisons; None for the defaults.
         random: what is random in a cell's runs, by the cell's index; None or a missing entry if
             unknown.
-        question: the question of the study; None for the usual one.
+        compared_by: what the study compares by; None for what is usual.
     """
     random = random or {}
     runs = [
@@ -262,7 +262,7 @@ def from_plan(
         for line in plan_lines
         if line["run"] in outcomes
     ]
-    return Results(tuple(runs), criteria or Criteria(), question or Question())
+    return Results(tuple(runs), criteria or Criteria(), compared_by or ComparedBy())
 
 
 def without_levels(results: Results, levels: Mapping[str, Sequence[str]]) -> Results:
@@ -274,4 +274,4 @@ def without_levels(results: Results, levels: Mapping[str, Sequence[str]]) -> Res
         for run in results.runs
         if not any(run.factors.get(factor) in left_out for factor, left_out in levels.items())
     )
-    return Results(tuple(kept), results.criteria, results.question)
+    return Results(tuple(kept), results.criteria, results.compared_by)

@@ -16,7 +16,7 @@ from typing import Any
 from netwarp.backends.base import Backend
 from netwarp.backends.needs import Machine, Need, require
 from netwarp.backends.ns3.installation import find_python
-from netwarp.backends.ns3.question import question, records, refusal
+from netwarp.backends.ns3.request import records, refusal, request
 from netwarp.backends.process_tree import cpu_s
 from netwarp.backends.watch import ending_with_us
 from netwarp.errors import BackendError
@@ -58,7 +58,7 @@ class Ns3Backend:
         require(self.needs, Machine(self.environ, jobs))
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Return what a job requires that ns-3 lacks; see :func:`question.refusal`."""
+        """Return what a job requires that ns-3 lacks; see :func:`request.refusal`."""
         return refusal(job)
 
     def run(
@@ -68,7 +68,7 @@ class Ns3Backend:
         begun_s = time.monotonic()
         try:
             simulator = self._simulator(slot)
-            answer, cpu_s = simulator.ask(question(job))
+            answer, cpu_s = simulator.ask(request(job))
         except SimulatorEndedError as ended:
             (directory / CONSOLE_FILE).write_text(str(ended))
             self._forget(slot)

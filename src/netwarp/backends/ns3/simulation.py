@@ -67,7 +67,7 @@ std::string Flows(ns3::Ptr<ns3::FlowMonitor> monitor, ns3::Ptr<ns3::FlowClassifi
 
 
 def main() -> None:
-    """Answer each question with FlowMonitor's results, in the order of the questions."""
+    """Answer each request with FlowMonitor's results, in the order of the requests."""
     ns = importlib.import_module("ns").ns  # the import that takes long
     ns.cppyy.cppdef(HELPERS.replace("QUIET", str(QUIET_S)))
     _say({"ready": version("ns3")})
@@ -81,7 +81,7 @@ def _say(answer: dict[str, Any]) -> None:
 
 
 def simulate(ns: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    """Simulate the transfer that a question describes, and return FlowMonitor's sums, with times in
+    """Simulate the transfer that a request describes, and return FlowMonitor's sums, with times in
     nanoseconds.
     """
     ns.Config.Reset()
@@ -109,7 +109,7 @@ def simulate(ns: Any, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def configure(ns: Any, asked: dict[str, Any]) -> None:
-    """Set ns-3's TCP to Linux's parameters, unless the question asks for ns-3's defaults, which
+    """Set ns-3's TCP to Linux's parameters, unless the request asks for ns-3's defaults, which
     keep all but the congestion control and the size of segments.
 
     Loss recovery remains ns-3's own.

@@ -6,7 +6,7 @@ from netwarp.figures.encodings import condition_tips, field
 from netwarp.figures.kinds.ratio import RatioKind
 from netwarp.figures.layout import Layout
 from netwarp.figures.marks import numbered_tiles
-from netwarp.figures.rows import Row, ratio_rows
+from netwarp.figures.rows import ratio_rows
 from netwarp.figures.style import DIVERGING, INK, Spec
 from netwarp.study.figures import Figure
 from netwarp.wording import factor_name
@@ -21,7 +21,10 @@ class RatioHeatmap(RatioKind):
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
         """Draw a field for each cell, in one colour where it is ahead and another where behind."""
-        rows = [row | {"panel": _panel(row)} for row in ratio_rows(plan)]
+        rows = [
+            row | {"panel": ", ".join(filter(None, [row["contender"], row["others"]]))}
+            for row in ratio_rows(plan)
+        ]
         widest = max([1.1, *(max(row["ratio"], 1 / row["ratio"]) for row in rows)])
         scale = {
             "type": "log", "domain": [1 / widest, 1, widest], "range": list(DIVERGING),
@@ -38,10 +41,6 @@ class RatioHeatmap(RatioKind):
     def factors_text(self, figure: Figure) -> str:
         """Return the names of both factors."""
         return f"{super().factors_text(figure)} and {factor_name(figure.series or '')}"
-
-
-def _panel(row: Row) -> str:
-    return ", ".join(filter(None, [row["contender"], row["others"]]))
 
 
 KIND = RatioHeatmap()

@@ -96,7 +96,8 @@ def _chart(name: str, title: str, names: str, runs: Sequence[ShownRun], theme: T
     said = [text for text in (f"{names}.", _key(timelines), _sampling(timelines),
                         _unsampled(timelines)) if text]  # fmt: skip
     subtitle = [line for text in said for line in wrap(text, SUBTITLE_LETTERS)]
-    alt = f"Panels over time: {title}. {' '.join(said)} {_description(runs)}".strip()
+    described = " ".join(map(_run_description, runs))
+    alt = f"Panels over time: {title}. {' '.join(said)} {described}".strip()
 
     def drawn(*, interactive: bool) -> Spec:
         chart = timeline_chart(runs, theme, interactive=interactive)
@@ -136,11 +137,6 @@ def _unsampled(timelines: Sequence[RunTimeline]) -> str:
         return ""
     named = " and ".join(stacks)
     return f"No congestion window and no RTT of {named}: the stack's process alone knows them."
-
-
-def _description(runs: Sequence[ShownRun]) -> str:
-    """Describe what the chart shows, for readers who cannot see it."""
-    return " ".join(_run_description(run) for run in runs)
 
 
 def _run_description(run: ShownRun) -> str:

@@ -1,4 +1,4 @@
-"""Converts a job to a question for the ns-3 simulation, and its answer to records. Pure."""
+"""Converts a job to a request to the ns-3 simulation, and its answer to records. Pure."""
 
 from math import ceil
 from typing import Any
@@ -74,7 +74,7 @@ def _options_refusal(job: Job) -> str | None:
     return None
 
 
-def question(job: Job) -> dict[str, Any]:
+def request(job: Job) -> dict[str, Any]:
     """Convert a job to the object that the simulation program reads."""
     path, transport = job.paths[0], job.only.transport
     is_default = transport.model == "ns3default"
