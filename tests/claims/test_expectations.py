@@ -17,6 +17,8 @@ from netwarp.errors import StudyError
 from netwarp.estimate.criteria import Criteria
 from netwarp.estimate.staging import Staging
 from netwarp.estimate.stats import mean_interval
+from netwarp.pipeline import default_directory
+from netwarp.plan import plan_study
 from netwarp.results import Results, RunResult
 from netwarp.study import Study, study_from_mapping
 from netwarp.study.expecting import expecting
@@ -211,6 +213,7 @@ def test_decide_repeats_the_cells_of_an_open_expectation() -> None:
         ("tpc.completion_time_s < 2 s", 'did you mean "tcp"?'),
         ("tcp.completion_tme_s < 2 s", 'did you mean "completion_time_s"?'),
         ("quic / workload.chunks=1: completion_time_s < 1", "levels of two factors"),
+        ("tcp / quic completion_time_s < 1", "a ratio has a colon before its metric"),
         ("tcp / tcp: completion_time_s < 1", "both are the same level"),
         ("tcp / quic: completion_time_s >= 0", "a ratio is above 0"),
         ("tcp.completion_time_s < 2 s where transport=quic", "transport is said twice"),
@@ -242,6 +245,39 @@ def test_where_stands_in_the_line_or_beside_it() -> None:
     assert (beside.text, beside.where) == (inside.text, inside.where)
 
 
+def test_rates_are_weighted_as_in_the_table() -> None:
+    """A rate's mean is all content over all time, and its interval is that of the quotient."""
+    rated = Results(
+        tuple(
+            replace(run, metrics={"completion_time_s": time_s, "goodput_bit_s": 8e6 / time_s})
+            for time_s, run in (
+                (run.value("completion_time_s") or 1.0, run)
+                for run in results(noise=(0.7, 1.3, 1.1, 0.9, 1.2, 0.8) * 5).runs
+            )
+        )
+    )  # fmt: skip
+    judged = judge("tcp.goodput_bit_s > 500 kbit/s where workload.chunks=1", rated)
+    (cell,) = rated.select({"transport": "tcp", "workload.chunks": "1"})
+    table = cell.estimate("goodput_bit_s")
+    assert table is not None
+    assert judged.kept is Kept.HOLDS
+    (condition,) = judged.conditions
+    assert condition.value == pytest.approx(table.mean)
+    assert condition.interval == pytest.approx(table.ci95, rel=1e-4)
+
+
+def test_other_expectations_are_of_the_same_runs() -> None:
+    """They do not name another run directory, so nothing is run again for them."""
+    before = study("tcp.completion_time_s < 1 s")
+    after = expecting(before, ["quic.completion_time_s < 2 s"])
+    names = {default_directory(s, plan_study(s), _Virtual()) for s in (before, after)}  # type: ignore[arg-type]
+    assert len(names) == 1
+
+
+class _Virtual:
+    suffix = ""
+
+
 def test_the_command_line_adds_to_the_study_and_is_kept() -> None:
     before = study("tcp.completion_time_s < 1 s")
     after = expecting(before, ["tcp.completion_time_s  < 1 s", "quic.completion_time_s < 2 s"])
@@ -251,3 +287,8 @@ def test_the_command_line_adds_to_the_study_and_is_kept() -> None:
     again = study_from_mapping(after.raw)
     assert [each.text for each in again.expectations] == [each.text for each in after.expectations]
     assert expecting(before, []) is before
+
+
+def test_a_single_table_is_told_to_be_one_of_several() -> None:
+    with pytest.raises(StudyError, match=r"not a list; write \[\[expect\]\] for each"):
+        study_from_mapping({**study().raw, "expect": {"that": "completion_time_s < 1 s"}})

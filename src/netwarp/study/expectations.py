@@ -142,6 +142,9 @@ def _level_and_metric(
         level, metric = left[:dot].strip(), left[dot + 1 :].strip()
         if metric in METRICS or metric in own_metrics:
             return _level(level, factors, key), metric
+    if re.search(r"\s/\s", left):
+        reason = "a ratio has a colon before its metric"
+        raise KeyValueError(key, left, reason, "such as quic / tcp: completion_time_s")
     level, _, metric = left.rpartition(".")
     refuse_unknown_metric(metric, key, own_metrics)
     raise KeyValueError(key, left, "not a metric of this study", did_you_mean(metric, own_metrics))

@@ -72,6 +72,8 @@ def _explain(details: ErrorDetails, model: type[BaseModel]) -> tuple[str, str | 
         case "dict_type" | "model_type" | "model_attributes_type" | "dataclass_type":
             return "not a table", f"write [{'.'.join(map(str, (*parents, last)))}] and its keys"
         case "list_type" | "tuple_type":
+            if not parents and isinstance(details["input"], dict):
+                return "not a list", f"write [[{last}]] for each"
             return "not a list", 'write one in brackets, such as ["a", "b"]'
         case "missing":
             return "missing", f"add it: {_words(model, parents, str(last))}"
