@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_USABLE = stat.S_IRWXU
-"""Permissions that the owner of a directory needs in order to list and empty it."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +37,14 @@ class Entry:
         """Remove it; it must not be a directory."""
         os.unlink(self.name, dir_fd=self.folder)
 
-    def set_mode(self, permissions: int) -> None:
-        """Set its permissions, if it is still a directory or a regular file."""
+    def allow(self, owner: int) -> None:
+        """Add permissions of its owner, and remove its set-id and sticky bits.
+
+        Nothing happens if it is no longer a directory or a regular file.
+        """
+        permissions = self.mode & 0o777 | owner
+        if stat.S_IMODE(self.mode) == permissions:
+            return
         # Linux has no fchmodat(2) that leaves links alone, but a descriptor that opens nothing.
         flags = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
         found = os.open(self.name, flags, dir_fd=self.folder)
@@ -157,15 +161,9 @@ def open_up(top: Path) -> None:
     folder = os.open(top.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         mode = os.stat(top.name, dir_fd=folder, follow_symlinks=False).st_mode
-        _open_up(Entry(folder, top.name, "", mode))
+        Entry(folder, top.name, "", mode).allow(stat.S_IRWXU)
     finally:
         os.close(folder)
-
-
-def _open_up(entry: Entry) -> None:
-    wanted = entry.mode & 0o777 | _USABLE
-    if stat.S_IMODE(entry.mode) != wanted:
-        entry.set_mode(wanted)
 
 
 def remove_tree(top: Path) -> None:
@@ -181,7 +179,7 @@ def remove_tree(top: Path) -> None:
 
 def _remove_or_open_up(entry: Entry) -> None:
     if stat.S_ISDIR(entry.mode):
-        _open_up(entry)
+        entry.allow(stat.S_IRWXU)
     else:
         entry.unlink()
 

@@ -27,12 +27,8 @@ def make_harmless(directory: Path) -> None:
 
 def _make_harmless(entry: Entry) -> None:
     if stat.S_ISDIR(entry.mode):
-        wanted = entry.mode & 0o777 | stat.S_IRWXU
+        entry.allow(stat.S_IRWXU)
     elif stat.S_ISREG(entry.mode):
-        wanted = entry.mode & 0o777 | stat.S_IRUSR
-    else:
-        if not (entry.branch == KEPT_FOLDER and stat.S_ISLNK(entry.mode)):
-            entry.unlink()
-        return
-    if stat.S_IMODE(entry.mode) != wanted:
-        entry.set_mode(wanted)
+        entry.allow(stat.S_IRUSR)
+    elif not (entry.branch == KEPT_FOLDER and stat.S_ISLNK(entry.mode)):
+        entry.unlink()

@@ -231,7 +231,7 @@ def flat(cells: Sequence[CellResult], metric: str, factor: str, tolerance: float
 
     found, values = again(ALPHA)
     hardest = [pair.undecided for pair in pairs if pair.undecided is not None]
-    undecided = max(hardest, key=lambda each: each.stdev / max(each.distance, 1e-12), default=None)
+    undecided = max(hardest, key=lambda each: each.hardness, default=None)
     return Evidence(found, chances, values, undecided=undecided, again=again, is_equality=True)
 
 

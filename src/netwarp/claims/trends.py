@@ -156,7 +156,7 @@ def _undecided_step(
     tests = [(last, limit), (whole, limit), *((step, 0.0) for step in steps)]
     found = [to_decide(at, n, stdev_of(at, n), (to,), to) for at, to in tests]
     random = [each for each in found if each is not None]
-    return max(random, key=lambda each: each.stdev / max(each.distance, 1e-12), default=None)
+    return max(random, key=lambda each: each.hardness, default=None)
 
 
 def _leads(

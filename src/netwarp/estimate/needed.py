@@ -31,6 +31,11 @@ class Undecided:
     is_log: bool = True
     """Whether all these values are logarithms."""
 
+    @property
+    def hardness(self) -> float:
+        """The spread over the distance: of several, the largest takes the most replicates."""
+        return self.stdev / max(self.distance, 1e-12)
+
     def replicates(self, alpha: float) -> int | None:
         """Return the replicates that decide it with a power of 80 %; None if too many."""
         needed = replicates_to_tell(
