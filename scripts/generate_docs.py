@@ -207,7 +207,7 @@ def _wire_type(kind: NamedType) -> Iterator[str]:
     if isinstance(kind, Choice):
         yield from (f"### {kind.name}", "", kind.meaning.description, "")
         rows = (
-            (f"`{json.dumps(value)}`", meaning) for value, meaning in kind.meaning.values.items()
+            (f"`{json.dumps(value)}`", meaning) for value, meaning in kind.meaning.choices.items()
         )
         yield from _table(("value", "meaning"), rows)
     elif isinstance(kind, Tagged):

@@ -207,11 +207,11 @@ def _definition(kind: NamedType) -> Iterator[str]:
 def _choice(kind: Choice) -> Iterator[str]:
     yield from _comment("///", kind.meaning.description)
     yield "#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]"
-    is_plain = all(_pascal(value).lower() == value for value in kind.meaning.values)
+    is_plain = all(_pascal(value).lower() == value for value in kind.meaning.choices)
     if is_plain:
         yield '#[serde(rename_all = "lowercase")]'
     yield f"pub enum {kind.name} {{"
-    for value, meaning in kind.meaning.values.items():
+    for value, meaning in kind.meaning.choices.items():
         yield from _comment("    ///", meaning)
         if not is_plain:
             yield f'    #[serde(rename = "{value}")]'

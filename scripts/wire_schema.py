@@ -117,7 +117,7 @@ def _describe(
     name: str, module: str, of: Any, meaning: Meaning, metadata: list[Any]
 ) -> Choice | Tagged:
     if get_origin(of) is Literal:
-        if tuple(meaning.values) != get_args(of):
+        if tuple(meaning.choices) != get_args(of):
             raise TypeError(f"{module}.{name} does not say what each of {get_args(of)} means")
         return Choice(name, module, meaning)
     tags = [each.discriminator for each in metadata if isinstance(each, FieldInfo)]

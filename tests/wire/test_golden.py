@@ -67,7 +67,7 @@ def missing(root: Any, values: list[Any], but: set[NamedType] | None = None) -> 
         if kind in (but or ()):
             continue
         if isinstance(kind, Choice):
-            wanted += [f"{kind.name}: {value}" for value in kind.meaning.values]
+            wanted += [f"{kind.name}: {value}" for value in kind.meaning.choices]
         elif not isinstance(kind, Tagged):
             wanted.append(kind.__name__)
     return [each for each in wanted if each not in seen]

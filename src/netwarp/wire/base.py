@@ -29,7 +29,7 @@ class Meaning:
 
     description: str
     """The meaning of the type."""
-    values: Mapping[str, str] = field(default_factory=dict)
+    choices: Mapping[str, str] = field(default_factory=dict)
     """The meaning of each string, for a choice between strings."""
 
 

@@ -26,9 +26,9 @@ def property_fields() -> dict[str, Any]:
 
 
 def _field(row: PathProperty, description: str, default: Any = None) -> Any:
-    values = value_type(row)
+    of_values = value_type(row)
     return (
-        values if default is not None else values | None,
+        of_values if default is not None else of_values | None,
         Field(default=default, description=description),
     )
 

@@ -122,9 +122,9 @@ class OwnOption:
     def field(self) -> Any:
         """The field of the study's section, as an argument of `pydantic.create_model`."""
         of_type = self.described.type
-        values = self.annotation if of_type is None else getattr(netwarp.fields, of_type)
+        of_values = self.annotation if of_type is None else getattr(netwarp.fields, of_type)
         alias = self.key if self.key != self.name else None
-        return values | None, Field(default=None, alias=alias, description=self.described.help)
+        return of_values | None, Field(default=None, alias=alias, description=self.described.help)
 
 
 OWN_OPTIONS: Mapping[str, OwnOption] = {
