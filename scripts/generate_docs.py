@@ -39,6 +39,7 @@ from netwarp.study.sections.timeline import (
     TimelineEntry,
     TraceSection,
 )
+from netwarp.study.sections.topology import TopologySection
 from netwarp.study.sections.transport import TransportSection
 from netwarp.study.variants import Control, Sensitivity
 from netwarp.units import format_duration, format_size
@@ -62,6 +63,7 @@ STUDY_TABLES: Mapping[str, type[BaseModel]] = {
     "`[path.outages]`": OutagesSection,
     "`[path.redraw]`": RedrawSection,
     "`[path.trace]`": TraceSection,
+    "`[topology]`": TopologySection,
     "`[transport]`": TransportSection,
     **{f'`[workload]`, `kind = "{each.name}"`': each.section for each in WORKLOADS.values()},
     "`[[workload]]`": CompetingSection,

@@ -42,7 +42,8 @@ NAME = "wire_overhead_ratio"
 
 
 def _overhead(run: RunRecords) -> float | None:
-    sent = sum(each.offered_bytes for each in run.of_kind(Calibration) if each.direction == "down")
+    counted = (each for each in run.of_kind(Calibration) if each.direction == "down")
+    sent = sum(each.offered_bytes or 0 for each in counted)
     return sent * 8 / run.content_bits - 1 if run.content_bits else None
 
 

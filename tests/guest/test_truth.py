@@ -98,6 +98,7 @@ def test_one_drop_is_one_packet(lossy_both_ways: list[Measured]) -> None:
     for run in lossy_both_ways:
         for direction in ("down", "up"):
             counted = run.calibration(direction)
+            assert counted.offered_bytes is not None
             mean_bytes = counted.offered_bytes / counted.offered_packets
             assert mean_bytes <= 1500 + ETHERNET_BYTES, f"{run.transport} {direction}"
         # 5 MB in packets of at most 1500 bytes cannot be fewer; super-packets would be.

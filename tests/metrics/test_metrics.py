@@ -76,7 +76,7 @@ def test_the_packet_volume_is_both_directions_of_the_whole_run() -> None:
     counted = [each for each in made if isinstance(each, Calibration)]
     found = metrics_from_records(job(transfers=2), made)
     assert found["wire_packets_total"] == sum(each.offered_packets for each in counted)
-    assert found["wire_bytes_total"] == sum(each.offered_bytes for each in counted)
+    assert found["wire_bytes_total"] == sum(each.offered_bytes or 0 for each in counted)
     span_s = 1.2
     down_bits = sum(8 * each.delivered_bytes for each in counted if each.direction == "down")
     assert found["path_rate_down_bit_s"] == pytest.approx(down_bits / span_s)

@@ -99,6 +99,7 @@ def test_packets_on_the_cable_are_single_and_all_counted(
     assert {record.direction for record in counted} == {"down", "up"}
     for record in counted:
         assert record.offered_packets == record.delivered_packets + record.dropped_packets
+        assert record.offered_bytes is not None
         assert record.offered_bytes / record.offered_packets <= 1514
 
 

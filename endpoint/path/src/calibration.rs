@@ -3,14 +3,14 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use netwarp_core::clock::Moment;
 use netwarp_wire::job::{Change, Direction, Event, Impairments, Job, Neighbours, Path};
 use netwarp_wire::record::{CalibrationRecord, DisciplineRecord};
 
 use crate::netlink::qdisc::NetemCounters;
 use crate::network::Network;
-use crate::topology::{Crossing, ETHERNET_HEADER_BYTES, Topology};
+use crate::topology::{Crossing, ETHERNET_HEADER_BYTES, Node, NodeKind, Topology};
 
 /// How often counters are read until they balance. They are read one after the other, so a packet that moves on in
 /// between is counted in none or in two of them; an unbalanced reading is repeated after [`PAUSE`].
@@ -37,6 +37,9 @@ pub fn measure(
             };
             records.push(count.record(path, direction, impairments, interval_ns));
         }
+    }
+    if job.network.is_some() {
+        check_routers(network, topology, job)?;
     }
     Ok(records)
 }
@@ -77,9 +80,18 @@ fn is_the_routers(network: &mut Network, topology: &Topology<'_>, path: u16, pat
         }
         let count = Count::read(network, topology.crossing(path, direction))?;
         surplus += i128::from(count.accounted_packets()) - i128::from(count.offered_packets);
-        by_number += i128::from(network.lost_by_number(topology.crossing(path, direction).bottleneck)?);
+        // On a link, packets that are a router's own are counted at both of its ends.
+        let Crossing { sender, bottleneck: Some(bottleneck), .. } = topology.crossing(path, direction) else {
+            return Ok(false);
+        };
+        if bottleneck == sender {
+            return Ok(false);
+        }
+        by_number += i128::from(network.lost_by_number(bottleneck)?);
     }
-    let Crossing { sender, bottleneck, receiver } = topology.crossing(path, Direction::Up);
+    let Crossing { sender, bottleneck: Some(bottleneck), receiver } = topology.crossing(path, Direction::Up) else {
+        return Ok(false);
+    };
     let own = network.own_packets(bottleneck.node)?;
     let mut resolves = false;
     for device in [sender, receiver, bottleneck] {
@@ -89,13 +101,60 @@ fn is_the_routers(network: &mut Network, topology: &Topology<'_>, path: u16, pat
     Ok(resolves || surplus == i128::from(own.sent) - i128::from(own.kept) + by_number)
 }
 
+/// Checks that each router of a network sent on, or dropped, or still holds what came to it.
+///
+/// # Errors
+/// The packets of a router do not add up.
+fn check_routers(network: &mut Network, topology: &Topology<'_>, job: &Job) -> Result<()> {
+    // Nobody counts how many duplicates there are.
+    if job.paths.iter().any(|path| path.down.duplicate_ratio > 0.0 || path.up.duplicate_ratio > 0.0) {
+        return Ok(());
+    }
+    for (number, (kind, name)) in (0..).zip(&topology.nodes) {
+        if *kind == NodeKind::Router {
+            let mut reading = router_surplus(network, topology, Node(number))?;
+            for _ in 1..READINGS {
+                if reading == 0 {
+                    break;
+                }
+                sleep(PAUSE);
+                reading = router_surplus(network, topology, Node(number))?;
+            }
+            ensure!(reading == 0, "the packets of the router {name} do not add up: {reading} more went than came");
+        }
+    }
+    Ok(())
+}
+
+/// Returns how many packets more a router sent, dropped or holds than came to it or were its own.
+fn router_surplus(network: &mut Network, topology: &Topology<'_>, router: Node) -> Result<i128> {
+    let own = network.own_packets(router)?;
+    let mut surplus = i128::from(own.kept) - i128::from(own.sent);
+    for crossing in topology.crossings.iter().flatten() {
+        if crossing.sender.node == router {
+            surplus += i128::from(Count::read(network, *crossing)?.offered_packets);
+            // What is lost by number came in and went no further, and is counted as kept, too.
+            if let Some(bottleneck) = crossing.bottleneck {
+                surplus -= i128::from(network.lost_by_number(bottleneck)?);
+            }
+        }
+        if crossing.receiver.node == router {
+            surplus -= i128::from(network.link_counters(crossing.receiver)?.received_packets);
+        }
+    }
+    Ok(surplus)
+}
+
 /// Reads back the queueing disciplines that the job asks for, with their counters.
 pub fn disciplines(network: &mut Network, topology: &Topology<'_>, job: &Job) -> Result<Vec<DisciplineRecord>> {
     let mut records = Vec::new();
     for (path, path_job) in (0..).zip(&job.paths) {
         for (direction, impairments) in path_job.directions() {
             let Some(asked) = &impairments.discipline else { continue };
-            let found = network.discipline(topology.crossing(path, direction).bottleneck, asked.kind)?;
+            let found = network.discipline(
+                topology.crossing(path, direction).bottleneck.context("a host has no discipline")?,
+                asked.kind,
+            )?;
             records.push(DisciplineRecord {
                 path: path.into(),
                 direction,
@@ -210,7 +269,7 @@ pub struct Count {
     /// Packets that came to the router.
     pub offered_packets: u64,
     /// Their bytes, Ethernet headers included.
-    pub offered_bytes: u64,
+    pub offered_bytes: Option<u64>,
     /// Packets that left the router.
     pub delivered_packets: u64,
     /// Their bytes, Ethernet headers included.
@@ -221,12 +280,18 @@ pub struct Count {
 
 impl Count {
     fn read(network: &mut Network, Crossing { sender, bottleneck, receiver }: Crossing) -> Result<Self> {
-        let offered = network.link_counters(sender)?;
-        let netem = network.netem_counters(bottleneck)?;
+        let sent = network.link_counters(sender)?;
+        let netem = match bottleneck {
+            Some(device) => network.netem_counters(device)?,
+            None => NetemCounters { lost_packets: Some(0), ..NetemCounters::default() },
+        };
         let delivered = network.link_counters(receiver)?;
+        // What a router sends is counted behind its queue.
+        let is_behind = bottleneck == Some(sender);
+        let before_packets = if is_behind { netem.dropped_packets + netem.queued_packets } else { 0 };
         Ok(Self {
-            offered_packets: offered.sent_packets,
-            offered_bytes: offered.sent_bytes,
+            offered_packets: sent.sent_packets + before_packets,
+            offered_bytes: (!is_behind).then_some(sent.sent_bytes),
             delivered_packets: delivered.received_packets,
             delivered_bytes: delivered.received_bytes,
             netem,

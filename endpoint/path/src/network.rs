@@ -23,6 +23,12 @@ use crate::router_counters::{OwnPackets, has_asked};
 use crate::topology::{BuildStep, Device, Node, Shaper};
 use crate::waker::Waker;
 
+/// The most requests that are sent at once: a socket's send buffer has room for them.
+const BATCH_REQUESTS: usize = 256;
+
+/// The most devices whose offloads are read at once: a socket's receive buffer has room for the answers.
+const BATCH_DEVICES: usize = 64;
+
 /// The loopback device's index, in every namespace.
 const LOOPBACK: u32 = 1;
 
@@ -126,13 +132,13 @@ impl Network {
         self.wakers.get(&device.node).with_context(|| format!("{device:?} has no shaper"))?.wake(queue)
     }
 
-    /// Changes the netem qdiscs of a router's devices, all at the same time.
-    pub(crate) fn change_netems(&mut self, router: Node, changes: &[(Device, Attributes)]) -> Result<()> {
-        let requests: Vec<Request> = changes
-            .iter()
-            .map(|(device, options)| qdisc::change_netem(self.impaired_index(*device), options))
-            .collect();
-        self.made(router)?.route.transact(&requests)?;
+    /// Changes the netem qdiscs of routers' devices, those of a router at the same time.
+    pub(crate) fn change_netems(&mut self, changes: &[(Device, Attributes)]) -> Result<()> {
+        for of_router in changes.chunk_by(|(one, _), (other, _)| one.node == other.node) {
+            let change = |(device, options): &(Device, _)| qdisc::change_netem(self.impaired_index(*device), options);
+            let requests: Vec<Request> = of_router.iter().map(change).collect();
+            self.made(of_router[0].0.node)?.route.transact(&requests)?;
+        }
         Ok(())
     }
 
@@ -176,10 +182,10 @@ impl Network {
         Ok(discipline::in_force(asked, &self.ask(device, bottleneck::ask_discipline(device.queue().index))?)?)
     }
 
-    /// Reads the present state of a router's bottlenecks in both directions.
-    pub fn sample_queues(&mut self, devices: [Device; 2]) -> Result<[QueueSample; 2]> {
+    /// Reads the present state of a router's bottlenecks.
+    pub fn sample_queues(&mut self, devices: &[Device]) -> Result<Vec<QueueSample>> {
         let mut requests = Vec::new();
-        for device in &devices {
+        for device in devices {
             if self.impaired.contains(device) {
                 let index = self.impaired_index(*device);
                 requests.push(qdisc::ask_netem(index));
@@ -187,9 +193,10 @@ impl Network {
                 requests.extend(self.shaped.get(device).map(|device| qdisc::ask_netem(device.index)));
             }
         }
-        let answers = self.made(devices[0].node)?.route.transact(&requests)?;
+        let Some(first) = devices.first() else { return Ok(Vec::new()) };
+        let answers = self.made(first.node)?.route.transact(&requests)?;
         let mut answers = answers.iter();
-        let mut samples = [QueueSample::default(); 2];
+        let mut samples = vec![QueueSample::default(); devices.len()];
         for (device, sample) in devices.iter().zip(&mut samples) {
             if self.impaired.contains(device) {
                 let netem = answers.next().context("the kernel told of no netem")?;
@@ -376,10 +383,14 @@ impl Network {
                     Some(known) => known,
                     None => ethtool.insert(Ethtool::learn(&mut made.generic).with_context(at)?),
                 };
-                ethtool.restrict(&mut made.generic, &std::mem::take(&mut made.offloads)).with_context(at)?;
+                for offloads in std::mem::take(&mut made.offloads).chunks(BATCH_DEVICES) {
+                    ethtool.restrict(&mut made.generic, offloads).with_context(at)?;
+                }
             }
             let refused = |source| BuildError::Refused { node: made.name.clone(), source };
-            made.route.transact(&std::mem::take(&mut made.pending)).map_err(refused)?;
+            for requests in std::mem::take(&mut made.pending).chunks(BATCH_REQUESTS) {
+                made.route.transact(requests).map_err(refused)?;
+            }
         }
         Ok(())
     }

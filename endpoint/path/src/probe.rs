@@ -9,10 +9,10 @@ use anyhow::{Context, Result};
 use netwarp_core::addresses::{client_address, server_address};
 use netwarp_core::clock::Moment;
 use netwarp_wire::job::{Impairments, Job, Path};
-use netwarp_wire::record::{ClockKind, ProbeRecord, Record};
+use netwarp_wire::record::{ClockKind, OfWorkloadRecord, ProbeRecord, Record, Side};
 
 use crate::network::Network;
-use crate::topology::{CLIENT, Device, SERVER, Topology};
+use crate::topology::{CLIENT, Device, Node, SERVER, Topology, host_of};
 
 /// How many probes are sent, one after the other.
 const PROBES: u32 = 8;
@@ -43,28 +43,46 @@ pub fn probe(
     paths: &[Path],
     clock: ClockKind,
 ) -> Result<Vec<Record>> {
+    if job.network.is_some() {
+        let now = Job { paths: paths.to_vec(), ..job.clone() };
+        return now.each_alone().iter().map(|alone| probe_between(network, topology, alone, clock)).collect();
+    }
     let mut records = Vec::new();
     for (index, path) in (0..=u8::MAX).zip(paths) {
         let server = server_address(if job.timeline.has_handovers() { 0 } else { index });
-        let way = Way { client: client_address(index), server, bottlenecks: topology.bottlenecks(index.into()) };
+        let bottlenecks = topology.bottlenecks(index.into()).into_iter().flatten().collect();
+        let way = Way { client: (CLIENT, client_address(index)), server: (SERVER, server), bottlenecks };
         records.push(Record::Probe(probe_path(network, &way, path, clock)?.record(index)));
     }
     Ok(records)
 }
 
-/// The way of probes and their echoes: both addresses, and the devices that must be idle.
+/// Probes what is between the two hosts of a workload, which is alone in its job. The record is the workload's.
+fn probe_between(network: &mut Network, topology: &Topology<'_>, alone: &Job, clock: ClockKind) -> Result<Record> {
+    let one = alone.only();
+    let hosts = topology.hosts();
+    let host = |side| hosts.get(host_of(one, side)).copied().context("a workload's host was not built");
+    let links = one.ends.iter().flat_map(|ends| &ends.links).filter_map(|&link| u16::try_from(link).ok());
+    let bottlenecks = links.flat_map(|link| topology.bottlenecks(link)).flatten().collect();
+    let way = Way { client: host(Side::Client)?, server: host(Side::Server)?, bottlenecks };
+    let line = Record::Probe(probe_path(network, &way, &alone.paths[0], clock)?.record(0));
+    let workload = one.name.clone().context("a workload of a network has no name")?;
+    Ok(Record::OfWorkload(OfWorkloadRecord { workload, line: Box::new(line) }))
+}
+
+/// The way of probes and their echoes: both hosts with their addresses, and the devices that must be idle.
 struct Way {
-    client: Ipv4Addr,
-    server: Ipv4Addr,
-    bottlenecks: [Device; 2],
+    client: (Node, Ipv4Addr),
+    server: (Node, Ipv4Addr),
+    bottlenecks: Vec<Device>,
 }
 
 fn probe_path(network: &mut Network, way: &Way, path: &Path, clock: ClockKind) -> Result<Fastest> {
     let mut fastest = Fastest::default();
     let is_open = |impairments: &Impairments| impairments.rate_bit_s != Some(0);
-    if path.attached && is_open(&path.down) && is_open(&path.up) && falls_idle(network, way.bottlenecks, clock)? {
-        let client = network.udp_socket(CLIENT, way.client)?;
-        let server = network.udp_socket(SERVER, way.server)?;
+    if path.attached && is_open(&path.down) && is_open(&path.up) && falls_idle(network, &way.bottlenecks, clock)? {
+        let client = network.udp_socket(way.client.0, way.client.1)?;
+        let server = network.udp_socket(way.server.0, way.server.1)?;
         client.connect(server.local_addr()?).context("aim the probes at the server")?;
         server.connect(client.local_addr()?).context("aim the echoes at the client")?;
         server.set_read_timeout(Some(patience(&path.up))).context("set a receive time-out")?;
@@ -79,7 +97,7 @@ fn probe_path(network: &mut Network, way: &Way, path: &Path, clock: ClockKind) -
     Ok(fastest)
 }
 
-fn falls_idle(network: &mut Network, bottlenecks: [Device; 2], clock: ClockKind) -> Result<bool> {
+fn falls_idle(network: &mut Network, bottlenecks: &[Device], clock: ClockKind) -> Result<bool> {
     let patience = match clock {
         ClockKind::Virtual => IDLE_VIRTUAL,
         ClockKind::Real => IDLE_REAL,
@@ -88,7 +106,7 @@ fn falls_idle(network: &mut Network, bottlenecks: [Device; 2], clock: ClockKind)
     loop {
         let mut queued_packets = 0;
         for device in bottlenecks {
-            queued_packets += network.netem_counters(device)?.queued_packets;
+            queued_packets += network.netem_counters(*device)?.queued_packets;
         }
         if queued_packets == 0 {
             return Ok(true);

@@ -1,17 +1,22 @@
 //! Hosts in network namespaces of this kernel: one for each role, and a router between them for each path.
 
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use netwarp_core::addresses::server_address;
 use netwarp_path::network::Network;
-use netwarp_path::topology::{self, BuildStep, CLIENT, SERVER, Topology};
+use netwarp_path::topology::{self, BuildStep, Node, Topology, host_of};
 use netwarp_wire::job::{Contract, Job};
 use netwarp_wire::record::{ClockKind, Side};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use super::role_process::{RoleProcess, RoleStart};
 use crate::run::host::{Host, Shared};
 use crate::run::running_role::Role;
+
+/// Open files enough for a thousand namespaces and what runs in them.
+const OPEN_FILES: u64 = 1 << 14;
 
 /// What is done for a job before the first namespace is made.
 type Preparation = Box<dyn Fn(&Job) -> Result<()>>;
@@ -21,12 +26,14 @@ pub(super) struct Namespaces {
     clock: ClockKind,
     prepare: Preparation,
     network: Option<Network>,
+    /// The hosts by their names, each with its address.
+    hosts: BTreeMap<String, (Node, Ipv4Addr)>,
 }
 
 impl Namespaces {
     /// Creates a host whose namespaces are not made yet.
     pub(super) fn new(clock: ClockKind, prepare: impl Fn(&Job) -> Result<()> + 'static) -> Self {
-        Self { clock, prepare: Box::new(prepare), network: None }
+        Self { clock, prepare: Box::new(prepare), network: None, hosts: BTreeMap::new() }
     }
 }
 
@@ -40,7 +47,12 @@ impl Host for Namespaces {
     }
 
     fn build(&mut self, job: &Job) -> Result<()> {
-        self.network = Some(Network::build(&steps(job, self.clock))?);
+        let topology = Topology::of(job);
+        if job.network.is_some() {
+            allow_open_files()?;
+        }
+        self.network = Some(Network::build(&steps(&topology, job, self.clock))?);
+        self.hosts = topology.hosts().into_iter().map(|(name, host)| (name.to_owned(), host)).collect();
         Ok(())
     }
 
@@ -51,29 +63,32 @@ impl Host for Namespaces {
     fn spawn(&mut self, side: Side, job: &Job, job_file: &Path, shared: Shared<'_>) -> Result<Box<dyn Role>> {
         let role = job.only().transport.stack.as_ref().filter(|stack| stack.contract == Contract::Roles);
         let program = role.map(|stack| stack.program.as_str());
-        let node = match side {
-            Side::Client => CLIENT,
-            Side::Server => SERVER,
+        let host = |side| {
+            let name = host_of(job.only(), side);
+            self.hosts.get(name).copied().with_context(|| format!("there is no host {name}"))
         };
+        let (node, (_, address)) = (host(side)?.0, host(Side::Server)?);
         let is_virtual = self.clock == ClockKind::Virtual;
-        let start = RoleStart {
-            side,
-            program,
-            job: job_file,
-            address: server_address(0).into(),
-            port: job.only().port,
-            shared,
-        };
+        let start = RoleStart { side, program, job: job_file, address: address.into(), port: job.only().port, shared };
         let network = self.network.as_ref().context("the path is not built yet")?;
         let role = network.within(node, || RoleProcess::spawn(&start, is_virtual))?;
         Ok(Box::new(role))
     }
 }
 
+/// Lets this process have as many open files as it may: each namespace has three.
+fn allow_open_files() -> Result<()> {
+    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).context("ask for the most open files (RLIMIT_NOFILE)")?;
+    let wanted = OPEN_FILES.max(most);
+    setrlimit(Resource::RLIMIT_NOFILE, wanted, wanted)
+        .or_else(|_| setrlimit(Resource::RLIMIT_NOFILE, most, most))
+        .context("have more open files (RLIMIT_NOFILE)")
+}
+
 /// Returns the steps that build the path. In real time they leave out netem qdiscs without an impairment, which would
 /// cost CPU and which a host may lack.
-fn steps(job: &Job, clock: ClockKind) -> Vec<BuildStep> {
-    let steps = Topology::of(job).steps(job);
+fn steps(topology: &Topology<'_>, job: &Job, clock: ClockKind) -> Vec<BuildStep> {
+    let steps = topology.steps(job);
     // The timeline needs the netem in order to change it.
     if clock == ClockKind::Real && job.timeline.is_empty() { topology::without_idle_netem(steps) } else { steps }
 }

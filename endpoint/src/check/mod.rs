@@ -13,6 +13,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, ensure};
+use netwarp_path::topology;
 use netwarp_transport::stack_of;
 use netwarp_wire::job::{Contract, Exchange, Impairments, JOB_FORMAT, Job, Model, Resume, Workload};
 use netwarp_wire::problems::Problems;
@@ -89,6 +90,11 @@ pub(crate) fn problems(job: &Job) -> Vec<String> {
         });
         check_impairments(&format!("{at}.down"), &path.down, &mut problems);
         check_impairments(&format!("{at}.up"), &path.up, &mut problems);
+    }
+    let is_of_hosts = job.workloads.iter().all(|each| each.ends.is_some() == job.network.is_some());
+    problems.require(is_of_hosts, "ends", || "are of hosts, which only a network has".to_owned());
+    for problem in job.network.iter().flat_map(|network| topology::problems(job, network)) {
+        problems.add(problem);
     }
     for each in job.each_alone() {
         check_transport(each.only(), job.timeline.has_handovers(), &mut problems);

@@ -212,7 +212,7 @@ impl<'a> Imposition<'a> {
         let header_bytes = u64::from(ETHERNET_HEADER_BYTES) * redirected.packets;
         let count = Count {
             offered_packets: redirected.packets,
-            offered_bytes: redirected.bytes + header_bytes,
+            offered_bytes: Some(redirected.bytes + header_bytes),
             delivered_packets: link.sent_packets,
             delivered_bytes: link.sent_bytes,
             netem,

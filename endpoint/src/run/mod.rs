@@ -71,7 +71,7 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
     let topology = Topology::of(job);
     let jobs = job.each_alone();
     let files = JobFiles::write(&jobs, job_file).stage("setup")?;
-    let sampler = Sampler::new(job).stage("setup")?;
+    let sampler = Sampler::new(job, &topology).stage("setup")?;
     let qlog = job_file.with_file_name(QLOG_DIRECTORY);
     let mut pairs = Vec::new();
     for (place, one) in jobs.iter().enumerate() {
@@ -91,7 +91,6 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
     let mut relay = Relay {
         pairs,
         host,
-        topology: &topology,
         timeline: Timeline::start(job, &topology, epoch_ns).stage("setup")?,
         epoch_ns,
         limit_ns: job.limits.virtual_ns,
@@ -189,7 +188,6 @@ struct Relay<'a> {
     /// The run's workloads, in the job's order.
     pairs: Vec<Pair<'a>>,
     host: &'a mut dyn Host,
-    topology: &'a Topology<'a>,
     timeline: Timeline<'a>,
     epoch_ns: u64,
     limit_ns: u64,
@@ -265,7 +263,7 @@ impl Relay<'_> {
     /// Samples queues and connections if a sample is due. A run without a path of its own has no samples.
     fn sample(&mut self, elapsed_ns: u64) -> Result<()> {
         match (&mut self.sampler, self.host.network()) {
-            (Some(sampler), Some(network)) => sampler.take(elapsed_ns, network, self.topology),
+            (Some(sampler), Some(network)) => sampler.take(elapsed_ns, network),
             (sampler, _) => {
                 *sampler = None;
                 Ok(())

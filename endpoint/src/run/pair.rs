@@ -191,7 +191,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// The job files of a run with several workloads, one for each, for the roles to read. They are removed when this is
+/// The job files of a run with several workloads, or with a network of its own, one for each, for the roles to read. They are removed when this is
 /// dropped.
 pub(super) struct JobFiles(Vec<PathBuf>);
 
@@ -202,7 +202,9 @@ impl JobFiles {
     /// A file cannot be written.
     pub(super) fn write(jobs: &[Job], job_file: &Path) -> Result<Self> {
         let mut files = Self(Vec::new());
-        if jobs.len() < 2 {
+        if let [one] = jobs
+            && one.only().ends.is_none()
+        {
             return Ok(files);
         }
         for job in jobs {
@@ -212,7 +214,10 @@ impl JobFiles {
             let directory = file.parent().with_context(attempt)?;
             fs::create_dir_all(directory).with_context(attempt)?;
             files.0.push(file.clone());
-            fs::write(&file, serde_json::to_vec(job)?).with_context(attempt)?;
+            // A role is told of the path between its host and the other one.
+            let mut own = job.clone();
+            own.only_mut().ends = None;
+            fs::write(&file, serde_json::to_vec(&own)?).with_context(attempt)?;
         }
         Ok(files)
     }

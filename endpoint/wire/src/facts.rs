@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::job::{
-    Change, Content, Contract, Direction, Distribution, Exchange, Flow, Http, Impairments, Job, Loss, Page, Path,
-    Reconnect, Reorder, Rr, Timeline, Workload,
+    Change, Content, Contract, Direction, Distribution, Ends, Event, Exchange, Flow, Http, Impairments, Job, Loss,
+    Network, Page, Path, Reconnect, Redraw, Reorder, Rr, Timeline, Trace, Workload,
 };
 use crate::record::Side;
 
@@ -46,10 +46,56 @@ impl Job {
         }
     }
 
-    /// The job of each of the run's workloads, as if it were alone on the path.
+    /// The job of each of the run's workloads, as if it were alone on the path; in a network, on what is between its client
+    /// and its server.
     pub fn each_alone(&self) -> Vec<Self> {
-        let alone = |one: &Exchange| Self { workloads: vec![one.clone()], ..self.clone() };
+        let alone = |one: &Exchange| {
+            let ends = one.ends.as_ref();
+            let between = ends.zip(self.network.as_ref()).and_then(|(ends, network)| self.path_between(network, ends));
+            let (paths, timeline) = match between {
+                Some((slowest, path)) => (vec![path], self.timeline.of_path(slowest)),
+                None => (self.paths.clone(), self.timeline.clone()),
+            };
+            Self {
+                format: self.format,
+                run: self.run.clone(),
+                seed: self.seed,
+                paths,
+                workloads: vec![one.clone()],
+                timeline,
+                capture: self.capture,
+                sampling: self.sampling.clone(),
+                limits: self.limits.clone(),
+                network: None,
+                kernel: self.kernel.clone(),
+            }
+        };
         self.workloads.iter().map(alone).collect()
+    }
+
+    /// The path that a client and a server see: its slowest link, with the delays of all; and that link's number.
+    fn path_between(&self, network: &Network, ends: &Ends) -> Option<(u32, Path)> {
+        let mut at = &ends.client;
+        let mut crossed = Vec::new();
+        for &number in &ends.links {
+            let (link, path) = (network.links.get(number as usize)?, self.paths.get(number as usize)?.clone());
+            let is_forward = link.first == *at;
+            at = if is_forward { &link.second } else { &link.first };
+            let turned = |path: Path| Path { down: path.up, up: path.down, ..path };
+            crossed.push((number, if is_forward { path } else { turned(path) }));
+        }
+        let rate_bit_s = |path: &Path| {
+            let rates = path.directions().map(|(_, impairments)| impairments.rate_bit_s.unwrap_or(u64::MAX));
+            rates[0].min(rates[1])
+        };
+        let (slowest, base) = crossed.iter().min_by_key(|(_, path)| rate_bit_s(path))?;
+        let of_all = |direction| {
+            let delay_ns = crossed.iter().map(|(_, path)| path.toward(direction).delay_ns).sum();
+            Impairments { delay_ns, ..base.toward(direction).clone() }
+        };
+        let mtu_bytes = crossed.iter().map(|(_, path)| path.mtu_bytes).min()?;
+        let path = Path { mtu_bytes, down: of_all(Direction::Down), up: of_all(Direction::Up), ..base.clone() };
+        Some((*slowest, path))
     }
 
     /// Whether programs of the machine are at an end, or at both.
@@ -90,6 +136,11 @@ impl Job {
 }
 
 impl Exchange {
+    /// Whether a host, by its name, is one of its two; in a job without a network of its own every host is.
+    pub fn is_of(&self, host: &str) -> bool {
+        self.ends.as_ref().is_none_or(|ends| ends.client == host || ends.server == host)
+    }
+
     fn has_programs(&self) -> bool {
         match &self.workload {
             Workload::Command(_) => true,
@@ -197,6 +248,18 @@ impl Path {
 }
 
 impl Timeline {
+    /// What happens to one path, as the timeline of a job that has it alone.
+    fn of_path(&self, path: u32) -> Self {
+        let events = self.events.iter().filter(|each| each.path == path);
+        let redraws = self.redraws.iter().filter(|each| each.path == path);
+        let traces = self.traces.iter().filter(|each| each.path == path);
+        Self {
+            events: events.map(|each| Event { path: 0, ..each.clone() }).collect(),
+            redraws: redraws.map(|each| Redraw { path: 0, ..each.clone() }).collect(),
+            traces: traces.map(|each| Trace { path: 0, ..each.clone() }).collect(),
+        }
+    }
+
     /// Whether nothing happens.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty() && self.redraws.is_empty() && self.traces.is_empty()

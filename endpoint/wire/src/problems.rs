@@ -12,6 +12,11 @@ impl Problems {
         }
     }
 
+    /// Adds a problem that another list has.
+    pub fn add(&mut self, problem: String) {
+        self.0.push(problem);
+    }
+
     /// Returns all problems found.
     pub fn into_list(self) -> Vec<String> {
         self.0

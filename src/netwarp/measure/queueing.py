@@ -113,7 +113,12 @@ def round_trip_delays(job: Job, records: Sequence[Record], path: int = 0) -> Del
 
 
 def rtts_under_load(job: Job, records: Sequence[Record], path: int = 0) -> Delays:
-    """Return the path's round-trip time plus the queueing delays of both directions."""
+    """Return the path's round-trip time plus the queueing delays of both directions.
+
+    Empty in a network of several hosts, where each two of them have a round-trip time.
+    """
+    if job.network is not None:
+        return Delays((), ())
     queued = round_trip_delays(job, records, path)
     idle_at = _changing(
         records,

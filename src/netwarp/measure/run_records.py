@@ -132,8 +132,9 @@ class RunRecords:
         return [each.stats for each in sides]
 
     def calibration(self, direction: Direction) -> list[Calibration]:
-        """Return the packet counts on all links of one direction."""
-        return [each for each in self.of_kind(Calibration) if each.direction == direction]
+        """Return the packet counts of a direction of all paths, or of a network's first link."""
+        counted = (each for each in self.of_kind(Calibration) if each.direction == direction)
+        return [each for each in counted if self.job.network is None or each.path == 0]
 
     def cpu_ns(self, side: Side) -> int | None:
         """Return the CPU time in ns of one side's process; None in virtual time."""

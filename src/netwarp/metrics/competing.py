@@ -8,7 +8,7 @@ from netwarp.measure.run_records import Arrival, ContentReader, RunRecords
 from netwarp.measure.select import of_kind, sender
 from netwarp.measure.sharing import Arrived, convergence_ns, jain_index, shares
 from netwarp.metrics.limits import LIMIT_METRICS
-from netwarp.metrics.path import PATH_METRICS
+from netwarp.metrics.path import PATH_METRICS, PATH_MIN_RTT_S
 from netwarp.metrics.queueing import QUEUEING_METRICS
 from netwarp.metrics.stacks import CPU_METRICS, STACK_METRICS
 from netwarp.metrics.times import GAVE_UP, TIME_METRICS
@@ -51,12 +51,14 @@ _OF_ALL = (*PATH_METRICS, *QUEUEING_METRICS)
 """Metrics that are measured on the path, for all workloads together."""
 _OWN = (*TIME_METRICS, *STACK_METRICS, *LIMIT_METRICS, *CPU_METRICS)
 """Metrics that each workload has, whatever its kind."""
+_BETWEEN_ITS_HOSTS = (PATH_MIN_RTT_S,)
+"""Metrics of the path that each workload has in a network of several hosts."""
 
 
 def metrics_of_workloads(names: Iterable[str]) -> tuple[str, ...]:
     """List the names of all metrics that workloads of these names can have."""
     kinds = (metric for workload in WORKLOADS.values() for metric in workload.metrics)
-    metrics = [*_OWN, *kinds, *_OF_ONE]
+    metrics = [*_OWN, *_BETWEEN_ITS_HOSTS, *kinds, *_OF_ONE]
     return tuple(f"{name}.{metric.name}" for name in names for metric in metrics)
 
 
@@ -162,7 +164,8 @@ def competing_metrics(job: Job, records: Sequence[Record]) -> dict[str, float | 
     for view in (each for each in views if each not in gave_up):
         kinds = {each.record for each in view.records}
         run = view.run
-        for metric in (*_OWN, *workload_of(view.job).metrics):
+        between = () if job.network is None else _BETWEEN_ITS_HOSTS
+        for metric in (*_OWN, *between, *workload_of(view.job).metrics):
             if kinds.intersection(metric.source.split(", ")):
                 measured[f"{view.name}.{metric.name}"] = metric.measure(run)
     whole = RunRecords(job, records, _AllWorkloads(views))
@@ -188,7 +191,8 @@ def _sharing(job: Job, views: Sequence[WorkloadView]) -> Iterable[tuple[str, flo
     if span_ns[1] <= span_ns[0]:
         return  # the workloads do not overlap in time
     arrived = [each for _, each in sharing]
-    converged_ns = convergence_ns(arrived, span_ns, job.paths[0].idle_rtt_ns)
+    rtt_ns = max(view.job.paths[0].idle_rtt_ns for view in views)
+    converged_ns = convergence_ns(arrived, span_ns, rtt_ns)
     yield JAIN_INDEX.name, jain_index([each.between(*span_ns) for each in arrived])
     yield CONVERGENCE_TIME_S.name, None if converged_ns is None else converged_ns / NS_PER_S
     for (view, _), share in zip(sharing, shares(arrived, *span_ns) or (), strict=False):

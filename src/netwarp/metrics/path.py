@@ -129,6 +129,12 @@ def _of_direction(direction: Direction) -> tuple[Metric, ...]:
     )  # fmt: skip
 
 
+PATH_MIN_RTT_S = Metric(
+    "path_min_rtt_s", "s", "neither", "Smallest RTT of the path",
+    "Smallest round-trip time of the idle path, probed after the workload; between two hosts before"
+    " it, too.", "probe, path_measurement",
+    lambda run: seconds(min(run.probed_rtts_ns, default=None)), SHORTER,
+)  # fmt: skip
 PATH_METRICS = (
     *_of_direction("down"),
     *_of_direction("up"),
@@ -142,12 +148,7 @@ PATH_METRICS = (
         "Their bytes, Ethernet headers included.", "calibration",
         partial(_both_directions, counter="offered_bytes"),
     ),
-    Metric(
-        "path_min_rtt_s", "s", "neither", "Smallest RTT of the path",
-        "Smallest round-trip time of the idle path, probed after the workload; between two hosts"
-        " before it, too.", "probe, path_measurement",
-        lambda run: seconds(min(run.probed_rtts_ns, default=None)), SHORTER,
-    ),
+    PATH_MIN_RTT_S,
     Metric(
         "path_imposed_rtt_s", "s", "neither", "RTT that the hosts added",
         "Smallest round-trip time between two hosts with what they imposed, less the smallest"

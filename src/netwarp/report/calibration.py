@@ -23,7 +23,10 @@ from netwarp.wire import (
 from netwarp.wording import cell_text, count, number, percent
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from netwarp.evaluation import RunData
+    from netwarp.wire import Path
 
 Mark = Literal["good", "check", "bad", "none"]
 # Time that a small probe takes beyond the delay on a slow path.
@@ -94,7 +97,7 @@ def _calibrated(
     rtt_s = min(added_s or cell.values("path_min_rtt_s"), default=None)
     rate_bit_s = max(cell.values(f"path_rate_{direction}_bit_s"), default=None)
     frame_bytes = (cell.total(f"wire_bytes_{direction}") or 0) / packets
-    mtus_bytes = [path.mtu_bytes for path in job.paths] if job else []
+    mtus_bytes = [path.mtu_bytes for path in _paths(job)] if job else []
     most_bytes = max(mtus_bytes) + ETHERNET_HEADER_BYTES if mtus_bytes else None
     return Calibration(
         cell=cell_text(cell.factors),
@@ -173,12 +176,19 @@ def _numbered_check(
 def _rtt_mark(job: Job | None, rtt_s: float | None) -> Mark:
     if job is None or rtt_s is None or _delay_changes(job):
         return "none"
-    if any(path.down.jitter_ns or path.up.jitter_ns for path in job.paths):
+    if any(path.down.jitter_ns or path.up.jitter_ns for path in _paths(job)):
         return "none"
     is_as_configured = any(
         configured_s <= rtt_s <= configured_s + RTT_SLACK_S for configured_s in _base_rtts_s(job)
     )
     return "good" if is_as_configured else "check"
+
+
+def _paths(job: Job) -> Sequence[Path]:
+    """Return the paths of a job; of a network of several hosts, those between its workloads'."""
+    if job.network is None:
+        return job.paths
+    return [path for each in job.each_alone for path in each.paths]
 
 
 def _delay_changes(job: Job) -> bool:
@@ -197,12 +207,12 @@ def _asks_for_loss(job: Job, direction: Direction) -> bool:
 
 def _losses(job: Job, direction: Direction) -> list[Loss]:
     """Return the distinct loss models with which the paths were configured."""
-    return list(dict.fromkeys(getattr(path, direction).loss for path in job.paths))
+    return list(dict.fromkeys(getattr(path, direction).loss for path in _paths(job)))
 
 
 def _base_rtts_s(job: Job) -> list[float]:
     """Return the distinct configured round-trip times of the paths, in s."""
-    return list(dict.fromkeys(path.idle_rtt_ns / 1e9 for path in job.paths))
+    return list(dict.fromkeys(path.idle_rtt_ns / 1e9 for path in _paths(job)))
 
 
 def _configured_rtt_text(job: Job | None) -> str:
@@ -218,7 +228,7 @@ def _configured_rate_text(job: Job | None, direction: Direction) -> str:
         return "unknown"
     if _rate_changes(job, direction):
         return "a rate that changes over time"
-    rates_bit_s = dict.fromkeys(getattr(path, direction).rate_bit_s for path in job.paths)
+    rates_bit_s = dict.fromkeys(getattr(path, direction).rate_bit_s for path in _paths(job))
     return " or ".join(
         "unlimited" if rate_bit_s is None else f"{number(rate_bit_s / 1e6)} Mbit/s"
         for rate_bit_s in rates_bit_s

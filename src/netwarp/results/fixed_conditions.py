@@ -63,7 +63,7 @@ def _unsaid(job: Job, keys: Sequence[str], varied: Collection[str]) -> dict[str,
     if path.down.rate_bit_s or path.up.rate_bit_s:
         defaults["path.queue"] = _default_queue(path, varied)
     related = {
-        "path.rtt": ("path.delay", "path.redraw"),
+        "path.rtt": ("path.delay", "path.redraw", "topology.rtts"),
         "path.rate_down": ("path.rate", "path.trace.down"),
         "path.rate_up": ("path.rate", "path.trace.up"),
     }

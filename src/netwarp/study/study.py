@@ -87,6 +87,8 @@ class StudyFile(Section):
     events over time."""
     path: dict[str, Any] = Field(default_factory=dict)
     """Client, router, server, and what happens to packets in between."""
+    topology: dict[str, Any] = Field(default_factory=dict)
+    """Several hosts in place of one client and one server."""
     transport: dict[str, Any] = Field(default_factory=dict)
     """Options of the transports."""
     workload: Workloads = Field(default_factory=dict)

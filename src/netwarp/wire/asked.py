@@ -55,7 +55,7 @@ def asked(job: Job) -> list[Asked]:
             Asked(feature, words, None, at)
             for feature, words in _features(path, leaving_out=tuple(WAYS))
         ]
-    if several:
+    if several and job.network is None:
         found.append(Asked(SEVERAL_PATHS, "several paths"))
     if len(job.workloads) > 1:
         found.append(Asked(SEVERAL_WORKLOADS, "several workloads"))

@@ -28,8 +28,9 @@ class Calibration(Wire):
     properties were imposed."""
     offered_packets: U64
     """Packets that the sender's link carried to the router."""
-    offered_bytes: U64
-    """Bytes of these packets, Ethernet headers included."""
+    offered_bytes: U64 | None
+    """Bytes of these packets, Ethernet headers included; null where a router sends them, which
+    counts what leaves its queue."""
     delivered_packets: U64
     """Packets that the receiver's link carried from the router."""
     delivered_bytes: U64

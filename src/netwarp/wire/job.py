@@ -24,6 +24,7 @@ from netwarp.wire.base import (
     Wire,
     first_error,
 )
+from netwarp.wire.network import Ends, Network, path_between
 from netwarp.wire.path import Path
 from netwarp.wire.timeline import Timeline
 from netwarp.wire.transport import Transport
@@ -53,6 +54,9 @@ class Job(Wire):
     """The limits at which the run is given up."""
     kernel: Annotated[str | None, Asks("a guest kernel by its name")] = None
     """The guest kernel, by a version or the name of its build; null for the machine's default."""
+    network: Annotated[Network | None, Asks("a network of several hosts")] = None
+    """The network whose links the job's paths are; null where each path is a client, a router and a
+    server, of which the first and the last are the same on all paths."""
 
     @property
     def only(self) -> Exchange:
@@ -66,8 +70,18 @@ class Job(Wire):
 
     @property
     def each_alone(self) -> tuple[Job, ...]:
-        """The job of each of the run's workloads, as if it were alone on the path."""
-        return tuple(self.model_copy(update={"workloads": (each,)}) for each in self.workloads)
+        """The job of each of the run's workloads, as if it were alone on the path; in a network, on
+        what is between its client and its server.
+        """
+        return tuple(self._alone(each) for each in self.workloads)
+
+    def _alone(self, one: Exchange) -> Job:
+        if self.network is None or one.ends is None:
+            return self.model_copy(update={"workloads": (one,)})
+        slowest, path = path_between(self.network, self.paths, one.ends)
+        timeline = self.timeline.of_path(slowest)
+        own = {"workloads": (one,), "paths": (path,), "timeline": timeline, "network": None}
+        return self.model_copy(update=own)
 
     @property
     def names_workloads(self) -> bool:
@@ -98,6 +112,8 @@ class Exchange(Wire):
     """The transport and its options."""
     workload: Annotated[Workload, DETAIL]
     """The workload: what is sent."""
+    ends: Annotated[Ends | None, DETAIL] = None
+    """The hosts of its client and its server; null in a job without a network of its own."""
 
 
 class Sampling(Wire):
@@ -153,7 +169,8 @@ def _in_todays_format(text: str) -> str | None:
         older = from_json(text)  # which bounds how deeply it is nested
         if older["format"] != 1:
             return None
-        first = {key: older.pop(key) for key in Exchange.model_fields}
+        keys = [key for key, each in Exchange.model_fields.items() if each.is_required()]
+        first = {key: older.pop(key) for key in keys}
         workloads = [first, *older.pop("competing")]
     except (ValueError, LookupError, TypeError):
         return None

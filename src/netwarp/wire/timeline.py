@@ -36,6 +36,19 @@ class Timeline(Wire):
         """Whether the client moves between paths."""
         return any(isinstance(event.change, Attach | Detach) for event in self.events)
 
+    def of_path(self, index: int) -> Timeline:
+        """Give what happens to one path, as the timeline of a job that has it alone."""
+        return Timeline.of_checked(
+            {
+                name: tuple(
+                    each.model_copy(update={"path": 0})
+                    for each in getattr(self, name)
+                    if each.path == index
+                )
+                for name in Timeline.model_fields
+            }
+        )
+
 
 class Event(Wire):
     """An event of a path."""

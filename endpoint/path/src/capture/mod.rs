@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use netwarp_wire::job::Job;
 
 pub use self::key_log::KeyLog;
@@ -69,8 +69,9 @@ impl Capture {
     ) -> Result<Self> {
         let memory_bytes = memory_bytes(job, content_bytes)?;
         let open = |path| {
-            let bottlenecks = topology.bottlenecks(path);
-            let ring = network.within(bottlenecks[0].node, || Ring::open(memory_bytes, None))?;
+            let [Some(down), Some(up)] = topology.bottlenecks(path) else { bail!("a host's packets are not captured") };
+            let bottlenecks = [down, up];
+            let ring = network.within(down.node, || Ring::open(memory_bytes, None))?;
             Ok((ring, points(bottlenecks, (job.paths.len() > 1).then_some(path))))
         };
         let routers = (0..).take(job.paths.len()).map(open).collect::<Result<_>>()?;

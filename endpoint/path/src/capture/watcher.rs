@@ -8,7 +8,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hasher as _};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use netwarp_core::clock;
 use netwarp_core::flow::Tally;
 use netwarp_wire::job::{Direction, Job};
@@ -55,14 +55,12 @@ impl Watcher {
             Direction::Down => (Direction::Up, Direction::Down),
             Direction::Up => (Direction::Down, Direction::Up),
         };
-        let selection = Selection {
-            incoming: topology.crossing(0, into).bottleneck.index,
-            outgoing: topology.crossing(0, out_of).bottleneck.index,
-            snap_bytes: SNAP_BYTES,
-        };
+        let router =
+            |direction| topology.crossing(0, direction).bottleneck.context("packets are followed through a router");
+        let selection =
+            Selection { incoming: router(into)?.index, outgoing: router(out_of)?.index, snap_bytes: SNAP_BYTES };
         let bytes = memory_bytes(job, content_bytes)?;
-        let ring =
-            network.within(topology.crossing(0, into).bottleneck.node, || Ring::open(bytes, Some(&selection)))?;
+        let ring = network.within(router(into)?.node, || Ring::open(bytes, Some(&selection)))?;
         Ok(Self { ring, selection, direction })
     }
 

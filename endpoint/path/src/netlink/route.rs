@@ -133,9 +133,9 @@ pub(crate) fn bound_neighbour_queue(index: u32, packets: u32) -> Request {
 /// Adds a route, in the place of one to the same network in the same table. The window of connections that begin by it is
 /// in packets, both ways (RFC 6928).
 pub(crate) fn replace_route(route: &Route) -> Request {
-    let Route { device, network, gateway, gateway_is_local, table, initial_window_packets } = route;
+    let Route { device, network, prefix_bits, gateway, gateway_is_local, table, initial_window_packets } = route;
     let (protocol, scope, kind) = (libc::RTPROT_STATIC, libc::RT_SCOPE_UNIVERSE, libc::RTN_UNICAST);
-    let mut structure = vec![AF_INET, PREFIX_BITS, 0, 0, *table, protocol, scope, kind];
+    let mut structure = vec![AF_INET, *prefix_bits, 0, 0, *table, protocol, scope, kind];
     let flags = if *gateway_is_local { 0 } else { RTNH_F_ONLINK };
     structure.extend_from_slice(&flags.to_ne_bytes());
     let mut attributes = Attributes::new()
@@ -146,7 +146,7 @@ pub(crate) fn replace_route(route: &Route) -> Request {
         let metrics = Attributes::new().put_u32(RTAX_INITCWND, packets).put_u32(RTAX_INITRWND, packets);
         attributes = attributes.nest(libc::RTA_METRICS, metrics);
     }
-    let attempt = format!("route {network}/{PREFIX_BITS} by {gateway} in table {table}");
+    let attempt = format!("route {network}/{prefix_bits} by {gateway} in table {table}");
     Request::new(attempt, libc::RTM_NEWROUTE, REPLACE, &structure, &attributes)
 }
 

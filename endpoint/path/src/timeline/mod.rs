@@ -66,13 +66,13 @@ impl<'a> Timeline<'a> {
                 if let Some(rate_bit_s) = self.schedule.sending_rate_bit_s(event, shaper.frame_bytes) {
                     shaper.rate_bit_s = rate_bit_s;
                 }
-                return network.change_shaper(self.topology.crossing(index, direction).bottleneck, &shaper);
+                let bottleneck = self.topology.crossing(index, direction).bottleneck;
+                return network.change_shaper(bottleneck.context("a host sends in that direction")?, &shaper);
             }
             Change::Detach {} => network.change(&self.topology.detach(index, self.job))?,
             _ => {}
         }
-        let devices = self.topology.bottlenecks(index);
-        network.change_netems(devices[0].node, &condition.netems(devices))?;
+        network.change_netems(&condition.netems(self.topology.bottlenecks(index)))?;
         if let Change::Attach {} = event.change {
             network.change(&self.topology.attach(index, self.job))?;
         }
@@ -131,11 +131,11 @@ impl Condition {
         topology::shaper(self.path.toward(direction), self.path.mtu_bytes)
     }
 
-    /// Returns the options of both netem qdiscs, which these devices have, down and up.
-    fn netems(&self, devices: [Device; 2]) -> [(Device, Attributes); 2] {
+    /// Returns the options of the netem qdiscs that these devices have, down and up.
+    fn netems(&self, devices: [Option<Device>; 2]) -> Vec<(Device, Attributes)> {
         let options = if self.is_out || self.is_left { netem::outage } else { netem::restore };
-        let [down, up] = devices;
-        [(down, options(&self.path.down)), (up, options(&self.path.up))]
+        let both = devices.into_iter().zip([&self.path.down, &self.path.up]);
+        both.filter_map(|(device, impairments)| Some((device?, options(impairments)))).collect()
     }
 }
 
@@ -150,12 +150,12 @@ mod tests {
     use crate::topology::CLIENT;
 
     /// Returns the options that both netem qdiscs should be given after these changes.
-    fn netems_after(changes: &[Change]) -> [Attributes; 2] {
+    fn netems_after(changes: &[Change]) -> Vec<Attributes> {
         let mut condition = Condition::new(golden::job("bulk-quic").paths.remove(0));
         for change in changes {
             condition.apply(change);
         }
-        condition.netems([Device::of(CLIENT, 0); 2]).map(|(_, options)| options)
+        condition.netems([Some(Device::of(CLIENT, 0)); 2]).into_iter().map(|(_, options)| options).collect()
     }
 
     #[test]

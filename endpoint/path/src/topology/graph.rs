@@ -2,6 +2,7 @@
 //!
 //! A path from client to server is a network as any other: two hosts, a router, and two links.
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use netwarp_wire::job::{Direction, Impairments, Path};
@@ -64,7 +65,7 @@ pub enum NodeKind {
 pub struct Topology<'a> {
     /// Its hosts and routers, with the names that messages give them.
     pub nodes: Vec<(NodeKind, String)>,
-    /// Its links; those of one path follow each other.
+    /// Its links; those of one path follow each other. In a network that a job describes, each is a path.
     pub links: Vec<Link<'a>>,
     /// What packets cross in each direction of each of the job's paths, down and up.
     pub crossings: Vec<[Crossing; 2]>,
@@ -77,7 +78,7 @@ pub struct Link<'a> {
     pub number: u16,
     /// That path.
     pub path: &'a Path,
-    /// Both ends. A host comes before a router.
+    /// Both ends. On a path from client to server, the host comes before the router.
     pub ends: [End<'a>; 2],
 }
 
@@ -114,13 +115,24 @@ pub enum Presence {
 pub struct Crossing {
     /// The device by which they are sent.
     pub sender: Device,
-    /// The router's device whose egress impairs them.
-    pub bottleneck: Device,
+    /// The router's device whose egress impairs them, which on a link of a network is the sender; none where a host sends.
+    pub bottleneck: Option<Device>,
     /// The device at which they arrive.
     pub receiver: Device,
 }
 
 impl Topology<'_> {
+    /// Returns the hosts by their names, each with its first address.
+    pub fn hosts(&self) -> BTreeMap<&str, (Node, Ipv4Addr)> {
+        let mut hosts = BTreeMap::new();
+        for end in self.links.iter().flat_map(|link| &link.ends) {
+            if let (NodeKind::Host, name) = &self.nodes[usize::from(end.device.node.0)] {
+                hosts.entry(&**name).or_insert((end.device.node, end.address));
+            }
+        }
+        hosts
+    }
+
     /// Returns what packets cross in a direction of a path.
     ///
     /// # Panics
@@ -133,11 +145,11 @@ impl Topology<'_> {
         }
     }
 
-    /// Returns the devices whose egress impairs a path's packets, down and up.
+    /// Returns the devices whose egress impairs a path's packets, down and up; none where a host sends.
     ///
     /// # Panics
     /// The job has no such path.
-    pub fn bottlenecks(&self, path: u16) -> [Device; 2] {
+    pub fn bottlenecks(&self, path: u16) -> [Option<Device>; 2] {
         self.crossings[usize::from(path)].map(|crossing| crossing.bottleneck)
     }
 }

@@ -3,6 +3,7 @@
 //! Impairment sits on the egress of routers, never on a host: a sender's stack must not see it (TCP small
 //! queues would), and what a host sends is single packets by then.
 
+mod given;
 mod graph;
 mod handover;
 mod paths;
@@ -12,9 +13,11 @@ mod sysctls;
 use netwarp_core::addresses::server_address;
 use netwarp_transport::stack_of;
 use netwarp_wire::job::{Exchange, Impairments, Job, Loss, Neighbours};
+use netwarp_wire::record::Side;
 
 use crate::netlink::nftables::Numbers;
 
+pub use self::given::problems;
 pub use self::graph::{Crossing, Device, End, FIRST_INDEX, Link, Node, NodeKind, Presence, Topology};
 use self::paths::numbered;
 pub use self::paths::{CLIENT, SERVER};
@@ -35,7 +38,10 @@ const UNLIMITED_BIT_S: u64 = 1 << 46;
 impl Topology<'_> {
     /// Returns the network of a job.
     pub fn of(job: &Job) -> Topology<'_> {
-        paths::of_paths(job)
+        match &job.network {
+            Some(network) => given::of_network(job, network),
+            None => paths::of_paths(job),
+        }
     }
 
     /// Returns the steps that build it for a job.
@@ -50,7 +56,8 @@ impl Topology<'_> {
             match kind {
                 NodeKind::Host => {
                     steps.extend(host_sysctls(buffer_bytes));
-                    steps.extend(transports_of_host(node, &workloads));
+                    let own = workloads.iter().filter(|each| each.only().is_of(name));
+                    steps.extend(transports_of_host(node, own));
                 }
                 NodeKind::Router => steps.push(sysctl("net/ipv4/ip_forward", "1")),
             }
@@ -100,6 +107,15 @@ impl Link<'_> {
     }
 }
 
+/// The name of the host of a workload's client or server.
+pub fn host_of(exchange: &Exchange, side: Side) -> &str {
+    match (&exchange.ends, side) {
+        (Some(ends), Side::Client) => &ends.client,
+        (Some(ends), Side::Server) => &ends.server,
+        (None, side) => side.name(),
+    }
+}
+
 /// The steps that have a device do something to what leaves by it.
 fn impair(device: Device, impairments: &Impairments, mtu_bytes: u32) -> Vec<BuildStep> {
     let numbered = numbers_lost(&impairments.loss).map(|numbers| BuildStep::LoseByNumber { device, numbers });
@@ -112,7 +128,7 @@ fn impair(device: Device, impairments: &Impairments, mtu_bytes: u32) -> Vec<Buil
 }
 
 /// What the transports of a host's workloads need, each step once.
-fn transports_of_host(host: Node, workloads: &[Job]) -> Vec<BuildStep> {
+fn transports_of_host<'a>(host: Node, workloads: impl Iterator<Item = &'a Job>) -> Vec<BuildStep> {
     let mut steps = Vec::new();
     for job in workloads {
         let mut own: Vec<BuildStep> = joining_subflows(job).into_iter().collect();
@@ -133,10 +149,10 @@ fn transports_of_host(host: Node, workloads: &[Job]) -> Vec<BuildStep> {
 }
 
 /// The first flight of TCP, which is the route's: the same for all workloads that use it. Others take no notice of it.
-fn initial_window(workloads: &[Exchange]) -> u32 {
-    let mut transports = workloads.iter().map(|each| &each.transport);
-    let of_tcp = transports.clone().find(|transport| stack_of(transport.kind).uses_tcp());
-    of_tcp.or(transports.next()).map_or(0, |transport| transport.initial_window_packets)
+fn initial_window<'a>(workloads: impl IntoIterator<Item = &'a Exchange>) -> u32 {
+    let transports: Vec<_> = workloads.into_iter().map(|each| &each.transport).collect();
+    let of_tcp = transports.iter().find(|transport| stack_of(transport.kind).uses_tcp());
+    of_tcp.or(transports.first()).map_or(0, |transport| transport.initial_window_packets)
 }
 
 /// The same without netem where it would do nothing: packets of a real clock should not pay for it.

@@ -15,6 +15,7 @@ use std::net::Ipv4Addr;
 
 use netwarp_core::addresses::{client_address, router_address, server_address};
 use netwarp_wire::job::{Job, Path};
+use netwarp_wire::record::Side;
 
 use super::graph::{Crossing, Device, End, Link, Node, NodeKind, Presence, Topology};
 use super::{Route, handover, initial_window};
@@ -43,15 +44,15 @@ pub(super) fn server_network(path: u8) -> Ipv4Addr {
 
 /// Returns the network of a job's paths.
 pub(super) fn of_paths(job: &Job) -> Topology<'_> {
-    let host = |name: &str| (NodeKind::Host, name.to_owned());
-    let mut topology = Topology { nodes: vec![host("client"), host("server")], links: vec![], crossings: vec![] };
+    let nodes = [Side::Client, Side::Server].map(|side| (NodeKind::Host, side.name().to_owned())).to_vec();
+    let mut topology = Topology { nodes, links: vec![], crossings: vec![] };
     for (number, path) in numbered(&job.paths) {
         topology.nodes.push((NodeKind::Router, format!("router {number}")));
         let links = links(number, path, job);
         let [near, far] = links.each_ref().map(|link| link.ends.each_ref().map(|end| end.device));
         topology.crossings.push([
-            Crossing { sender: far[0], bottleneck: near[1], receiver: near[0] },
-            Crossing { sender: near[0], bottleneck: far[1], receiver: far[0] },
+            Crossing { sender: far[0], bottleneck: Some(near[1]), receiver: near[0] },
+            Crossing { sender: near[0], bottleneck: Some(far[1]), receiver: far[0] },
         ]);
         topology.links.extend(links);
     }

@@ -57,7 +57,7 @@ pub enum BuildStep {
         /// The most packets that wait.
         packets: u32,
     },
-    /// Add a route to a /24, in the place of one to the same network in the same table.
+    /// Add a route, in the place of one to the same network in the same table.
     Route(Route),
     /// Have a host look up what leaves from one of its addresses in a table of its own first.
     Rule {
@@ -108,13 +108,15 @@ pub enum BuildStep {
     },
 }
 
-/// A route to a /24.
+/// A route to a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route {
     /// The device by which packets leave.
     pub device: Device,
     /// The network that the route leads to.
     pub network: Ipv4Addr,
+    /// The bits of its addresses that are the network's.
+    pub prefix_bits: u8,
     /// The router to which packets are sent.
     pub gateway: Ipv4Addr,
     /// Whether the device has an address in the gateway's network. Otherwise the kernel must be told where it is.
@@ -129,9 +131,22 @@ impl Route {
     /// The main routing table, for packets that no rule names.
     pub(crate) const MAIN: u8 = libc::RT_TABLE_MAIN;
 
-    /// A route in the main table, by a device with an address in the gateway's network.
+    /// A route to a /24 in the main table, by a device with an address in the gateway's network.
     pub fn new(device: Device, network: Ipv4Addr, gateway: Ipv4Addr) -> Self {
-        Self { device, network, gateway, gateway_is_local: true, table: Self::MAIN, initial_window_packets: None }
+        Self {
+            device,
+            network,
+            prefix_bits: 24,
+            gateway,
+            gateway_is_local: true,
+            table: Self::MAIN,
+            initial_window_packets: None,
+        }
+    }
+
+    /// A route to all networks that the main table does not have, by such a device.
+    pub fn everywhere(device: Device, gateway: Ipv4Addr) -> Self {
+        Self { prefix_bits: 0, ..Self::new(device, Ipv4Addr::UNSPECIFIED, gateway) }
     }
 
     /// The same route, whose connections begin with this window.

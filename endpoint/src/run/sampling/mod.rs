@@ -10,29 +10,37 @@ mod pace;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use netwarp_core::connection_sample::{Activity, ConnectionState, Limits};
 use netwarp_core::gauges::SharedGauges;
 use netwarp_path::network::{Network, QueueSample};
-use netwarp_path::topology::{CLIENT, SERVER, Topology};
+use netwarp_path::topology::{Device, Node, Topology, host_of};
 use netwarp_wire::job::{Direction, Job, Workload};
 use netwarp_wire::record::{ConnectionSamplesRecord, QueueSamplesRecord, Record, Side};
 
 use self::connections::Source;
 use self::pace::Pace;
 
-/// The directions of a path, in the order of its queues.
-const DIRECTIONS: [Direction; 2] = [Direction::Down, Direction::Up];
-
 /// The samples of a run taken so far.
 pub(crate) struct Sampler {
     pace: Pace,
-    /// Where the senders' connections are read, by side.
-    sources: Vec<(Side, Source)>,
-    /// The samples of the queues of each path, down and up, with their times in nanoseconds after the epoch.
-    queues: Vec<[Vec<(u64, QueueSample)>; 2]>,
-    /// The samples of each connection and its side, by local port, peer port and the connection's number.
-    connections: BTreeMap<(u16, u16, u64), (Side, Vec<Sampled>)>,
+    /// Where the senders' connections are read, by side and host.
+    sources: Vec<(Side, Node, Source)>,
+    /// The queues that are sampled, those of a router one after the other.
+    queues: Vec<SampledQueue>,
+    /// The samples of each connection and its side.
+    connections: BTreeMap<ConnectionKey, (Side, Vec<Sampled>)>,
+}
+
+/// A connection: local port, peer port, its number and its host.
+type ConnectionKey = (u16, u16, u64, Node);
+
+/// The queue of one direction of a path, with its samples and their times in nanoseconds after the epoch.
+struct SampledQueue {
+    path: u32,
+    direction: Direction,
+    device: Device,
+    samples: Vec<(u64, QueueSample)>,
 }
 
 /// A connection at one moment.
@@ -49,19 +57,19 @@ impl Sampler {
     ///
     /// # Errors
     /// The memory shared with roles cannot be created.
-    pub(crate) fn new(job: &Job) -> Result<Option<Self>> {
+    pub(crate) fn new(job: &Job, topology: &Topology<'_>) -> Result<Option<Self>> {
         let Some(sampling) = &job.sampling else { return Ok(None) };
         Ok(Some(Self {
             pace: Pace::new(sampling),
-            sources: sources(job)?,
-            queues: job.paths.iter().map(|_| [Vec::new(), Vec::new()]).collect(),
+            sources: sources(job, topology)?,
+            queues: queues(job, topology),
             connections: BTreeMap::new(),
         }))
     }
 
     /// Returns the memory that a role must share with this process, if any.
     pub(crate) fn gauges(&self, side: Side) -> Option<&SharedGauges> {
-        self.sources.iter().filter(|(of, _)| *of == side).find_map(|(_, source)| source.gauges.as_ref())
+        self.sources.iter().filter(|(of, ..)| *of == side).find_map(|(.., source)| source.gauges.as_ref())
     }
 
     /// Returns when the next sample is due, in nanoseconds after the epoch.
@@ -73,24 +81,21 @@ impl Sampler {
     ///
     /// # Errors
     /// A kernel that does not answer.
-    pub(crate) fn take(&mut self, elapsed_ns: u64, network: &mut Network, topology: &Topology<'_>) -> Result<()> {
+    pub(crate) fn take(&mut self, elapsed_ns: u64, network: &mut Network) -> Result<()> {
         if elapsed_ns < self.next_ns() {
             return Ok(());
         }
         let mut carried_packets = 0;
-        for (path, both) in (0..).zip(&mut self.queues) {
-            for (kept, sample) in both.iter_mut().zip(network.sample_queues(topology.bottlenecks(path))?) {
+        for of_router in self.queues.chunk_by_mut(|one, other| one.device.node == other.device.node) {
+            let devices: Vec<Device> = of_router.iter().map(|queue| queue.device).collect();
+            for (queue, sample) in of_router.iter_mut().zip(network.sample_queues(&devices)?) {
                 carried_packets += sample.sent_packets;
-                kept.push((elapsed_ns, sample));
+                queue.samples.push((elapsed_ns, sample));
             }
         }
-        for (side, source) in &self.sources {
-            let host = match side {
-                Side::Client => CLIENT,
-                Side::Server => SERVER,
-            };
-            for sample in source.sample(network, host)? {
-                let kept = self.connections.entry((sample.port, sample.peer_port, sample.number));
+        for (side, host, source) in &self.sources {
+            for sample in source.sample(network, *host)? {
+                let kept = self.connections.entry((sample.port, sample.peer_port, sample.number, *host));
                 let (_, kept) = kept.or_insert_with(|| (*side, Vec::new()));
                 kept.push(Sampled::after(kept.last(), elapsed_ns, sample.state));
             }
@@ -101,12 +106,9 @@ impl Sampler {
 
     /// Returns the records of all samples. A queue or connection without a sample has no record.
     pub(crate) fn records(self) -> impl Iterator<Item = Record> {
-        let of_path = |(path, both): (u32, [Vec<_>; 2])| {
-            DIRECTIONS.into_iter().zip(both).map(move |(direction, samples)| (path, direction, samples))
-        };
-        let queues = (0..).zip(self.queues).flat_map(of_path).filter(|(_, _, samples)| !samples.is_empty());
-        let queues = queues.map(|(path, direction, samples)| queue_record(path, direction, &samples));
-        let of_connection = |((port, peer_port, _), (side, samples)): (_, (_, Vec<_>))| {
+        let queues = self.queues.into_iter().filter(|queue| !queue.samples.is_empty());
+        let queues = queues.map(|queue| queue_record(queue.path, queue.direction, &queue.samples));
+        let of_connection = |((port, peer_port, ..), (side, samples)): (ConnectionKey, (_, Vec<_>))| {
             connection_record(side, if side == Side::Server { port } else { peer_port }, &samples)
         };
         let mut connections: Vec<_> = self.connections.into_iter().map(of_connection).collect();
@@ -136,14 +138,34 @@ fn by_all_columns(one: &ConnectionSamplesRecord, other: &ConnectionSamplesRecord
     key(one).cmp(&key(other))
 }
 
-/// Returns where the senders' connections of all workloads are read, by side.
-fn sources(job: &Job) -> Result<Vec<(Side, Source)>> {
-    let mut sources: Vec<(Side, Source)> = Vec::new();
+/// Returns the queues that are sampled: of paths from client to server all, of a network's links those that have a rate.
+fn queues(job: &Job, topology: &Topology<'_>) -> Vec<SampledQueue> {
+    let mut queues = Vec::new();
+    for (path, described) in (0..).zip(&job.paths) {
+        for (direction, impairments) in described.directions() {
+            let fills = impairments.rate_bit_s.is_some() || impairments.shaper_queue_bytes.is_some();
+            let device = topology.crossing(path, direction).bottleneck;
+            if let Some(device) = device.filter(|_| fills || job.network.is_none()) {
+                queues.push(SampledQueue { path: path.into(), direction, device, samples: Vec::new() });
+            }
+        }
+    }
+    queues
+}
+
+/// Returns where the senders' connections of all workloads are read, by side and host. Memory is shared with all of a side.
+fn sources(job: &Job, topology: &Topology<'_>) -> Result<Vec<(Side, Node, Source)>> {
+    let hosts = topology.hosts();
+    let mut sources: Vec<(Side, Node, Source)> = Vec::new();
     for each in job.each_alone() {
         let side = sender(&each.only().workload);
+        let (host, _) = hosts.get(host_of(each.only(), side)).context("a workload's host is none of the network")?;
         for kind in Source::kinds(&each) {
-            if !sources.iter().any(|(of, source)| *of == side && source.kind == kind) {
-                sources.push((side, Source::of(kind)?));
+            let is_read = |(of, at, source): &(Side, Node, Source)| {
+                *of == side && source.kind == kind && (at == host || source.gauges.is_some())
+            };
+            if !sources.iter().any(is_read) {
+                sources.push((side, *host, Source::of(kind)?));
             }
         }
     }

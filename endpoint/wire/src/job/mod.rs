@@ -6,6 +6,7 @@
 mod base;
 mod command;
 mod flow;
+mod network;
 mod page;
 mod path;
 mod timeline;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use self::base::*;
 pub use self::command::*;
 pub use self::flow::*;
+pub use self::network::*;
 pub use self::page::*;
 pub use self::path::*;
 pub use self::timeline::*;
@@ -48,6 +50,10 @@ pub struct Job {
     /// The guest kernel, by a version or the name of its build; null for the machine's default.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub kernel: Option<String>,
+    /// The network whose links the job's paths are; null where each path is a client, a router and a server, of which
+    /// the first and the last are the same on all paths.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub network: Option<Network>,
 }
 
 /// A workload over a transport, between a server and a client of its own.
@@ -64,6 +70,9 @@ pub struct Exchange {
     pub transport: Transport,
     /// The workload: what is sent.
     pub workload: Workload,
+    /// The hosts of its client and its server; null in a job without a network of its own.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub ends: Option<Ends>,
 }
 
 /// How often queues and connections are sampled.

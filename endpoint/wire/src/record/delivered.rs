@@ -21,8 +21,9 @@ pub struct CalibrationRecord {
     pub interval_ns: u64,
     /// Packets that the sender's link carried to the router.
     pub offered_packets: u64,
-    /// Bytes of these packets, Ethernet headers included.
-    pub offered_bytes: u64,
+    /// Bytes of these packets, Ethernet headers included; null where a router sends them, which counts what leaves its
+    /// queue.
+    pub offered_bytes: Option<u64>,
     /// Packets that the receiver's link carried from the router.
     pub delivered_packets: u64,
     /// Bytes of these packets, Ethernet headers included.

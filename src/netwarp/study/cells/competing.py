@@ -11,9 +11,18 @@ from netwarp import wire
 from netwarp.fields import DIRECTIONS, KeyValueError
 from netwarp.study.cells.builder import CellBuilder
 from netwarp.study.cells.cell_sections import CellSections
+from netwarp.study.cells.dumbbell import (
+    Between,
+    hosts_of,
+    in_dumbbell,
+    path_of,
+    refuse_misfit,
+    refused_delay,
+)
 from netwarp.study.cells.factors import Level, factor_key
 from netwarp.study.sections.competing import ALL, FIRST_PORT, OWN_KEYS, CompetingSection
 from netwarp.study.sections.diagnose import validated
+from netwarp.study.sections.topology import TopologySection
 from netwarp.study.tables import Table, Written, plain
 from netwarp.suggestions import did_you_mean
 from netwarp.transports import is_simulated
@@ -25,7 +34,7 @@ WORKLOADS_FACTOR = "workloads"
 """The factor that selects which of a study's workloads run; at a level with one name that workload
 runs alone.
 """
-_TIMED = ("workload.start", "workload.stop", "workload.port")
+_TIMED = ("workload.start", "workload.stop", "workload.port", "workload.from", "workload.to")
 """Keys of workloads of every kind that only exist if there are several, and that factors can
 vary.
 """
@@ -42,6 +51,8 @@ class NamedWorkload:
     """The sections of a cell with this workload alone."""
     start_ns: int
     port: int
+    between: Between | None
+    """Its hosts; None where there is one client and one server."""
 
 
 class CompetingBuilder:
@@ -53,7 +64,7 @@ class CompetingBuilder:
         self._names = tuple(workloads)
         self._tables = tuple(workloads.values())
         self._keys = keys
-        self._builders: dict[tuple[str, int | None], CellBuilder] = {}
+        self._builders: dict[tuple[str, int | None, str], CellBuilder] = {}
         if "transport" in keys and all(map(self._has_own_transport, range(len(self._names)))):
             reason = "every workload has a transport of its own"
             remedy = f'vary one of them: "workload.{self._names[0]}.transport"'
@@ -66,13 +77,30 @@ class CompetingBuilder:
             KeyValueError: the cell cannot be run; the error has the key that the user wrote.
         """
         running = self._running(chosen.get(WORKLOADS_FACTOR))
-        built = [self._one(index, chosen) for index in running]
+        topology = self._topology(chosen)
+        built = [self._one(index, chosen, topology) for index in running]
         workloads = tuple(workload for workload, _ in built)
         for place, (workload, _) in enumerate(built):
             _refuse_alone(workload)
+            if topology is not None:
+                refuse_misfit(workload.sections, workload.index)
             for other in workloads[:place]:
                 _refuse_together(other, workload)
-        return workloads, _job_of_all(workloads, [job for _, job in built])
+        job = _job_of_all(workloads, [job for _, job in built])
+        if topology is None:
+            return workloads, job
+        apart = [(one.sections, one.between, own) for one, own in built if one.between is not None]
+        return workloads, in_dumbbell(job, topology, apart)
+
+    def _topology(self, chosen: Mapping[str, Level]) -> TopologySection | None:
+        """Validate the hosts of a cell; None where there is one client and one server."""
+        own = {key: level for key, level in chosen.items() if key.startswith("topology.")}
+        if "topology" not in self._study and not own:
+            return None
+        table = self._study.table("topology")
+        for key, level in own.items():
+            table = table.with_value(level.written, key.removeprefix("topology."))
+        return validated(TopologySection, table)
 
     def _running(self, level: Level | None) -> list[int]:
         """Return the indices of the workloads that a level of the factor `workloads` names."""
@@ -86,14 +114,34 @@ class CompetingBuilder:
                 raise KeyValueError(key, level.label, f"no workload is called {name}", remedy)
         return [index for index, name in enumerate(self._names) if name in named]
 
-    def _one(self, index: int, chosen: Mapping[str, Level]) -> tuple[NamedWorkload, Job]:
+    def _one(
+        self, index: int, chosen: Mapping[str, Level], topology: TopologySection | None
+    ) -> tuple[NamedWorkload, Job]:
         own = self._levels(index, chosen)
         timed = {key.removeprefix("workload."): own.pop(key) for key in _TIMED if key in own}
         table = self._tables[index].replaced({key: each.written for key, each in timed.items()})
         section = _section(table)
-        sections, job = self._builder(index, section, table).build(own)
+        between, path = self._way(index, section, topology)
+        if topology is not None and topology.rtts and "path.rtt" in own:
+            raise refused_delay(factor_key("path.rtt"), "path.rtt")
+        sections, job = self._builder(index, section, table, path).build(own)
         port = section.port or FIRST_PORT + index
-        return NamedWorkload(section.name, index, sections, section.start_ns, port), job
+        return NamedWorkload(section.name, index, sections, section.start_ns, port, between), job
+
+    def _way(
+        self, index: int, section: CompetingSection, topology: TopologySection | None
+    ) -> tuple[Between | None, Table]:
+        """Give a workload's hosts, and the path between them."""
+        path = self._study.table("path")
+        if topology is not None:
+            between = hosts_of(section, index, topology)
+            return between, path_of(path, topology, between)
+        for key, host in (("from", section.client), ("to", section.server)):
+            if host is not None:
+                reason = "there is one client and one server"
+                where = f"workload.{index}.{key}"
+                raise KeyValueError(where, host, reason, "drop it, or give [topology]")
+        return None, path
 
     def _levels(self, index: int, chosen: Mapping[str, Level]) -> dict[str, Level]:
         """Return a workload's levels by the keys of a study with this workload alone."""
@@ -104,7 +152,7 @@ class CompetingBuilder:
                 rest = key.removeprefix(prefix)
                 is_transport = rest.partition(".")[0] == "transport"
                 own[rest if is_transport else f"workload.{rest}"] = level
-            elif key.startswith("workload.") or key == WORKLOADS_FACTOR:
+            elif key.startswith(("workload.", "topology.")) or key == WORKLOADS_FACTOR:
                 continue
             elif key != "transport" or not self._has_own_transport(index):
                 own[key] = level
@@ -121,7 +169,9 @@ class CompetingBuilder:
         varied = f"workload.{self._names[index]}.transport" in self._keys
         return varied or self._tables[index].find("transport").value is not None
 
-    def _builder(self, index: int, section: CompetingSection, table: Table) -> CellBuilder:
+    def _builder(
+        self, index: int, section: CompetingSection, table: Table, path: Table
+    ) -> CellBuilder:
         """Return the builder of a workload as if it were alone, with `stop` converted to a
         duration.
 
@@ -129,7 +179,7 @@ class CompetingBuilder:
             KeyValueError: it has a `stop` and ends by itself, or has a duration as well.
         """
         lasts_ns = None if section.stop_ns is None else section.stop_ns - section.start_ns
-        known = (section.name, lasts_ns)
+        known = (section.name, lasts_ns, str(path.plain()))
         if known not in self._builders:
             workload = table.without(OWN_KEYS)
             if lasts_ns is not None:
@@ -141,6 +191,7 @@ class CompetingBuilder:
                 transport = Table(transport, f"{table.place}.transport")
             study = self._study.replaced(
                 {
+                    "path": Written(path, path.place),
                     "workload": Written(workload, table.place),
                     "transport": Written(transport, transport.place),
                 }

@@ -62,6 +62,9 @@ def build_design(study: Table, workloads: Mapping[str, Table]) -> Design:
         KeyValueError: a factor, level or combination cannot be run.
     """
     factors = read_factors(study.table("factors"), tuple(workloads))
+    if "topology" in study and not workloads:
+        reason = "workloads between several hosts have names"
+        raise KeyValueError("topology", None, reason, "write [[workload]], with a name, for each")
     transports = study.table("transport")
     for kind in (kind for kind in TRANSPORTS if kind in transports):
         validated(TransportOptions, transports.table(kind))

@@ -18,6 +18,7 @@ from netwarp.study.sections.timeline import (
     RedrawSection,
     TraceSection,
 )
+from netwarp.study.sections.topology import TopologySection
 from netwarp.study.sections.transport import TransportOptions, TransportSection
 from netwarp.study.tables import Table, Written, plain
 from netwarp.suggestions import did_you_mean
@@ -34,11 +35,12 @@ _SECTIONS: Mapping[str, type[Section]] = {
     "path.outages": OutagesSection,
     "path.trace": TraceSection,
     "path.second.trace": TraceSection,
+    "topology": TopologySection,
 }
 """Tables whose keys can be factors."""
 KERNEL_FACTOR = "kernel"
 """The factor whose levels are guest kernels."""
-_FIXED = frozenset({*TRANSPORTS, "kind", "timeline", "step", "metrics", "stack"})
+_FIXED = frozenset({*TRANSPORTS, "kind", "shape", "timeline", "step", "metrics", "stack"})
 """Keys that cannot be factors."""
 _KERNEL_NAME: TypeAdapter[str] = TypeAdapter(KernelField)
 
@@ -221,6 +223,8 @@ def _options_of_workloads() -> list[str]:
 def _label(key: str, value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, list):
+        return " / ".join(map(str, value))
     if not isinstance(value, dict):
         return str(value)
     label = value.get("label")

@@ -42,6 +42,12 @@ class CompetingSection(Section):
     stop_ns: PeriodNs | None = Field(default=None, alias="stop")
     """Time at which it ends, in place of `duration`: a `bulk` is aborted, a `flow` or `rr` stops
     sending."""
+    client: str | None = Field(default=None, alias="from")
+    """In a `[topology]`, the host of its client, which begins it: `"client1"`. Default: the client
+    with the number of the workload."""
+    server: str | None = Field(default=None, alias="to")
+    """In a `[topology]`, the host of its server: `"server1"`. Default: the server with the number
+    of the workload."""
     port: Port | None = None
     """Port on which its server listens. Default: 4433 for the first workload, 4434 for the second,
     etc."""

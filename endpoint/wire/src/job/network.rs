@@ -1,0 +1,40 @@
+//! The network of a job whose links are not each a path from a client to a server.
+// Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
+
+use serde::{Deserialize, Serialize};
+
+/// The hosts of a workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
+pub struct Ends {
+    /// The host of its client.
+    pub client: String,
+    /// The host of its server.
+    pub server: String,
+    /// Indices of the links between them, from the client to the server: the shortest way.
+    pub links: Vec<u32>,
+}
+
+/// Hosts and routers, and the links between them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
+pub struct Network {
+    /// Names of the hosts, at most twelve characters each: the kernel's names of devices have no room for more. Each
+    /// host has one link.
+    pub hosts: Vec<String>,
+    /// Names of the routers.
+    pub routers: Vec<String>,
+    /// Where each of the job's paths, in their order, lies in the network.
+    pub links: Vec<Link>,
+}
+
+/// A cable between two nodes. What a direction does to packets happens where they leave a router; hosts do nothing to
+/// what they send.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
+pub struct Link {
+    /// The node at which packets up begin, and packets down end.
+    pub first: String,
+    /// The node at the other end.
+    pub second: String,
+}

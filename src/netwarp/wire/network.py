@@ -1,0 +1,78 @@
+"""The network of a job whose links are not each a path from a client to a server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from typing import Annotated
+
+from pydantic import Field
+
+from netwarp.wire.base import DETAIL, U32, Wire
+from netwarp.wire.path import Path
+
+NodeName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]{0,11}$")]
+
+
+class Network(Wire):
+    """Hosts and routers, and the links between them."""
+
+    hosts: Annotated[tuple[NodeName, ...], DETAIL] = Field(min_length=2, strict=False)
+    """Names of the hosts, at most twelve characters each: the kernel's names of devices have no
+    room for more. Each host has one link."""
+    routers: Annotated[tuple[NodeName, ...], DETAIL] = Field(min_length=1, strict=False)
+    """Names of the routers."""
+    links: Annotated[tuple[Link, ...], DETAIL] = Field(min_length=2, strict=False)
+    """Where each of the job's paths, in their order, lies in the network."""
+
+
+class Link(Wire):
+    """A cable between two nodes. What a direction does to packets happens where they leave a
+    router; hosts do nothing to what they send.
+    """
+
+    first: Annotated[NodeName, DETAIL]
+    """The node at which packets up begin, and packets down end."""
+    second: Annotated[NodeName, DETAIL]
+    """The node at the other end."""
+
+
+class Ends(Wire):
+    """The hosts of a workload."""
+
+    client: Annotated[NodeName, DETAIL]
+    """The host of its client."""
+    server: Annotated[NodeName, DETAIL]
+    """The host of its server."""
+    links: Annotated[tuple[U32, ...], DETAIL] = Field(min_length=2, strict=False)
+    """Indices of the links between them, from the client to the server: the shortest way."""
+
+
+def path_between(network: Network, paths: Sequence[Path], ends: Ends) -> tuple[int, Path]:
+    """Give the path that a client and a server see: its slowest link, with the delays of all.
+
+    Returns:
+        the index of the slowest link, and the path.
+    """
+    crossed: list[tuple[int, Path]] = []
+    at = ends.client
+    for index in ends.links:
+        link, path = network.links[index], paths[index]
+        is_forward = link.first == at
+        at = link.second if is_forward else link.first
+        turned = path.model_copy(update={"down": path.up, "up": path.down})
+        crossed.append((index, path if is_forward else turned))
+    slowest, base = min(crossed, key=lambda each: _rate_bit_s(each[1]))
+    ways = {
+        direction: getattr(base, direction).model_copy(
+            update={"delay_ns": sum(getattr(path, direction).delay_ns for _, path in crossed)}
+        )
+        for direction in ("down", "up")
+    }
+    mtu_bytes = min(path.mtu_bytes for _, path in crossed)
+    return slowest, base.model_copy(update={**ways, "mtu_bytes": mtu_bytes})
+
+
+def _rate_bit_s(path: Path) -> float:
+    """Give the lower rate of a link's two directions."""
+    return min(each.rate_bit_s or inf for each in (path.down, path.up))

@@ -1,0 +1,71 @@
+"""Several hosts in one guest: each pair at its distance, every link counted, the same again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from guest.lab import Measured, run_study
+from netwarp.plan import plan_study
+from netwarp.study import study_from_mapping
+from netwarp.wire import Calibration
+
+
+def run(place: Path, *workloads: dict[str, Any], **tables: Any) -> Measured:
+    study = study_from_mapping(
+        {
+            "title": "guest test",
+            "replicates": 1,
+            "path": {"rate": "20mbit", "queue": "1bdp", "loss": "0.1%"},
+            "topology": {"shape": "dumbbell", "rtts": ["20ms", "160ms"]},
+            "workload": [*workloads],
+        }
+        | tables
+    )
+    (found,) = run_study(plan_study(study), place, jobs=1)
+    assert found.status.outcome == "ok", found.status.reason
+    return found
+
+
+def bulk(name: str, transport: str = "tcp", **keys: Any) -> dict[str, Any]:
+    return {"name": name, "kind": "bulk", "transport": transport, "size": "1MB", **keys}
+
+
+def test_pairs_have_their_distance_links_add_up_and_records_repeat(tmp_path: Path) -> None:
+    ping = {"name": "ping", "kind": "rr", "transport": "udp", "interval": "20ms", "stop": "2s"}
+    across = ping | {"from": "client1", "to": "server2"}
+    workloads = (bulk("near"), bulk("far", "quic", direction="up"), across)
+    first, second = (run(tmp_path / str(again), *workloads) for again in range(2))
+    metrics = first.metrics
+    for name, rtt_s in (("near", 0.020), ("far", 0.160), ("ping", 0.090)):
+        assert metrics[f"{name}.path_min_rtt_s"] == pytest.approx(rtt_s, abs=0.0005), name
+    assert metrics["near.connect_time_s"] == pytest.approx(0.020, abs=0.002)
+    links = [each for each in first.records if isinstance(each, Calibration)]
+    assert len(links) == 10
+    offered = {(each.path, each.direction): each.offered_packets for each in links}
+    assert offered[0, "down"] == offered[3, "down"] + offered[4, "down"], "what servers sent"
+    assert offered[0, "up"] == offered[1, "up"] + offered[2, "up"], "what clients sent"
+    assert first.records == second.records
+
+
+def test_a_queue_for_each_flow_evens_out_what_distance_takes(tmp_path: Path) -> None:
+    """Over `fifo` the farther of two flows has the smaller share; `fq` holds up to 100 packets of
+    each and serves them in turn, here with room for both.
+    """
+    both = [
+        {"name": name, "kind": "bulk", "stop": "60s", "start_jitter": "100ms"}
+        for name in ("near", "far")
+    ]
+    shares = {}
+    for discipline in ("fifo", "fq"):
+        found = run(
+            tmp_path / discipline,
+            *both,
+            path={"rate": "20mbit", "queue": "4bdp", "discipline": discipline},
+            transport={"kind": "tcp", "congestion": "reno"},
+            topology={"shape": "dumbbell", "rtts": ["20ms", "80ms"]},
+        )
+        shares[discipline] = found.metrics["far.share_ratio"]
+    assert 2 * shares["fifo"] < shares["fq"] < 0.52
