@@ -16,6 +16,7 @@ from netwarp.evaluation import RunData, load
 from netwarp.output.baseline import Baseline, Held, HeldAgainst, baseline_of, held_against
 from netwarp.output.baseline_file import baseline_text, read_baseline, write_baseline
 from netwarp.output.baseline_lines import baseline_lines
+from netwarp.output.own_files import BASELINE_START, refuse_foreign
 from netwarp.results import Results, RunResult
 
 
@@ -170,6 +171,15 @@ def test_json_has_every_cell(data: RunData, baseline: Baseline) -> None:
     assert by_metric["counts"]["unchanged"] == 24
     assert by_metric["cells"][0]["same_records"] is True
     assert by_metric["cells"][0]["before"] == by_metric["cells"][0]["after"]
+
+
+def test_only_a_baseline_is_replaced_by_one(baseline: Baseline, tmp_path: Path) -> None:
+    file = tmp_path / "b.json"
+    write_baseline(baseline, file)
+    refuse_foreign("baseline save", file, BASELINE_START)
+    file.write_text('{"name": "package"}')
+    with pytest.raises(InputError, match="another file is there, which netwarp did not write"):
+        refuse_foreign("baseline save", file, BASELINE_START)
 
 
 def test_what_is_no_baseline_is_refused_with_the_remedy(baseline: Baseline, tmp_path: Path) -> None:

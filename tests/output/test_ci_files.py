@@ -143,6 +143,24 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_runs(tmp_path
         Checks.taken_from({"markdown": Path("/dev/null")})
 
 
+@pytest.mark.parametrize("option", ["junit", "markdown"])
+def test_only_what_netwarp_wrote_is_replaced(data: RunData, tmp_path: Path, option: str) -> None:
+    """As root a slip would otherwise cost a file of the system."""
+    path = tmp_path / "file"
+    path.write_bytes(b"")
+    Checks.taken_from({option: path}).write(data, None)  # such as GitHub's summary, empty at first
+    first = path.read_text()
+    Checks.taken_from({option: path}).write(data, None)
+    assert path.read_text() == first
+    for other in ("root:*:20000:0:99999:7:::\n", "## another heading\n", "<"):
+        path.write_text(other)
+        with pytest.raises(InputError, match="another file is there, which netwarp did not write"):
+            Checks.taken_from({option: path})
+        assert path.read_text() == other
+    with pytest.raises(InputError, match="File name too long; name another file"):
+        Checks.taken_from({option: tmp_path / ("9" * 4400)})
+
+
 def test_the_files_are_written_where_they_are_asked_for(data: RunData, tmp_path: Path) -> None:
     how = {"junit": tmp_path / "j.xml", "markdown": tmp_path / "m.md", "jobs": 1}
     checks = Checks.taken_from(how)

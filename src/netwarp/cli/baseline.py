@@ -33,7 +33,9 @@ def baseline_save(file: Path, directory: Path | None = None) -> None:
     from netwarp.evaluation import load
     from netwarp.output.baseline import baseline_of
     from netwarp.output.baseline_file import write_baseline
+    from netwarp.output.own_files import BASELINE_START, refuse_foreign
 
+    refuse_foreign("baseline save", file, BASELINE_START)
     place = directory or _newest()
     made = baseline_of(load(place))
     write_baseline(made, file)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netwarp.errors import InputError, ResultError
+from netwarp.errors import ResultError
+from netwarp.output.own_files import JUNIT_START, MARKDOWN_START, refuse_foreign
 
 if TYPE_CHECKING:
     from netwarp.evaluation import RunData
@@ -36,8 +37,10 @@ class Checks:
         """
         file: Path | None = how.pop("baseline", None)
         written = {option: how.pop(option, None) for option in ("junit", "markdown")}
+        starts = {"junit": JUNIT_START, "markdown": MARKDOWN_START}
         for option, path in written.items():
-            _refuse_unwritable(f"--{option}", path)
+            if path is not None:
+                refuse_foreign(f"--{option}", path, starts[option])
         if file is None:
             return cls(**written)
         from netwarp.output.baseline_file import read_baseline
@@ -73,18 +76,6 @@ class Checks:
                 write_text(path, written(data, listed))
             except OSError as error:
                 raise ResultError(f"cannot write {path}: {error.strerror}") from None
-
-
-def _refuse_unwritable(option: str, path: Path | None) -> None:
-    """Refuse a file that cannot be written, before hours of runs."""
-    if path is None:
-        return
-    if path.is_dir():
-        raise InputError(f"{option} {path}: it is a directory; name a file")
-    if path.exists() and not path.is_file():
-        raise InputError(f"{option} {path}: it is no regular file; name one")
-    if not path.parent.is_dir():
-        raise InputError(f"{option} {path}: there is no directory {path.parent}; make it")
 
 
 NO_CHECKS = Checks()
