@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netwarp.backends import virtual
+from netwarp.backends import spinning
 from netwarp.backends.spinning import STACK_TOP, Spinning, command_line
 
 
@@ -45,8 +45,8 @@ def test_netwarps_own_endpoint_is_not_told_to_wait_otherwise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def told(*command: str, asks: bool = True) -> str:
-        monkeypatch.setattr(virtual, "spinning", lambda _: Spinning(command, asks))
-        return virtual.spinner_text(tmp_path, 1)
+        monkeypatch.setattr(spinning, "spinning", lambda _: Spinning(command, asks))
+        return spinning.spinner_text(tmp_path, 1)
 
     assert "asks over and over, and never waits: the clock" in told("/usr/bin/mariadbd")
     assert "computes without a system call" in told("/usr/bin/bc", asks=False)

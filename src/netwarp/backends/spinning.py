@@ -8,6 +8,7 @@ there (fs/binfmt_elf.c, create_elf_tables): argc, pointers to the arguments, nul
 from __future__ import annotations
 
 import contextlib
+import shlex
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,6 +28,22 @@ WATCHED_S = 0.5
 OUTPUT_TAIL_BYTES = 4096
 ALONE = 0.9
 """Least share of a guest's CPU time that a program uses if it spins without system calls."""
+ENDPOINT_LINK = "endpoint"
+"""Name of the link to the endpoint in the directory of a guest's run."""
+ASKS = (
+    "asks over and over, and never waits{printed}: the clock stands still until all wait. Another"
+    " version or mode of it may wait (poll, epoll) where this one asks; one that waits for a coarse"
+    " clock needs --set workload.coarse_clocks=exact; in real time (--backend native) it may ask"
+)
+COMPUTES = (
+    "computes without a system call{printed}, and no time passes until all wait: neither a timer"
+    " nor another program can end that. If it ends by itself, raise that; if it waits for a signal"
+    " or another thread in a loop, have it wait (poll, futex), or run in real time (--backend"
+    " native)"
+)
+"""The message about a program that spins. docs/exec.md contains it, too."""
+OWN_NAMES = (ENDPOINT_LINK, "netwarp-endpoint")
+"""The names of netwarp's own processes in a guest."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +122,19 @@ def _top_of_stack(pid: int) -> bytes:
     except OSError:
         pass  # a page that is not mapped: the stack ends above it
     return stack
+
+
+def spinner_text(directory: Path, pid: int) -> str:
+    """Describe which of a guest's programs spins and how, what it printed last, and what to do."""
+    found = spinning(pid)
+    if found is None:
+        return ""
+    if Path(found.command[0]).name in OWN_NAMES:
+        return ": netwarp's own endpoint computes; give it less to do, or raise that"
+    said = last_line(directory)
+    printed = f" (the last that was printed: {said})" if said else ""
+    told = ASKS if found.asks else COMPUTES
+    return f": {shlex.join(found.command)} {told.format(printed=printed)}"
 
 
 def last_line(run: Path) -> str | None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shlex
 import subprocess
 import threading
 from collections.abc import Callable, Mapping
@@ -44,7 +43,7 @@ from netwarp.backends.scratch import (
     ran_out_of_scratch,
     scratch_directory,
 )
-from netwarp.backends.spinning import last_line, spinning
+from netwarp.backends.spinning import ENDPOINT_LINK, spinner_text
 from netwarp.backends.watch import Bounds
 from netwarp.errors import BackendError
 from netwarp.file_trees import temporary_directory
@@ -57,21 +56,6 @@ from netwarp.wire.asked import Asked, asked
 from netwarp.workloads import runs_programs, workload_of
 from netwarp.workloads.base import GUEST_MEMORY_BYTES
 
-ENDPOINT_LINK = "endpoint"
-ASKS = (
-    "asks over and over, and never waits{printed}: the clock stands still until all wait. Another"
-    " version or mode of it may wait (poll, epoll) where this one asks; one that waits for a coarse"
-    " clock needs --set workload.coarse_clocks=exact; in real time (--backend native) it may ask"
-)
-COMPUTES = (
-    "computes without a system call{printed}, and no time passes until all wait: neither a timer"
-    " nor another program can end that. If it ends by itself, raise that; if it waits for a signal"
-    " or another thread in a loop, have it wait (poll, futex), or run in real time (--backend"
-    " native)"
-)
-"""The message about a program that spins. docs/exec.md contains it, too."""
-OWN_NAMES = (ENDPOINT_LINK, "netwarp-endpoint")
-"""The names of netwarp's own processes in a guest."""
 MEMORY_SLACK_BYTES = 16 << 20
 """Room in the memory's file system beyond the guest's memory: UML rounds up by less than 1 MiB."""
 
@@ -320,19 +304,6 @@ def runs_code_of_others(job: Job) -> bool:
     (arch/um/kernel/skas/stub.c, "Known security issues"); under ptrace it cannot.
     """
     return any(each.transport.stack is not None for each in job.workloads) or runs_programs(job)
-
-
-def spinner_text(directory: Path, pid: int) -> str:
-    """Describe which of a guest's programs spins and how, what it printed last, and what to do."""
-    found = spinning(pid)
-    if found is None:
-        return ""
-    if Path(found.command[0]).name in OWN_NAMES:
-        return ": netwarp's own endpoint computes; give it less to do, or raise that"
-    said = last_line(directory)
-    printed = f" (the last that was printed: {said})" if said else ""
-    told = ASKS if found.asks else COMPUTES
-    return f": {shlex.join(found.command)} {told.format(printed=printed)}"
 
 
 def enclosed_in(
