@@ -146,6 +146,14 @@ def test_what_an_old_netem_draws_without_a_seed_is_refused(
     assert "repeatable random loss, jitter and reordering" in lacks_in_words(old)
 
 
+def test_losses_by_number_are_exact_without_a_seed(environ: dict[str, str]) -> None:
+    build(environ, "6.1.176-bb", HAS + "CONFIG_NFT_NUMGEN=y\n", netem_seed=False)
+    build(environ, "6.12.117-aa")
+    by_number = job_of({"loss": "every 100"})
+    assert lack(kernel_named("6.1", environ), by_number) is None
+    assert "lost by number" in str(lack(kernel_named("6.12", environ), by_number))
+
+
 def test_quic_is_refused_where_no_wait_ends_at_a_time(environ: dict[str, str]) -> None:
     build(environ, "6.1.192-aa")
     build(environ, "6.11.9-bb", uring_abs_timer=True)
