@@ -36,6 +36,8 @@ FACTOR_TITLES = {
     "path.redraw.mean": "Mean round-trip time",
     "path.redraw.deviation": "Deviation of the round-trip time",
     "path.trace.down": "Rate trace",
+    "topology.rtts": "Round-trip times of the pairs",
+    "topology.pairs": "Pairs of hosts",
     "transport.mss": "MSS",
     "transport.reconnect": "Reconnection",
     "workload.rule": "Rule of the player",

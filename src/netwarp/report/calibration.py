@@ -94,9 +94,10 @@ def _calibrated(
     low, high = binomial_interval(lost, packets, confidence)
     # Between two hosts the network's own delay comes first, and cannot be configured.
     added_s = cell.values("path_imposed_rtt_s")
-    rtt_s = min(added_s or cell.values("path_min_rtt_s"), default=None)
+    rtt_s = min(added_s or _probed_s(cell, job), default=None)
     rate_bit_s = max(cell.values(f"path_rate_{direction}_bit_s"), default=None)
-    frame_bytes = (cell.total(f"wire_bytes_{direction}") or 0) / packets
+    bytes_ = cell.total(f"wire_bytes_{direction}")
+    frame_bytes = None if bytes_ is None else bytes_ / packets
     mtus_bytes = [path.mtu_bytes for path in _paths(job)] if job else []
     most_bytes = max(mtus_bytes) + ETHERNET_HEADER_BYTES if mtus_bytes else None
     return Calibration(
@@ -115,10 +116,24 @@ def _calibrated(
         rtt_mark=_rtt_mark(job, rtt_s),
         configured_rate=_configured_rate_text(job, direction),
         rate="–" if rate_bit_s is None else f"{number(rate_bit_s / 1e6)} Mbit/s",
-        frame=f"{count(round(frame_bytes))} B",
+        frame="not counted" if frame_bytes is None else f"{count(round(frame_bytes))} B",
         largest_frame="unknown" if most_bytes is None else f"{count(most_bytes)} B",
-        frame_mark="none" if not most_bytes else "good" if frame_bytes <= most_bytes else "bad",
+        frame_mark=_frame_mark(frame_bytes, most_bytes),
     )
+
+
+def _probed_s(cell: CellResult, job: Job | None) -> Sequence[float]:
+    """Return the probed round-trip times in s, of the path or of those between several hosts."""
+    if job is None or job.network is None:
+        return cell.values("path_min_rtt_s")
+    names = [f"{each.name}.path_min_rtt_s" for each in job.workloads]
+    return [rtt_s for name in names for rtt_s in cell.values(name)]
+
+
+def _frame_mark(frame_bytes: float | None, most_bytes: int | None) -> Mark:
+    if frame_bytes is None or most_bytes is None:
+        return "none"
+    return "good" if frame_bytes <= most_bytes else "bad"
 
 
 def _compared_loss(
