@@ -100,6 +100,12 @@ def situations() -> list[Situation]:
                       (5, 10), [lead(up_to="50%")])
             for spread in (0.3, 0.5)
         ),
+        Situation("within close bounds, the lead is twice",
+                  pair(log_normal(0.1, 0.5), log_normal(0.1)), frozenset({"smaller", "larger"}),
+                  (7, 12), [lead(by_at_least="49.9%", by_at_most="50.1%")]),
+        Situation("about twice, the lead is at the lower bound",
+                  pair(log_normal(0.1, 1 - 0.428), log_normal(0.1)), frozenset({"reproduced"}),
+                  (7, 12), [lead(by_at_least="42.9%", by_at_most="55.6%")]),
         Situation("more at one level, less at five",
                   levels(log_normal(0.02), (1.2, *[0.95] * 5)), frozenset({"reversed"}), (5, 10)),
         Situation("less at one level, more at five",
