@@ -1,12 +1,12 @@
 //! netwarp-endpoint: builds the path, moves the bytes, writes the records.
 //!
-//! In a guest it is PID 1 (`guest`), on the host's own kernel a program like any other (`native`). Either starts itself
-//! again as both roles (`server`, `client`).
+//! It is PID 1 in a guest (`guest`), and an ordinary program on the host's own kernel (`native`). In both cases it
+//! starts itself again as both roles (`server`, `client`).
 
 mod backend;
 mod check;
 mod complain;
-mod impose;
+mod impair_incoming;
 mod role;
 mod run;
 
@@ -32,11 +32,11 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Be PID 1 of a guest: carry out RUN_DIR/job.json, write RUN_DIR/records.jsonl, power off.
+    /// Run as PID 1 of a guest: carry out RUN_DIR/job.json, write RUN_DIR/records.jsonl, power off.
     Guest {
         /// The run directory, as the host names it.
         run_dir: PathBuf,
-        /// What the kernel appends to its init's arguments of its own accord, such as `root=98:0`.
+        /// Options that the kernel adds to the arguments of its init, such as `root=98:0`.
         #[arg(hide = true, trailing_var_arg = true)]
         kernel_options: Vec<String>,
     },
@@ -47,23 +47,23 @@ enum Command {
     },
     /// Carry out RUN_DIR/job.json as its client, with a server on another host; write RUN_DIR/records.jsonl.
     Remote(remote::Arguments),
-    /// Impose what a job asks of one direction on its packets that come in, until standard input ends.
-    Impose(impose::Arguments),
-    /// Say what this host's kernel can do, for native runs and for guests.
+    /// Impair the incoming packets of one direction of a job, until standard input ends.
+    Impose(impair_incoming::Arguments),
+    /// Show what this host's kernel can do, for native runs and for guests.
     Capabilities {
-        /// As one JSON object.
+        /// Print one JSON object.
         #[arg(long)]
         json: bool,
     },
-    /// Be the server of a job, as its orchestrator says on standard input.
+    /// Run as the server of a job, by the orders on standard input.
     Server {
         #[command(flatten)]
         role: Role,
-        /// Take packets of this host only.
+        /// The only host whose packets are accepted.
         #[arg(long)]
         only_from: Option<IpAddr>,
     },
-    /// Be the server of a job of programs that came from another host, contained, as its orchestrator says on standard input.
+    /// Run as the server of a job with programs from another host, contained, by the orders on standard input.
     ServeContained {
         #[command(flatten)]
         role: Role,
@@ -73,14 +73,14 @@ enum Command {
         #[command(flatten)]
         hidden: Hidden,
     },
-    /// See whether programs that came from another host can be contained here.
+    /// Check whether programs from another host can be contained here.
     CheckContainment(Hidden),
-    /// Be the client of a job, as its orchestrator says on standard input.
+    /// Run as the client of a job, by the orders on standard input.
     Client(Role),
-    /// Be the first process of a host's programs, as the role that starts them asks.
+    /// Run as the first process of a host's programs, for the role that starts them.
     #[command(hide = true)]
     Reap,
-    /// Say what is wrong with jobs, if anything.
+    /// Show what is wrong with jobs, if anything.
     Check {
         /// Job files; - reads jobs from standard input, one a line.
         #[arg(required = true)]
@@ -88,9 +88,9 @@ enum Command {
     },
     /// Run a program that can write to the named directories and nowhere else.
     Confine(confine::Confinement),
-    /// Say which endpoint this is.
+    /// Show the version of the endpoint.
     Version {
-        /// As one JSON object.
+        /// Print one JSON object.
         #[arg(long)]
         json: bool,
     },
@@ -121,7 +121,7 @@ fn main() -> ExitCode {
         Command::Native { run_dir } => native::run(&run_dir),
         Command::Capabilities { json } => capabilities::report(json),
         Command::Remote(arguments) => remote::run(&arguments),
-        Command::Impose(arguments) => impose::run(&arguments),
+        Command::Impose(arguments) => impair_incoming::run(&arguments),
         Command::Server { role, only_from } => role::server(&role.job, Place { address: role.server(), only_from }),
         Command::ServeContained { role, only_from, hidden } => {
             let place = Place { address: role.server(), only_from: Some(only_from) };

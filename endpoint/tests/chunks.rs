@@ -150,7 +150,7 @@ fn transfers(records: &[Value]) -> Vec<&Value> {
     found
 }
 
-/// Transfer, chunk, connection and stream of each transfer record, in order.
+/// Returns the transfer, chunk, connection and stream of each transfer record, in order.
 fn places(records: &[Value]) -> Vec<(u64, u64, u64, u64)> {
     let number = |record: &Value, key: &str| record[key].as_u64().unwrap();
     transfers(records)
@@ -166,7 +166,7 @@ fn places(records: &[Value]) -> Vec<(u64, u64, u64, u64)> {
         .collect()
 }
 
-/// Both ends have a record of each chunk, of the same bytes at the same place.
+/// Checks that both ends have a record of each chunk, with the same bytes at the same place.
 fn check_both(client: &[Value], server: &[Value], count: u64) {
     let (of_client, of_server) = (transfers(client), transfers(server));
     assert_eq!((of_client.len() as u64, places(client)), (count, places(server)));

@@ -1,4 +1,4 @@
-//! What cannot work is refused with the reason, and nobody waits for ever.
+//! Jobs that cannot work are refused with the reason, and no role waits for ever.
 
 mod common;
 

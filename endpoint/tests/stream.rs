@@ -41,7 +41,7 @@ fn a_server_without_the_segment_says_so() {
     failure(client, "client");
 }
 
-/// Loopback is fast enough for every quality.
+/// Returns a workload of segments whose qualities are all slower than loopback.
 fn stream(transport: &str, segments: u64) -> Value {
     let mut job = job(transport, "down", seeded(1), true);
     job["workloads"][0]["workload"] = json!({"kind": "stream", "seed": 7, "segments": segments, "segment_ns": SEGMENT_NS,

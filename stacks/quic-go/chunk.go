@@ -11,10 +11,10 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// A request names a chunk of a transfer; both ends have the job, and so know the rest.
+// A request names a chunk of a transfer. Both ends have the job, and so know everything else.
 const requestBytes = 16
 
-// confirmation is ASCII's ACK: the receiver has it all.
+// confirmation says that the receiver has everything (ASCII's ACK).
 const confirmation = 0x06
 
 const blockBytes = 64 << 10
@@ -39,12 +39,12 @@ type role struct {
 	job  *job
 }
 
-// sends is whether the content goes out from this side.
+// sends returns whether this side sends the content.
 func (r *role) sends() bool {
 	return (r.job.Workload.Direction == "down") == (r.side == "server")
 }
 
-// move sends or receives a chunk, and gives its record.
+// move sends or receives a chunk, and returns its record.
 func (r *role) move(stream *quic.Stream, transfer, chunk uint64) (*transferRecord, error) {
 	asked := &r.job.Workload
 	if transfer >= asked.Transfers || chunk >= asked.Chunks {

@@ -11,7 +11,7 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// drive carries all transfers out, one after another, each over a connection of its own.
+// drive makes all transfers, one after another, each over a connection of its own.
 func (r *role) drive(server *net.UDPAddr) error {
 	first, err := r.begin()
 	if err != nil {
@@ -47,7 +47,7 @@ func (r *role) transfer(server *net.UDPAddr, config *tls.Config, transfer uint64
 	records := make(chan *transferRecord)
 	failures := make(chan error)
 	for chunk := range r.job.Workload.Chunks {
-		// Opened in order, so that chunk i is on stream i.
+		// Streams are opened in order, so that chunk i is on stream i.
 		stream, err := connection.conn.OpenStreamSync(context.Background())
 		if err != nil {
 			return fmt.Errorf("open a stream: %w", err)

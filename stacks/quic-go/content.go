@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// content is what is sent: a file, or bytes made from a seed.
+// content is a file, or bytes made from a seed.
 type content struct {
 	Kind      string `json:"kind"`
 	Seed      uint64 `json:"seed"`
@@ -15,7 +15,7 @@ type content struct {
 	SizeBytes uint64 `json:"size_bytes"`
 }
 
-// open gives a part of the content, front to back.
+// open returns a reader of a part of the content.
 func (c *content) open(offset, length uint64) (io.ReadCloser, error) {
 	if c.Kind == "seeded" {
 		return io.NopCloser(&seeded{seed: c.Seed, position: offset, end: offset + length}), nil
@@ -65,7 +65,7 @@ func (s *seeded) Read(buffer []byte) (int, error) {
 	return len(block), nil
 }
 
-// splitmix64 is Steele, Lea and Flood's generator (OOPSLA 2014), any output without those before.
+// splitmix64 returns any output of Steele, Lea and Flood's generator (OOPSLA 2014) without those before.
 func splitmix64(seed, index uint64) uint64 {
 	word := seed + 0x9e3779b97f4a7c15*(index+1)
 	word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// First outputs of the reference implementation for seed 1234567 (prng.di.unimi.it/splitmix64.c).
+// These are the first outputs of the reference implementation for seed 1234567 (prng.di.unimi.it/splitmix64.c).
 func TestSeededWordsAreSplitmix64(t *testing.T) {
 	for index, expected := range []uint64{6457827717110365317, 3203168211198807973, 9817491932198370423} {
 		if word := splitmix64(1234567, uint64(index)); word != expected {

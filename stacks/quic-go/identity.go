@@ -15,7 +15,7 @@ const (
 	protocol   = "netwarp"
 )
 
-// identity makes a certificate from the run's seed: the same run, the same bytes.
+// identity makes a certificate from the run's seed, so that it is the same whenever the run is repeated.
 func identity(seed uint64) (tls.Certificate, error) {
 	var key [ed25519.SeedSize]byte
 	for word := range uint64(ed25519.SeedSize / wordBytes) {
@@ -37,7 +37,7 @@ func serverTLS(own tls.Certificate) *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{own}, NextProtos: []string{protocol}, MinVersion: tls.VersionTLS13}
 }
 
-// clientTLS trusts one certificate, and keeps tickets where later connections are to use them.
+// clientTLS returns a configuration that trusts one certificate, and keeps tickets if later connections shall use them.
 func clientTLS(certificate []byte, resumes bool) (*tls.Config, error) {
 	parsed, err := x509.ParseCertificate(certificate)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// hq is HTTP/0.9 over QUIC, as the interop runner's test cases have it: the request is a line, the answer is the file.
+// hq is the ALPN of the interop runner's HTTP/0.9 over QUIC: the request is a line, and the answer is the file.
 const hq = "hq-interop"
 
-// unsupported is the exit status by which an endpoint says that it does not do a test case.
+// unsupported is the exit status by which an endpoint says that it does not support a test case.
 const unsupported = 127
 
-// testCases are those of the runner that this program does.
+// testCases are the runner's test cases that this program supports.
 var testCases = map[string]bool{"handshake": true, "transfer": true}
 
 // The runner's directories.
@@ -36,7 +36,7 @@ const (
 // maxRequestBytes bounds a request's line.
 const maxRequestBytes = 4096
 
-// interop does what the QUIC interop runner asks of endpoints, in their environment: gives the exit status.
+// interop does what the QUIC interop runner asks for in environment variables, and returns the exit status.
 func interop() int {
 	if !testCases[os.Getenv("TESTCASE")] {
 		fmt.Fprintf(os.Stderr, "the test case %q is not supported\n", os.Getenv("TESTCASE"))
@@ -63,7 +63,7 @@ func interopSide(side string) error {
 	return fmt.Errorf("ROLE is server or client, not %q", side)
 }
 
-// keyLog is where TLS secrets go; nil if the environment names no file.
+// keyLog returns the file for TLS secrets; nil if the environment names none.
 func keyLog() (io.Writer, error) {
 	name := os.Getenv("SSLKEYLOGFILE")
 	if name == "" {
@@ -105,7 +105,7 @@ func interopServe(address *net.UDPAddr, secrets io.Writer) error {
 	}
 }
 
-// answer sends the file that a request asks for; one that is not there ends the stream with an error.
+// answer sends the file that a request asks for. If there is none, it ends the stream with an error.
 func answer(stream *quic.Stream) {
 	line, err := bufio.NewReader(io.LimitReader(stream, maxRequestBytes)).ReadString('\n')
 	if err != nil {
@@ -137,7 +137,7 @@ func interopFetch(requests []string, secrets io.Writer) error {
 		return fmt.Errorf("understand a request: %w", err)
 	}
 	config := &tls.Config{
-		// The runner's certificates are of an authority that clients are not told of.
+		// The runner does not tell clients which authority has signed its certificates.
 		InsecureSkipVerify: true, NextProtos: []string{hq}, MinVersion: tls.VersionTLS13, KeyLogWriter: secrets,
 	}
 	connection, err := quic.DialAddr(context.Background(), first.Host, config, nil)

@@ -17,11 +17,11 @@ type job struct {
 	Limits    struct {
 		VirtualNS int64 `json:"virtual_ns"`
 	} `json:"limits"`
-	// The one workload that a role carries out.
+	// The workloads, of which a role has exactly one.
 	exchange `json:"-"`
 }
 
-// exchange is a workload over a transport.
+// exchange is a workload and its transport.
 type exchange struct {
 	Transport struct {
 		Congestion  string `json:"congestion"`
@@ -31,7 +31,7 @@ type exchange struct {
 	Workload bulk `json:"workload"`
 }
 
-// bulk is one content, moved whole or in chunks, once or several times.
+// bulk is a content that is transferred whole or in chunks, once or several times.
 type bulk struct {
 	Kind      string  `json:"kind"`
 	Direction string  `json:"direction"`
@@ -41,7 +41,7 @@ type bulk struct {
 	Transfers uint64  `json:"transfers"`
 }
 
-// IP and UDP headers of IPv4.
+// headersBytes is the size of the headers of IPv4 and UDP.
 const headersBytes = 28
 
 // UDP payloads that quic-go sends: the first, the largest that it finds by discovery, the smallest (internal/protocol).
@@ -76,12 +76,12 @@ func readJob(file string) (*job, error) {
 	return &read, nil
 }
 
-// payloadBytes is the UDP payload of a full packet, of those up to a size.
+// payloadBytes returns the UDP payload of a full packet, which is at most this size.
 func (j *job) payloadBytes(most int) uint64 {
 	return uint64(max(leastPayloadBytes, min(most, j.Paths[0].MTUBytes-headersBytes)))
 }
 
-// part is where a chunk lies in the content: equal parts, and the last takes the rest.
+// part returns where a chunk lies in the content: chunks are equal, and the last also takes the remainder.
 func (b *bulk) part(chunk uint64) (offset, length uint64) {
 	each := b.Content.SizeBytes / b.Chunks
 	offset = chunk * each

@@ -12,7 +12,7 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// port is where the server listens.
+// port is the UDP port at which the server listens.
 const port = 4433
 
 func main() {
@@ -53,9 +53,10 @@ func work(started *orchestrator, side, file string, address net.IP) error {
 	return ours.drive(server)
 }
 
-// config gives quic-go the job's windows from the start, so that it need not grow them. Packets grow from quic-go's first
-// size by path MTU discovery: told another first size, its pacer and its congestion control differ in what a packet is, and
-// the connection asks for the time over and over until both agree (internal/congestion, newPacer).
+// config returns a configuration with the job's windows from the start, so that quic-go need not grow them. Packets begin with
+// quic-go's first size and grow by path MTU discovery. With another first size, its pacer and its congestion control would
+// count packets of different sizes, and the connection would read the clock again and again until both agree
+// (internal/congestion, newPacer).
 func (r *role) config() *quic.Config {
 	buffer := r.job.Transport.BufferBytes
 	return &quic.Config{
@@ -63,7 +64,7 @@ func (r *role) config() *quic.Config {
 		InitialConnectionReceiveWindow: buffer, MaxConnectionReceiveWindow: buffer,
 		MaxIncomingStreams: int64(r.job.Workload.Chunks) + 1,
 		MaxIdleTimeout:     time.Duration(r.job.Limits.VirtualNS),
-		// A run gives up at its own limit.
+		// The run ends at its own limit.
 		HandshakeIdleTimeout: time.Duration(r.job.Limits.VirtualNS),
 		Allow0RTT:            r.job.Transport.Resume == "0rtt",
 	}

@@ -23,7 +23,7 @@ type order struct {
 	Certificate string `json:"certificate"`
 }
 
-// orchestrator is who started this role: orders come from it, and messages go to it.
+// orchestrator is the pipes to and from the process that started this role.
 type orchestrator struct {
 	orders   *bufio.Scanner
 	messages *os.File
@@ -32,7 +32,7 @@ type orchestrator struct {
 }
 
 func openOrchestrator() (*orchestrator, error) {
-	// A read that blocks would keep Go's only processor, and nothing takes it away while the clock is held.
+	// A read that blocks would occupy Go's only processor, which nothing interrupts while the clock is held.
 	if err := unix.SetNonblock(orderFD, true); err != nil {
 		return nil, fmt.Errorf("open the orders: %w", err)
 	}
@@ -40,7 +40,7 @@ func openOrchestrator() (*orchestrator, error) {
 	return &orchestrator{orders: bufio.NewScanner(orders), messages: os.NewFile(messageFD, "messages")}, nil
 }
 
-// next is the next order; nil when there will be none.
+// next returns the next order; nil if there will be none.
 func (o *orchestrator) next() (*order, error) {
 	if !o.orders.Scan() {
 		return nil, o.orders.Err()
@@ -65,7 +65,7 @@ func (o *orchestrator) begin() (*order, error) {
 	return first, nil
 }
 
-// say sends a message. Nobody is left to hear that it failed.
+// say sends a message. If that fails, the orchestrator is gone, and no one can be told.
 func (o *orchestrator) say(message map[string]any) {
 	line, err := json.Marshal(message)
 	if err != nil {
@@ -76,18 +76,18 @@ func (o *orchestrator) say(message map[string]any) {
 	_, _ = o.messages.Write(append(line, '\n'))
 }
 
-// write has a record written.
+// write sends a record.
 func (o *orchestrator) write(record any) {
 	o.say(map[string]any{"message": "write", "line": record})
 }
 
-// fail says why this role could not do its work.
+// fail reports why this role could not do its work.
 func (o *orchestrator) fail(side string, err error) {
 	failure := map[string]string{"stage": side, "message": err.Error()}
 	o.say(map[string]any{"message": "failed", "failure": failure})
 }
 
-// nowNS is the run's clock: CLOCK_MONOTONIC since the epoch.
+// nowNS returns the time since the run's epoch on CLOCK_MONOTONIC.
 func (o *orchestrator) nowNS() int64 {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {

@@ -7,7 +7,7 @@ import (
 // initialWindowPackets is internal/congestion/cubic_sender.go's initialCongestionWindow.
 const initialWindowPackets = 32
 
-// connectionRecord is one side of one connection (docs/run-format.md).
+// connectionRecord describes one side of a connection (docs/run-format.md).
 type connectionRecord struct {
 	Record      string   `json:"record"`
 	Side        string   `json:"side"`
@@ -41,7 +41,7 @@ type stats struct {
 	SendBufferLimitedNS    *uint64 `json:"send_buffer_limited_ns"`
 }
 
-// transferRecord is one chunk as one end saw it (docs/run-format.md).
+// transferRecord describes the transfer of a chunk at one end (docs/run-format.md).
 type transferRecord struct {
 	Record         string  `json:"record"`
 	Side           string  `json:"side"`
@@ -59,7 +59,7 @@ type transferRecord struct {
 	LongestGapAtNS *int64  `json:"longest_gap_at_ns"`
 }
 
-// dialled is a connection and when it came to be.
+// dialled is a connection, and when it was begun and established.
 type dialled struct {
 	conn                 *quic.Conn
 	startNS, connectedNS int64

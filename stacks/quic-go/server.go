@@ -31,7 +31,7 @@ func (r *role) serve(address *net.UDPAddr) error {
 	r.say(map[string]any{"message": "ready", "certificate": hex.EncodeToString(own.Certificate[0])})
 	failures := make(chan error, 1)
 	var served sync.WaitGroup
-	// A client that has said that it is done needs no answer any more, also where its last packet was lost.
+	// A client that is done needs no more answers, even if its last packet was lost.
 	serving, finish := context.WithCancel(context.Background())
 	defer finish()
 	go r.acceptAll(serving, listener, &served, failures)

@@ -33,11 +33,11 @@ PYTHON = (sys.executable, "-m", "dask")
 POISONED = """
 import os, signal
 from netwarp.execution.cluster import worker
-carry_out = worker.run_job
+run_job = worker.run_job
 def poisoned(backend, job, directory):
     if job.run == "c000-r01":
         os.kill(os.getpid(), signal.SIGKILL)
-    return carry_out(backend, job, directory)
+    return run_job(backend, job, directory)
 def dask_setup(worker_of_dask):
     worker.run_job = poisoned
 """

@@ -2,17 +2,17 @@
 
 use std::net::Ipv4Addr;
 
-/// The client's address on a path.
+/// Returns the client's address on a path.
 pub fn client_address(path: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, path, 1, 1)
 }
 
-/// The server's address on a path.
+/// Returns the server's address on a path.
 pub fn server_address(path: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, path, 2, 1)
 }
 
-/// The router's address on a path, towards the client.
+/// Returns the router's address on a path, on the client's side.
 pub fn router_address(path: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, path, 1, 254)
 }

@@ -25,7 +25,7 @@ use crate::timers;
 pub struct Moment(u64);
 
 impl Moment {
-    /// Returns the present.
+    /// Returns the present time.
     pub fn now() -> Self {
         Self(held_clock::now_ns())
     }
@@ -49,9 +49,6 @@ pub trait EventLoop {
     /// * `epoll` - an epoll descriptor whose events end the wait as well.
     /// * `now_ns` - the held time.
     /// * `deadline_ns` - when the first timer is due, if there is one.
-    ///
-    /// # Errors
-    /// As `epoll_wait(2)`.
     fn wait(&mut self, epoll: RawFd, now_ns: u64, deadline_ns: Option<u64>) -> io::Result<Waited>;
 }
 
@@ -71,7 +68,7 @@ pub fn tick_ns() -> u64 {
     Duration::from(resolution).as_nanos() as u64
 }
 
-/// Waits for the kernel's next tick but one, so that the setup does not influence the run.
+/// Waits for the kernel's second tick from now, so that the setup does not influence the run.
 ///
 /// In virtual time computing is free, but each reading of the clock advances it by 256 ns, and so does some of what
 /// builds a path or prepares a capture. Timers as coarse as the tick, such as the RTO, would then expire earlier or
@@ -101,7 +98,7 @@ unsafe extern "C" fn __wrap_epoll_wait(
     timeout_ms: c_int,
 ) -> c_int {
     if let Some(is_epoll_ready) = wait_elsewhere(epoll, timeout_ms) {
-        // SAFETY: the arguments are the caller's but for the time-out, of which every value is valid.
+        // SAFETY: the arguments are the caller's, except for the time-out, of which every value is valid.
         let result = if is_epoll_ready { unsafe { __real_epoll_wait(epoll, events, capacity, 0) } } else { 0 };
         timers::wake_due();
         return result;

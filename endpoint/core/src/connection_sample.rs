@@ -1,4 +1,4 @@
-//! The state of one end of a connection at one moment, whichever stack it is of.
+//! The state of one end of a connection at one moment, for every stack.
 
 /// One end of a connection, as it is sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub struct ConnectionSample {
     pub port: u16,
     /// The port of the other end.
     pub peer_port: u16,
-    /// Tells apart connections between the same two ports, which QUIC can have.
+    /// The number that distinguishes connections between the same two ports, which QUIC can have.
     pub number: u64,
     /// The state of the connection.
     pub state: ConnectionState,
@@ -16,27 +16,27 @@ pub struct ConnectionSample {
 /// The state of a connection at its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionState {
-    /// Congestion window.
+    /// The congestion window, in bytes.
     pub cwnd_bytes: u64,
-    /// Slow start threshold; 0 while it is infinite or not set.
+    /// The slow start threshold, in bytes; 0 while it is infinite or not set.
     pub ssthresh_bytes: u64,
-    /// Smoothed round-trip time; 0 before the first measurement.
+    /// The smoothed round-trip time, in nanoseconds; 0 before the first measurement.
     pub rtt_ns: u64,
-    /// Bytes sent and neither acknowledged nor declared lost.
+    /// The bytes sent and neither acknowledged nor declared lost.
     pub unacked_bytes: u64,
-    /// Bytes acknowledged since the connection was set up; none where the stack does not count them.
+    /// The bytes acknowledged since the connection was set up; none where the stack does not count them.
     pub acked_bytes: Option<u64>,
-    /// Packets retransmitted or declared lost since the connection was set up.
+    /// The packets retransmitted or declared lost since the connection was set up.
     pub retrans_packets: u64,
-    /// Pacing rate; 0 where the stack does not pace.
+    /// The pacing rate, in bit/s; 0 where the stack does not pace.
     pub pacing_rate_bit_s: u64,
-    /// What has kept the connection from sending more.
+    /// What has limited the connection.
     pub limits: Limits,
     /// Whether all data that the application has written has been sent, and more could be.
     pub has_sent_all: bool,
 }
 
-/// What has kept a connection from sending more.
+/// What has limited a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limits {
     /// Times in nanoseconds since the connection was set up: with data to send; of that, limited by the peer's receive

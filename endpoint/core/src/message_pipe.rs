@@ -42,7 +42,7 @@ impl MessagePipe {
     /// pipe.
     ///
     /// # Errors
-    /// As `read(2)`; a line that is not a message.
+    /// As `read(2)`; or a line is not a message.
     pub fn receive(&mut self) -> Result<Option<Vec<Message>>> {
         let role = self.role;
         let mut bytes = [0; READ_BYTES];

@@ -56,7 +56,7 @@ impl Orchestrator {
     /// Waits for the order to begin.
     ///
     /// # Errors
-    /// Another order, or none.
+    /// The orchestrator gives another order, or is gone.
     pub async fn begin(&mut self) -> Result<Begin> {
         match self.next().await? {
             Some(Order::Begin { epoch_ns, certificate, token }) => {
@@ -72,25 +72,19 @@ impl Orchestrator {
     /// Returns the next order; none when the orchestrator has closed the pipe. Dropping this future loses no order.
     ///
     /// # Errors
-    /// An order that is not understood.
+    /// The orchestrator sends something that is not an order.
     pub async fn next(&mut self) -> Result<Option<Order>> {
         let Some(line) = self.orders.next_line().await.context("reading an order")? else { return Ok(None) };
         serde_json::from_str(&line).map(Some).with_context(|| format!("reading the order {line:?}"))
     }
 
     /// Sends records to the orchestrator, which writes them to `records.jsonl`.
-    ///
-    /// # Errors
-    /// An orchestrator that is gone.
     pub fn write(&mut self, records: Vec<Record>) -> Result<()> {
         records.into_iter().try_for_each(|record| self.send(&Message::Write { line: Box::new(record) }))
     }
 
     /// Writes the record of the CPU time that this side has used since the order to begin; none in virtual time, where
     /// computing is free.
-    ///
-    /// # Errors
-    /// An orchestrator that is gone.
     pub fn write_usage(&mut self, side: Side) -> Result<()> {
         match self.usage.filter(|_| !clock::is_virtual()) {
             Some(start) => self.write(vec![Usage::now()?.since(start, side)]),
@@ -99,9 +93,6 @@ impl Orchestrator {
     }
 
     /// Sends the orchestrator a message.
-    ///
-    /// # Errors
-    /// An orchestrator that is gone.
     pub fn send(&mut self, message: &Message) -> Result<()> {
         let mut line = serde_json::to_vec(message).context("encoding a message")?;
         line.push(b'\n');

@@ -15,9 +15,6 @@ pub struct Usage {
 
 impl Usage {
     /// Reads the CPU time used up to now.
-    ///
-    /// # Errors
-    /// As `getrusage(2)`.
     pub fn now() -> Result<Self> {
         let of = |who| getrusage(who).context("asking for the CPU time used (getrusage)");
         let (own, waited_for) = (of(UsageWho::RUSAGE_SELF)?, of(UsageWho::RUSAGE_CHILDREN)?);

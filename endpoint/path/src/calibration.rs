@@ -1,4 +1,4 @@
-//! Calibration: what each direction of a path did to its packets, from the kernel's counters.
+//! Calibration: how many packets each direction of a path got, delivered and dropped, from the kernel's counters.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -67,8 +67,8 @@ fn balanced(
     bail!("the packets of path {path}, {direction:?}, do not add up: {count:?}")
 }
 
-/// Returns whether packets that do not add up are the router's own: what it answers (`ping router`, a TTL that ran
-/// out) is delivered without having been offered, and what it is sent is offered and goes no further.
+/// Returns whether the packets that do not add up are the router's own: its answers (`ping router`, a TTL that ran out)
+/// are delivered without having been offered, and packets to it are offered and not delivered.
 ///
 /// The kernel counts both for all of a router's devices together, so both directions must make up for it together.
 /// It counts no ARP, which is spoken when a program uses an address that is not the host's.
@@ -233,8 +233,8 @@ struct Capacity {
 }
 
 impl Capacity {
-    /// Returns the capacity at the epoch. No packet is counted before its last bit has left; one is allowed for counters that are
-    /// read one after the other.
+    /// Returns the capacity at the epoch. No packet is counted before its last bit has left; one is allowed for
+    /// counters that are read one after the other.
     fn new(rate_bit_s: Option<u64>, mtu_bytes: u32) -> Self {
         let frame_bytes = u64::from(mtu_bytes + ETHERNET_HEADER_BYTES);
         let (peak_bit_s, burst_bytes) = (rate_bit_s.unwrap_or(0), frame_bytes);
@@ -266,7 +266,7 @@ impl Capacity {
 /// The counters of one direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Packets that came to the router.
+    /// Packets that arrived at the router.
     pub offered_packets: u64,
     /// Their bytes, Ethernet headers included.
     pub offered_bytes: Option<u64>,
@@ -274,7 +274,7 @@ pub struct Count {
     pub delivered_packets: u64,
     /// Their bytes, Ethernet headers included.
     pub delivered_bytes: u64,
-    /// The counters of the netem between.
+    /// The counters of the router's netem.
     pub netem: NetemCounters,
 }
 
@@ -298,7 +298,7 @@ impl Count {
         })
     }
 
-    /// Returns the packets of which the path's far end, its netem or its queue knows.
+    /// Returns how many packets were delivered, dropped or wait.
     fn accounted_packets(&self) -> u64 {
         self.delivered_packets + self.netem.dropped_packets + self.netem.queued_packets
     }
@@ -314,7 +314,7 @@ impl Count {
         }
     }
 
-    /// The record of a count that was made `interval_ns` after its beginning.
+    /// Returns the record of a count that was made `interval_ns` after its beginning.
     pub fn record(
         &self,
         path: u16,

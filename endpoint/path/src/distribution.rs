@@ -50,12 +50,12 @@ fn moments(values: impl ExactSizeIterator<Item = f64> + Clone) -> (f64, f64) {
     (mean, variance.sqrt())
 }
 
-/// Pareto's quantile function, with scale 1.
+/// Returns a quantile of the Pareto distribution with scale 1.
 fn pareto_quantile(share: f64) -> f64 {
     (1.0 - share).powf(-1.0 / PARETO_SHAPE)
 }
 
-/// The standard normal quantile function, by Newton's method.
+/// Returns a quantile of the standard normal distribution, by Newton's method.
 fn normal_quantile(share: f64) -> f64 {
     let mut x = 0.0;
     for _ in 0..64 {
@@ -69,7 +69,7 @@ fn normal_quantile(share: f64) -> f64 {
     x
 }
 
-/// The standard normal distribution function, by Marsaglia's series: Evaluating the Normal Distribution,
+/// Returns the standard normal distribution function at `x`, by Marsaglia's series: Evaluating the Normal Distribution,
 /// Journal of Statistical Software 11(4), 2004.
 fn normal_cdf(x: f64) -> f64 {
     let (mut sum, mut term, mut divisor) = (x, x, 1.0);

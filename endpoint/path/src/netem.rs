@@ -1,11 +1,11 @@
-//! One direction of a path as the options of `sch_netem`. Pure: numbers in, bytes out.
+//! The options of `sch_netem` for one direction of a path. Pure.
 //!
 //! Structures, numbers and meanings are those of `include/uapi/linux/pkt_sched.h` and `net/sched/sch_netem.c`.
 
 use netwarp_wire::job::{Impairments, Loss, Reorder};
 
 use crate::distribution;
-use crate::netlink::message::{Attributes, attribute, u32_at, u64_at};
+use crate::netlink::message::{Attributes, attribute, u32_at, u64_at, words};
 
 const TCA_NETEM_CORR: u16 = 1;
 const TCA_NETEM_DELAY_DIST: u16 = 2;
@@ -19,12 +19,13 @@ const TCA_NETEM_JITTER64: u16 = 11;
 const TCA_NETEM_PRNG_SEED: u16 = 14;
 const NETEM_LOSS_GE: u16 = 2;
 
-/// The most packets in a netem that only transmits: it is never full.
+/// The limit of a netem that only transmits, in packets: it is never reached.
 const TRANSMITTED_PACKETS: u32 = 1000;
 
-/// The payload of `TCA_OPTIONS`: a `struct tc_netem_qopt`, then attributes.
+/// Returns the payload of `TCA_OPTIONS`: a `struct tc_netem_qopt`, then attributes.
 ///
-/// A rate that a shaper keeps ([`crate::topology::shaper`]) is not netem's. What a direction does not do is left out, so that netem draws no random number for it.
+/// A rate that a shaper keeps ([`crate::topology::shaper`]) is left out. So is every impairment that a direction does
+/// not have: netem would draw random numbers for it.
 pub fn options(impairments: &Impairments) -> Attributes {
     let mut options = delays(Attributes::after(&words(&basics(impairments))), impairments)
         .put_u64(TCA_NETEM_PRNG_SEED, impairments.seed);
@@ -54,59 +55,61 @@ pub fn options(impairments: &Impairments) -> Attributes {
     }
 }
 
-/// The options of a netem that takes the time of each packet's transmission, and does nothing else. It comes behind a shaper
-/// that lets a packet start when the one before has ended, so nothing queues in it.
+/// Returns the options of a netem that delays each packet by the time of its transmission, and does nothing else.
+/// Packets come from a shaper, which lets one start when the one before has ended, so no packet waits for another.
 pub(crate) fn transmission(rate_bit_s: u64) -> Attributes {
     put_rate(Attributes::after(&words(&[0, TRANSMITTED_PACKETS, 0, 0, 0, 0])), (rate_bit_s / 8).max(1))
 }
 
-/// The options that make a running netem lose every packet that reaches it. What is in its delay line still arrives.
+/// Returns the options that make a running netem lose every packet that reaches it. Packets that it delays already
+/// still arrive.
 ///
-/// For `RTM_NEWQDISC` on a discipline that exists: the kernel keeps the queue, the counters and what no attribute names
-/// (`netem_change`), here the random number generator, the rate, the distribution, and the state of correlated draws.
-/// Nothing may be duplicated, since netem would lose one of the two only.
+/// They are for `RTM_NEWQDISC` on an existing discipline: the kernel keeps the queue, the counters and every setting
+/// that no attribute names (`netem_change`): the random number generator, the rate, the distribution, and the state of
+/// correlated draws. Duplication is switched off, since netem would lose only one of the two packets.
 pub(crate) fn outage(impairments: &Impairments) -> Attributes {
     let [latency, limit, ..] = basics(impairments);
     delays(Attributes::after(&words(&[latency, limit, u32::MAX, 0, 0, 0])), impairments)
 }
 
-/// The options that end an [`outage`].
+/// Returns the options that end an [`outage`].
 ///
-/// The generator is not seeded again: it goes on from where it is, one draw further for each packet lost in the outage.
-/// `netem_change` starts two things afresh whatever it is told: Gilbert–Elliott's chain in its good state, and the
-/// count to the next candidate for reordering.
+/// The generator is not seeded again: it has drawn one number for each packet lost in the outage, and continues from
+/// there. `netem_change` always resets two states: Gilbert–Elliott's chain is in its good state again, and the count to
+/// the next candidate for reordering begins again.
 pub(crate) fn restore(impairments: &Impairments) -> Attributes {
     let options = delays(Attributes::after(&words(&basics(impairments))), impairments);
     losses(reordering(options, impairments), impairments)
 }
 
-/// A netem's options as they are written or given back by a kernel, all but the table of its distribution, which none gives.
+/// A netem's options, as they are written to a kernel or read back, without the table of its distribution, which
+/// kernels do not return.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InForce {
-    /// Delay of each packet.
+    /// The delay of each packet, in nanoseconds.
     pub delay_ns: u64,
-    /// Spread of the delay.
+    /// The jitter of the delay, in nanoseconds.
     pub jitter_ns: u64,
-    /// Correlation of a packet's delay with that of the one before.
+    /// The correlation of a packet's delay with that of the packet before.
     pub jitter_correlation: f64,
-    /// Which packets are lost.
+    /// The model by which packets are lost.
     pub loss: Loss,
-    /// None where netem does not keep the rate.
+    /// The rate in bytes per second; none where netem does not keep it.
     pub rate_byte_s: Option<u64>,
-    /// Packets that it has room for.
+    /// The largest number of packets in netem.
     pub limit_packets: u32,
-    /// The packets that overtake others.
+    /// The model by which packets overtake others.
     pub reorder: Reorder,
-    /// Share of packets that come twice.
+    /// The share of packets that are duplicated.
     pub duplicate_ratio: f64,
-    /// Share of packets with a bit error.
+    /// The share of packets that get a bit error.
     pub corrupt_ratio: f64,
     /// The seed of its random numbers.
     pub seed: u64,
 }
 
 impl InForce {
-    /// Reads the payload of `TCA_OPTIONS`; none where something is missing that every netem with a seed has.
+    /// Reads the payload of `TCA_OPTIONS`. Returns none if it lacks something that every netem with a seed has.
     pub fn read(options: &[u8]) -> Option<Self> {
         let attributes = options.get(24..)?;
         let word =
@@ -144,7 +147,8 @@ impl InForce {
     }
 }
 
-/// `struct tc_netem_qopt`: latency, limit, loss, gap, duplicate, jitter. Both times travel as 64-bit attributes.
+/// Returns a `struct tc_netem_qopt`: latency, limit, loss, gap, duplicate, jitter. Both times are 0 here, and 64-bit
+/// attributes instead.
 fn basics(impairments: &Impairments) -> [u32; 6] {
     let loss = match impairments.loss {
         Loss::Random { ratio, .. } => share(ratio),
@@ -166,7 +170,7 @@ fn reordering(options: Attributes, impairments: &Impairments) -> Attributes {
     options.put(TCA_NETEM_REORDER, &words(&reorder))
 }
 
-/// Losses that `struct tc_netem_qopt` has no room for.
+/// Adds the losses that `struct tc_netem_qopt` has no fields for.
 fn losses(options: Attributes, impairments: &Impairments) -> Attributes {
     let Loss::Gemodel { p, r, loss_bad, loss_good } = impairments.loss else { return options };
     // struct tc_netem_gemodel: p, r, h, 1-k.
@@ -174,25 +178,22 @@ fn losses(options: Attributes, impairments: &Impairments) -> Attributes {
     options.nest(TCA_NETEM_LOSS, Attributes::new().put(NETEM_LOSS_GE, &model))
 }
 
-/// `struct tc_netem_rate`: rate in bytes a second, no packet overhead, no cells. The kernel takes the larger of the two.
+/// Adds a rate: a `struct tc_netem_rate` without packet overhead and cells, and a 64-bit attribute where 32 bits are
+/// too few. The kernel uses the larger of the two.
 fn put_rate(options: Attributes, rate_byte_s: u64) -> Attributes {
     let narrow = u32::try_from(rate_byte_s).unwrap_or(u32::MAX);
     let options = options.put(TCA_NETEM_RATE, &words(&[narrow, 0, 0, 0]));
     if rate_byte_s > u64::from(narrow) { options.put_u64(TCA_NETEM_RATE64, rate_byte_s) } else { options }
 }
 
-/// A probability as netem has it: 0 is never, 2³² − 1 is always.
+/// Returns a probability in netem's unit: 0 is never, 2³² − 1 is always.
 fn share(ratio: f64) -> u32 {
     (ratio * f64::from(u32::MAX)).round() as u32
 }
 
-/// The probability that netem has as a [`share`], to nine places: netem has no more.
+/// Returns the probability that is this [`share`], rounded to nine places, which is netem's precision.
 fn ratio(share: u32) -> f64 {
     (f64::from(share) / f64::from(u32::MAX) * 1e9).round() / 1e9
-}
-
-fn words(numbers: &[u32]) -> Vec<u8> {
-    numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
 }
 
 #[cfg(test)]

@@ -31,10 +31,10 @@ impl NetNs {
         Self::current()
     }
 
-    /// Whether the caller's user namespace owns it: else it is the machine's, and the caller has no rights over it.
+    /// Returns whether the caller's user namespace owns the namespace. Otherwise the caller has no rights over it.
     ///
     /// # Errors
-    /// A kernel that does not say (ioctl_ns(2)).
+    /// The kernel cannot tell (ioctl_ns(2)).
     pub fn is_ours(&self) -> Result<bool> {
         // SAFETY: the request takes no argument; what it gives is a new descriptor, or none.
         let owner = unsafe { libc::ioctl(self.0.as_raw_fd(), NS_GET_USERNS) };
@@ -64,7 +64,7 @@ impl NetNs {
 /// namespace.
 ///
 /// # Errors
-/// A kernel without these namespaces, or a caller without the right to make them.
+/// The kernel has no such namespaces, or the caller may not make them.
 pub fn unshare_mounts_names_and_processes() -> Result<()> {
     let namespaces = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWUTS | CloneFlags::CLONE_NEWPID;
     unshare(namespaces).context("make namespaces for mounts, host name and processes (unshare)")
@@ -73,10 +73,18 @@ pub fn unshare_mounts_names_and_processes() -> Result<()> {
 /// Moves the caller into a new mount namespace, whose mounts nobody else sees, and into a new IPC namespace.
 ///
 /// # Errors
-/// A kernel without these namespaces, or a caller without the right to make them.
+/// The kernel has no such namespaces, or the caller may not make them.
 pub fn unshare_mounts_and_messages() -> Result<()> {
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC)
         .context("make namespaces for mounts and messages (unshare)")?;
+    keep_mounts_private()
+}
+
+/// Keeps what is mounted in the caller's mount namespace from now on out of all other namespaces.
+///
+/// # Errors
+/// As `mount(2)`.
+pub fn keep_mounts_private() -> Result<()> {
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_PRIVATE | MsFlags::MS_REC, None::<&str>)
         .context("keep mounts to ourselves (MS_PRIVATE)")
 }
@@ -84,7 +92,7 @@ pub fn unshare_mounts_and_messages() -> Result<()> {
 /// Moves the caller into a new IPC namespace.
 ///
 /// # Errors
-/// A kernel without this namespace, or a caller without the right to make it.
+/// The kernel has no such namespace, or the caller may not make it.
 pub fn unshare_messages() -> Result<()> {
     unshare(CloneFlags::CLONE_NEWIPC).context("make a namespace for messages (unshare CLONE_NEWIPC)")
 }
@@ -109,7 +117,7 @@ pub fn make_root(directory: &Path) -> nix::Result<()> {
 /// Moves the processes that the caller starts from now on into a new PID namespace.
 ///
 /// # Errors
-/// A kernel without this namespace, or a caller without the right to make it.
+/// The kernel has no such namespace, or the caller may not make it.
 pub fn unshare_processes() -> Result<()> {
     unshare(CloneFlags::CLONE_NEWPID).context("make a namespace for processes (unshare CLONE_NEWPID)")
 }

@@ -19,9 +19,9 @@ use crate::netlink::qdisc::{self, NetemCounters};
 use crate::netlink::route::{self, LinkCounters, VethEnd};
 use crate::netlink::{NetlinkError, Socket, nftables, redirect, shaper};
 use crate::netns::{NetNs, write_sysctl};
+use crate::queue_waker::QueueWaker;
 use crate::router_counters::{OwnPackets, has_asked};
 use crate::topology::{BuildStep, Device, Node, Shaper};
-use crate::waker::Waker;
 
 /// The most requests that are sent at once: a socket's send buffer has room for them.
 const BATCH_REQUESTS: usize = 256;
@@ -44,9 +44,9 @@ pub enum BuildError {
     /// The kernel refused a device, an address, a route or a discipline.
     #[error("in the namespace of the {node}")]
     Refused {
-        /// The name of the node for which it was asked.
+        /// The name of the node that the request is for.
         node: String,
-        /// What was asked for, and the kernel's words.
+        /// The request, and the kernel's words.
         source: NetlinkError,
     },
     /// Anything else failed.
@@ -60,14 +60,14 @@ pub struct Network {
     nodes: BTreeMap<Node, Made>,
     /// The devices that have a netem qdisc, or whose queues have one.
     impaired: BTreeSet<Device>,
-    /// Those that lose packets by number before they come to netem.
+    /// The devices that lose packets by number, before netem.
     numbered: BTreeSet<Device>,
-    /// Those whose rate a shaper keeps, in a queue of its own.
+    /// The devices whose rate a shaper keeps, in a queue of its own.
     shaped: BTreeSet<Device>,
     /// The child qdisc behind the netem of a device, where another qdisc than netem limits the rate.
     queueing: BTreeMap<Device, Queueing>,
     /// The sockets that wake up the queues with a shaper, by router.
-    wakers: BTreeMap<Node, Waker>,
+    wakers: BTreeMap<Node, QueueWaker>,
 }
 
 /// The namespace of a node and the netlink sockets opened in it.
@@ -84,7 +84,7 @@ struct Made {
 }
 
 impl Network {
-    /// Builds everything. On return the caller is in the namespace it came from.
+    /// Builds everything. The caller stays in its namespace.
     ///
     /// # Errors
     /// The kernel lacks or refuses what a step asks for.
@@ -142,13 +142,13 @@ impl Network {
         Ok(())
     }
 
-    /// Reads what a device has carried.
+    /// Reads the counters of a device.
     pub(crate) fn link_counters(&mut self, device: Device) -> Result<LinkCounters> {
         Ok(LinkCounters::from_answer(&self.ask(device, route::ask_link(device.index))?)?)
     }
 
-    /// Reads what a router's device has dropped and holds: by number, in its netem, if it has one, and in the device itself.
-    /// Behind a shaper, that which is being transmitted counts as held.
+    /// Reads how many packets a router's device has dropped and holds: by number, in its netem, if it has one, and in
+    /// the device itself. Behind a shaper, the packet that is being transmitted counts as held.
     pub(crate) fn netem_counters(&mut self, device: Device) -> Result<NetemCounters> {
         let mut counters = if self.impaired.contains(&device) {
             NetemCounters::from_answer(&self.ask(device, qdisc::ask_netem(self.impaired_index(device)))?)?
@@ -315,7 +315,8 @@ impl Network {
         self.flush()
     }
 
-    /// Impairs what leaves by a device on a device of its own, before which nothing is shaped and behind which it is transmitted.
+    /// Adds the impairment of the packets that leave by a device, on a device of its own: it delays and shapes them,
+    /// and the first device spends the time of their transmission.
     fn add_shaped_netem(
         &mut self,
         device: Device,
@@ -333,16 +334,16 @@ impl Network {
         made.pending.push(route::create_ifb(&format!("queue{queue}"), queue, mtu_bytes));
         made.pending.extend(bottleneck::add_shaped_netem(queue, &netem::options(impairments), shaper, discipline));
         made.pending.push(route::set_up(queue));
-        made.pending.push(shaper::add_transmission(device.index, shaper));
+        made.pending.push(qdisc::add_netem(device.index, &netem::transmission(shaper.rate_bit_s)));
         made.pending.extend(redirect::redirect_egress(device.index, queue));
         if !self.wakers.contains_key(&device.node) {
-            let waker = self.within(device.node, Waker::open)?;
+            let waker = self.within(device.node, QueueWaker::open)?;
             self.wakers.insert(device.node, waker);
         }
         Ok(())
     }
 
-    /// The index of the device that has the netem which impairs what leaves by a router's device.
+    /// Returns the index of the device whose netem impairs the packets that leave by a router's device.
     fn impaired_index(&self, device: Device) -> u32 {
         if self.shaped.contains(&device) { device.queue().index } else { device.index }
     }

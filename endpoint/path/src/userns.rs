@@ -18,8 +18,8 @@ pub enum Privilege {
     UserNamespace,
 }
 
-/// Moves the caller, which must have one thread, into a new network namespace: nothing it does there reaches the
-/// host's. The namespaces go when the last process in them does.
+/// Moves the caller, which must have one thread, into a new network namespace, so that it does not change the host's.
+/// The namespaces end with the last process in them.
 ///
 /// # Errors
 /// The host forbids it; the message names the setting that does so and the command that changes it.
@@ -42,8 +42,8 @@ pub fn enter_private_userns() -> Result<()> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| refused(attempt, errno))
 }
 
-/// Moves the caller, which must have one thread, into a new user namespace, in which it is root, whoever it is outside. Its network
-/// stays the one that it has, over which it has no rights then.
+/// Moves the caller, which must have one thread, into a new user namespace, in which it is root whichever user it is
+/// outside. It keeps its network namespace, but has no rights over it.
 ///
 /// # Errors
 /// As [`enter_private_netns`].
@@ -76,8 +76,8 @@ impl Caller {
         self.user.is_root()
     }
 
-    /// Keeps users and groups of a process's new user namespace as they are outside: all of them if the caller may say
-    /// so, as root may; else the caller's own, and all others are nobody's.
+    /// Maps users and groups into a process's new user namespace as they are outside: all of them if the caller is
+    /// root, otherwise only its own. Users and groups that are not mapped appear as nobody.
     ///
     /// # Errors
     /// The attempt that the host refused, and its error.

@@ -23,8 +23,8 @@ use crate::privileges::{NUMBER_AT, jump, load, statement};
 /// The offset of the lower half of the first argument in `struct seccomp_data`.
 const FIRST_ARGUMENT_AT: u32 = 16;
 
-/// Has the programs that this thread starts from now on read exact clocks where they ask for coarse ones. Must be called
-/// inside the runtime, which answers them.
+/// Makes the programs that this thread starts from now on get the exact time when they read coarse clocks. Must be
+/// called inside the runtime, which answers their system calls.
 ///
 /// # Errors
 /// The kernel has no such filters, or the caller may not install one.
@@ -33,7 +33,7 @@ pub fn make_exact() -> Result<()> {
     let listener = unsafe { AsyncFd::register_with_interest(install()?, Interest::READABLE) };
     let listener = listener.map_err(io::Error::from).context("watch what programs ask")?;
     tokio::spawn(async move {
-        // It ends with the runtime: the programs end before.
+        // This ends with the runtime, after the programs.
         while let Ok(mut ready) = listener.readable().await {
             while is_asked(ready.get_inner()) {
                 // A program that has ended meanwhile needs no answer.
@@ -45,7 +45,7 @@ pub fn make_exact() -> Result<()> {
     Ok(())
 }
 
-/// Installs the filter, and returns the descriptor at which the reads are asked.
+/// Installs the filter, and returns the descriptor at which the system calls arrive.
 fn install() -> Result<OwnedFd> {
     let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
     let reply = |action| statement(libc::BPF_RET | libc::BPF_K, action);
@@ -68,14 +68,14 @@ fn install() -> Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(listener as i32) })
 }
 
-/// Returns whether a program waits for an answer: to receive what is not asked would block.
+/// Returns whether a program waits for an answer. If none does, receiving would block.
 fn is_asked(listener: &OwnedFd) -> bool {
     let mut polled = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
     matches!(poll(&mut polled, PollTimeout::ZERO), Ok(1))
         && polled[0].revents().is_some_and(|events| events.contains(PollFlags::POLLIN))
 }
 
-/// Receives one read and answers it.
+/// Receives one system call and answers it.
 fn answer(listener: &OwnedFd) -> io::Result<()> {
     // SAFETY: a structure of numbers, which the kernel wants to be zeros.
     let mut asked: libc::seccomp_notif = unsafe { zeroed() };
@@ -92,10 +92,10 @@ fn answer(listener: &OwnedFd) -> io::Result<()> {
     notify(listener, libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut given)
 }
 
-/// Writes a time where a program wants it.
+/// Writes a time to a program's memory.
 fn write_time(listener: &OwnedFd, asked: &mut libc::seccomp_notif, address: u64, time: TimeSpec) -> io::Result<()> {
     let memory = OpenOptions::new().write(true).open(format!("/proc/{}/mem", asked.pid))?;
-    // The process that is opened is the one that asks only if that still waits.
+    // The opened process is surely the one that asks only if the system call still waits.
     notify(listener, libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw mut asked.id)?;
     let words = [time.tv_sec().to_ne_bytes(), time.tv_nsec().to_ne_bytes()].concat();
     memory.write_all_at(&words, address)

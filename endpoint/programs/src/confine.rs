@@ -31,30 +31,30 @@ use crate::privileges::{LOW_PORTS, NETWORK, become_nobody};
 /// kernel supports them.
 const ACCESS: ABI = ABI::V3;
 
-/// What a file of a guest's has at most, in bytes: records and captures of the largest transfers fit many times.
+/// The size limit of a guest's files, in bytes: many times that of the largest transfers' records and captures.
 const FILE_BYTES_AT_MOST: u64 = 64 << 30;
 
-/// What error messages say was attempted.
+/// The attempt that error messages name.
 const ATTEMPT: &str = "restrict what can be written (Landlock)";
 
 /// How a program is confined.
 #[derive(Debug, clap::Args)]
 pub struct Confinement {
-    /// A directory that it can write to.
+    /// A directory to which the program can write.
     #[arg(long)]
     writable: Vec<PathBuf>,
-    /// Fail if the kernel cannot enforce it, rather than go on without.
+    /// Fail if the kernel cannot enforce this, instead of running the program without.
     #[arg(long)]
     must: bool,
-    /// Give it a TMPDIR of its own, in memory, that holds so many bytes, with huge pages where the host allows that.
-    /// Where it allows none, TMPDIR stays, and can be written to.
+    /// Give the program a TMPDIR of its own in memory, with room for this many bytes, and with huge pages if the host
+    /// allows them. If it allows no such TMPDIR, the present one can be written to.
     #[arg(long, value_name = "BYTES")]
     own_memory: Option<u64>,
-    /// Give it namespaces of its own, in which all file systems are read-only except for what it can write to; and let
-    /// no file of it grow beyond 64 GiB.
+    /// Give the program namespaces of its own, in which everything but its writable directories is read-only, and limit
+    /// its files to 64 GiB each.
     #[arg(long)]
     enclosed: bool,
-    /// As root, let it be nobody, with no capability but over the network.
+    /// If this is root, run the program as nobody, with capabilities over the network only.
     #[arg(long)]
     as_nobody: bool,
     /// The program and its arguments.
@@ -62,8 +62,8 @@ pub struct Confinement {
     program: Vec<OsString>,
 }
 
-/// Replaces this process by a program, or ends as it ends. Where the host refuses namespaces or memory of its own, the
-/// program goes without unless that is a must.
+/// Replaces this process by a program, or waits for the program and ends with its status. If the host refuses
+/// namespaces or memory of its own, the program runs without them, unless they are required.
 pub fn run(confinement: &Confinement) -> ExitCode {
     let Err(error) = confine(confinement);
     eprintln!("netwarp-endpoint: {error:#}");
@@ -72,7 +72,7 @@ pub fn run(confinement: &Confinement) -> ExitCode {
 
 fn confine(confinement: &Confinement) -> Result<Infallible> {
     let Confinement { writable, must, own_memory, enclosed, as_nobody, program } = confinement;
-    // The file system is attached nowhere, so its descriptor keeps it, in other namespaces too.
+    // The file system is not mounted anywhere, so only its descriptor keeps it, also in other namespaces.
     let memory = |bytes| file_system(Pages::Huge, bytes).or_else(|_| file_system(Pages::Ordinary, bytes)).ok();
     let memory = own_memory.and_then(memory);
     let directory = memory.map(|memory| PathBuf::from(format!("/proc/self/fd/{}", memory.into_raw_fd())));
@@ -99,13 +99,13 @@ fn confine(confinement: &Confinement) -> Result<Infallible> {
     Err(become_program())
 }
 
-/// Has the kernel refuse to let a file of this process, and of all it starts, grow beyond a bound.
+/// Limits the size of the files that this process, and every process that it starts, can write.
 ///
 /// # Arguments
-/// * `memory_bytes` - what the file that is a guest's memory may have, also if that is more.
+/// * `memory_bytes` - the size of the file that is a guest's memory, which the limit allows in any case.
 fn bound_files(memory_bytes: u64) -> Result<()> {
     let bytes = FILE_BYTES_AT_MOST.max(memory_bytes);
-    // SAFETY: nothing is called when the signal comes. A write fails then (EFBIG), and what it was for goes on.
+    // SAFETY: no handler is installed. A write beyond the limit fails (EFBIG), and the writer goes on.
     unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }.context("ignore the signal of large files (SIGXFSZ)")?;
     let (_, most) = getrlimit(Resource::RLIMIT_FSIZE).context("read the bound of files (RLIMIT_FSIZE)")?;
     setrlimit(Resource::RLIMIT_FSIZE, bytes.min(most), bytes.min(most)).context("bound files (RLIMIT_FSIZE)")
@@ -160,8 +160,8 @@ pub fn containment(readable: &Path, writable: &[PathBuf]) -> Result<RulesetCreat
         .context("restrict what is read and written, and which sockets are reached (Landlock of Linux 6.12)")
 }
 
-/// Makes this process nobody's if it is root's. Returns the program's file, opened before: nobody may not get there, if
-/// it is in a home directory.
+/// Changes the user from root to nobody. Returns the path of the program's file, which was opened before, since nobody
+/// may not reach it in a home directory.
 fn give_up_root(program: &[OsString]) -> Result<PathBuf> {
     let program = program.first().context("no program is named")?;
     let file = File::open(program).with_context(|| format!("open {}", program.to_string_lossy()))?;

@@ -19,7 +19,7 @@ pub(super) fn bind_usual(directory: &Path) -> Result<()> {
         let (source, target) = (Path::new("/dev").join(device), directory.join(device));
         File::create(&target).with_context(|| format!("create {}", target.display()))?;
         bind(&source, &target)?;
-        // They can still be written to; their modes and times are the machine's.
+        // The devices can still be written to. Their modes and times are the machine's, so they must not change.
         make_read_only(&target)?;
     }
     Ok(())

@@ -13,6 +13,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use netwarp_path::netns::keep_mounts_private;
 use netwarp_path::userns::Caller;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
@@ -23,14 +24,15 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, chdir, fork, getcwd, pipe2};
 
-use crate::mounts::{Change, change};
+use crate::mounts::{Change, bind, change};
 use crate::privileges::{READ_ALL_FILES, RefusedBy, Word, forbid_system_calls, keep_capabilities};
 
 /// The stack of the enclosed process until it executes the program, in bytes.
 const STACK_BYTES: usize = 512 << 10;
 
-/// What a guest kernel has no use for, and what reaches further than its own processes and files: sockets with names,
-/// namespaces and mounts, other processes' memory, keys, and parts of the kernel with many faults in the past.
+/// System calls that a guest kernel does not need, and that reach further than its own processes and files: for sockets
+/// with names, namespaces and mounts, other processes' memory, keys, and parts of the kernel with many faults in the
+/// past.
 const FORBIDDEN: [libc::c_long; 35] = [
     libc::SYS_connect,
     libc::SYS_bind,
@@ -70,14 +72,15 @@ const FORBIDDEN: [libc::c_long; 35] = [
     libc::SYS_semget,
 ];
 
-/// The set-user-ID and set-group-ID bits of a mode: a file of root's with them makes root of whoever executes it.
+/// The set-user-ID and set-group-ID bits of a mode. Whoever executes a file of root's with them becomes root.
 const SET_ID: u32 = libc::S_ISUID | libc::S_ISGID;
-/// The flags with which open(2) makes a file and heeds a mode; `O_TMPFILE` has `O_DIRECTORY` too, which alone makes none.
+/// The flags with which open(2) creates a file and so uses a mode. `O_TMPFILE` includes `O_DIRECTORY`, which alone
+/// creates none.
 const MAKES_A_FILE: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY) as u32;
 
-/// What is refused with some arguments: files that are set-user-ID or set-group-ID, and sockets that reach by a name what
-/// is not connected. Pairs are of Unix streams, as a guest kernel's are: a datagram's sender may name any socket, and
-/// in a way that no filter sees (sendmsg(2)).
+/// System calls that are refused with some arguments: those for set-user-ID and set-group-ID files, and for sockets
+/// that reach others by name. Socket pairs must be Unix streams, as a guest kernel's are: the sender of a datagram may
+/// name any socket, in an argument that no filter sees (sendmsg(2)).
 const REFUSED: [RefusedBy; 15] = [
     RefusedBy { number: libc::SYS_chmod, tests: &[(Word::Low(1), SET_ID)] },
     RefusedBy { number: libc::SYS_fchmod, tests: &[(Word::Low(1), SET_ID)] },
@@ -95,15 +98,15 @@ const REFUSED: [RefusedBy; 15] = [
     RefusedBy { number: libc::SYS_sendto, tests: &[(Word::Low(4), u32::MAX)] },
     RefusedBy { number: libc::SYS_sendto, tests: &[(Word::High(4), u32::MAX)] },
 ];
-/// The bits of a socket's type that are no flags (`SOCK_TYPE_MASK` of `include/linux/net.h`).
+/// The bits of a socket's type that are not flags (`SOCK_TYPE_MASK` of `include/linux/net.h`).
 const SOCKET_TYPE: u32 = 0xf;
 
 /// The namespaces of an enclosure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Kind {
-    /// A user namespace; without one, the caller must be root.
+    /// Whether it has a user namespace; without one, the caller must be root.
     user: bool,
-    /// A number space for processes, which needs a `/proc` of its own; containers may forbid that.
+    /// Whether it has a PID namespace, which needs a `/proc` of its own; containers may forbid that.
     processes: bool,
 }
 
@@ -123,12 +126,12 @@ impl Kind {
     }
 }
 
-/// Starts a process in an enclosure, and ends as that process ends. It returns only if there is no enclosure, which is
-/// then the reason. The caller must have one thread.
+/// Starts a process in an enclosure, and ends with its status. It returns only if there is no enclosure, with the
+/// reason. The caller must have one thread.
 ///
 /// # Arguments
 /// * `writable` - the directories that can be written to, which exist.
-/// * `become_program` - executes the program in this process's place, and returns only the reason why that failed.
+/// * `become_program` - replaces the process by the program, and returns only if that failed, with the reason.
 ///
 /// # Errors
 /// The host allows none of [`KINDS`]; the reason is that of the first.
@@ -185,7 +188,7 @@ fn attempt(kind: Kind, writable: &[PathBuf], become_program: &dyn Fn() -> anyhow
     let caller = Caller::now();
     let (go, our_go) = pipe2(OFlag::O_CLOEXEC).context("make a pipe")?;
     let (our_answer, answer) = pipe2(OFlag::O_CLOEXEC).context("make a pipe")?;
-    // What the enclosed process needs of its own; the other ends must be closed there.
+    // The ends of the pipes that the enclosed process uses. It must close the others.
     let mut theirs = Some((go, answer));
     let mut ours = Some((our_go, our_answer));
     let enclosed = {
@@ -223,8 +226,8 @@ fn map_users(kind: Kind, caller: Caller, enclosed: Pid) -> Result<()> {
     caller.keep_identity(enclosed).map_err(|(attempt, errno)| anyhow::anyhow!("cannot {attempt}: {}", errno.desc()))
 }
 
-/// Lets the enclosed process go on, and reads what it tells: first whether the enclosure stands, then how the program
-/// has ended, if it could still tell.
+/// Lets the enclosed process continue, and reads its answers: first that the enclosure is complete, then how the
+/// program has ended; none if it was killed before it could answer.
 fn listen(go: OwnedFd, answer: OwnedFd) -> Result<Option<Ended>> {
     File::from(go).write_all(b"go\n").context("let an enclosed process go on")?;
     let mut told = String::new();
@@ -236,10 +239,10 @@ fn listen(go: OwnedFd, answer: OwnedFd) -> Result<Option<Ended>> {
     }
 }
 
-/// The line that says that the enclosure stands.
+/// The line that says that the enclosure is complete.
 const READY: &str = "ready";
 
-/// What the enclosed process does; returns its exit status.
+/// Runs the program in the enclosed process, and returns the process's exit status.
 fn enclosed(
     kind: Kind,
     is_root: bool,
@@ -272,8 +275,7 @@ fn build(kind: Kind, is_root: bool, go: OwnedFd, writable: &[PathBuf]) -> Result
     if said.is_empty() {
         bail!("the process that encloses this one has ended");
     }
-    let private = MsFlags::MS_PRIVATE | MsFlags::MS_REC;
-    mount(None::<&str>, "/", None::<&str>, private, None::<&str>).context("keep mounts to ourselves (MS_PRIVATE)")?;
+    keep_mounts_private()?;
     if kind.processes {
         let restricted = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
         mount(Some("proc"), "/proc", Some("proc"), restricted, None::<&str>).context("mount a /proc of its own")?;
@@ -283,7 +285,7 @@ fn build(kind: Kind, is_root: bool, go: OwnedFd, writable: &[PathBuf]) -> Result
         fs::write(file, "0").with_context(|| format!("write 0 to {file}"))?;
     }
     make_read_only(writable)?;
-    // Root keeps its reading, as other users keep theirs.
+    // Root can still read all files, as other users can still read theirs.
     let kept: &[u32] = if is_root { &[READ_ALL_FILES] } else { &[] };
     keep_capabilities(kept).context("give up capabilities (prctl PR_CAPBSET_DROP)")?;
     Ok(())
@@ -296,16 +298,15 @@ fn make_read_only(writable: &[PathBuf]) -> Result<()> {
     change(Path::new("/"), Change { set: libc::MOUNT_ATTR_RDONLY | held, all_below: true, ..Change::default() })?;
     for directory in writable.iter().filter(|directory| !directory.starts_with("/proc")) {
         let path = fs::canonicalize(directory).with_context(|| format!("find {}", directory.display()))?;
-        mount(Some(&path), &path, None::<&str>, MsFlags::MS_BIND, None::<&str>)
-            .with_context(|| format!("bind {} to itself", path.display()))?;
+        bind(&path, &path)?;
         change(&path, Change { clear: libc::MOUNT_ATTR_RDONLY, ..Change::default() })?;
     }
     // The current directory is below the new mounts until its path is followed anew.
     chdir(&here).with_context(|| format!("enter {}", here.display()))
 }
 
-/// Starts the program as a child of this process: the first process of a number space ignores signals, and a guest
-/// kernel ends itself by one when it panics.
+/// Starts the program as a child of this process: the first process of a PID namespace ignores signals, and a guest
+/// kernel ends itself by a signal when it panics.
 fn start(become_program: &dyn Fn() -> anyhow::Error) -> Result<Pid> {
     // SAFETY: this process has one thread.
     match unsafe { fork() }.context("start the enclosed program (fork)")? {
@@ -321,7 +322,7 @@ fn start(become_program: &dyn Fn() -> anyhow::Error) -> Result<Pid> {
     }
 }
 
-/// Waits for the program, and reaps what it has left behind, so that their CPU time counts as this process's.
+/// Waits for the program, and reaps the processes that it has left, so that their CPU time counts as this process's.
 fn wait_for(program: Pid, kind: Kind) -> Ended {
     let mut ended = Ended::Exited(1);
     loop {
@@ -336,7 +337,7 @@ fn wait_for(program: Pid, kind: Kind) -> Ended {
         if !kind.processes {
             return ended;
         }
-        // All that are left in this number space; there may be none.
+        // This kills all processes that are left in the PID namespace. It fails if there are none.
         let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
     }
 }

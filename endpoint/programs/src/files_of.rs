@@ -1,4 +1,4 @@
-//! Whose files a file system of programs has, and where its parts lie.
+//! The file systems of programs: which hosts share one, and where its parts are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,20 +9,20 @@ use nix::mount::{MsFlags, mount};
 
 use super::mounts::mount_with;
 
-/// Where a role finds the file system of its programs, which see it as `/`.
+/// The directory at which a role sees the file system of its programs. They see it as `/`.
 pub(crate) const ROOT: &str = "/tmp/root";
-/// The parent of what a file system is made of.
+/// The parent of the directories of which a file system consists.
 const PARTS: &str = "/tmp/layer";
 
-/// Directories below [`ROOT`] that programs see as empty, whatever the machine has there.
+/// The directories below [`ROOT`] that are empty for programs, whatever the machine has there.
 pub(crate) const EMPTIED: [&str; 2] = ["tmp", "run"];
 
-/// Whose files a file system has.
+/// The hosts whose programs see a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilesOf {
-    /// Both hosts: what one writes the other sees, and they reach each other's Unix sockets.
+    /// Both hosts see it: each sees what the other writes, and reaches the other's Unix sockets.
     Both,
-    /// One host.
+    /// Only one host sees it.
     One(Side),
 }
 
@@ -42,7 +42,7 @@ impl FilesOf {
         if self == Self::Both { ROOT.into() } else { self.part("root") }
     }
 
-    /// Returns the upper directory of overlayfs: what programs wrote.
+    /// Returns the upper directory of overlayfs, with the files that programs wrote.
     pub(super) fn written(self) -> PathBuf {
         self.part("upper")
     }
@@ -52,12 +52,12 @@ impl FilesOf {
         self.part("work")
     }
 
-    /// Returns where the working directory is kept while an empty `/tmp` is mounted over it.
+    /// Returns the place to which the working directory is bound while an empty `/tmp` is mounted over it.
     pub(super) fn held(self) -> PathBuf {
         self.part("held")
     }
 
-    /// Returns the parent of directories that do not hold files of the machine.
+    /// Returns the parent of the directories that have no files of the machine.
     pub(super) fn own(self) -> PathBuf {
         self.part("own")
     }
@@ -71,15 +71,16 @@ impl FilesOf {
         }
     }
 
-    /// Returns a path of the programs as all processes of the run see it.
+    /// Converts a path of the programs to one of all processes of the run.
     ///
     /// # Errors
-    /// It is not absolute.
+    /// The path is not absolute.
     pub fn below(self, path: &Path) -> Result<PathBuf> {
         below(&self.root(), path)
     }
 
-    /// Makes it the one at [`ROOT`] for the calling process and what it starts, which have mounts of their own.
+    /// Mounts the file system at [`ROOT`] for the calling process and those that it starts. They have mounts of their
+    /// own.
     pub(super) fn put_at_root(self) -> Result<()> {
         if self == Self::Both {
             return Ok(());
@@ -90,7 +91,7 @@ impl FilesOf {
             .with_context(|| format!("bind {} to {ROOT}", self.root().display()))
     }
 
-    /// Mounts a file system of its own on a directory.
+    /// Mounts a new file system on a directory.
     ///
     /// # Errors
     /// As `mount(2)`.
@@ -99,7 +100,7 @@ impl FilesOf {
     }
 }
 
-/// Returns a path of the programs as their role sees it.
+/// Converts a path of the programs to one of their role.
 pub fn below_root(path: &Path) -> Result<PathBuf> {
     below(Path::new(ROOT), path)
 }

@@ -16,14 +16,15 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, 
 /// The child's stack, larger than making a file system needs.
 const CHILD_STACK_BYTES: usize = 256 << 10;
 
-/// Files and directories of a file system at most, as each takes memory of the kernel's. A guest's memory is one file.
+/// The largest number of files and directories of a file system: each takes memory of the kernel. A guest's memory is
+/// one file.
 const FILES_AT_MOST: &str = "64";
 
 /// Makes an empty file system for this process and the program it executes next, which name it by its descriptor's
 /// number. The caller must have one thread.
 ///
 /// # Arguments
-/// * `bytes` - what its files hold at most, all together.
+/// * `bytes` - the most bytes of all its files together.
 ///
 /// # Errors
 /// The attempt that the host refused, and its error.
@@ -37,9 +38,9 @@ pub fn file_system(pages: Pages, bytes: u64) -> Result<OwnedFd, (&'static str, E
 /// The pages of a file system in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pages {
-    /// Huge ones where they fit.
+    /// Huge pages where they fit.
     Huge,
-    /// What the host gives by default.
+    /// The host's default.
     Ordinary,
 }
 

@@ -30,10 +30,11 @@ pub struct HostFiles {
 }
 
 impl HostFiles {
-    /// Opens them. Must be called in the mount namespace of the run, since mounts of another one cannot be bound.
+    /// Opens the machine's file systems. Must be called in the mount namespace of the run, since mounts of another one
+    /// cannot be bound.
     ///
     /// # Errors
-    /// No `/proc`, or no `/tmp`.
+    /// There is no `/proc`, or no `/tmp`.
     pub(crate) fn now() -> Result<Self> {
         let mounts = fs::read("/proc/self/mountinfo").context("read /proc/self/mountinfo")?;
         let tmp = File::open("/tmp").context("open /tmp")?;
@@ -61,9 +62,6 @@ impl HostFiles {
     }
 
     /// Makes a file or directory of the machine's `/tmp` visible at its own path again.
-    ///
-    /// # Errors
-    /// It does not exist.
     pub(crate) fn reveal(&self, path: &Path) -> Result<()> {
         if !path.starts_with("/tmp") {
             return Ok(());

@@ -1,5 +1,5 @@
-//! Programs that are not netwarp's, and what holds them: the file system and the processes that they see, their output, when
-//! servers among them are ready; and the enclosure in which a guest's kernel runs.
+//! Programs that are not netwarp's, and what holds them: the file system and the processes that they see, their output,
+//! when servers among them are ready; and the enclosure in which a guest's kernel runs.
 
 pub mod coarse_clocks;
 pub mod confine;

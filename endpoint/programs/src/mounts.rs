@@ -1,4 +1,4 @@
-//! Mounts: new ones, and attributes of those that exist, for one or for all below a directory (mount_setattr(2)).
+//! Creates mounts, and changes the attributes of one or of all below a directory (mount_setattr(2)).
 
 use std::ffi::CString;
 use std::fs;
@@ -9,12 +9,12 @@ use anyhow::{Context as _, Result};
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 
-/// What is changed about a mount; its other attributes stay.
+/// The attributes of a mount that are changed. The others stay.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Change {
-    /// `MOUNT_ATTR_` bits that are set.
+    /// The `MOUNT_ATTR_` bits that are set.
     pub set: u64,
-    /// Those that are cleared.
+    /// The `MOUNT_ATTR_` bits that are cleared.
     pub clear: u64,
     /// Whether all mounts below are changed too.
     pub all_below: bool,
@@ -39,7 +39,7 @@ pub(crate) fn change(target: &Path, change: Change) -> Result<()> {
     Errno::result(result).map(drop).with_context(|| format!("change the mount at {} (mount_setattr)", target.display()))
 }
 
-/// Makes a mount read-only and keeps its other attributes.
+/// Makes a mount read-only, and keeps its other attributes.
 pub(crate) fn make_read_only(target: &Path) -> Result<()> {
     let read_only = Change { set: libc::MOUNT_ATTR_RDONLY, ..Change::default() };
     change(target, read_only).with_context(|| format!("keep {} from being written to", target.display()))

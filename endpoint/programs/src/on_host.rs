@@ -1,4 +1,4 @@
-//! Programs of the machine on the host's own kernel: in processes and files that end with the run, whoever starts it.
+//! Programs of the machine on the host's own kernel. Their processes and files end with the run, for every user.
 //!
 //! They are root in a user namespace, so they can do nothing to the host that its user could not do. Landlock keeps
 //! them from writing to files that are not covered by a layer ([`super::host_layers`]).
@@ -22,15 +22,15 @@ use super::root::{self, Base};
 /// The network namespace of programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NetworkOf {
-    /// One of the run, with nothing else in it.
+    /// A namespace of the run, with nothing else in it.
     Run,
-    /// The machine's, over which they have no privileges.
+    /// The machine's namespace, over which they have no privileges.
     Machine,
 }
 
 /// Continues as root in a new user namespace, and as the first process of a new PID namespace: when it ends, however it
-/// does, the kernel ends and reaps all that it has started. Otherwise programs would outlive their roles as children of
-/// the process that started the run, which does not know them. The caller must have one thread.
+/// does, the kernel ends and reaps every process that it has started. Otherwise programs would outlive their roles as
+/// children of the process that started the run, which does not know them. The caller must have one thread.
 ///
 /// # Errors
 /// The host forbids it.
@@ -58,9 +58,6 @@ pub fn apart(network: NetworkOf, run: impl FnOnce() -> ExitCode) -> Result<ExitC
 ///
 /// # Arguments
 /// * `in_sight` - files and directories of the machine that the caller still needs.
-///
-/// # Errors
-/// The host does not allow it.
 pub fn lay_files(
     all: &[FilesOf],
     written_bytes: u64,

@@ -1,4 +1,4 @@
-//! What a process gives up for good before it executes a program: being root, capabilities and system calls.
+//! How a process gives up being root, capabilities and system calls for good before it executes a program.
 
 use std::fs;
 use std::io;
@@ -9,21 +9,21 @@ use nix::sys::prctl::{set_dumpable, set_keepcaps, set_pdeathsig};
 use nix::sys::signal::Signal;
 use nix::unistd::{Gid, Uid, geteuid, getppid, setgroups, setresgid, setresuid};
 
-/// `CAP_DAC_READ_SEARCH` of `include/uapi/linux/capability.h`: reading of files whose permissions refuse it.
+/// `CAP_DAC_READ_SEARCH` of `include/uapi/linux/capability.h`: to read files in spite of their permissions.
 pub(crate) const READ_ALL_FILES: u32 = 2;
-/// `CAP_NET_BIND_SERVICE`: ports below 1024.
+/// `CAP_NET_BIND_SERVICE`: to bind ports below 1024.
 pub(crate) const LOW_PORTS: u32 = 10;
-/// `CAP_NET_ADMIN`: the network's settings; of a socket, congestion controls and buffers that ordinary users do not get.
+/// `CAP_NET_ADMIN`: to configure the network, and to use congestion controls and buffers that ordinary users may not.
 pub(crate) const NETWORK: u32 = 12;
 
 /// The user and group ID of nobody.
 const NOBODY: u32 = 65534;
-/// `_LINUX_CAPABILITY_VERSION_3`.
+/// The version of the capability structures (`_LINUX_CAPABILITY_VERSION_3`).
 const CAPABILITIES_OF_64_BITS: u32 = 0x2008_0522;
 
 /// `AUDIT_ARCH_X86_64` of `include/uapi/linux/audit.h`.
 const X86_64: u32 = 0xc000_003e;
-/// The bit of a system call's number that says x32 (`__X32_SYSCALL_BIT`).
+/// The bit of a system call's number that marks x32 (`__X32_SYSCALL_BIT`).
 const X32: u32 = 0x4000_0000;
 /// The offsets of the number and of the architecture in `struct seccomp_data`.
 pub(crate) const NUMBER_AT: u32 = 0;
@@ -41,7 +41,7 @@ pub(crate) struct RefusedBy {
 pub(crate) enum Word {
     /// The lower half of the argument of this index, from 0.
     Low(u32),
-    /// The upper half.
+    /// The upper half of that argument.
     High(u32),
 }
 
@@ -59,7 +59,7 @@ impl Word {
 /// the same.
 ///
 /// # Arguments
-/// * `kept` - capabilities that this process, and what it executes, keeps all the same.
+/// * `kept` - the capabilities that this process, and the programs that it executes, keep in spite of that.
 ///
 /// # Errors
 /// The kernel refuses it; the process that is to outlive this one has ended.
@@ -83,7 +83,8 @@ pub fn become_nobody(kept: &[u32]) -> Result<()> {
     Ok(())
 }
 
-/// Gives this process, and what it executes, these of the capabilities that it may have, and no others.
+/// Reduces the capabilities of this process, and of the programs that it executes, to these, as far as it may have
+/// them.
 fn have_capabilities(kept: &[u32]) -> io::Result<()> {
     let header = [CAPABILITIES_OF_64_BITS, 0];
     let permitted = permitted(header)?;
@@ -120,7 +121,7 @@ fn permitted(header: [u32; 2]) -> io::Result<u64> {
 /// Returns the map of users of this process's user namespace.
 ///
 /// # Errors
-/// No `/proc`.
+/// There is no `/proc`.
 pub fn uid_map() -> Result<String> {
     fs::read_to_string("/proc/self/uid_map").context("read /proc/self/uid_map")
 }
@@ -151,12 +152,12 @@ pub(crate) fn keep_capabilities(kept: &[u32]) -> io::Result<()> {
     Ok(())
 }
 
-/// Has the kernel refuse system calls of this process, and of all it starts, with `EPERM`: these, and every one of
-/// another architecture than x86-64 (seccomp(2)).
+/// Makes the kernel refuse system calls of this process, and of every process that it starts, with `EPERM`: these, and
+/// all of other architectures than x86-64 (seccomp(2)).
 ///
 /// # Arguments
 /// * `forbidden` - the calls that are refused whatever their arguments.
-/// * `by_arguments` - those that are refused with some arguments. What an argument points to cannot be seen.
+/// * `by_arguments` - the calls that are refused with some arguments. Filters do not see what an argument points to.
 ///
 /// # Errors
 /// The kernel has no seccomp filters.

@@ -46,10 +46,10 @@ pub struct Start<'a> {
     pub output_directory: Option<&'a Path>,
     /// The program's name in files and messages, such as `server`.
     pub name: &'a str,
-    /// What the program finds open as descriptor 3, to read from, and 4, to write to. Both numbers are above 4 in this
-    /// process.
+    /// The descriptors that become the program's descriptors 3, to read from, and 4, to write to. Both are above 4 in
+    /// this process.
     pub control: Option<(OwnedFd, OwnedFd)>,
-    /// What restricts the program.
+    /// The restrictions of the program.
     pub hold: Hold,
 }
 

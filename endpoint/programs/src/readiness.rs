@@ -59,9 +59,6 @@ impl Readiness {
     }
 
     /// Returns whether the server's socket or file exists.
-    ///
-    /// # Errors
-    /// The kernel does not answer.
     pub fn is_there(&mut self) -> Result<bool> {
         Ok(match self {
             Self::Port { wanted, sockets, processes } => {

@@ -7,8 +7,8 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _};
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use anyhow::{Context as _, Result, bail};
-use netwarp_path::netns::{NetNs, unshare_messages, unshare_mounts_names_and_processes};
-use nix::mount::{MsFlags, mount};
+use netwarp_path::netns::{NetNs, keep_mounts_private, unshare_messages, unshare_mounts_names_and_processes};
+use nix::mount::MsFlags;
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
@@ -33,9 +33,7 @@ impl Reaper {
     /// The kernel does not have these namespaces.
     pub fn start(host_name: &str, files: FilesOf) -> Result<Self> {
         unshare_mounts_names_and_processes()?;
-        let private = MsFlags::MS_PRIVATE | MsFlags::MS_REC;
-        mount(None::<&str>, "/", None::<&str>, private, None::<&str>)
-            .context("keep mounts to ourselves (MS_PRIVATE)")?;
+        keep_mounts_private()?;
         if files != FilesOf::Both {
             unshare_messages()?;
         }

@@ -68,9 +68,6 @@ pub fn build(files: FilesOf, base: &Base, working_directory: &Path, hosts: &[(&s
 }
 
 /// Mounts a file system in memory over `/tmp`, with room for this many bytes.
-///
-/// # Errors
-/// The kernel refuses it.
 pub(crate) fn mount_memory(bytes: u64) -> Result<()> {
     let options = format!("size={bytes},mode=0755");
     mount(Some("tmpfs"), "/tmp", Some("tmpfs"), MsFlags::empty(), Some(options.as_str())).context("mount tmpfs on /tmp")
@@ -92,9 +89,6 @@ pub(super) fn mount_view(kind: &str, directory: &str, flags: MsFlags) -> Result<
 
 /// Makes programs see a directory of the machine as empty. A directory that they do not see anyway, or that does not
 /// exist, is not created.
-///
-/// # Errors
-/// It cannot be covered.
 pub fn hide(files: FilesOf, directory: &Path) -> Result<()> {
     let target = files.below(directory)?;
     if !target.is_dir() {

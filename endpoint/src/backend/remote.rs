@@ -93,12 +93,12 @@ impl Remote {
         Ok(Self { run_directory, address: arguments.address, port: arguments.port, server, token })
     }
 
-    /// The names that resolve for programs.
+    /// Returns the names that resolve for programs, and their addresses.
     fn names(&self) -> Result<[(&'static str, IpAddr); 2]> {
         Ok([("server", self.address), ("client", self.own_address().context("find this host's address")?)])
     }
 
-    /// The address from which packets to the server are sent. Connecting a UDP socket sends none.
+    /// Returns the address from which packets to the server are sent. Connecting a UDP socket sends none.
     fn own_address(&self) -> io::Result<IpAddr> {
         let any: IpAddr =
             if self.address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
@@ -171,7 +171,7 @@ impl Role for ServerRole {
         Ok(vec![Event::Gone(how)])
     }
 
-    /// Listens to it no longer; its host ends it when the run's connection is closed.
+    /// Stops listening to the role. Its host ends it when the run's connection is closed.
     fn stop(&mut self) {
         self.is_running = false;
     }

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use netwarp_core::gauges;
+use netwarp_core::connection_gauges;
 use netwarp_core::message_pipe::{MESSAGE_FD, MessagePipe};
 use netwarp_path::capture::key_log;
 use netwarp_transport::QLOG_VARIABLE;
@@ -56,9 +56,6 @@ pub(super) struct RoleStart<'a> {
 
 impl RoleProcess {
     /// Starts a role in the caller's network namespace.
-    ///
-    /// # Errors
-    /// The program does not exist or cannot be executed.
     pub(super) fn spawn(start: &RoleStart<'_>, virtual_clock: bool) -> Result<Self> {
         let RoleStart { side, program, job, address, port, shared: Shared { keys, gauges, qlog } } = *start;
         let name = side.name();
@@ -76,7 +73,7 @@ impl RoleProcess {
         let clock = virtual_clock.then_some(c"NETWARP_CLOCK=virtual");
         let path = (!is_ours).then_some(PATH);
         let secrets = keys.map(|_| key_log::ROLE_ENVIRONMENT);
-        let board = gauges.map(|_| gauges::ROLE_ENVIRONMENT);
+        let board = gauges.map(|_| connection_gauges::ROLE_ENVIRONMENT);
         let qlog = qlog.map(qlog_environment).transpose()?;
         let environment: Vec<_> =
             clock.into_iter().chain(path).chain(secrets).chain(board).chain(qlog.as_deref()).collect();
@@ -89,7 +86,7 @@ impl RoleProcess {
             actions.add_dup2(keys.as_raw_fd(), key_log::ROLE_FD).context("prepare a process")?;
         }
         if let Some(gauges) = gauges {
-            actions.add_dup2(gauges.as_raw_fd(), gauges::ROLE_FD).context("prepare a process")?;
+            actions.add_dup2(gauges.as_raw_fd(), connection_gauges::ROLE_FD).context("prepare a process")?;
         }
         let attributes = nix::spawn::PosixSpawnAttr::init().context("prepare a process")?;
         let process = nix::spawn::posix_spawn(&*program, &actions, &attributes, &arguments, &environment)

@@ -111,8 +111,8 @@ fn examine() -> Result<Capabilities> {
     Ok(capabilities)
 }
 
-/// Returns what is missing of a feature that was tried. Not every run needs it, so that a refusal which is not understood
-/// concerns only those that do: it counts as missing, for the reason that the kernel gave.
+/// Returns what is missing of a feature that was tried. Not every run needs it, so that a refusal which is not
+/// understood concerns only those that do: it counts as missing, for the reason that the kernel gave.
 fn missing(tried: Result<Option<String>>) -> Option<String> {
     tried.unwrap_or_else(|error| Some(format!("{error:#}")))
 }

@@ -43,9 +43,6 @@ pub(crate) fn load(file: &Path) -> Result<Job> {
 }
 
 /// Returns what is wrong with the job in each file; for `-`, with the job on each line of standard input.
-///
-/// # Errors
-/// Standard input that cannot be read.
 pub(crate) fn refusals(files: &[impl AsRef<Path>]) -> Result<Vec<String>> {
     let mut refusals = Vec::new();
     for file in files.iter().map(AsRef::as_ref) {
@@ -62,9 +59,6 @@ pub(crate) fn refusals(files: &[impl AsRef<Path>]) -> Result<Vec<String>> {
 }
 
 /// Reads a job, called `name` in errors, and refuses an unsound one.
-///
-/// # Errors
-/// What is wrong with it.
 pub(crate) fn understand(text: &str, name: &str) -> Result<Job> {
     let job = serde_json::from_str(text).map_err(|error| {
         // netwarp writes jobs for an endpoint that is built from the same sources.

@@ -1,10 +1,10 @@
 //! Contains programs that run on another host's orders, as far as a process without privileges can.
 //!
-//! All restrictions of programs on a host apply ([`netwarp_programs::on_host`]), and more: a process of root becomes the user
-//! nobody first; the number of processes is limited; programs have no capabilities, cannot create user namespaces, and
-//! reach no keys or sockets of the user's; and they read only the files that they are shown, of which some are hidden
-//! ([`netwarp_programs::process::Hold::Contained`]). If a restriction is not available, that is an error, so nothing runs without
-//! it. The network is the machine's.
+//! All restrictions of programs on a host apply ([`netwarp_programs::on_host`]), and more: a process of root becomes
+//! the user nobody first; the number of processes is limited; programs have no capabilities, cannot create user
+//! namespaces, and reach no keys or sockets of the user's; and they read only the files that they are shown, of which
+//! some are hidden ([`netwarp_programs::process::Hold::Contained`]). If a restriction is not available, that is an
+//! error, so nothing runs without it. The network is the machine's.
 
 use std::fmt;
 use std::fs;
@@ -95,7 +95,8 @@ fn apart(run: impl FnOnce() -> Result<ExitCode>) -> Result<ExitCode> {
 /// Contains this process, the first of its PID namespace, and all that it will start.
 fn contain(written_bytes: u64, names: &[(&str, IpAddr)], hidden: &Hidden) -> Result<()> {
     bound_processes()?;
-    forbid_user_namespaces()?;
+    // In a user namespace a program would have capabilities again.
+    write_setting("/proc/sys/user/max_user_namespaces", 0)?;
     leave_keys()?;
     // The kernel kills these processes first when the machine runs out of memory.
     write_setting("/proc/self/oom_score_adj", 1000)?;
@@ -129,11 +130,6 @@ fn bound_shared_memory(most_bytes: u64) -> Result<()> {
     write_setting("/proc/sys/kernel/shmall", most_bytes / PAGE_BYTES)?;
     write_setting("/proc/sys/kernel/msgmni", MOST_QUEUES)?;
     write_setting("/proc/sys/kernel/sem", SEMAPHORES)
-}
-
-/// Forbids user namespaces, in which a program would have capabilities again.
-fn forbid_user_namespaces() -> Result<()> {
-    write_setting("/proc/sys/user/max_user_namespaces", 0)
 }
 
 fn write_setting(file: &str, value: impl fmt::Display) -> Result<()> {

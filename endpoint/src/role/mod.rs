@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use netwarp_core::addresses::client_address;
 use netwarp_core::arrival_log::Span;
 use netwarp_core::clock::Moment;
-use netwarp_core::gauges;
+use netwarp_core::connection_gauges;
 use netwarp_core::orchestrator::Orchestrator;
 use netwarp_transport::error::{self, Error, Kind};
 use netwarp_transport::stack_of;
@@ -136,7 +136,7 @@ fn unless_strangers(run: &Run, records: error::Result<Vec<Record>>) -> error::Re
 }
 
 /// Returns the record of a connection that a side's transport has given up, since the peer did not answer any more.
-/// That is a result of the path, on which nobody else is.
+/// That is a result of the path, which has no other traffic.
 fn gave_up(side: Side, run: &Run, cause: &Error) -> Record {
     let at_ns = Moment::now().since(run.epoch_ns);
     Record::GaveUp(GaveUpRecord { side, at_ns, cause: format!("{cause:#}") })
@@ -221,8 +221,8 @@ fn address_on(path: u32) -> Result<Ipv4Addr> {
     Ok(client_address(index))
 }
 
-/// Runs a role on a single-threaded event loop and tells the orchestrator how it ended. Prints an error that cannot be
-/// told.
+/// Runs a role on a single-threaded event loop and tells the orchestrator how it ended. An error that the orchestrator
+/// cannot be told is printed.
 fn run(side: Side, role: impl AsyncFnOnce(&mut Orchestrator) -> Result<()>) -> ExitCode {
     try_run(side, role).unwrap_or_else(|error| {
         eprintln!("netwarp-endpoint {}: {error:#}", side.name());
@@ -233,7 +233,7 @@ fn run(side: Side, role: impl AsyncFnOnce(&mut Orchestrator) -> Result<()>) -> E
 fn try_run(side: Side, role: impl AsyncFnOnce(&mut Orchestrator) -> Result<()>) -> Result<ExitCode> {
     // If the orchestrator has ended already, no order to begin will come.
     set_pdeathsig(Signal::SIGKILL).context("asking to die with the orchestrator (prctl PR_SET_PDEATHSIG)")?;
-    gauges::inherit()?;
+    connection_gauges::inherit()?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_io().build().context("starting the event loop")?;
     let code = runtime.block_on(async {

@@ -1,10 +1,10 @@
-//! What a run needs of the machines that carry it out: another implementation may run roles elsewhere, or programs that are
-//! not ours, or use an existing path.
+//! What a run needs of the machines that carry it out: another implementation may run roles elsewhere, or programs that
+//! are not ours, or use an existing path.
 
 use std::path::Path;
 
 use anyhow::Result;
-use netwarp_core::gauges::SharedGauges;
+use netwarp_core::connection_gauges::SharedGauges;
 use netwarp_path::capture::KeyLog;
 use netwarp_path::network::Network;
 use netwarp_wire::job::Job;
@@ -30,9 +30,6 @@ pub(crate) trait Host {
     fn prepare(&mut self, job: &Job) -> Result<()>;
 
     /// Builds the job's path.
-    ///
-    /// # Errors
-    /// The path cannot be built.
     fn build(&mut self, job: &Job) -> Result<()>;
 
     /// Returns the built path, so that it can be changed, measured, captured and probed; none if the path is not this
@@ -40,9 +37,6 @@ pub(crate) trait Host {
     fn network(&mut self) -> Option<&mut Network>;
 
     /// Starts a role, which reads the job from `job_file` and shares memory with this process.
-    ///
-    /// # Errors
-    /// It cannot be started.
     fn spawn(&mut self, side: Side, job: &Job, job_file: &Path, shared: Shared<'_>) -> Result<Box<dyn Role>>;
 }
 

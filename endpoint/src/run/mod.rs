@@ -41,9 +41,6 @@ const QLOG_DIRECTORY: &str = "qlog";
 
 /// Carries out `directory/job.json` and writes all records to `directory/records.jsonl`. Returns how the run failed, if
 /// it did.
-///
-/// # Errors
-/// The records cannot be written.
 pub(crate) fn run_directory(directory: &Path, host: &mut dyn Host) -> Result<Option<Failure>> {
     let mut records = RecordWriter::open(directory)?;
     let failure = run_job(directory, host, &mut records).err();
@@ -173,8 +170,8 @@ fn start_capture(
     Capture::start(network, topology, job, content_bytes, keys, directory).map(Some).context("capture packets")
 }
 
-/// Starts following packets, if the job's workload asks for it. With several workloads nobody does, because their packets
-/// cannot be told apart.
+/// Starts following packets, if the job's workload asks for it. With several workloads nobody does, because their
+/// packets cannot be told apart.
 fn start_watcher(host: &mut dyn Host, topology: &Topology<'_>, job: &Job) -> Result<Option<Watcher>> {
     let Some(one) = job.alone().filter(|one| one.name.is_none()) else { return Ok(None) };
     let workload = netwarp_workload::of(&one.workload);
@@ -217,7 +214,7 @@ impl Relay<'_> {
             }
             self.progress.report(elapsed_ns);
             self.sample(elapsed_ns).stage("teardown")?;
-            self.begin_clients(elapsed_ns).stage("client")?;
+            self.pairs.iter_mut().try_for_each(|pair| pair.begin_client(elapsed_ns)).stage("client")?;
             if let Some(event) = self.advance(elapsed_ns).stage("teardown")? {
                 let (change, path) = (event.change.clone(), event.path);
                 let at_ns = self.records.elapsed_ns();
@@ -249,11 +246,6 @@ impl Relay<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Starts the clients whose start time has passed.
-    fn begin_clients(&mut self, elapsed_ns: u64) -> Result<()> {
-        self.pairs.iter_mut().try_for_each(|pair| pair.begin_client(elapsed_ns))
     }
 
     fn begin(&self, certificate: Option<String>) -> Order {

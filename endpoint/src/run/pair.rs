@@ -33,9 +33,6 @@ pub(super) struct Pair<'a> {
 
 impl<'a> Pair<'a> {
     /// Starts both roles of a job, which read it from `job_file`.
-    ///
-    /// # Errors
-    /// One of them cannot be started.
     pub(super) fn spawn<'s>(
         host: &mut dyn Host,
         job: &'a Job,
@@ -105,9 +102,6 @@ impl<'a> Pair<'a> {
     }
 
     /// Orders the client to begin if the server is ready and the start time has passed.
-    ///
-    /// # Errors
-    /// The order cannot be given.
     pub(super) fn begin_client(&mut self, elapsed_ns: u64) -> Result<()> {
         match self.client_begin.take_if(|_| elapsed_ns >= self.job.only().start_ns) {
             Some(begin) => {
@@ -120,9 +114,6 @@ impl<'a> Pair<'a> {
     }
 
     /// Tells the client of its newest path, now or as soon as it has begun.
-    ///
-    /// # Errors
-    /// The order cannot be given.
     pub(super) fn attached(&mut self, path: u32) -> Result<()> {
         self.attached_to = Some(path);
         self.notify_attached()
@@ -137,18 +128,12 @@ impl<'a> Pair<'a> {
 
     /// Tells the client that it has lost its address on this path. A client that has not begun uses no path and is not
     /// told.
-    ///
-    /// # Errors
-    /// The order cannot be given.
     pub(super) fn detached(&mut self, path: u32) -> Result<()> {
         let is_there = self.client_began && self.client.is_running();
         if is_there { self.client.order(&Order::Detached { path }) } else { Ok(()) }
     }
 
     /// Notes that a role has done all its work. If it is the client, orders the server to finish.
-    ///
-    /// # Errors
-    /// The order cannot be given.
     pub(super) fn role_is_done(&mut self, side: Side) -> Result<()> {
         self.finished.push(side);
         if side == Side::Client { self.server.order(&Order::Finish {}) } else { Ok(()) }
@@ -183,9 +168,6 @@ impl<'a> Pair<'a> {
     }
 
     /// Returns how what was delivered differs from what was to be sent; none if it does not.
-    ///
-    /// # Errors
-    /// A content that cannot be read again.
     pub(super) fn difference(&self) -> Result<Option<String>> {
         self.workload.difference(self.job, &self.delivered)
     }
@@ -197,9 +179,6 @@ pub(super) struct JobFiles(Vec<PathBuf>);
 
 impl JobFiles {
     /// Writes the jobs, each into a directory of its own beside the run's job file.
-    ///
-    /// # Errors
-    /// A file cannot be written.
     pub(super) fn write(jobs: &[Job], job_file: &Path) -> Result<Self> {
         let mut files = Self(Vec::new());
         if let [one] = jobs

@@ -14,15 +14,9 @@ pub(crate) trait Role: AsFd {
     fn is_running(&self) -> bool;
 
     /// Sends the role an order. A role that has ended ignores it; [`Self::receive`] says how it ended.
-    ///
-    /// # Errors
-    /// The order cannot be given.
     fn order(&mut self, order: &Order) -> Result<()>;
 
     /// Receives the role's next messages, and waits if there are none yet.
-    ///
-    /// # Errors
-    /// The role cannot be read from, or sends something that is not a message.
     fn receive(&mut self) -> Result<Vec<Event>>;
 
     /// Ends the role at once. It says nothing more.
@@ -30,9 +24,6 @@ pub(crate) trait Role: AsFd {
 }
 
 /// Writes an order to a role's pipe. A role that has ended ignores it.
-///
-/// # Errors
-/// The order cannot be written.
 pub(crate) fn give_order(pipe: &mut File, side: Side, order: &Order) -> Result<()> {
     let mut line = serde_json::to_vec(order).context("encode an order")?;
     line.push(b'\n');

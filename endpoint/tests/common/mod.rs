@@ -15,13 +15,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Longer than anything here takes; a role silent for so long hangs.
+/// How long a role may be silent before it counts as hung, which is longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The descriptor roles write their messages to.
+/// The descriptor to which roles write their messages.
 const MESSAGE_FD: i32 = 3;
 
-/// An address of loopback that nobody else uses, as every server has the same port.
+/// Returns an unused loopback address: every server has the same port.
 pub(crate) fn fresh_address() -> IpAddr {
     static NEXT: AtomicU8 = AtomicU8::new(1);
     let process = std::process::id() % 0x7fff;
@@ -29,7 +29,7 @@ pub(crate) fn fresh_address() -> IpAddr {
     Ipv4Addr::new(127, high, low, NEXT.fetch_add(1, Ordering::Relaxed)).into()
 }
 
-/// The golden job over this transport, with this workload.
+/// Returns the golden job over this transport, with this workload.
 pub(crate) fn job(transport: &str, direction: &str, content: Value, verify: bool) -> Value {
     let mut job: Value = serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).unwrap();
     job["workloads"][0]["transport"]["kind"] = json!(transport);
@@ -45,7 +45,7 @@ pub(crate) fn seeded(size_bytes: u64) -> Value {
     json!({"kind": "seeded", "seed": 17_909_611_376_780_542_444_u64, "size_bytes": size_bytes})
 }
 
-/// A path of its own for a file of this test.
+/// Returns a path for a file of this test alone.
 pub(crate) fn scratch(name: &str) -> PathBuf {
     static NEXT: AtomicU8 = AtomicU8::new(0);
     let unique = format!("{}-{}-{name}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -87,7 +87,7 @@ impl Role {
         self.order(&json!({"order": "begin", "epoch_ns": 0, "certificate": certificate}));
     }
 
-    /// A role that has ended hears nothing any more; why, it has said before.
+    /// Gives the role an order, which is lost if it has ended.
     pub(crate) fn order(&mut self, order: &Value) {
         match writeln!(self.orders.as_mut().unwrap(), "{order}") {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
@@ -99,7 +99,7 @@ impl Role {
         self.orders = None;
     }
 
-    /// The next message.
+    /// Waits for the next message.
     pub(crate) fn message(&self) -> Value {
         self.messages.recv_timeout(PATIENCE).expect("the role neither spoke nor ended")
     }
@@ -138,7 +138,7 @@ fn read_lines(pipe: OwnedFd) -> Receiver<Value> {
     receiver
 }
 
-/// Starts a server and waits until it listens. Gives its certificate, in hex or null, too.
+/// Starts a server and waits until it listens. Returns its certificate too, in hex or null.
 pub(crate) fn start_server(job: &Value, address: IpAddr) -> (Role, Value) {
     let mut server = Role::start("server", job, address);
     server.begin(&Value::Null);
@@ -147,14 +147,14 @@ pub(crate) fn start_server(job: &Value, address: IpAddr) -> (Role, Value) {
     (server, ready["certificate"].clone())
 }
 
-/// Starts a client and has it begin.
+/// Starts a client and orders it to begin.
 pub(crate) fn start_client(job: &Value, address: IpAddr, certificate: &Value) -> Role {
     let mut client = Role::start("client", job, address);
     client.begin(certificate);
     client
 }
 
-/// Carries a job out that must succeed. Gives the client's and the server's records.
+/// Runs a job, which must succeed. Returns the client's and the server's records.
 pub(crate) fn run(job: &Value) -> (Vec<Value>, Vec<Value>) {
     let address = fresh_address();
     let (mut server, certificate) = start_server(job, address);
@@ -166,7 +166,7 @@ pub(crate) fn run(job: &Value) -> (Vec<Value>, Vec<Value>) {
     (client_records, server_records)
 }
 
-/// Why a role failed.
+/// Waits until a role fails at a stage, and returns the reason.
 pub(crate) fn failure(role: Role, stage: &str) -> String {
     let (_, last) = role.finish();
     assert_eq!((&last["message"], &last["failure"]["stage"]), (&json!("failed"), &json!(stage)), "{last}");

@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use netwarp_core::clock::Moment;
+use netwarp_core::content_sink::Sink;
 use netwarp_core::flow::{MessageSink, Pacer, sleep_until};
-use netwarp_core::sink::Sink;
 use netwarp_wire::content::Reader;
 
 use super::error::{Result, bail};

@@ -53,7 +53,7 @@ impl Error {
         Self::new(self.kind, anyhow!("{:#}", self.cause))
     }
 
-    /// Adds what was attempted.
+    /// Adds to an error what was attempted.
     fn context(self, attempt: impl Display + Send + Sync + 'static) -> Self {
         Self { cause: self.cause.context(attempt), ..self }
     }
@@ -74,7 +74,7 @@ impl std::error::Error for Error {
 
 /// Adds what was attempted to an error and keeps its kind.
 pub trait Context<T> {
-    /// Adds what was attempted.
+    /// Adds to an error what was attempted.
     fn context(self, attempt: impl Display + Send + Sync + 'static) -> Result<T>;
 
     /// Like [`Self::context`], but builds the text only if there is an error.

@@ -31,9 +31,6 @@ pub struct Identity {
 impl Identity {
     /// Returns this process's identity, which all of its listeners share. The first call makes it; see
     /// [`Self::generate`].
-    ///
-    /// # Errors
-    /// Random numbers are not available.
     pub(crate) fn of_process(job: &Job) -> Result<Self> {
         static OURS: OnceLock<(CertificateDer<'static>, PrivateKeyDer<'static>)> = OnceLock::new();
         if OURS.get().is_none() {
@@ -47,9 +44,6 @@ impl Identity {
 
     /// Makes a self-signed certificate. Its key is Ed25519, whose signatures all have the same length, so that all
     /// handshakes do; it is ECDSA if a program of the machine must accept it, because browsers do not accept Ed25519.
-    ///
-    /// # Errors
-    /// Random numbers are not available.
     pub fn generate(job: &Job) -> Result<Self> {
         if job.has_programs() {
             return Self::generate_for_programs();
@@ -58,9 +52,6 @@ impl Identity {
     }
 
     /// Like [`Self::generate`], for a certificate that a program of the machine must accept.
-    ///
-    /// # Errors
-    /// Random numbers are not available.
     pub fn generate_for_programs() -> Result<Self> {
         Self::with(&PKCS_ECDSA_P256_SHA256)
     }
@@ -131,9 +122,6 @@ pub fn key_fingerprint(certificate: &[u8]) -> Result<String> {
 
 /// Returns a client's configuration: TLS 1.3, trusting only the certificate with this DER. All connections made with it
 /// share their tickets.
-///
-/// # Errors
-/// The bytes are not a certificate.
 pub(crate) fn client_config(trusted: &[u8], job: &Job) -> Result<ClientConfig> {
     let resume = job.only().transport.resume;
     let mut roots = RootCertStore::empty();

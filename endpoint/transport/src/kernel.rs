@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use netwarp_core::clock::Moment;
+use netwarp_core::content_sink::SharedSink;
 use netwarp_core::flow::{MessageSink, Pacer};
-use netwarp_core::sink::SharedSink;
 use netwarp_wire::content::Reader;
 use netwarp_wire::job::{Job, Reconnect};
 use netwarp_wire::record::Side;
@@ -135,9 +135,6 @@ pub(super) struct Listener<P> {
 
 impl<P: Protocol> Listener<P> {
     /// Binds the address and listens.
-    ///
-    /// # Errors
-    /// As `bind(2)` and `listen(2)`; the kernel refuses an option.
     pub(super) fn bind(protocol: P, Place { address, only_from }: Place) -> Result<Self> {
         let socket = protocol.socket(address)?;
         let attempt = || format!("listening on {address} over {}", P::NAME);

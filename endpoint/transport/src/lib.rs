@@ -28,9 +28,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use netwarp_core::clock::Moment;
+use netwarp_core::content_sink::SharedSink;
 use netwarp_core::deadline::Deadline;
 use netwarp_core::flow::{Header, MessageSink, Pacer, Received};
-use netwarp_core::sink::SharedSink;
 use netwarp_wire::content::Reader;
 use netwarp_wire::job::{Resume, TransportKind};
 use netwarp_wire::record::{Settings, Side, Stats};

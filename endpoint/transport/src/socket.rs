@@ -57,7 +57,7 @@ impl Socket {
         Ok(())
     }
 
-    /// `sendmsg(2)`: sends some of the bytes, normally all.
+    /// Sends some of the bytes, normally all (`sendmsg(2)`).
     pub(crate) fn send_vectored(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         retry(|| self.0.send_vectored_with_flags(parts, libc::MSG_NOSIGNAL))
     }
@@ -120,17 +120,14 @@ impl Socket {
         Ok(true)
     }
 
-    /// `recv(2)`; 0 when the peer has closed.
-    ///
-    /// # Errors
-    /// As `recv(2)`.
+    /// Receives some bytes (`recv(2)`); 0 when the peer has closed.
     pub fn receive(&self, buffer: &mut [u8], flags: c_int) -> io::Result<usize> {
         let (address, length) = (buffer.as_mut_ptr().cast(), buffer.len());
         // SAFETY: the buffer is valid for writes of its length.
         retry(|| size(unsafe { libc::recv(self.as_raw_fd(), address, length, flags) }))
     }
 
-    /// `send(2)`: sends some of the bytes, without waiting.
+    /// Sends some of the bytes without waiting (`send(2)`).
     ///
     /// # Errors
     /// `WouldBlock` when the send buffer has no room; as `send(2)`.
@@ -138,7 +135,7 @@ impl Socket {
         retry(|| self.0.send_with_flags(bytes, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT))
     }
 
-    /// `recv(2)`: receives some bytes, without waiting; 0 when the peer has closed.
+    /// Receives some bytes without waiting (`recv(2)`); 0 when the peer has closed.
     ///
     /// # Errors
     /// `WouldBlock` when no bytes are available; as `recv(2)`.
@@ -219,7 +216,7 @@ impl Socket {
         }
     }
 
-    /// `setsockopt(2)` with a plain C value.
+    /// Sets an option that is a plain C value (`setsockopt(2)`).
     ///
     /// # Errors
     /// As `setsockopt(2)`; `name` is what the message calls the option.
@@ -227,8 +224,8 @@ impl Socket {
         set_option(self.as_raw_fd(), level, option, value).with_context(|| format!("setting {name}"))
     }
 
-    /// `getsockopt(2)` into a plain C value, whose fields may be part of the request. Fields that the kernel does not
-    /// fill keep their values.
+    /// Reads an option that is a plain C value, whose fields may be part of the request (`getsockopt(2)`). Fields that
+    /// the kernel does not fill keep their values.
     ///
     /// # Errors
     /// As `getsockopt(2)`; `name` is what the message calls the option.
@@ -268,9 +265,6 @@ pub fn watch(socket: Arc<Socket>) -> Result<AsyncFd<Arc<Socket>>> {
 /// Sets the sizes of a socket's send and receive buffers: beyond the limits of `net.core` if the process is privileged
 /// (`SO_SNDBUFFORCE`, `SO_RCVBUFFORCE`; CAP_NET_ADMIN), otherwise as far as they allow. The effective size must be read
 /// back.
-///
-/// # Errors
-/// As `setsockopt(2)`.
 pub fn set_buffers(socket: &impl AsRawFd, bytes: u64) -> Result<()> {
     set_send_buffer(socket, bytes)?;
     set_buffer(socket, bytes, (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, "SO_RCVBUF"))
@@ -293,17 +287,11 @@ fn set_buffer(socket: &impl AsRawFd, bytes: u64, (forced, allowed, name): (c_int
 
 /// Returns the effective size of the send buffer: half of what the kernel reports, which doubles the requested size for
 /// its own overhead (socket(7)).
-///
-/// # Errors
-/// As `getsockopt(2)`.
 pub fn effective_send_bytes(socket: &socket2::Socket) -> Result<u64> {
     Ok(socket.send_buffer_size().context("reading SO_SNDBUF")? as u64 / 2)
 }
 
 /// Returns the effective size of the receive buffer, like [`effective_send_bytes`].
-///
-/// # Errors
-/// As `getsockopt(2)`.
 pub fn effective_receive_bytes(socket: &socket2::Socket) -> Result<u64> {
     Ok(socket.recv_buffer_size().context("reading SO_RCVBUF")? as u64 / 2)
 }
@@ -331,9 +319,6 @@ fn is_end(error: ErrorKind) -> bool {
 }
 
 /// Converts the result of a system call that returns a number of bytes.
-///
-/// # Errors
-/// The error of a failed call.
 pub fn size(result: isize) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }

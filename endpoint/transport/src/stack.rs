@@ -7,7 +7,7 @@ use netwarp_wire::job::{Job, Reconnect, Resume, Transport};
 use netwarp_wire::problems::Problems;
 
 use super::error::{Context as _, Result};
-use super::{Dialer, Listener, Place};
+use super::{Dialer, Listener, Place, tcp};
 
 /// Where the state of connections is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum StateSource {
     Tcp,
     /// The kernel's `sock_diag`, for SCTP.
     Sctp,
-    /// The memory that a QUIC stack shares ([`netwarp_core::gauges`]).
+    /// The memory that a QUIC stack shares ([`netwarp_core::connection_gauges`]).
     Gauges,
 }
 
@@ -80,7 +80,11 @@ pub trait Stack: Sync {
     }
 
     /// Notes the options that the stack would silently change, or refuse when the run is half built.
-    fn check(&self, options: &Transport, problems: &mut Problems);
+    fn check(&self, options: &Transport, problems: &mut Problems) {
+        if self.uses_tcp() {
+            tcp::check(options, problems);
+        }
+    }
 
     /// Creates the client's end, with the job's options.
     ///

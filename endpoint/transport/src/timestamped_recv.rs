@@ -1,9 +1,9 @@
 //! Receives content from a stream socket with arrival times, in few system calls.
 //!
 //! A reader that takes each packet as it arrives needs a system call and a reading of the clock for each. This one
-//! waits for the next packet, and then lets the kernel collect data for a short time ([`BATCH`]). A pause is detected if
-//! it is longer than a batch; shorter ones are not. Where gaps are not measured, batches are as long as the steps of the
-//! goodput record allow; in a run of hours over a lossy path, short ones would be most of its cost.
+//! waits for the next packet, and then lets the kernel collect data for a short time ([`BATCH`]). A pause is detected
+//! if it is longer than a batch; shorter ones are not. Where gaps are not measured, batches are as long as the steps of
+//! the goodput record allow; in a run of hours over a lossy path, short ones would be most of its cost.
 //!
 //! Bytes arrive when they can be read: the clock says when a call returns with all that it waited for, as for any other
 //! reader. A batch that is not filled before its time is over ended earlier, at the kernel's stamp of its last packet
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use libc::c_int;
 use netwarp_core::clock::{self, Moment};
-use netwarp_core::sink::Sink;
+use netwarp_core::content_sink::Sink;
 
 use super::error::{Context as _, Error, Result};
 use super::socket::{Socket, retry, size};
@@ -80,9 +80,9 @@ fn receive_batches(socket: &Socket, sink: &mut Sink) -> Result<()> {
     Ok(())
 }
 
-/// `recvmsg(2)` into the block or, if the block is empty, discarding the data (`MSG_TRUNC`, tcp(7)). Returns how many
-/// bytes were received, and when the last of them arrived, in nanoseconds of `CLOCK_REALTIME`; packets that arrived
-/// before stamps were switched on have no time.
+/// Receives into the block or, if the block is empty, discards the data (`recvmsg(2)`, `MSG_TRUNC` in tcp(7)). Returns
+/// how many bytes were received, and when the last of them arrived, in nanoseconds of `CLOCK_REALTIME`; packets that
+/// arrived before stamps were switched on have no time.
 fn receive(socket: &Socket, block: &mut [u8], length: usize, flags: c_int) -> io::Result<(usize, Option<u64>)> {
     let (base, flags) = match block {
         [] => (std::ptr::null_mut(), flags | libc::MSG_TRUNC),
@@ -107,7 +107,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     use netwarp_core::arrival_log::SharedArrivalLog;
-    use netwarp_core::sink::{Received, WatchedArrivals};
+    use netwarp_core::content_sink::{Received, WatchedArrivals};
 
     use super::*;
 

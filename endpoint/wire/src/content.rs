@@ -1,15 +1,15 @@
 //! The content of a transfer, as its sender reads it: a file, or bytes made from a seed.
 
 use std::fs::File;
-use std::io::{Seek as _, SeekFrom};
+use std::io::{self, Seek as _, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 
 use anyhow::{Context as _, Result, ensure};
-/// A SHA-256 under way.
+/// A SHA-256 that is being computed.
 pub use ring::digest::Context as Hasher;
 use ring::digest::SHA256;
 
-use crate::job::Content;
+use crate::job::{Bulk, Content};
 use crate::seeded;
 
 /// A part of a content.
@@ -21,8 +21,30 @@ pub struct Part {
     pub length_bytes: u64,
 }
 
+impl Content {
+    /// Returns the part that is all of the content.
+    pub fn whole(&self) -> Part {
+        Part { offset_bytes: 0, length_bytes: self.size_bytes() }
+    }
+}
+
+impl Bulk {
+    /// Returns where a chunk lies in the content.
+    pub fn part(&self, chunk: u32) -> Part {
+        Part::of_chunk(self.content.size_bytes(), self.chunks, chunk)
+    }
+}
+
 impl Part {
-    /// Offset of the part's end in the content.
+    /// Returns where one of a content's chunks lies: they are equal, and the last also takes the remainder.
+    pub fn of_chunk(size_bytes: u64, chunks: u32, chunk: u32) -> Self {
+        let each_bytes = size_bytes / u64::from(chunks);
+        let offset_bytes = u64::from(chunk) * each_bytes;
+        let is_last = chunk + 1 == chunks;
+        Self { offset_bytes, length_bytes: if is_last { size_bytes - offset_bytes } else { each_bytes } }
+    }
+
+    /// Returns the offset of the part's end in the content, in bytes.
     pub fn end_bytes(&self) -> u64 {
         self.offset_bytes + self.length_bytes
     }
@@ -41,8 +63,8 @@ pub struct Reader {
     hasher: Option<Hasher>,
 }
 
-/// The size of the blocks in which the original is hashed.
-const HASH_BLOCK_BYTES: usize = 1 << 20;
+/// The size of the blocks in which a content is copied or hashed.
+const BLOCK_BYTES: usize = 1 << 20;
 
 enum Source {
     Seeded { seed: u64 },
@@ -53,7 +75,7 @@ impl Reader {
     /// Opens the content to read this part of it.
     ///
     /// # Errors
-    /// A file that cannot be opened, or whose size is no longer the job's.
+    /// The file cannot be opened, or its size is no longer the job's.
     pub fn open(content: &Content, part: Part, verify: bool) -> Result<Self> {
         let source = match content {
             Content::Seeded { seed, .. } => Source::Seeded { seed: *seed },
@@ -70,7 +92,7 @@ impl Reader {
     /// Reads as many of the next bytes as fit into the buffer, and returns them.
     ///
     /// # Errors
-    /// A file that cannot be read or ends early.
+    /// The file cannot be read, or ends early.
     pub fn read<'a>(&mut self, buffer: &'a mut [u8]) -> Result<&'a [u8]> {
         let length = self.remaining_bytes().min(buffer.len() as u64) as usize;
         let block = &mut buffer[..length];
@@ -85,6 +107,18 @@ impl Reader {
         }
         self.position += length as u64;
         Ok(block)
+    }
+
+    /// Writes all bytes not read yet.
+    ///
+    /// # Errors
+    /// As [`Self::read`], and as the writer's.
+    pub fn copy_to(&mut self, out: &mut impl Write) -> Result<()> {
+        let mut buffer = vec![0; self.remaining_bytes().min(BLOCK_BYTES as u64) as usize];
+        while self.remaining_bytes() > 0 {
+            out.write_all(self.read(&mut buffer)?)?;
+        }
+        Ok(())
     }
 
     /// Returns the file if its bytes need not pass through this process, so that `sendfile(2)` can send them from the
@@ -107,15 +141,13 @@ impl Reader {
     }
 }
 
-/// Returns the hex SHA-256 of all bytes not read yet.
+/// Returns the hex SHA-256 of a part of a content.
 ///
 /// # Errors
-/// As [`Reader::read`]; a reader that was not asked to hash.
-pub fn hash(mut original: Reader) -> Result<String> {
-    let mut buffer = vec![0; original.remaining_bytes().min(HASH_BLOCK_BYTES as u64) as usize];
-    while original.remaining_bytes() > 0 {
-        original.read(&mut buffer)?;
-    }
+/// As [`Reader::open`] and [`Reader::read`].
+pub fn hash(content: &Content, part: Part) -> Result<String> {
+    let mut original = Reader::open(content, part, true)?;
+    original.copy_to(&mut io::sink())?;
     original.into_sha256().context("nobody asked for a hash")
 }
 
@@ -128,15 +160,14 @@ pub fn hash(mut original: Reader) -> Result<String> {
 /// # Errors
 /// As [`Reader::open`] and [`Reader::read`].
 pub fn hash_parts(content: &Content, parts: &[Part]) -> Result<Vec<String>> {
-    let whole = Part { offset_bytes: 0, length_bytes: content.size_bytes() };
-    let mut original = Reader::open(content, whole, false)?;
-    let mut buffer = vec![0; HASH_BLOCK_BYTES];
+    let mut original = Reader::open(content, content.whole(), false)?;
+    let mut buffer = vec![0; BLOCK_BYTES];
     let mut hashes = Vec::new();
     for part in parts {
         let mut hasher = new_hasher();
         let mut left_bytes = part.length_bytes;
         while left_bytes > 0 {
-            let length = left_bytes.min(HASH_BLOCK_BYTES as u64) as usize;
+            let length = left_bytes.min(BLOCK_BYTES as u64) as usize;
             let block = original.read(&mut buffer[..length])?;
             ensure!(!block.is_empty(), "the parts are longer than the content");
             hasher.update(block);
@@ -173,12 +204,8 @@ pub fn hex_digest(hasher: Hasher) -> String {
 mod tests {
     use super::*;
 
-    fn whole(content: &Content) -> Part {
-        Part { offset_bytes: 0, length_bytes: content.size_bytes() }
-    }
-
     fn read_in_blocks(content: &Content, block_bytes: usize) -> (Vec<u8>, Option<String>) {
-        let mut reader = Reader::open(content, whole(content), true).unwrap();
+        let mut reader = Reader::open(content, content.whole(), true).unwrap();
         let mut buffer = vec![0; block_bytes];
         let mut all = Vec::new();
         while reader.remaining_bytes() > 0 {
@@ -221,7 +248,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("netwarp-content-{}", std::process::id()));
         std::fs::write(&path, b"four").unwrap();
         let wrong = Content::File { path: path.display().to_string(), size_bytes: 5 };
-        let refused = Reader::open(&wrong, whole(&wrong), false).err().unwrap();
+        let refused = Reader::open(&wrong, wrong.whole(), false).err().unwrap();
         let right = Content::File { path: path.display().to_string(), size_bytes: 4 };
         assert_eq!(read_in_blocks(&right, 3).0, b"four");
         std::fs::remove_file(&path).unwrap();

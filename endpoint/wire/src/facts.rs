@@ -1,4 +1,4 @@
-//! What is asked of jobs and records beyond their fields.
+//! Properties of jobs and records that follow from their fields.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use crate::job::{
 };
 use crate::record::Side;
 
-/// The largest deviation of a delay from its mean, in jitters: netem's tables end there.
+/// The largest deviation of a delay from its mean, in units of the jitter: netem's tables end there.
 const DEVIATIONS: u32 = 8;
 
 impl Side {
-    /// The name of the side's role, which is also its subcommand and the stage of its failures.
+    /// Returns the name of the side's role, which is also its subcommand and the stage of its failures.
     pub fn name(self) -> &'static str {
         match self {
             Self::Client => "client",
@@ -21,8 +21,26 @@ impl Side {
     }
 }
 
+impl Direction {
+    /// Returns the side that sends in this direction.
+    pub fn sender(self) -> Side {
+        match self {
+            Self::Down => Side::Server,
+            Self::Up => Side::Client,
+        }
+    }
+
+    /// Returns the side that receives in this direction.
+    pub fn receiver(self) -> Side {
+        match self {
+            Self::Down => Side::Client,
+            Self::Up => Side::Server,
+        }
+    }
+}
+
 impl Job {
-    /// Its workload, if it has but one.
+    /// Returns the workload of a job that has exactly one.
     pub fn alone(&self) -> Option<&Exchange> {
         match &self.workloads[..] {
             [one] => Some(one),
@@ -30,15 +48,15 @@ impl Job {
         }
     }
 
-    /// The workload of a job that has one, as that of a role does.
+    /// Returns the workload of a job that has one, as every role's job does.
     ///
     /// # Panics
-    /// It has several: the caller is to go through [`Self::each_alone`].
+    /// The job has several: the caller must use [`Self::each_alone`].
     pub fn only(&self) -> &Exchange {
         self.alone().expect("a job of one workload is asked for its workload")
     }
 
-    /// As [`Self::only`].
+    /// Returns the workload that [`Self::only`] returns, to change it.
     pub fn only_mut(&mut self) -> &mut Exchange {
         match &mut self.workloads[..] {
             [one] => one,
@@ -46,8 +64,8 @@ impl Job {
         }
     }
 
-    /// The job of each of the run's workloads, as if it were alone on the path; in a network, on what is between its client
-    /// and its server.
+    /// Returns a job for each workload, as if it were alone on the path or, in a network, on the links between its
+    /// client and its server.
     pub fn each_alone(&self) -> Vec<Self> {
         let alone = |one: &Exchange| {
             let ends = one.ends.as_ref();
@@ -73,7 +91,8 @@ impl Job {
         self.workloads.iter().map(alone).collect()
     }
 
-    /// The path that a client and a server see: its slowest link, with the delays of all; and that link's number.
+    /// Returns the number of the slowest link between a client and a server, and the path that they see: that link,
+    /// with the delays of all links.
     fn path_between(&self, network: &Network, ends: &Ends) -> Option<(u32, Path)> {
         let mut at = &ends.client;
         let mut crossed = Vec::new();
@@ -98,17 +117,17 @@ impl Job {
         Some((*slowest, path))
     }
 
-    /// Whether programs of the machine are at an end, or at both.
+    /// Returns whether a program of the machine is at either end of any workload.
     pub fn has_programs(&self) -> bool {
         self.workloads.iter().any(Exchange::has_programs)
     }
 
-    /// Whether content may go on over another connection where one was given up.
+    /// Returns whether a transfer may continue over another connection after one was given up.
     pub fn resumes(&self) -> bool {
         self.timeline.has_handovers() && self.only().transport.reconnect == Reconnect::New
     }
 
-    /// The longest time that a packet may be on its way: the paths' longest delay, and the time to empty a full queue at
+    /// Returns the longest time that a packet may take: the paths' longest delay, and the time to empty a full queue at
     /// their lowest rate.
     pub fn longest_way(&self) -> Duration {
         let events = self.timeline.events.iter();
@@ -152,7 +171,7 @@ impl Exchange {
 }
 
 impl Workload {
-    /// The registered name of the application protocol that it speaks, if it has one
+    /// Returns the registered name of the workload's application protocol, if it has one
     /// (<https://www.iana.org/assignments/tls-extensiontype-values>).
     pub fn alpn(&self) -> Option<&'static [u8]> {
         match self {
@@ -163,7 +182,7 @@ impl Workload {
 }
 
 impl Http {
-    /// Its registered name, which browsers give it too.
+    /// Returns the registered name of the version, which browsers report too.
     pub fn name(self) -> &'static str {
         match self {
             Self::H1 => "http/1.1",
@@ -174,7 +193,7 @@ impl Http {
 }
 
 impl Impairments {
-    /// Nothing but a queue of one packet.
+    /// Returns no impairments, and a queue of one packet.
     pub fn nothing() -> Self {
         Self {
             delay_ns: 0,
@@ -193,9 +212,9 @@ impl Impairments {
         }
     }
 
-    /// Whether packets meet anything but the links: otherwise no netem is needed, and `limit_packets` bounds nothing.
+    /// Returns whether packets are impaired at all. Otherwise no netem is needed, and `limit_packets` has no effect.
     pub fn impairs(&self) -> bool {
-        // Without `..`: a field that is new does not compile until it is said here whether it impairs.
+        // There is no `..`, so that a new field does not compile until it is handled here.
         let Self {
             delay_ns,
             jitter_ns,
@@ -221,7 +240,7 @@ impl Impairments {
             || *corrupt_ratio > 0.0
     }
 
-    /// The most bytes that the queue of a direction with a rate holds.
+    /// Returns the most bytes that the queue of a direction with a rate holds.
     fn queue_bytes(&self, mtu_bytes: u32) -> u64 {
         let held_bytes = u64::from(self.limit_packets) * u64::from(mtu_bytes);
         match (self.shaper_queue_bytes, self.rate_bit_s) {
@@ -233,7 +252,7 @@ impl Impairments {
 }
 
 impl Path {
-    /// What is done to the packets of a direction.
+    /// Returns the impairments of a direction.
     pub fn toward(&self, direction: Direction) -> &Impairments {
         match direction {
             Direction::Down => &self.down,
@@ -241,14 +260,14 @@ impl Path {
         }
     }
 
-    /// What is done to the packets of both directions.
+    /// Returns both directions with their impairments.
     pub fn directions(&self) -> [(Direction, &Impairments); 2] {
         [(Direction::Down, &self.down), (Direction::Up, &self.up)]
     }
 }
 
 impl Timeline {
-    /// What happens to one path, as the timeline of a job that has it alone.
+    /// Returns the timeline of one path, for a job that has only that path.
     fn of_path(&self, path: u32) -> Self {
         let events = self.events.iter().filter(|each| each.path == path);
         let redraws = self.redraws.iter().filter(|each| each.path == path);
@@ -260,17 +279,18 @@ impl Timeline {
         }
     }
 
-    /// Whether nothing happens.
+    /// Returns whether the timeline has no entries.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty() && self.redraws.is_empty() && self.traces.is_empty()
     }
 
-    /// Whether the client moves between paths.
+    /// Returns whether the client moves between paths.
     pub fn has_handovers(&self) -> bool {
         self.events.iter().any(|event| matches!(event.change, Change::Attach {} | Change::Detach {}))
     }
 
-    /// Whether nothing may come for a while: the client moves, a path is out, or a trace has next to no rate.
+    /// Returns whether packets may fail to arrive for a while: the client moves, a path has an outage, or a trace's
+    /// rate may be close to zero.
     pub fn interrupts(&self) -> bool {
         let is_out = self.events.iter().any(|event| event.change == Change::Outage {});
         is_out || self.has_handovers() || !self.traces.is_empty()
@@ -278,7 +298,7 @@ impl Timeline {
 }
 
 impl Content {
-    /// Number of bytes.
+    /// Returns the size of the content, in bytes.
     pub fn size_bytes(&self) -> u64 {
         match self {
             Self::Seeded { size_bytes, .. } | Self::File { size_bytes, .. } => *size_bytes,
@@ -287,12 +307,12 @@ impl Content {
 }
 
 impl Rr {
-    /// The requests, as a flow.
+    /// Returns the requests as a flow.
     pub fn requests(&self) -> Flow {
         self.flow(Direction::Up, self.request_bytes)
     }
 
-    /// The responses, as a flow.
+    /// Returns the responses as a flow.
     pub fn responses(&self) -> Flow {
         self.flow(Direction::Down, self.response_bytes)
     }
@@ -304,22 +324,22 @@ impl Rr {
 }
 
 impl Page {
-    /// Whether a program of the machine is at either end.
+    /// Returns whether a program of the machine is at either end.
     pub fn has_programs(&self) -> bool {
         self.client.is_some() || self.server.is_some()
     }
 
-    /// Whether the last visit asks for a resource; one that is in the cache it does not.
+    /// Returns whether the last visit requests a resource, which is not so if the cache has it.
     pub fn is_fetched(&self, index: usize) -> bool {
         index == 0 || !self.cache || self.visits == 1
     }
 
-    /// Whether a resource may come over this version of HTTP.
+    /// Returns whether a resource may be fetched by this version of HTTP.
     pub fn may_use(&self, http: Http) -> bool {
         http == self.http || (self.discovers_http3 && http == Http::H2)
     }
 
-    /// Whether the client hashes what it gets. A browser does not.
+    /// Returns whether the client hashes what it receives. Browsers do not.
     pub fn is_hashed(&self) -> bool {
         self.verify && self.client.is_none()
     }

@@ -17,10 +17,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use netwarp_core::arrival_log::SharedArrivalLog;
+use netwarp_core::content_sink::WatchedArrivals;
 use netwarp_core::orchestrator::{Begin, Orchestrator};
-use netwarp_core::sink::WatchedArrivals;
 use netwarp_transport::error::{Error, Kind, Result};
-use netwarp_transport::{Connection, Dialer, Report};
+use netwarp_transport::{Connection, Dialer, Report, StateSource, stack_of};
 use netwarp_wire::job::{self, Change, Direction, Event, Job};
 use netwarp_wire::problems::Problems;
 use netwarp_wire::record::{ConnectionRecord, Record, Side};
@@ -103,8 +103,8 @@ impl Run {
     }
 }
 
-/// The client's handovers so far. Connections that workloads dial after a handover use the new address; they must give up
-/// connections that do not migrate.
+/// The client's handovers so far. Connections that workloads dial after a handover use the new address; they must give
+/// up connections that do not migrate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Handovers {
     /// How often the client has attached to another path.
@@ -172,8 +172,8 @@ pub trait Workload: Send + Sync {
     }
 
     /// Returns whether a record describes delivered content, which [`Self::difference`] checks. None does where content
-    /// may be lost, so that what arrived is the result and no failure, or where programs say by their exit status whether
-    /// it was delivered.
+    /// may be lost, so that what arrived is the result and no failure, or where programs say by their exit status
+    /// whether it was delivered.
     fn is_delivery(&self, _record: &Record) -> bool {
         false
     }
@@ -198,6 +198,23 @@ pub trait Workload: Send + Sync {
     /// transport.
     fn first_reached_by(&self, _job: &Job) -> Option<Job> {
         None
+    }
+
+    /// Returns the direction of most of the content. Programs that are not ours are taken to send it down.
+    fn direction(&self) -> Direction {
+        Direction::Down
+    }
+
+    /// Returns where the states of the job's connections can be read: those of the job's transport, and of the client's
+    /// first connection where that has another. Programs that play the roles do not share theirs.
+    fn state_sources(&self, job: &Job) -> Vec<StateSource> {
+        let first = self.first_reached_by(job);
+        let transports = [Some(job), first.as_ref()].into_iter().flatten().map(|job| &job.only().transport);
+        let sources = transports.filter_map(|transport| {
+            let source = stack_of(transport.kind).state_source();
+            source.filter(|source| *source != StateSource::Gauges || transport.stack.is_none())
+        });
+        sources.collect()
     }
 
     /// Returns the direction in which the router follows each packet, if it does.

@@ -26,9 +26,6 @@ pub struct Sandbox<'a> {
 
 impl Sandbox<'_> {
     /// Makes hosts with files of their own see the run directory as empty: the other's output would be in it.
-    ///
-    /// # Errors
-    /// It cannot be covered.
     pub fn hide(&self, run_directory: &Path) -> Result<()> {
         if self.is_shared || self.working_directory.starts_with(run_directory) {
             return Ok(());
@@ -44,7 +41,7 @@ impl Sandbox<'_> {
     }
 }
 
-/// The file systems of a run's programs, if it has some. Programs share a run with no other workload.
+/// Returns the file systems of a run's programs, if it has any. A run with programs has no other workload.
 pub fn of_run(job: &Job) -> Option<Sandbox<'_>> {
     super::of(&job.alone()?.workload).sandbox(job)
 }
@@ -54,9 +51,6 @@ pub fn of_run(job: &Job) -> Option<Sandbox<'_>> {
 /// # Arguments
 /// * `run_directory` - where their output is kept; it remains visible to the caller.
 /// * `hosts` - host names that resolve, with their addresses.
-///
-/// # Errors
-/// The host does not allow it.
 pub fn build_files(job: &Job, run_directory: &Path, sandbox: &Sandbox<'_>, hosts: &[(&str, IpAddr)]) -> Result<()> {
     let workload = super::of(&job.only().workload);
     let in_sight: Vec<_> = workload.files().into_iter().chain([run_directory]).collect();
@@ -67,9 +61,6 @@ pub fn build_files(job: &Job, run_directory: &Path, sandbox: &Sandbox<'_>, hosts
 }
 
 /// Keeps the files that a job's programs have written, if the job says so.
-///
-/// # Errors
-/// A file cannot be copied.
 pub fn keep_written(job: &Job, run_directory: &Path) -> Result<()> {
     match of_run(job) {
         Some(Sandbox { keep: true, is_shared, .. }) => written::keep(is_shared, &run_directory.join(written::KEPT)),

@@ -1,4 +1,4 @@
-//! The client: carries all transfers out, one after another, each over a connection of its own.
+//! The client: makes all transfers, one after another, each over a connection of its own.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -10,16 +10,13 @@ use crate::config;
 use crate::connection::{Connection, fresh_id};
 use crate::socket::{Socket, open};
 
-/// Where quiche reads from whom to trust.
+/// The file from which quiche reads which certificate to trust.
 const TRUSTED_FILE: &str = "/tmp/netwarp-trusted.pem";
 
-/// Streams of clients have numbers four apart (RFC 9000, section 2.1).
-const STREAM_STEP: u64 = 4;
+/// The distance between the numbers of a client's streams (RFC 9000, section 2.1).
+pub(crate) const STREAM_STEP: u64 = 4;
 
-/// Carries the job out.
-///
-/// # Errors
-/// Whatever kept it from being done in full.
+/// Does the client's part of the job.
 pub(crate) fn drive(job: &Job, orchestrator: &mut Orchestrator, server: SocketAddr) -> Result<()> {
     let begin = orchestrator.begin()?;
     let trusted = begin.certificate.context("the server has no certificate")?;
@@ -33,15 +30,21 @@ pub(crate) fn drive(job: &Job, orchestrator: &mut Orchestrator, server: SocketAd
         if transfer > 0 {
             socket.renew()?;
         }
-        let carried =
-            carry(job, orchestrator, (&mut *socket, server), &mut config, (transfer, begin.epoch_ns), session.take());
+        let carried = run_transfer(
+            job,
+            orchestrator,
+            (&mut *socket, server),
+            &mut config,
+            (transfer, begin.epoch_ns),
+            session.take(),
+        );
         session = carried.with_context(|| format!("transfer {transfer}"))?;
     }
     Ok(())
 }
 
-/// Carries one transfer out; gives what the next one can resume.
-fn carry(
+/// Makes one transfer, and returns the session that the next one can resume.
+fn run_transfer(
     job: &Job,
     orchestrator: &mut Orchestrator,
     (socket, server): (&mut dyn Socket, SocketAddr),
@@ -50,7 +53,7 @@ fn carry(
     session: Option<Vec<u8>>,
 ) -> Result<Option<Vec<u8>>> {
     let quic = quiche::connect(Some(SERVER_NAME), &fresh_id()?, socket.local(), server, config);
-    let mut connection = Connection::new(Side::Client, quic.context("begin a connection")?, job, epoch_ns)?;
+    let mut connection = Connection::new(Side::Client, quic.context("begin a connection")?, job, epoch_ns);
     if let Some(session) = session.filter(|_| job.transport.resume != Resume::None) {
         connection.resume(&session)?;
     }
@@ -66,7 +69,7 @@ fn carry(
         while let Some((packet, from)) = socket.receive()? {
             connection.receive(packet, from, local)?;
         }
-        connection.on_time();
+        connection.expire_timers();
         connection.work(socket)?;
     }
     connection.report(job, orchestrator)?;
@@ -75,17 +78,15 @@ fn carry(
     Ok(session)
 }
 
-/// The address from which the server is reached: packets say where they came from, and quiche compares.
+/// Returns the address from which the server is reached: quiche compares it with where each packet arrived.
 ///
 /// # Errors
-/// A server that is not reached by IPv4.
+/// The server is not reached by IPv4.
 pub(crate) fn local_address(server: SocketAddr) -> Result<Ipv4Addr> {
     let probe = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).context("open a socket")?;
     probe.connect(server).with_context(|| format!("find the way to {server}"))?;
     match probe.local_addr().context("ask for the socket's address")? {
         SocketAddr::V4(address) => Ok(*address.ip()),
-        SocketAddr::V6(address) => {
-            bail!("{server} is reached from {address}, which is no IPv4 address")
-        }
+        SocketAddr::V6(address) => bail!("{server} is reached from {address}, which is no IPv4 address"),
     }
 }

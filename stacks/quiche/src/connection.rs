@@ -1,4 +1,4 @@
-//! A connection of quiche's with the chunks on its streams.
+//! A connection of quiche's, and the chunks on its streams.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -6,21 +6,19 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use netwarp_role::{
-    Bulk, Chunk, ConnectionRecord, Job, Orchestrator, Record, Resume, Settings, Side, Stats, TransportKind, now_ns,
+    BLOCK_BYTES, Bulk, Chunk, ConnectionRecord, Job, Orchestrator, Record, Resume, Side, Stats, nanoseconds, now_ns,
 };
 
 use crate::outbox::Outbox;
 use crate::socket::Socket;
 
-/// Of the connection IDs that this role gives to its peers.
+/// The length of the connection IDs that this role chooses, in bytes.
 pub(crate) const ID_BYTES: usize = 16;
 
-const BLOCK_BYTES: usize = 64 << 10;
-
-/// The only congestion control with which quiche gives packets a time of their own (`get_packet_send_time` of its recoveries).
+/// The only congestion control with which quiche paces packets (`get_packet_send_time` of its recoveries).
 const PACED_CONGESTION: &str = "bbr2";
 
-/// A connection and what is done on it.
+/// A connection, and what is sent and received on it.
 pub(crate) struct Connection {
     side: Side,
     quic: quiche::Connection,
@@ -28,21 +26,21 @@ pub(crate) struct Connection {
     epoch_ns: u64,
     start_ns: u64,
     connected_ns: Option<u64>,
-    /// Whether data went or came before the handshake was over.
+    /// Whether data was sent or received before the handshake was complete.
     was_early: bool,
     chunks: BTreeMap<u64, Chunk>,
-    /// Streams that the peer has ended.
+    /// The streams that the peer has ended.
     ended: BTreeSet<u64>,
-    /// Streams that this end has ended.
+    /// The streams that this end has ended.
     closed: BTreeSet<u64>,
     outbox: Outbox,
     block: Vec<u8>,
 }
 
 impl Connection {
-    /// A connection whose first packet is still to be sent, or to be read.
-    pub(crate) fn new(side: Side, quic: quiche::Connection, job: &Job, epoch_ns: u64) -> Result<Self> {
-        Ok(Self {
+    /// Creates a connection whose first packet is still to be sent, or to be read.
+    pub(crate) fn new(side: Side, quic: quiche::Connection, job: &Job, epoch_ns: u64) -> Self {
+        Self {
             side,
             quic,
             bulk: job.bulk.clone(),
@@ -55,58 +53,53 @@ impl Connection {
             closed: BTreeSet::new(),
             outbox: Outbox::new(),
             block: vec![0; BLOCK_BYTES],
-        })
+        }
     }
 
-    /// The connection as quiche has it.
+    /// Returns quiche's own connection.
     pub(crate) fn quic(&self) -> &quiche::Connection {
         &self.quic
     }
 
-    /// Begins a chunk on a stream.
+    /// Begins to transfer a chunk on a stream.
     pub(crate) fn begin(&mut self, stream: u64, chunk: Chunk) {
         self.chunks.insert(stream, chunk);
     }
 
-    /// Whether application data may be sent.
+    /// Returns whether application data may be sent.
     pub(crate) fn is_ready(&self) -> bool {
         self.connected_ns.is_some()
     }
 
-    /// Whether the peer has ended all streams, each with all that was to come.
+    /// Returns whether all chunks have arrived and the peer has ended their streams.
     pub(crate) fn is_done(&self) -> bool {
         self.chunks.iter().all(|(stream, chunk)| chunk.is_done() && self.ended.contains(stream))
     }
 
-    /// What a later connection can resume, if the server has sent it.
+    /// Returns the session that a later connection can resume, if the server has sent one.
     pub(crate) fn session(&self) -> Option<Vec<u8>> {
         self.quic.session().map(<[u8]>::to_vec)
     }
 
-    /// Resumes an earlier connection.
+    /// Resumes the session of an earlier connection.
     pub(crate) fn resume(&mut self, session: &[u8]) -> Result<()> {
         self.quic.set_session(session).context("resume an earlier connection")
     }
 
-    /// Takes a packet.
+    /// Has quiche read a packet.
     pub(crate) fn receive(&mut self, packet: &mut [u8], from: SocketAddr, to: SocketAddr) -> Result<()> {
-        match self.quic.recv(packet, quiche::RecvInfo { from, to }) {
-            Ok(_) | Err(quiche::Error::Done) => Ok(()),
-            Err(error) => Err(error).context("read a packet"),
-        }
+        receive(&mut self.quic, packet, from, to)
     }
 
-    /// Does what can be done now: moves the chunks on, and sends what is due.
+    /// Reads and writes what the chunks allow now, and sends the packets that are due.
     ///
-    /// Chunks are written before packets are made, and up to what quiche takes, so that no packet is short for want of data, and
-    /// that quiche sees its congestion window end the sending: it does not grow the window of an application that it takes for
-    /// idle. Packets are short where the window ends, and after a loss quiche sends that room again as it is acknowledged.
-    ///
-    /// # Errors
-    /// A peer that does what it should not; a connection that broke.
+    /// Chunks are written before packets are made, and as far as quiche accepts, for two reasons: packets are full, and
+    /// quiche sees that its congestion window limits it. It does not increase the window of an application that it
+    /// takes for idle. Packets are short only where the window ends, and, after a loss, as single acknowledgements open
+    /// it again.
     pub(crate) fn work(&mut self, socket: &mut dyn Socket) -> Result<()> {
         if !self.is_ready() {
-            // The handshake, with which early data may go.
+            // Early data may be sent with the handshake.
             self.send(socket)?;
         }
         self.was_early |= self.quic.is_in_early_data();
@@ -146,9 +139,7 @@ impl Connection {
                         }
                     }
                     Err(quiche::Error::Done) => break,
-                    Err(error) => {
-                        return Err(error).with_context(|| format!("read from stream {stream}"));
-                    }
+                    Err(error) => return Err(error).with_context(|| format!("read from stream {stream}")),
                 }
             }
         }
@@ -165,9 +156,7 @@ impl Connection {
                 match self.quic.stream_send(stream, bytes, false) {
                     Ok(0) | Err(quiche::Error::Done | quiche::Error::StreamLimit) => break,
                     Ok(length) => chunk.advance(length),
-                    Err(error) => {
-                        return Err(error).with_context(|| format!("write to stream {stream}"));
-                    }
+                    Err(error) => return Err(error).with_context(|| format!("write to stream {stream}")),
                 }
             }
             if self.side == Side::Server && chunk.is_done() && self.closed.insert(stream) {
@@ -181,39 +170,28 @@ impl Connection {
         self.outbox.send(&mut self.quic, socket)
     }
 
-    /// How long nothing is to be done unless a packet comes.
+    /// Returns how long there is nothing to do unless a packet arrives.
     pub(crate) fn idle_for(&self) -> Option<Duration> {
         self.outbox.idle_for(&self.quic)
     }
 
-    /// Lets quiche see whether one of its timers is due.
-    pub(crate) fn on_time(&mut self) {
-        if self.quic.timeout().is_some_and(|left| left.is_zero()) {
-            self.quic.on_timeout();
-        }
+    /// Has quiche handle its timers that have expired.
+    pub(crate) fn expire_timers(&mut self) {
+        expire_timers(&mut self.quic);
     }
 
-    /// Closes the connection: nobody needs anything more.
+    /// Closes the connection, on which everything has arrived.
     pub(crate) fn close(&mut self, socket: &mut dyn Socket) -> Result<()> {
-        match self.quic.close(true, 0, b"") {
-            Ok(()) | Err(quiche::Error::Done) => self.send(socket),
-            Err(error) => Err(error).context("close the connection"),
-        }
+        self.outbox.close(&mut self.quic, socket)
     }
 
-    /// Writes down what was done.
-    ///
-    /// # Errors
-    /// An orchestrator that is gone.
+    /// Sends the records of the chunks and of the connection to the orchestrator.
     pub(crate) fn report(&self, job: &Job, orchestrator: &mut Orchestrator) -> Result<()> {
         let records: Vec<_> = self.chunks.values().filter_map(Chunk::record).collect();
         let transfer = records.first().map_or(0, |record| record.transfer);
         records.into_iter().try_for_each(|record| orchestrator.write(Record::Transfer(record)))?;
-        let Some(connected_ns) = self.connected_ns else {
-            return Ok(());
-        };
+        let Some(connected_ns) = self.connected_ns else { return Ok(()) };
         let path = self.quic.path_stats().next().context("the connection has no path")?;
-        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let payload_bytes = self.quic.max_send_udp_payload_size() as u32;
         orchestrator.write(Record::Connection(ConnectionRecord {
             side: self.side,
@@ -223,15 +201,7 @@ impl Connection {
             resumed: self.resumed(),
             start_ns: self.start_ns,
             connected_ns,
-            settings: Settings {
-                transport: TransportKind::Quic,
-                congestion: job.transport.congestion.clone(),
-                initial_window_bytes: u64::from(job.transport.initial_window_packets) * u64::from(payload_bytes),
-                mss_bytes: payload_bytes,
-                send_buffer_bytes: job.transport.buffer_bytes,
-                receive_buffer_bytes: job.transport.buffer_bytes,
-                paced: job.transport.congestion == PACED_CONGESTION,
-            },
+            settings: job.settings(payload_bytes, job.transport.congestion == PACED_CONGESTION),
             stats: Stats {
                 retransmitted_packets: Some(path.lost as u64),
                 smoothed_rtt_ns: Some(nanoseconds(path.rtt)),
@@ -251,17 +221,37 @@ impl Connection {
     }
 }
 
-/// Which connection of a server's a packet is of.
+/// Has quiche read a packet.
+pub(crate) fn receive(
+    quic: &mut quiche::Connection,
+    packet: &mut [u8],
+    from: SocketAddr,
+    to: SocketAddr,
+) -> Result<()> {
+    match quic.recv(packet, quiche::RecvInfo { from, to }) {
+        Ok(_) | Err(quiche::Error::Done) => Ok(()),
+        Err(error) => Err(error).context("read a packet"),
+    }
+}
+
+/// Has quiche handle a connection's timers that have expired.
+pub(crate) fn expire_timers(quic: &mut quiche::Connection) {
+    if quic.timeout().is_some_and(|left| left.is_zero()) {
+        quic.on_timeout();
+    }
+}
+
+/// The connection of a server to which a packet belongs.
 pub(crate) enum Destination {
-    /// The one with this index.
+    /// It belongs to the connection with this index.
     Known(usize),
-    /// One that it begins.
+    /// It begins a connection.
     New,
-    /// One that is over.
+    /// Its connection is over.
     Over,
 }
 
-/// Finds the connection that a packet is of.
+/// Finds the connection to which a packet belongs.
 pub(crate) fn destination<'a>(
     header: &quiche::Header<'_>,
     connections: impl Iterator<Item = &'a quiche::Connection>,
@@ -274,7 +264,7 @@ pub(crate) fn destination<'a>(
         newest = Some((index, connection));
     }
     match newest {
-        // The client's own first choice, until it knows ours: its connection is the newest.
+        // Until the client knows this role's ID, it uses one of its own; its connection is the newest.
         Some((index, newest))
             if header.ty != quiche::Type::Short && !newest.is_established() && !newest.is_in_early_data() =>
         {
@@ -285,10 +275,7 @@ pub(crate) fn destination<'a>(
     }
 }
 
-/// A connection ID that nobody has.
-///
-/// # Errors
-/// No random numbers to be had.
+/// Returns a new random connection ID.
 pub(crate) fn fresh_id() -> Result<quiche::ConnectionId<'static>> {
     let mut id = vec![0; ID_BYTES];
     // SAFETY: the buffer is valid for writes of its length.

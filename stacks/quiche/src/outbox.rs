@@ -1,4 +1,4 @@
-//! Packets on their way out: quiche makes them, and says when each may go.
+//! Sends packets that quiche makes, each at the time that quiche gives it.
 
 use std::time::{Duration, Instant};
 
@@ -6,31 +6,26 @@ use anyhow::{Context as _, Result};
 
 use crate::socket::{MOST_BYTES, Socket, Train};
 
-/// The packets of one connection.
+/// The packets that one connection sends next.
 pub(crate) struct Outbox {
-    /// The packets that go next, one after another, and room for one more.
+    /// The packets that are sent next, one after another, and room for one more.
     made: Vec<u8>,
-    /// Length of the next packet, which pacing keeps until its time, at the beginning.
+    /// The length of the first packet in `made`, if pacing holds it until its time.
     held: Option<(usize, quiche::SendInfo)>,
 }
 
 impl Outbox {
-    /// Nothing to send.
+    /// Creates an outbox without packets.
     pub(crate) fn new() -> Self {
         Self { made: vec![0; 2 * MOST_BYTES], held: None }
     }
 
-    /// Sends packets until there is none, or until the next one's time has not come. Those of one size go to the kernel together,
-    /// up to what quiche says may go at once, as in its own programs.
-    ///
-    /// # Errors
-    /// A connection that broke; as [`Socket::send`].
+    /// Sends packets until there is none, or until the next one's time has not come. Packets of one size are given to
+    /// the kernel together, up to the number of bytes that quiche allows at once, as in quiche's own programs.
     pub(crate) fn send(&mut self, quic: &mut quiche::Connection, socket: &mut dyn Socket) -> Result<()> {
         let now = Instant::now();
         loop {
-            let Some((packet_bytes, about)) = self.next(quic, 0)? else {
-                return Ok(());
-            };
+            let Some((packet_bytes, about)) = self.next(quic, 0)? else { return Ok(()) };
             if about.at > now {
                 self.held = Some((packet_bytes, about));
                 return Ok(());
@@ -39,9 +34,7 @@ impl Outbox {
             let mut length = packet_bytes;
             let mut unlike = None;
             while unlike.is_none() && length + packet_bytes <= most_bytes {
-                let Some((bytes, next)) = self.next(quic, length)? else {
-                    break;
-                };
+                let Some((bytes, next)) = self.next(quic, length)? else { break };
                 let is_alike = bytes <= packet_bytes && next.at <= now && next.to == about.to;
                 if is_alike {
                     length += bytes;
@@ -60,7 +53,7 @@ impl Outbox {
         }
     }
 
-    /// The next packet, at a place among those that are made; the first may have been held.
+    /// Makes the next packet at this place in `made`, or takes the one that was held, which is at the beginning.
     fn next(&mut self, quic: &mut quiche::Connection, place: usize) -> Result<Option<(usize, quiche::SendInfo)>> {
         if let Some(held) = self.held.take() {
             return Ok(Some(held));
@@ -72,7 +65,15 @@ impl Outbox {
         }
     }
 
-    /// How long nothing is to be done for a connection unless a packet comes.
+    /// Closes the connection, and sends the packets that tell the peer.
+    pub(crate) fn close(&mut self, quic: &mut quiche::Connection, socket: &mut dyn Socket) -> Result<()> {
+        match quic.close(true, 0, b"") {
+            Ok(()) | Err(quiche::Error::Done) => self.send(quic, socket),
+            Err(error) => Err(error).context("close the connection"),
+        }
+    }
+
+    /// Returns how long there is nothing to do for the connection unless a packet arrives.
     pub(crate) fn idle_for(&self, quic: &quiche::Connection) -> Option<Duration> {
         let held = self.held.as_ref().map(|(_, about)| about.at.saturating_duration_since(Instant::now()));
         [held, quic.timeout()].into_iter().flatten().min()

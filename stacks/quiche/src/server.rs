@@ -3,21 +3,18 @@
 use std::fs;
 use std::net::SocketAddr;
 
-use anyhow::{Context as _, Result, bail};
-use netwarp_role::{Identity, Job, Orchestrator, Order, Side};
+use anyhow::{Context as _, Result};
+use netwarp_role::{Identity, Job, Orchestrator, Side};
 
 use crate::config;
 use crate::connection::{Connection, Destination, ID_BYTES, destination, fresh_id};
 use crate::socket::open;
 
-/// Where quiche reads the server's certificate and its key from.
+/// The files from which quiche reads the server's certificate and its key.
 const CERTIFICATE_FILE: &str = "/tmp/netwarp-certificate.pem";
 const KEY_FILE: &str = "/tmp/netwarp-key.pem";
 
-/// Serves the job's clients.
-///
-/// # Errors
-/// Whatever kept it from being done in full.
+/// Does the server's part of the job.
 pub(crate) fn serve(job: &Job, orchestrator: &mut Orchestrator, address: SocketAddr) -> Result<()> {
     let begin = orchestrator.begin()?;
     let identity = Identity::generate()?;
@@ -42,12 +39,8 @@ pub(crate) fn serve(job: &Job, orchestrator: &mut Orchestrator, address: SocketA
                 Destination::Known(index) => index,
                 Destination::New => {
                     let quic = quiche::accept(&fresh_id()?, None, local, from, &mut config);
-                    connections.push(Connection::new(
-                        Side::Server,
-                        quic.context("accept a connection")?,
-                        job,
-                        begin.epoch_ns,
-                    )?);
+                    let quic = quic.context("accept a connection")?;
+                    connections.push(Connection::new(Side::Server, quic, job, begin.epoch_ns));
                     connections.len() - 1
                 }
                 Destination::Over => continue,
@@ -55,13 +48,10 @@ pub(crate) fn serve(job: &Job, orchestrator: &mut Orchestrator, address: SocketA
             connections[index].receive(packet, from, local)?;
         }
         for connection in &mut connections {
-            connection.on_time();
+            connection.expire_timers();
             connection.work(&mut *socket)?;
         }
     }
-    match orchestrator.next_order()? {
-        None | Some(Order::Finish {}) => {}
-        Some(order) => bail!("a server is only ordered to finish, not to {order:?}"),
-    }
+    orchestrator.finish()?;
     connections.iter().try_for_each(|connection| connection.report(job, orchestrator))
 }

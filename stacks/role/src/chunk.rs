@@ -6,11 +6,10 @@
 
 use anyhow::{Result, ensure};
 use netwarp_wire::content::{Hasher, Reader, hex_digest, new_hasher};
-use netwarp_wire::job::{Bulk, Direction};
+use netwarp_wire::job::Bulk;
 use netwarp_wire::record::{Side, TransferRecord};
 
 use crate::environment::now_ns;
-use crate::job::part;
 
 /// The size of a request, in bytes.
 pub const REQUEST_BYTES: usize = 16;
@@ -18,7 +17,8 @@ pub const REQUEST_BYTES: usize = 16;
 /// Confirms that the receiver has everything (ASCII's ACK).
 const CONFIRMATION: u8 = 0x06;
 
-const BLOCK_BYTES: usize = 64 << 10;
+/// The size of the blocks in which contents are read and streams are, in bytes.
+pub const BLOCK_BYTES: usize = 64 << 10;
 
 /// The chunk that a client requests. Both ends have the job, and so know the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Chunk {
     /// Creates the client's end, which requests a chunk.
     ///
     /// # Errors
-    /// As [`Reader::open`].
+    /// The content cannot be read.
     pub fn ask(bulk: &Bulk, request: Request, epoch_ns: u64) -> Result<Self> {
         let mut chunk = Self::new(Side::Client, bulk, epoch_ns);
         chunk.block = request.encode().to_vec();
@@ -104,7 +104,7 @@ impl Chunk {
 
     /// Returns whether this end sends the content.
     fn sends(&self) -> bool {
-        (self.bulk.direction == Direction::Down) == (self.side == Side::Server)
+        self.bulk.direction.sender() == self.side
     }
 
     fn begin(&mut self, request: Request) -> Result<()> {
@@ -114,7 +114,7 @@ impl Chunk {
             "there is no chunk {chunk} of transfer {transfer}"
         );
         self.request = Some(request);
-        let part = part(&self.bulk, chunk);
+        let part = self.bulk.part(chunk);
         if self.sends() {
             self.source = Some(Reader::open(&self.bulk.content, part, false)?);
         } else {
@@ -157,9 +157,7 @@ impl Chunk {
             let (ours, rest) = bytes.split_at(bytes.len().min(REQUEST_BYTES - self.asked.len()));
             self.asked.extend_from_slice(ours);
             bytes = rest;
-            let Ok(encoded) = self.asked[..].try_into() else {
-                return Ok(());
-            };
+            let Ok(encoded) = self.asked[..].try_into() else { return Ok(()) };
             self.begin(Request::decode(encoded)?)?;
         }
         if bytes.is_empty() {
@@ -208,7 +206,7 @@ impl Chunk {
             transfer,
             chunk,
             direction: self.bulk.direction,
-            bytes: part(&self.bulk, chunk).length_bytes,
+            bytes: self.bulk.part(chunk).length_bytes,
             resumed_at_bytes: 0,
             first_byte_ns: self.first_byte_ns.unwrap_or(last_byte_ns),
             last_byte_ns,
@@ -221,6 +219,8 @@ impl Chunk {
 
 #[cfg(test)]
 mod tests {
+    use netwarp_wire::job::Direction;
+
     use super::*;
     use crate::job::tests::bulk;
 

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
@@ -18,21 +19,18 @@ const WITHOUT_RDRAND: &str = "~0x4000000000000000";
 
 /// The arguments of a role's command line.
 #[derive(Debug)]
-pub struct Arguments {
-    /// Its side of the run.
-    pub side: Side,
+pub(crate) struct Arguments {
+    /// The role's side of the run.
+    pub(crate) side: Side,
     /// The job's file.
-    pub job: PathBuf,
+    pub(crate) job: PathBuf,
     /// The server's address.
-    pub address: Ipv4Addr,
+    pub(crate) address: Ipv4Addr,
 }
 
 impl Arguments {
     /// Reads `server|client --job FILE --address ADDRESS`.
-    ///
-    /// # Errors
-    /// There are other arguments.
-    pub fn read() -> Result<Self> {
+    pub(crate) fn read() -> Result<Self> {
         let words: Vec<String> = env::args().skip(1).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let [side, "--job", job, "--address", address] = words[..] else {
@@ -69,14 +67,16 @@ pub fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// Returns a time in nanoseconds, as records have it.
+pub fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// The least by which the heap grows: 256 pages.
 const STEP_BYTES: libc::c_int = 1 << 20;
 
 /// Makes the heap grow in large steps whose pages are mapped at once, and keep what is freed: in a guest, the first
 /// access to a page costs more than a system call. Only for processes that start no threads.
-///
-/// # Errors
-/// As `mlockall(2)`.
 pub fn grow_heap_by_large_steps() -> Result<()> {
     let values = [
         (libc::M_TOP_PAD, STEP_BYTES),

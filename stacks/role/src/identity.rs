@@ -19,9 +19,6 @@ pub struct Identity {
 
 impl Identity {
     /// Makes a self-signed certificate with an ECDSA key on P-256, which every stack accepts.
-    ///
-    /// # Errors
-    /// Random numbers are not available.
     pub fn generate() -> Result<Self> {
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).context("make the server's key")?;
         let names = CertificateParams::new([SERVER_NAME.to_owned()]).context("name the server")?;

@@ -1,14 +1,22 @@
-//! What a role asks its job (`docs/run-format.md`). Unknown keys are ignored, as `netwarp-wire` is built with `tolerant`.
+//! What a role asks its job (`docs/run-format.md`). Unknown keys are ignored, as `netwarp-wire` is built with
+//! `tolerant`.
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use netwarp_wire::content::Part;
-use netwarp_wire::job::{self, Bulk, JOB_FORMAT, Limits, Transport, Workload};
+use netwarp_wire::job::{self, Bulk, JOB_FORMAT, Limits, Transport, TransportKind, Workload};
+use netwarp_wire::record::Settings;
 
 /// The size of the headers of IPv4 and UDP, in bytes.
-const HEADERS_BYTES: u32 = 28;
+pub const HEADERS_BYTES: u32 = 28;
+
+/// The application protocol (ALPN) that both ends offer.
+pub const PROTOCOL: &str = "netwarp";
+
+/// How much longer than the run a connection may be idle before it is given up.
+pub const IDLE_BEYOND: Duration = Duration::from_secs(10);
 
 /// The smallest UDP payload that QUIC needs (RFC 9000, section 14).
 const LEAST_PAYLOAD_BYTES: u32 = 1200;
@@ -57,14 +65,24 @@ impl Job {
     pub fn initial_window_bytes(&self) -> u32 {
         self.transport.initial_window_packets.saturating_mul(self.payload_bytes())
     }
-}
 
-/// Returns where a chunk lies in the content: chunks are equal, and the last also takes the remainder.
-pub(crate) fn part(bulk: &Bulk, chunk: u32) -> Part {
-    let (size_bytes, each_bytes) = (bulk.content.size_bytes(), bulk.content.size_bytes() / u64::from(bulk.chunks));
-    let offset_bytes = u64::from(chunk) * each_bytes;
-    let is_last = chunk + 1 == bulk.chunks;
-    Part { offset_bytes, length_bytes: if is_last { size_bytes - offset_bytes } else { each_bytes } }
+    /// Returns the settings of a connection, for its record.
+    ///
+    /// # Arguments
+    /// * `payload_bytes` - the UDP payload of its full packets.
+    /// * `paced` - whether the stack spreads its packets over time.
+    pub fn settings(&self, payload_bytes: u32, paced: bool) -> Settings {
+        let transport = &self.transport;
+        Settings {
+            transport: TransportKind::Quic,
+            congestion: transport.congestion.clone(),
+            initial_window_bytes: u64::from(transport.initial_window_packets) * u64::from(payload_bytes),
+            mss_bytes: payload_bytes,
+            send_buffer_bytes: transport.buffer_bytes,
+            receive_buffer_bytes: transport.buffer_bytes,
+            paced,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -79,7 +97,7 @@ pub(crate) mod tests {
         serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
     }
 
-    /// A content of so many bytes, to be moved in chunks.
+    /// Returns a workload with a content of this size and this number of chunks.
     pub(crate) fn bulk(direction: Direction, size_bytes: u64, chunks: u32) -> Bulk {
         let content = Content::Seeded { seed: 7, size_bytes };
         Bulk { direction, content, chunks, verify: true, ..Job::of(&golden().to_string()).unwrap().bulk }
@@ -88,7 +106,7 @@ pub(crate) mod tests {
     #[test]
     fn parts_tile_the_content() {
         let bulk = bulk(Direction::Down, 1001, 3);
-        let parts = [0, 1, 2].map(|chunk| part(&bulk, chunk));
+        let parts = [0, 1, 2].map(|chunk| bulk.part(chunk));
         assert_eq!(parts.map(|part| (part.offset_bytes, part.length_bytes)), [(0, 333), (333, 333), (666, 335)]);
     }
 

@@ -1,18 +1,21 @@
-//! The common part of roles written in Rust (`docs/role-protocol.md`): the pipes to the orchestrator, a chunk on its way, and
-//! how a role is started. What is said on the pipes is the crate `netwarp-wire`'s; a stack's own program adds its transport.
+//! The common part of roles written in Rust (`docs/role-protocol.md`): the pipes to the orchestrator, a chunk on its
+//! way, and how a role is started. What is said on the pipes is the crate `netwarp-wire`'s; a stack's own program adds
+//! its transport.
 
 mod chunk;
 mod environment;
 mod identity;
 mod job;
 mod orchestrator;
+mod run;
 
 pub use netwarp_wire::job::{Bulk, Resume, TransportKind};
 pub use netwarp_wire::record::{ConnectionRecord, Record, Settings, Side, Stats, TransferRecord};
 pub use netwarp_wire::role_protocol::Order;
 
-pub use self::chunk::{Chunk, REQUEST_BYTES, Request};
-pub use self::environment::{Arguments, grow_heap_by_large_steps, now_ns, without_cpu_randomness};
+pub use self::chunk::{BLOCK_BYTES, Chunk, REQUEST_BYTES, Request};
+pub use self::environment::{grow_heap_by_large_steps, nanoseconds, now_ns, without_cpu_randomness};
 pub use self::identity::{Identity, SERVER_NAME, to_pem};
-pub use self::job::Job;
+pub use self::job::{HEADERS_BYTES, IDLE_BEYOND, Job, PROTOCOL};
 pub use self::orchestrator::{Begin, Orchestrator};
+pub use self::run::run;

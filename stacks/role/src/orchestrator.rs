@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use netwarp_wire::record::{Failure, Record, Side};
 use netwarp_wire::role_protocol::{Message, Order};
 
+/// The descriptor on which messages go to the orchestrator.
 const MESSAGE_FD: RawFd = 3;
 
 /// The order to begin.
@@ -33,7 +34,7 @@ impl Orchestrator {
     ///
     /// # Errors
     /// There are no pipes: the role was started by hand.
-    pub fn open() -> Result<Self> {
+    pub(crate) fn open() -> Result<Self> {
         // SAFETY: only asks whether the descriptor is open.
         let flags = unsafe { libc::fcntl(MESSAGE_FD, libc::F_GETFD) };
         ensure!(flags >= 0, "descriptor {MESSAGE_FD} is not open: roles are started by the orchestrator, not by hand");
@@ -50,11 +51,22 @@ impl Orchestrator {
     /// Waits for the order to begin.
     ///
     /// # Errors
-    /// Another order, or none.
+    /// The orchestrator gives another order, or is gone.
     pub fn begin(&mut self) -> Result<Begin> {
         match self.next_order()? {
             Some(Order::Begin { epoch_ns, certificate, token: _ }) => Ok(Begin { epoch_ns, certificate }),
             other => bail!("ordered to {other:?} before having begun"),
+        }
+    }
+
+    /// Reads the order to finish. If the orchestrator is gone, that means the same.
+    ///
+    /// # Errors
+    /// The orchestrator gives another order.
+    pub fn finish(&mut self) -> Result<()> {
+        match self.next_order()? {
+            None | Some(Order::Finish {}) => Ok(()),
+            Some(order) => bail!("a server is only ordered to finish, not to {order:?}"),
         }
     }
 
@@ -80,26 +92,17 @@ impl Orchestrator {
     }
 
     /// Tells the orchestrator that the server listens.
-    ///
-    /// # Errors
-    /// An orchestrator that is gone.
     pub fn ready(&mut self, certificate: &str) -> Result<()> {
         self.say(&Message::Ready { certificate: Some(certificate.to_owned()) })
     }
 
-    /// Writes a record.
-    ///
-    /// # Errors
-    /// An orchestrator that is gone.
+    /// Sends a record.
     pub fn write(&mut self, record: Record) -> Result<()> {
         self.say(&Message::Write { line: Box::new(record) })
     }
 
     /// Sends the last message: how the work ended.
-    ///
-    /// # Errors
-    /// An orchestrator that is gone.
-    pub fn end(&mut self, side: Side, worked: &Result<()>) -> Result<()> {
+    pub(crate) fn end(&mut self, side: Side, worked: &Result<()>) -> Result<()> {
         let failed = |error| Failure { stage: side.name().to_owned(), message: format!("{error:#}") };
         self.say(
             &worked.as_ref().map_or_else(|error| Message::Failed { failure: failed(error) }, |()| Message::Done {}),

@@ -1,4 +1,4 @@
-//! The client: carries all transfers out, one after another, each over a connection of its own.
+//! The client: makes all transfers, one after another, each over a connection of its own.
 
 use std::net::SocketAddr;
 
@@ -8,28 +8,25 @@ use s2n_quic::Client;
 use s2n_quic::client::Connect;
 use tokio::task::JoinSet;
 
-use crate::carry::carry;
+use crate::chunk_stream::{records, transfer_chunk};
 use crate::clock::begin;
 use crate::counters::Counters;
 use crate::endpoint;
 
-/// Carries the job out.
-///
-/// # Errors
-/// Whatever kept it from being done in full.
+/// Does the client's part of the job.
 pub(crate) async fn drive(job: &Job, orchestrator: &mut Orchestrator, server: SocketAddr) -> Result<()> {
     let begin = begin(orchestrator)?;
     let trusted = begin.certificate.context("the server has no certificate")?;
     let client = endpoint::client(job, &to_pem(&trusted)?)?;
     for transfer in 0..job.bulk.transfers {
-        transfer_once(job, orchestrator, &client, server, (transfer, begin.epoch_ns))
+        run_transfer(job, orchestrator, &client, server, (transfer, begin.epoch_ns))
             .await
             .with_context(|| format!("transfer {transfer}"))?;
     }
     Ok(())
 }
 
-async fn transfer_once(
+async fn run_transfer(
     job: &Job,
     orchestrator: &mut Orchestrator,
     client: &Client,
@@ -40,18 +37,13 @@ async fn transfer_once(
     let dialled = client.connect(Connect::new(server).with_server_name(SERVER_NAME));
     let mut connection = dialled.await.context("connect")?;
     let connected_ns = now_ns() - epoch_ns;
-    let mut carried = JoinSet::new();
+    let mut chunks = JoinSet::new();
     for chunk in 0..job.bulk.chunks {
         let stream = connection.open_bidirectional_stream().await;
         let chunk = Chunk::ask(&job.bulk, Request { transfer, chunk }, epoch_ns)?;
-        carried.spawn(carry(stream.context("open a stream")?, chunk, false));
+        chunks.spawn(transfer_chunk(stream.context("open a stream")?, chunk, false));
     }
-    let mut records = Vec::new();
-    while let Some(chunk) = carried.join_next().await {
-        records.extend(chunk.context("carry a chunk")??.record());
-    }
-    records.sort_by_key(|record| record.chunk);
-    records.into_iter().try_for_each(|record| orchestrator.write(Record::Transfer(record)))?;
+    records(chunks).await?.into_iter().try_for_each(|record| orchestrator.write(Record::Transfer(record)))?;
     let counted = Counters::of(&connection).context("s2n-quic has forgotten the connection")?;
     connection.close(0_u32.into());
     orchestrator.write(Record::Connection(counted.record(job, Side::Client, transfer, (start_ns, connected_ns))))

@@ -1,19 +1,19 @@
-//! What s2n-quic tells of its connections, counted.
+//! Counts the events that s2n-quic reports of its connections.
 
 use std::time::Duration;
 
-use netwarp_role::{ConnectionRecord, Job, Resume, Settings, Side, Stats, TransportKind, now_ns};
+use netwarp_role::{ConnectionRecord, Job, Resume, Side, Stats, nanoseconds, now_ns};
 use s2n_quic::Connection;
 use s2n_quic::provider::event::events::{PacketLost, RecoveryMetrics};
 use s2n_quic::provider::event::{ConnectionInfo, ConnectionMeta, Subscriber};
 
-/// Counts for every connection.
+/// Receives the events of every connection.
 pub(crate) struct Counting;
 
-/// What was counted of one.
+/// The counts of one connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counters {
-    /// When s2n-quic began it, on `CLOCK_MONOTONIC`.
+    /// When s2n-quic began the connection, in nanoseconds of `CLOCK_MONOTONIC`.
     pub(crate) begun_ns: u64,
     lost_packets: u64,
     last: Option<Metrics>,
@@ -47,12 +47,12 @@ impl Subscriber for Counting {
 }
 
 impl Counters {
-    /// Of a connection, if s2n-quic still knows it.
+    /// Returns the counts of a connection, if s2n-quic still has them.
     pub(crate) fn of(connection: &Connection) -> Option<Self> {
         connection.query_event_context(|counted: &Self| *counted).ok()
     }
 
-    /// What is to be written down of the connection.
+    /// Returns the record of the connection.
     pub(crate) fn record(
         &self,
         job: &Job,
@@ -60,7 +60,6 @@ impl Counters {
         transfer: u32,
         (start_ns, connected_ns): (u64, u64),
     ) -> ConnectionRecord {
-        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let last = self.last;
         ConnectionRecord {
             side,
@@ -70,15 +69,7 @@ impl Counters {
             resumed: Resume::None,
             start_ns,
             connected_ns,
-            settings: Settings {
-                transport: TransportKind::Quic,
-                congestion: job.transport.congestion.clone(),
-                initial_window_bytes: job.initial_window_bytes().into(),
-                mss_bytes: job.payload_bytes(),
-                send_buffer_bytes: job.transport.buffer_bytes,
-                receive_buffer_bytes: job.transport.buffer_bytes,
-                paced: true,
-            },
+            settings: job.settings(job.payload_bytes(), true),
             stats: Stats {
                 retransmitted_packets: Some(self.lost_packets),
                 smoothed_rtt_ns: last.map(|last| nanoseconds(last.smoothed_rtt)),

@@ -1,10 +1,10 @@
-//! What the job says, in s2n-quic's terms.
+//! Makes s2n-quic's clients and servers with the settings of a job.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use netwarp_role::{Identity, Job};
+use netwarp_role::{HEADERS_BYTES, IDLE_BEYOND, Identity, Job, PROTOCOL};
 use s2n_quic::provider::congestion_controller::{self, Endpoint, bbr, cubic};
 use s2n_quic::provider::io::tokio as io;
 use s2n_quic::provider::limits::Limits;
@@ -13,22 +13,13 @@ use s2n_quic::{Client, Server};
 
 use crate::counters::Counting;
 
-/// What both ends say they speak.
-const PROTOCOL: &str = "netwarp";
-
-/// Headers of IPv4 and UDP, which s2n-quic counts into its MTU.
-const HEADERS_BYTES: u32 = 28;
-
-/// How much longer than the run connections may be idle.
-const IDLE_BEYOND: Duration = Duration::from_secs(10);
-
-/// s2n-quic's largest windows: it keeps them in 32 bits.
+/// The largest window that s2n-quic can represent, in bytes.
 const LARGEST_WINDOW_BYTES: u64 = u32::MAX as u64;
 
-/// A client that trusts this certificate, PEM, and no other.
+/// Creates a client that trusts only this certificate (PEM).
 ///
 /// # Errors
-/// What the job asks for is not to be had of s2n-quic.
+/// S2n-quic does not have what the job asks for.
 pub(crate) fn client(job: &Job, trusted: &str) -> Result<Client> {
     match congestion(job)? {
         Congestion::Cubic(controller) => client_with(job, trusted, controller),
@@ -36,10 +27,10 @@ pub(crate) fn client(job: &Job, trusted: &str) -> Result<Client> {
     }
 }
 
-/// A server at an address.
+/// Creates a server that listens at an address.
 ///
 /// # Errors
-/// As [`client`]; an address that is not to be had.
+/// As [`client`]; the address is not available.
 pub(crate) fn server(job: &Job, identity: &Identity, address: SocketAddr) -> Result<Server> {
     match congestion(job)? {
         Congestion::Cubic(controller) => server_with(job, identity, address, controller),
@@ -109,7 +100,8 @@ fn server_with<C: Endpoint>(job: &Job, identity: &Identity, address: SocketAddr,
         .with_context(|| format!("start s2n-quic at {address}"))
 }
 
-/// A UDP socket whose packets are as large as the path allows from the first on.
+/// Returns a UDP socket whose packets, from the first on, are as large as the path allows. S2n-quic's MTU includes the
+/// headers of IPv4 and UDP.
 fn socket(job: &Job, address: SocketAddr) -> Result<io::Provider> {
     let mtu_bytes = u16::try_from(job.payload_bytes() + HEADERS_BYTES).context("s2n-quic counts packets in 16 bits")?;
     let buffer_bytes = usize::try_from(job.transport.buffer_bytes).context("size the buffers")?;
@@ -145,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    /// The job of a bulk transfer that the planner has written.
+    /// Reads a job of a bulk transfer that the planner has written.
     fn job() -> Job {
         let golden = "../../tests/golden/job-bulk-quic-stack.json";
         Job::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(golden)).unwrap()

@@ -1,24 +1,21 @@
-//! The server: answers clients until it is ordered to finish.
+//! The server: it answers clients until it is ordered to finish.
 
 use std::net::SocketAddr;
 use std::os::fd::RawFd;
 
-use anyhow::{Context as _, Result, bail};
-use netwarp_role::{Chunk, ConnectionRecord, Identity, Job, Orchestrator, Order, Record, Side, TransferRecord, now_ns};
+use anyhow::{Context as _, Result};
+use netwarp_role::{Chunk, ConnectionRecord, Identity, Job, Orchestrator, Record, Side, TransferRecord, now_ns};
 use s2n_quic::Connection;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::JoinSet;
 
-use crate::carry::carry;
+use crate::chunk_stream::{records, transfer_chunk};
 use crate::clock::begin;
 use crate::counters::Counters;
 use crate::endpoint;
 
-/// Serves the job's clients.
-///
-/// # Errors
-/// Whatever kept it from being done in full.
+/// Does the server's part of the job.
 pub(crate) async fn serve(job: &Job, orchestrator: &mut Orchestrator, address: SocketAddr) -> Result<()> {
     let begin = begin(orchestrator)?;
     let identity = Identity::generate()?;
@@ -43,10 +40,7 @@ pub(crate) async fn serve(job: &Job, orchestrator: &mut Orchestrator, address: S
             }
         }
     }
-    match orchestrator.next_order()? {
-        None | Some(Order::Finish {}) => {}
-        Some(order) => bail!("a server is only ordered to finish, not to {order:?}"),
-    }
+    orchestrator.finish()?;
     for each in &answered {
         each.transfers.iter().cloned().try_for_each(|record| orchestrator.write(Record::Transfer(record)))?;
         orchestrator.write(Record::Connection(each.record.clone()))?;
@@ -54,29 +48,25 @@ pub(crate) async fn serve(job: &Job, orchestrator: &mut Orchestrator, address: S
     Ok(())
 }
 
-/// A connection on which all that was asked for has been carried.
+/// A connection over which all requested chunks have been transferred.
 struct Answered {
     transfers: Vec<TransferRecord>,
     record: ConnectionRecord,
-    /// Held until the order to finish: s2n-quic closes what nobody holds, and the client may not have all yet.
+    /// Held until the order to finish: dropped, it would be closed, and the client may not have everything yet.
     _connection: Connection,
 }
 
-/// Answers what a client asks for on one connection, until all chunks have been carried.
+/// Answers a client's requests on one connection, until all chunks have been transferred.
 async fn answer(job: &Job, mut connection: Connection, connected_ns: u64, epoch_ns: u64) -> Result<Answered> {
-    let mut carried = JoinSet::new();
+    let mut chunks = JoinSet::new();
     for _ in 0..job.bulk.chunks {
         let stream = connection.accept_bidirectional_stream().await;
         let stream = stream
             .context("accept a stream")?
             .context("the client closed the connection before it asked for all chunks")?;
-        carried.spawn(carry(stream, Chunk::answer(&job.bulk, epoch_ns), true));
+        chunks.spawn(transfer_chunk(stream, Chunk::answer(&job.bulk, epoch_ns), true));
     }
-    let mut transfers = Vec::new();
-    while let Some(chunk) = carried.join_next().await {
-        transfers.extend(chunk.context("carry a chunk")??.record());
-    }
-    transfers.sort_by_key(|record| record.chunk);
+    let transfers = records(chunks).await?;
     let transfer = transfers.first().map_or(0, |record| record.transfer);
     let counted = Counters::of(&connection).context("s2n-quic has forgotten the connection")?;
     let times = (counted.begun_ns - epoch_ns, connected_ns);

@@ -1,13 +1,13 @@
 //! Flows: messages of one size, each sent when it is due. Transports and workloads use this to send and to count them.
 
+mod message_sink;
 mod pacer;
 mod schedule;
-mod sink;
 mod tally;
 
+pub use self::message_sink::{MessageSink, Received};
 pub use self::pacer::{Pacer, sleep_until};
 pub use self::schedule::Schedule;
-pub use self::sink::{MessageSink, Received};
 pub use self::tally::Tally;
 
 /// The size of the header at the beginning of a message: its number, when it was due and when it was sent.

@@ -27,18 +27,12 @@ pub struct KeyLog(File);
 
 impl KeyLog {
     /// Creates an empty file.
-    ///
-    /// # Errors
-    /// Memory or descriptors are exhausted.
     pub fn new() -> Result<Self> {
         let file = memfd_create(c"key-log", MFdFlags::MFD_CLOEXEC).context("make a file in memory for TLS secrets")?;
         Ok(Self(file.into()))
     }
 
     /// Returns all lines written so far.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn lines(&mut self) -> io::Result<Vec<u8>> {
         let mut lines = Vec::new();
         self.0.rewind()?;

@@ -1,5 +1,5 @@
-//! rtnetlink requests for what a bottleneck is made of where netem does not keep its rate: a sorter, netem, a shaper and what queues for
-//! it; and their counters together. Pure.
+//! rtnetlink requests for a bottleneck whose rate netem does not keep: a sorter, netem, a shaper and its queue. And the
+//! counters of all bottlenecks. Pure.
 //!
 //! Structures and numbers are those of `include/uapi/linux/rtnetlink.h`, `gen_stats.h` and `pkt_sched.h`.
 
@@ -11,23 +11,25 @@ use super::shaper::{add_shaper, ask_bucket};
 use super::{NetlinkError, discipline};
 use crate::topology::{Place, Shaper};
 
-/// Handle of the `prio` that sorts packets before a netem with a shaper.
+/// The handle of the `prio` that sorts packets before a netem with a shaper.
 const SORTER: u32 = 0x0003_0000;
-/// Handle of the `pfifo` without room to which the sorter sends packets of [`WAKING_PRIORITY`].
+/// The handle of the `pfifo` that drops every packet, to which the sorter gives the packets of [`WAKING_PRIORITY`].
 const NOWHERE: u32 = 0x0004_0000;
-/// Handle of what queues for the bottleneck, `5:`, where that is not the token bucket itself.
+/// The handle of the bottleneck's queueing discipline, `5:`, where the token bucket is not the queue itself.
 const DISCIPLINE: u32 = 0x0005_0000;
 
-/// `TC_PRIO_MAX`. No packet that is forwarded has it (`ip_tos2prio`).
+/// The priority of packets that wake up a queue (`TC_PRIO_MAX`). No packet that is forwarded has it (`ip_tos2prio`).
 pub(crate) const WAKING_PRIORITY: u32 = 15;
 
-/// The same with a shaper ([`super::shaper`]), behind it or before it.
+/// Adds a netem with a shaper ([`super::shaper`]), behind it or before it, to a link.
 ///
-/// The kernel opens a shaper that is told to, but has it look at its first packet no sooner than it had planned. Any packet
-/// given to the link's root discipline has all of them look, dropped or not. So before netem, which would draw random numbers for
-/// it, there is a `prio` that sends packets of [`WAKING_PRIORITY`] to a queue without room, and all others to netem.
+/// When a shaper's rate changes, the kernel looks at its first packet only when it had planned to. But any packet that
+/// reaches the link's root discipline makes the kernel look at all disciplines, even if that packet is dropped. Netem
+/// would draw random numbers for such a packet, so there is a `prio` before it: packets of [`WAKING_PRIORITY`] go to a
+/// queue that drops them, and all others to netem.
 ///
-/// A discipline of the bottleneck takes the place of the shaper's own queue, or, where it keeps a rate by itself, of the shaper.
+/// A discipline of the bottleneck replaces the shaper's own queue, or the shaper, if the discipline keeps a rate
+/// itself.
 pub fn add_shaped_netem(index: u32, options: &Attributes, shaper: &Shaper, queue: Option<&Discipline>) -> Vec<Request> {
     // struct tc_prio_qopt: bands, the band of each priority.
     let mut sorter = 2_u32.to_ne_bytes().to_vec();
@@ -69,7 +71,7 @@ pub(crate) fn ask_discipline(index: u32) -> Request {
     ask(format!("read back the discipline of link {index}"), index, DISCIPLINE)
 }
 
-/// What queues for a bottleneck whose rate netem does not keep.
+/// The queue of a bottleneck whose rate netem does not keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Queueing {
     /// The token bucket's own queue.
@@ -79,7 +81,7 @@ pub enum Queueing {
 }
 
 impl Queueing {
-    /// What does behind netem; before it, packets wait in netem.
+    /// Returns the queue behind netem. There is none if the shaper is before netem: then packets wait in netem.
     pub(crate) fn behind_netem(shaper: &Shaper, queue: Option<&Discipline>) -> Option<Self> {
         match shaper.place {
             Place::BehindNetem => Some(queue.map_or(Self::Shaper, |queue| Self::Discipline(queue.kind))),
@@ -88,7 +90,7 @@ impl Queueing {
     }
 }
 
-/// Asks for what queues behind the netem of a link.
+/// Asks for the queue behind the netem of a link.
 pub(crate) fn ask_queueing(index: u32, queueing: Queueing) -> Request {
     match queueing {
         Queueing::Shaper => ask_bucket(index),
@@ -96,16 +98,16 @@ pub(crate) fn ask_queueing(index: u32, queueing: Queueing) -> Request {
     }
 }
 
-/// A bottleneck at one moment.
+/// The counters of a bottleneck at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueueSample {
     /// Bytes sent since it was built, Ethernet headers included.
     pub sent_bytes: u64,
     /// Packets sent since it was built.
     pub sent_packets: u64,
-    /// Bytes in it now.
+    /// Bytes that wait now.
     pub backlog_bytes: u64,
-    /// Packets in it now.
+    /// Packets that wait now.
     pub backlog_packets: u64,
     /// Packets dropped since it was built.
     pub dropped_packets: u64,
@@ -114,7 +116,7 @@ pub struct QueueSample {
 }
 
 impl QueueSample {
-    /// Of the answer to [`ask_netem`], and of that to [`ask_queueing`] where something queues behind it: `struct
+    /// Reads the answer to [`ask_netem`], and that to [`ask_queueing`] if there is a queue behind netem: `struct
     /// gnet_stats_basic` and `struct gnet_stats_queue` in `TCA_STATS2`.
     pub fn from_answers(netem: &[u8], behind: Option<(Queueing, &[u8])>) -> Result<Self, NetlinkError> {
         let sample = Self::read(netem)?;
@@ -127,8 +129,9 @@ impl QueueSample {
         Ok(Self { dropped_packets: sample.dropped_packets, marked_packets, ..queue })
     }
 
-    /// The same with what is being transmitted behind the queue, from the answer to [`ask_netem`] of the device it leaves by. It
-    /// counts as waiting until its last bit has left, as it does where netem keeps the rate.
+    /// Adds the packets that are being transmitted behind the queue, from the answer to [`ask_netem`] about the device
+    /// by which they leave. A packet counts as waiting until its last bit has left, as it does where netem keeps the
+    /// rate.
     pub(crate) fn with_transmission(self, answer: &[u8]) -> Result<Self, NetlinkError> {
         let transmitted = Self::read(answer)?;
         Ok(Self {
@@ -164,7 +167,7 @@ mod tests {
     const SLOW: Shaper =
         Shaper { rate_bit_s: 12_000_000, frame_bytes: 1514, queue_bytes: 150_000, place: Place::BehindNetem };
 
-    /// Handle and parent of each.
+    /// Returns the handle and the parent of each discipline.
     fn places(requests: &[Request]) -> Vec<String> {
         requests.iter().map(|request| request.hex()[48..64].to_owned()).collect()
     }

@@ -1,12 +1,13 @@
-//! The queueing disciplines of a bottleneck: their options, and what the kernel says of them. Pure.
+//! The queueing disciplines of a bottleneck: their options, and their state as read back from the kernel. Pure.
 //!
-//! Structures and numbers are those of `include/uapi/linux/pkt_sched.h`. What is not set here is the kernel's default: a CoDel
-//! aims at 5 ms within 100 ms, a PIE at 15 ms, CAKE at a twentieth of an RTT of 100 ms.
+//! Structures and numbers are those of `include/uapi/linux/pkt_sched.h`. Options that are not set here have the
+//! kernel's defaults: the target delay of CoDel is 5 ms within 100 ms, of PIE 15 ms, of CAKE a twentieth of an RTT of
+//! 100 ms.
 
 use netwarp_wire::job::{Discipline, DisciplineKind};
 
 use super::NetlinkError;
-use super::message::{Attributes, attribute, attributes, u32_at};
+use super::message::{Attributes, attribute, attributes, u32_at, words};
 use super::qdisc::{TCA_STATS_APP, TCA_STATS_QUEUE};
 use crate::topology::Shaper;
 
@@ -32,20 +33,21 @@ const RED_FLAGS_OFFSET: usize = 15;
 const RED_STAB_BYTES: usize = 256;
 const TCA_DUALPI2_LIMIT: u16 = 1;
 
-/// Memory that a full-size packet takes beyond its bytes: the `sk_buff`, its shared information, and what its data is rounded up
-/// to (`SKB_TRUESIZE`). CAKE and fq_codel bound memory, and this keeps their packets from having less room than asked for.
+/// The memory that a full-size packet takes beyond its size, in bytes: the `sk_buff`, its shared information, and the
+/// rounding of its data (`SKB_TRUESIZE`). CAKE and fq_codel limit memory, and without this their queues would hold
+/// fewer packets than the job asks for.
 const PACKET_OVERHEAD_BYTES: u32 = 3072;
 
-/// A discipline as the kernel has it, and what it did.
+/// A discipline's settings and counters, as read back from the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InForce {
-    /// Which one.
+    /// The kind of the discipline.
     pub kind: DisciplineKind,
-    /// Its room, where it counts packets.
+    /// The limit of its queue in packets, if that is its unit.
     pub limit_packets: Option<u32>,
-    /// Its room, where it counts bytes.
+    /// The limit of its queue in bytes, if that is its unit.
     pub limit_bytes: Option<u32>,
-    /// Whether it marks.
+    /// Whether it marks packets (ECN).
     pub ecn: bool,
     /// Packets dropped, for whatever reason.
     pub dropped_packets: u64,
@@ -53,57 +55,92 @@ pub struct InForce {
     pub marked_packets: u64,
 }
 
-/// The kernel's name (`TCA_KIND`).
-pub(crate) fn name(kind: DisciplineKind) -> &'static str {
-    match kind {
-        DisciplineKind::Codel => "codel",
-        DisciplineKind::FqCodel => "fq_codel",
-        DisciplineKind::Fq => "fq",
-        DisciplineKind::Cake => "cake",
-        DisciplineKind::Pie => "pie",
-        DisciplineKind::Red => "red",
-        DisciplineKind::Dualpi2 => "dualpi2",
-    }
+/// What the kernel calls a discipline, and where its options and statistics are.
+struct Interface {
+    /// The name (`TCA_KIND`).
+    name: &'static str,
+    limit: Limit,
+    ecn: Ecn,
+    /// The offsets of the counts of marked packets in its statistics (`struct tc_*_xstats`).
+    marked_at: &'static [usize],
 }
 
-/// Whether it keeps a rate by itself, and so needs no shaper.
+/// The attribute with the limit of a discipline's queue, by its unit.
+enum Limit {
+    Packets(u16),
+    Bytes(u16),
+}
+
+/// Whether a discipline marks packets.
+enum Ecn {
+    /// The attribute decides.
+    Attribute(u16),
+    /// A flag of RED's parameters decides.
+    RedFlag,
+    Always,
+    Never,
+}
+
+fn interface(kind: DisciplineKind) -> Interface {
+    let (name, limit, ecn, marked_at): (_, _, _, &[usize]) = match kind {
+        DisciplineKind::Codel => ("codel", Limit::Packets(TCA_CODEL_LIMIT), Ecn::Attribute(TCA_CODEL_ECN), &[24]),
+        DisciplineKind::FqCodel => {
+            ("fq_codel", Limit::Packets(TCA_FQ_CODEL_LIMIT), Ecn::Attribute(TCA_FQ_CODEL_ECN), &[12])
+        }
+        DisciplineKind::Fq => ("fq", Limit::Packets(TCA_FQ_PLIMIT), Ecn::Never, &[]),
+        // CAKE counts marked packets by tin (`marked`).
+        DisciplineKind::Cake => ("cake", Limit::Bytes(TCA_CAKE_MEMORY), Ecn::Always, &[]),
+        DisciplineKind::Pie => ("pie", Limit::Packets(TCA_PIE_LIMIT), Ecn::Attribute(TCA_PIE_ECN), &[36]),
+        DisciplineKind::Red => ("red", Limit::Bytes(TCA_RED_PARMS), Ecn::RedFlag, &[12]),
+        DisciplineKind::Dualpi2 => ("dualpi2", Limit::Packets(TCA_DUALPI2_LIMIT), Ecn::Always, &[24, 28]),
+    };
+    Interface { name, limit, ecn, marked_at }
+}
+
+/// Returns the kernel's name of a discipline.
+pub(crate) fn name(kind: DisciplineKind) -> &'static str {
+    interface(kind).name
+}
+
+/// Returns whether a discipline keeps a rate itself, and so needs no shaper.
 pub(crate) fn keeps_rate(kind: DisciplineKind) -> bool {
     kind == DisciplineKind::Cake
 }
 
-/// The payload of `TCA_OPTIONS` for a bottleneck of this rate.
+/// Returns the payload of `TCA_OPTIONS` for a bottleneck of the shaper's rate.
 pub(crate) fn options(discipline: &Discipline, shaper: &Shaper) -> Attributes {
-    let (limit, ecn) = (discipline.limit_packets, u32::from(discipline.ecn));
-    let options = Attributes::new();
+    let own = interface(discipline.kind);
+    let mut options = Attributes::new();
+    if let Limit::Packets(attribute) = own.limit {
+        options = options.put_u32(attribute, discipline.limit_packets);
+    }
+    if let Ecn::Attribute(attribute) = own.ecn {
+        options = options.put_u32(attribute, discipline.ecn.into());
+    }
     match discipline.kind {
-        DisciplineKind::Codel => options.put_u32(TCA_CODEL_LIMIT, limit).put_u32(TCA_CODEL_ECN, ecn),
-        DisciplineKind::FqCodel => options
-            .put_u32(TCA_FQ_CODEL_LIMIT, limit)
-            .put_u32(TCA_FQ_CODEL_ECN, ecn)
-            .put_u32(TCA_FQ_CODEL_MEMORY_LIMIT, memory_bytes(discipline)),
-        // One flow alone may fill it, as it may fill the others.
-        DisciplineKind::Fq => options.put_u32(TCA_FQ_PLIMIT, limit).put_u32(TCA_FQ_FLOW_PLIMIT, limit),
+        DisciplineKind::FqCodel => options.put_u32(TCA_FQ_CODEL_MEMORY_LIMIT, memory_bytes(discipline)),
+        // A single flow may fill the queue, as in the other disciplines.
+        DisciplineKind::Fq => options.put_u32(TCA_FQ_FLOW_PLIMIT, discipline.limit_packets),
         DisciplineKind::Cake => options
             .put_u64(TCA_CAKE_BASE_RATE64, (shaper.rate_bit_s / 8).max(1))
             .put_u32(TCA_CAKE_MEMORY, memory_bytes(discipline)),
-        DisciplineKind::Pie => options.put_u32(TCA_PIE_LIMIT, limit).put_u32(TCA_PIE_ECN, ecn),
         DisciplineKind::Red => red_options(discipline.ecn, shaper),
-        DisciplineKind::Dualpi2 => options.put_u32(TCA_DUALPI2_LIMIT, limit),
+        DisciplineKind::Codel | DisciplineKind::Pie | DisciplineKind::Dualpi2 => options,
     }
 }
 
-/// Memory that a full queue takes.
+/// Returns the memory that a full queue takes, in bytes.
 fn memory_bytes(discipline: &Discipline) -> u32 {
     discipline.limit_packets.saturating_mul(discipline.frame_bytes.saturating_add(PACKET_OVERHEAD_BYTES))
 }
 
-/// Adaptive RED as its authors recommend it: thresholds of a twelfth and a quarter of the room (Floyd, "RED: discussions of
-/// setting parameters", 1997), the largest probability adapted between 1 and 50 % (Floyd, Gummadi, Shenker 2001). A
-/// `struct tc_red_qopt`: limit, both thresholds in bytes, logarithms of the weight, of the probability's slope and of the time that a
-/// place of the table stands for, and flags.
+/// Returns the options of an adaptive RED as its authors recommend it: thresholds at a twelfth and a quarter of the
+/// limit (Floyd, "RED: discussions of setting parameters", 1997), and a largest probability that is adapted between 1
+/// and 50 % (Floyd, Gummadi, Shenker 2001). They begin with a `struct tc_red_qopt`: limit and both thresholds in bytes,
+/// the logarithms of the weight, of the probability's slope and of the idle table's unit of time, and flags.
 ///
-/// RED counts bytes. Its room is that of the shaper's queue, which holds a full-size frame in either direction, and full-size
-/// frames are the unit of its averages.
+/// RED counts bytes. Its limit is the shaper's queue, which holds at least one full-size frame. Full-size frames are
+/// the unit of its averages.
 fn red_options(ecn: bool, shaper: &Shaper) -> Attributes {
     let (limit_bytes, frame_bytes) = (shaper.queue_bytes, f64::from(shaper.frame_bytes));
     let most_bytes = (limit_bytes / 4).max(3 * shaper.frame_bytes);
@@ -116,8 +153,7 @@ fn red_options(ecn: bool, shaper: &Shaper) -> Attributes {
     let frame_us = frame_bytes * 8e6 / shaper.rate_bit_s as f64;
     let (cell_log, decay) = red_idle_table(weight_log, frame_us.max(1e-3));
     let ecn = if ecn { TC_RED_ECN } else { 0 };
-    let mut parameters: Vec<u8> =
-        [limit_bytes, least_bytes, most_bytes].iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let mut parameters = words(&[limit_bytes, least_bytes, most_bytes]);
     parameters.extend([weight_log, slope_log, cell_log, TC_RED_ADAPTATIVE | ecn]);
     Attributes::new()
         .put(TCA_RED_PARMS, &parameters)
@@ -125,14 +161,14 @@ fn red_options(ecn: bool, shaper: &Shaper) -> Attributes {
         .put_u32(TCA_RED_MAX_P, (probability * f64::from(u32::MAX)) as u32)
 }
 
-/// The largest −log₂ of the weight that the kernel takes with an upper threshold: the average is kept in 32 bits, shifted by it
-/// (`include/net/red.h`, `red_check_params`).
+/// Returns the largest −log₂ of the weight that the kernel accepts for an upper threshold: it keeps the average in 32
+/// bits, shifted by that number (`include/net/red.h`, `red_check_params`).
 fn red_weight_log_max(most_bytes: u32) -> u8 {
     most_bytes.leading_zeros().saturating_sub(1) as u8
 }
 
-/// −log₂ of the average's weight: the largest with which a burst of so many packets, come to an empty queue, leaves the average below
-/// the lower threshold (Floyd and Jacobson 1993, equation 3).
+/// Returns −log₂ of the average's weight: the largest weight with which a burst of so many packets at an empty queue
+/// leaves the average below the lower threshold (Floyd and Jacobson 1993, equation 3).
 fn red_weight_log(least_packets: f64, burst_packets: f64) -> u8 {
     let stays_below = |weight: f64| {
         let average = burst_packets + 1.0 + ((1.0 - weight).powf(burst_packets + 1.0) - 1.0) / weight;
@@ -141,8 +177,9 @@ fn red_weight_log(least_packets: f64, burst_packets: f64) -> u8 {
     (1..31).find(|&log| stays_below(0.5_f64.powi(log.into()))).unwrap_or(31)
 }
 
-/// How far the average decays while nothing comes, in powers of two, for 256 lengths of time of 2^log µs each
-/// (`include/net/red.h`, `red_calc_qavg_from_idle_time`), as if small packets went at the full rate meanwhile.
+/// Returns the logarithm of a unit of time, 2^log µs, and how far the average decays in 0 to 255 such units without
+/// packets, in powers of two (`include/net/red.h`, `red_calc_qavg_from_idle_time`). It decays as if small packets
+/// arrived at the full rate.
 fn red_idle_table(weight_log: u8, frame_us: f64) -> (u8, [u8; RED_STAB_BYTES]) {
     let halvings_per_us = -(1.0 - 0.5_f64.powi(weight_log.into())).log2() / frame_us;
     let longest_us = 31.0 / halvings_per_us;
@@ -155,30 +192,30 @@ fn red_idle_table(weight_log: u8, frame_us: f64) -> (u8, [u8; RED_STAB_BYTES]) {
     (log as u8, decay)
 }
 
-/// Reads what the kernel says of the discipline that was asked for.
+/// Reads the kernel's answer about a discipline of the kind that was asked for.
 ///
 /// # Errors
-/// An answer about another discipline, or without its counters.
+/// The answer is about another discipline, or lacks its counters.
 pub(crate) fn in_force(asked: DisciplineKind, answer: &[u8]) -> Result<InForce, NetlinkError> {
     let attempt = || format!("read back the discipline {}", name(asked));
     let read = || {
-        let attributes = answer.get(20..)?;
+        let (attributes, own) = (answer.get(20..)?, interface(asked));
         let kind = attribute(attributes, libc::TCA_KIND)?;
-        if kind.strip_suffix(&[0]) != Some(name(asked).as_bytes()) {
+        if kind.strip_suffix(&[0]) != Some(own.name.as_bytes()) {
             return None;
         }
         let options = attribute(attributes, libc::TCA_OPTIONS)?;
         let statistics = attribute(attributes, libc::TCA_STATS2)?;
         let number = |kind| attribute(options, kind).and_then(|value| u32_at(value, 0));
-        let red = attribute(options, TCA_RED_PARMS);
-        let (limit_packets, limit_bytes, ecn) = match asked {
-            DisciplineKind::Codel => (number(TCA_CODEL_LIMIT), None, number(TCA_CODEL_ECN) == Some(1)),
-            DisciplineKind::FqCodel => (number(TCA_FQ_CODEL_LIMIT), None, number(TCA_FQ_CODEL_ECN) == Some(1)),
-            DisciplineKind::Fq => (number(TCA_FQ_PLIMIT), None, false),
-            DisciplineKind::Cake => (None, number(TCA_CAKE_MEMORY), true),
-            DisciplineKind::Pie => (number(TCA_PIE_LIMIT), None, number(TCA_PIE_ECN) == Some(1)),
-            DisciplineKind::Red => (None, u32_at(red?, 0), red?.get(RED_FLAGS_OFFSET)? & TC_RED_ECN > 0),
-            DisciplineKind::Dualpi2 => (number(TCA_DUALPI2_LIMIT), None, true),
+        let (limit_packets, limit_bytes) = match own.limit {
+            Limit::Packets(attribute) => (number(attribute), None),
+            Limit::Bytes(attribute) => (None, number(attribute)),
+        };
+        let ecn = match own.ecn {
+            Ecn::Attribute(attribute) => number(attribute) == Some(1),
+            Ecn::RedFlag => attribute(options, TCA_RED_PARMS)?.get(RED_FLAGS_OFFSET)? & TC_RED_ECN > 0,
+            Ecn::Always => true,
+            Ecn::Never => false,
         };
         Some(InForce {
             kind: asked,
@@ -192,22 +229,14 @@ pub(crate) fn in_force(asked: DisciplineKind, answer: &[u8]) -> Result<InForce, 
     read().ok_or_else(|| NetlinkError::Incomplete { attempt: attempt(), missing: "kind, options or counters" })
 }
 
-/// Packets marked, as each discipline's own statistics have it (`struct tc_*_xstats`).
+/// Returns the number of marked packets from a discipline's own statistics (`struct tc_*_xstats`).
 fn marked(kind: DisciplineKind, own: &[u8]) -> u64 {
-    let sum = |offsets: &[usize]| offsets.iter().filter_map(|&offset| u32_at(own, offset)).map(u64::from).sum();
-    match kind {
-        DisciplineKind::Codel => sum(&[24]),
-        DisciplineKind::FqCodel => sum(&[12]),
-        DisciplineKind::Fq => 0,
-        DisciplineKind::Pie => sum(&[36]),
-        DisciplineKind::Red => sum(&[12]),
-        DisciplineKind::Dualpi2 => sum(&[24, 28]),
-        DisciplineKind::Cake => {
-            let tins = attribute(own, TCA_CAKE_STATS_TIN_STATS).unwrap_or_default();
-            let of_tin = |tin| attribute(tin, TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS).and_then(|count| u32_at(count, 0));
-            attributes(tins).filter_map(|(_, tin)| of_tin(tin)).map(u64::from).sum()
-        }
+    if kind == DisciplineKind::Cake {
+        let tins = attribute(own, TCA_CAKE_STATS_TIN_STATS).unwrap_or_default();
+        let of_tin = |tin| attribute(tin, TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS).and_then(|count| u32_at(count, 0));
+        return attributes(tins).filter_map(|(_, tin)| of_tin(tin)).map(u64::from).sum();
     }
+    interface(kind).marked_at.iter().filter_map(|&offset| u32_at(own, offset)).map(u64::from).sum()
 }
 
 #[cfg(test)]
@@ -223,7 +252,7 @@ mod tests {
         Shaper { rate_bit_s: 10_000_000, frame_bytes: 1514, queue_bytes, place: Place::BehindNetem }
     }
 
-    /// The parameters of a RED: limit, both thresholds, and −log₂ of the weight.
+    /// Returns the parameters of a RED: limit, both thresholds, and −log₂ of the weight.
     fn red(queue_bytes: u32) -> [u32; 4] {
         let built = options(&discipline(DisciplineKind::Red), &shaper(queue_bytes));
         let parameters = attribute(built.bytes(), TCA_RED_PARMS).unwrap();
@@ -241,7 +270,8 @@ mod tests {
 
     #[test]
     fn red_averages_over_the_burst_that_it_lets_pass() {
-        // Thresholds of 33 and 100 packets, and so a burst of 55: w = 2⁻⁶ leaves an average of about 19, 2⁻⁵ of 29, 2⁻⁴ of 41.
+        // Thresholds of 33 and 100 packets, and so a burst of 55: w = 2⁻⁶ leaves an average of about 19, 2⁻⁵ of 29, 2⁻⁴
+        // of 41.
         assert_eq!(red_weight_log(33.3, 55.6), 5);
         assert_eq!(red(605_600), [605_600, 50_466, 151_400, 5]);
     }
@@ -251,8 +281,8 @@ mod tests {
         assert_eq!(red(1514)[0], 1514);
     }
 
-    /// `red_check_params` of `include/net/red.h`: the position of a threshold's highest bit and the weight's logarithm are
-    /// less than 32 together.
+    /// `red_check_params` of `include/net/red.h`: the position of a threshold's highest bit and the weight's logarithm
+    /// are less than 32 together.
     #[test]
     fn red_takes_queues_of_any_size() {
         for queue_bytes in [1514, 605_600, 15_140_000, 1_250_000_000, u32::MAX] {

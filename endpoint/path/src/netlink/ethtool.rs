@@ -35,10 +35,10 @@ const ETHTOOL_A_BITSET_MASK: u16 = 5;
 /// `gso`: the kernel cuts a large packet just before the device, so the device still sees single packets.
 const SOFTWARE_SEGMENTATION: &str = "tx-generic-segmentation";
 
-/// Which devices' features shall be restricted.
+/// A device whose features shall be restricted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offloads {
-    /// Interface index.
+    /// The interface index.
     pub index: u32,
     /// Whether to keep `gso`, which saves the sender's stack work and leaves single packets on the wire.
     pub software_segmentation: bool,
@@ -48,7 +48,7 @@ pub struct Offloads {
 #[derive(Debug)]
 pub struct Ethtool {
     family: u16,
-    /// Feature names in bit order.
+    /// The names of the features, in the order of their bits.
     features: Vec<String>,
 }
 
@@ -134,17 +134,17 @@ pub enum RestrictError {
     /// The kernel could not be asked for what it has set.
     #[error(transparent)]
     Netlink(#[from] NetlinkError),
-    /// The kernel acknowledged the request and did not carry it out.
+    /// The kernel acknowledged the request, but did not do it.
     #[error("link {index} still has {features}: one drop would not be one packet")]
     Kept {
-        /// Interface index.
+        /// The interface index.
         index: u32,
-        /// What is not as asked.
+        /// The features that are not as requested.
         features: String,
     },
 }
 
-/// Whether a feature must be on or off on a device; none where it does not matter.
+/// Returns whether a feature must be on or off on a device; none where it does not matter.
 fn wanted(feature: &str, device: &Offloads) -> Option<bool> {
     if feature == SOFTWARE_SEGMENTATION {
         return Some(device.software_segmentation);
@@ -154,7 +154,7 @@ fn wanted(feature: &str, device: &Offloads) -> Option<bool> {
     (sends_several || joins(feature)).then_some(false)
 }
 
-/// Whether a feature joins packets that come in.
+/// Returns whether a feature joins incoming packets.
 fn joins(feature: &str) -> bool {
     feature.starts_with("rx-gro") || feature == "rx-lro" || feature == "rx-udp-gro-forwarding"
 }

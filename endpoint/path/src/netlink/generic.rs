@@ -8,7 +8,7 @@ const CTRL_CMD_GETFAMILY: u8 = 3;
 const CTRL_ATTR_FAMILY_ID: u16 = 1;
 const CTRL_ATTR_FAMILY_NAME: u16 = 2;
 
-/// Asks the kernel for a family's number. `option` is what builds the family in, for the message when it is absent.
+/// Asks the kernel for a family's number. The error message names `option`, which builds the family into a kernel.
 pub(super) fn ask_family(socket: &mut Socket, name: &str, option: &str) -> Result<u16, NetlinkError> {
     let attempt = format!("find the netlink family {name} ({option})");
     let named = Attributes::new().put_string(CTRL_ATTR_FAMILY_NAME, name);

@@ -2,20 +2,20 @@
 //!
 //! The format is that of `include/uapi/linux/netlink.h`: native byte order, everything padded to four bytes.
 
-/// Bytes of a `struct nlmsghdr`.
+/// The size of a `struct nlmsghdr`, in bytes.
 pub const HEADER_BYTES: usize = 16;
 
-/// Netlink attributes in the making: each a length, a type and a payload.
+/// A list of netlink attributes. Each has a length, a type and a payload.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attributes(Vec<u8>);
 
 impl Attributes {
-    /// A list without attributes.
+    /// Creates a list without attributes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An empty list that follows a fixed structure, as in `TCA_OPTIONS` of netem or `VETH_INFO_PEER`.
+    /// Creates a list that begins with a fixed structure, as in `TCA_OPTIONS` of netem or `VETH_INFO_PEER`.
     pub fn after(structure: &[u8]) -> Self {
         let mut bytes = structure.to_vec();
         pad(&mut bytes);
@@ -42,23 +42,23 @@ impl Attributes {
         self.put(kind, &value.to_ne_bytes())
     }
 
-    /// Appends a NUL-terminated string.
+    /// Appends an attribute with a NUL-terminated string.
     pub(crate) fn put_string(self, kind: u16, value: &str) -> Self {
         self.put(kind, &[value.as_bytes(), &[0]].concat())
     }
 
-    /// Appends attributes inside an attribute.
+    /// Appends an attribute that contains attributes.
     pub(crate) fn nest(self, kind: u16, inner: Self) -> Self {
         self.put(kind | libc::NLA_F_NESTED as u16, &inner.0)
     }
 
-    /// The attributes as bytes on the wire.
+    /// Returns the attributes as bytes on the wire.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 }
 
-/// One request to the kernel, all but its sequence number.
+/// A request to the kernel, without its sequence number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// What the request attempts, for error messages: `create the link path0`.
@@ -69,8 +69,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// A message of type `kind` with the family's fixed `structure` and `attributes`. `flags` come on top of
-    /// `NLM_F_REQUEST`.
+    /// Creates a message of type `kind` with the family's fixed `structure` and `attributes`. `NLM_F_REQUEST` is added
+    /// to `flags`.
     pub fn new(attempt: String, kind: u16, flags: i32, structure: &[u8], attributes: &Attributes) -> Self {
         let mut body = structure.to_vec();
         pad(&mut body);
@@ -99,7 +99,7 @@ impl Request {
         hex::encode(self.message())
     }
 
-    /// Returns the same as bytes.
+    /// Returns that message as bytes.
     pub(crate) fn message(&self) -> Vec<u8> {
         let mut message = Vec::new();
         self.write(&mut message, 1, true);
@@ -114,13 +114,13 @@ pub(crate) struct Reply<'a> {
     pub kind: u16,
     /// The flags, `NLM_F_*`.
     pub flags: u16,
-    /// Sequence number of the request it answers.
+    /// The sequence number of the request that it answers.
     pub sequence: u32,
-    /// What follows the header.
+    /// The bytes after the header.
     pub body: &'a [u8],
 }
 
-/// The messages of one datagram.
+/// Returns the messages of one datagram.
 pub(crate) fn replies(mut datagram: &[u8]) -> impl Iterator<Item = Reply<'_>> {
     std::iter::from_fn(move || {
         let length = u32_at(datagram, 0)? as usize;
@@ -135,7 +135,7 @@ pub(crate) fn replies(mut datagram: &[u8]) -> impl Iterator<Item = Reply<'_>> {
     })
 }
 
-/// The attributes in `bytes`: type (without its flag bits) and payload.
+/// Returns the attributes in `bytes`, each as its type, without flag bits, and its payload.
 pub fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = usize::from(u16_at(bytes, 0)?);
@@ -146,24 +146,29 @@ pub fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-/// The payload of the first attribute of type `kind`.
+/// Returns the payload of the first attribute of type `kind`.
 pub fn attribute(bytes: &[u8], kind: u16) -> Option<&[u8]> {
     attributes(bytes).find(|&(found, _)| found == kind).map(|(_, payload)| payload)
 }
 
-/// The 16-bit number at `offset`.
+/// Returns the 16-bit number at `offset`.
 pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
     Some(u16::from_ne_bytes(bytes.get(offset..)?.first_chunk().copied()?))
 }
 
-/// The 32-bit number at `offset`.
+/// Returns the 32-bit number at `offset`.
 pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(offset..)?.first_chunk().copied()?))
 }
 
-/// The 64-bit number at `offset`.
+/// Returns the 64-bit number at `offset`.
 pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(offset..)?.first_chunk().copied()?))
+}
+
+/// Returns 32-bit numbers as bytes on the wire, as most fixed structures of the kernel are made of them.
+pub(crate) fn words(numbers: &[u32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
 }
 
 fn padded(length: usize) -> usize {

@@ -28,7 +28,8 @@ const NLMSGERR_ATTR_MSG: u16 = 1;
 /// Larger than any reply asked for here; the kernel's own dumps use at most 32 KiB.
 const DATAGRAM_BYTES: usize = 32 * 1024;
 
-/// Datagrams that are received in one call: two answers and the acknowledgement, as a sample of a path has, and one more.
+/// The number of datagrams received in one call: a sample of a path needs three, for two answers and the
+/// acknowledgement.
 const DATAGRAMS: usize = 4;
 
 /// Why a request failed.
@@ -37,7 +38,7 @@ pub enum NetlinkError {
     /// The socket failed before the kernel saw the request.
     #[error("cannot {attempt}: {call}: {source}")]
     Socket {
-        /// What was attempted.
+        /// The attempt of the request.
         attempt: String,
         /// The system call that failed.
         call: &'static str,
@@ -47,7 +48,7 @@ pub enum NetlinkError {
     /// The kernel refused the request.
     #[error("cannot {attempt}: the kernel says {errno}{}{detail}", if .detail.is_empty() { "" } else { ": " })]
     Refused {
-        /// What was attempted.
+        /// The attempt of the request.
         attempt: String,
         /// The kernel's error.
         errno: Errno,
@@ -57,9 +58,9 @@ pub enum NetlinkError {
     /// The reply lacks something it must have.
     #[error("cannot {attempt}: the kernel's reply has no {missing}")]
     Incomplete {
-        /// What was attempted.
+        /// The attempt of the request.
         attempt: String,
-        /// What the reply lacks.
+        /// The part that the reply lacks.
         missing: &'static str,
     },
 }
@@ -160,7 +161,7 @@ impl Socket {
         }
     }
 
-    /// Waits for a datagram, and receives with it those that are there already: system calls are dear in a guest.
+    /// Waits for a datagram, and receives the others that have arrived with it: system calls are expensive in a guest.
     fn receive(&mut self) -> io::Result<impl Iterator<Item = &[u8]>> {
         let mut headers = MultiHeaders::<()>::preallocate(DATAGRAMS, None);
         let mut parts =
@@ -171,7 +172,8 @@ impl Socket {
     }
 }
 
-/// What an `NLMSG_ERROR` says, unless it is an acknowledgement: `struct nlmsgerr`, the request's header, attributes.
+/// Reads an `NLMSG_ERROR`: `struct nlmsgerr`, the request's header, attributes. Returns none if it is an
+/// acknowledgement.
 fn refusal(request: &Request, flags: u16, body: &[u8]) -> Option<NetlinkError> {
     let code = u32_at(body, 0)? as i32;
     if code == 0 {

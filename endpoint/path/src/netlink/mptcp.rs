@@ -36,14 +36,15 @@ pub(crate) fn manage_paths(
     socket.transact(&requests).map(drop)
 }
 
-/// Has the connections of the socket's network namespace, those that stand too, open a subflow from an address.
+/// Makes the connections of the socket's network namespace, including those that exist already, open a subflow from an
+/// address.
 pub(crate) fn add_endpoint(socket: &mut Socket, endpoint: Endpoint) -> Result<(), NetlinkError> {
     let family = ask_family(socket, "mptcp_pm", "CONFIG_MPTCP")?;
     let attempt = format!("have MPTCP use {}", endpoint.address);
     socket.transact(&[endpoint_request(attempt, family, MPTCP_PM_CMD_ADD_ADDR, endpoint)]).map(drop)
 }
 
-/// Has the connections of the socket's network namespace close their subflows from an address, and tell their peers.
+/// Makes the connections of the socket's network namespace close their subflows from an address, and tell their peers.
 pub(crate) fn remove_endpoint(socket: &mut Socket, endpoint: Endpoint) -> Result<(), NetlinkError> {
     let family = ask_family(socket, "mptcp_pm", "CONFIG_MPTCP")?;
     let attempt = format!("have MPTCP give up {}", endpoint.address);

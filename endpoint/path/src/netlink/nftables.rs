@@ -72,16 +72,16 @@ const NFTA_IMMEDIATE_DATA: u16 = 2;
 /// The table that holds all chains and sets of a router.
 const TABLE: &str = "netwarp";
 
-/// The packets that are lost, by their numbers, the first being 0, in each stretch of so many.
+/// The packets that are lost, by their numbers, which begin at 0 and are counted modulo a number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbers {
-    /// Number of packets after which counting begins anew.
+    /// The number of packets after which counting begins again.
     pub modulus: u32,
-    /// The numbers of those lost, below `modulus`.
+    /// The numbers of the lost packets, below `modulus`.
     pub lost: Vec<u32>,
 }
 
-/// Loses packets that are forwarded by the device with this index. For [`super::Socket::commit`].
+/// Loses packets that are forwarded by the device with this index, by [`super::Socket::commit`].
 pub(crate) fn lose(index: u32, numbers: &Numbers) -> Vec<Request> {
     let (chain, set) = (chain_of(index), format!("lost{index}"));
     let attempt = || format!("lose packets by number that leave by link {index} (nf_tables)");
@@ -120,7 +120,7 @@ pub(crate) fn lose(index: u32, numbers: &Numbers) -> Vec<Request> {
     ]
 }
 
-/// Asks for the rules of a device's losses. For [`super::Socket::dump`].
+/// Asks for the rules of a device's losses, by [`super::Socket::dump`].
 pub(crate) fn ask_lost(index: u32) -> Request {
     let attributes = Attributes::new().put_string(NFTA_RULE_TABLE, TABLE).put_string(NFTA_RULE_CHAIN, &chain_of(index));
     let attempt = format!("read how many packets were lost by number on link {index}");
@@ -135,12 +135,12 @@ pub(crate) fn lost_packets(rules: &[Vec<u8>]) -> Result<u64, NetlinkError> {
     rules.iter().find_map(|rule| counted(rule)).ok_or_else(missing)
 }
 
-/// The message that begins a batch, which takes effect as a whole or not at all.
+/// Returns the message that begins a batch, which takes effect as a whole or not at all.
 pub(super) fn begin() -> Request {
     bound("begin a change of nf_tables", NFNL_MSG_BATCH_BEGIN)
 }
 
-/// The message that ends a batch.
+/// Returns the message that ends a batch.
 pub(super) fn end() -> Request {
     bound("end a change of nf_tables", NFNL_MSG_BATCH_END)
 }

@@ -3,12 +3,12 @@
 //! Structures and numbers are those of `include/uapi/linux/rtnetlink.h`, `gen_stats.h` and `pkt_sched.h`.
 
 use super::NetlinkError;
-use super::message::{Attributes, Request, attribute, u32_at, u64_at};
+use super::message::{Attributes, Request, attribute, u32_at, u64_at, words};
 
 pub(super) const TC_H_ROOT: u32 = 0xffff_ffff;
-/// Handle of a link's netem, `1:`. By it, it is found wherever it hangs.
+/// The handle of a link's netem, `1:`, by which it is found whatever its parent is.
 pub(super) const NETEM: u32 = 0x0001_0000;
-/// Handle of the token bucket that holds the queue of a bottleneck whose rate netem does not keep, `2:`.
+/// The handle of the token bucket that holds the queue of a bottleneck whose rate netem does not keep, `2:`.
 pub(super) const SHAPER: u32 = 0x0002_0000;
 pub(super) const TCA_STATS_BASIC: u16 = 1;
 pub(super) const TCA_STATS_QUEUE: u16 = 3;
@@ -19,7 +19,7 @@ pub fn add_netem(index: u32, options: &Attributes) -> Request {
     add(format!("put netem on link {index}"), index, NETEM, TC_H_ROOT, "netem", options)
 }
 
-/// Changes the options of a link's netem. The queue and the counters stay.
+/// Changes the options of a link's netem, and keeps its queue and its counters.
 pub(crate) fn change_netem(index: u32, options: &Attributes) -> Request {
     change(format!("change the netem of link {index}"), index, NETEM, "netem", options)
 }
@@ -30,7 +30,7 @@ pub fn ask_netem(index: u32) -> Request {
 }
 
 pub(super) fn ask(attempt: String, index: u32, handle: u32) -> Request {
-    // Unlike other families, this one answers the asker only if it wants the echo (net/sched/sch_api.c).
+    // Unlike for other families, the kernel answers only if it is asked for the echo (net/sched/sch_api.c).
     Request::new(attempt, libc::RTM_GETQDISC, libc::NLM_F_ECHO, &structure(index, handle, 0), &Attributes::new())
 }
 
@@ -48,19 +48,20 @@ fn request(attempt: String, flags: i32, structure: &[u8], kind: &str, options: &
     Request::new(attempt, libc::RTM_NEWQDISC, flags, structure, &attributes)
 }
 
-/// The options (`TCA_OPTIONS`) of a discipline, or a class, as the kernel gives them back.
+/// Returns the options (`TCA_OPTIONS`) in the kernel's answer about a discipline or a class.
 pub fn options_of(answer: &[u8]) -> Option<&[u8]> {
     attribute(answer.get(20..)?, libc::TCA_OPTIONS)
 }
 
-/// What a netem has done.
+/// The counters of a netem.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NetemCounters {
-    /// Packets in it now.
+    /// The packets in it now.
     pub queued_packets: u64,
-    /// Packets dropped, for whatever reason.
+    /// The packets dropped since it was made, for whatever reason.
     pub dropped_packets: u64,
-    /// Of them, those its loss model dropped; none where the kernel does not say (`struct tc_netem_xstats`, since 7.2).
+    /// The packets of these that the loss model dropped; none where the kernel does not say (`struct tc_netem_xstats`,
+    /// since 7.2).
     pub lost_packets: Option<u64>,
 }
 
@@ -80,7 +81,7 @@ impl NetemCounters {
     }
 }
 
-/// `struct tcmsg`.
+/// Returns the `struct tcmsg` of a discipline or a class.
 pub(super) fn structure(index: u32, handle: u32, parent: u32) -> Vec<u8> {
-    [0, index, handle, parent, 0].iter().flat_map(|word: &u32| word.to_ne_bytes()).collect()
+    words(&[0, index, handle, parent, 0])
 }

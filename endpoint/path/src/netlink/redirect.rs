@@ -1,17 +1,18 @@
-//! rtnetlink requests that send what comes in at a device through another one, and count it. Pure.
+//! rtnetlink requests that redirect the packets of a device through another device, and count them. Pure.
 //!
 //! Structures and numbers are those of `include/uapi/linux/pkt_cls.h`, `pkt_sched.h` and `tc_act/tc_mirred.h`.
 
 use std::net::IpAddr;
 
-use super::message::{Attributes, Request, attribute, u32_at, u64_at};
+use super::message::{Attributes, Request, attribute, u32_at, u64_at, words};
 use super::qdisc::{TCA_STATS_BASIC, structure};
 use super::route::{CREATE, octets};
 
-/// Handle of a device's ingress discipline, `ffff:`; there is one at most.
+/// The handle of a device's ingress discipline, `ffff:`. A device has one at most.
 const INGRESS: u32 = 0xffff_0000;
 const TC_H_INGRESS: u32 = 0xffff_fff1;
-/// `TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS)`: what leaves by a device that has a `clsact`.
+/// `TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS)`: the parent of filters for the packets that leave by a device with a
+/// `clsact`.
 const TC_H_EGRESS: u32 = 0xffff_fff3;
 const TCA_MATCHALL_ACT: u16 = 2;
 const TCA_FLOWER_ACT: u16 = 3;
@@ -31,27 +32,27 @@ const TCA_EGRESS_REDIR: u32 = 1;
 const TC_ACT_STOLEN: u32 = 4;
 const FIRST_ACTION: u16 = 1;
 
-/// Protocols with ports: number, and the attributes of a source and of a destination port.
+/// The protocols with ports: the number of each, and flower's attributes for its source port and its destination port.
 const PROTOCOLS: [(i32, u16, u16); 3] =
     [(libc::IPPROTO_TCP, 18, 19), (libc::IPPROTO_UDP, 20, 21), (libc::IPPROTO_SCTP, 41, 42)];
 
 /// The incoming packets of a run, which the filters select.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Incoming {
-    /// Source address: the other host's.
+    /// The source address, which is the other host's.
     pub peer: IpAddr,
-    /// Destination address: this host's.
+    /// The destination address, which is this host's.
     pub address: IpAddr,
     /// The server's data port, as source or destination.
     pub port: DataPort,
 }
 
-/// The server's data port, and on which side of the packets it is.
+/// The server's data port, and which port of the packets it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataPort {
-    /// The source port: the peer is the server.
+    /// It is the source port: the peer is the server.
     Source(u16),
-    /// The destination port: the peer is the client.
+    /// It is the destination port: the peer is the client.
     Destination(u16),
 }
 
@@ -60,7 +61,7 @@ pub fn add_ingress(index: u32) -> Request {
     add_classifying(format!("put an ingress qdisc on link {index}"), index, "ingress")
 }
 
-/// Sends everything that leaves by a device through another one first, from which it comes back to leave.
+/// Redirects all packets that leave by a device through another device, which gives them back to the first one.
 pub(crate) fn redirect_egress(index: u32, target: u32) -> [Request; 2] {
     let filter = Attributes::new().nest(TCA_MATCHALL_ACT, Attributes::new().nest(FIRST_ACTION, mirred_action(target)));
     [
@@ -102,24 +103,24 @@ pub fn redirect(index: u32, incoming: Incoming, target: u32) -> Vec<Request> {
     (1..).zip(PROTOCOLS).map(filter).collect()
 }
 
-/// Asks for a device's ingress filters with the counters of their actions. For [`super::Socket::dump`].
+/// Asks for a device's ingress filters with the counters of their actions, by [`super::Socket::dump`].
 pub fn ask_redirected(index: u32) -> Request {
     let attempt = format!("read the filters of link {index}");
     Request::new(attempt, libc::RTM_GETTFILTER, libc::NLM_F_DUMP, &tcmsg(index, INGRESS, 0), &Attributes::new())
 }
 
-/// Counters of the redirected packets.
+/// The counters of the redirected packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Redirected {
-    /// Packets; each segment of a bundle (GRO) counts.
+    /// The number of packets. Each segment of a bundle (GRO) counts as one.
     pub packets: u64,
-    /// Bytes of these packets, from the IP header on.
+    /// The size of these packets, in bytes from the IP header on.
     pub bytes: u64,
 }
 
 impl Redirected {
-    /// Adds up the answers to [`ask_redirected`]: `struct gnet_stats_basic` of each filter's action. Some answers have
-    /// no more than the filter's kind.
+    /// Adds up the `struct gnet_stats_basic` of each filter's action in the answers to [`ask_redirected`]. Some answers
+    /// have only the filter's kind.
     pub fn from_answers(answers: &[Vec<u8>]) -> Self {
         answers.iter().filter_map(|answer| Self::read(answer)).fold(Self::default(), |sum, each| Self {
             packets: sum.packets + each.packets,
@@ -162,29 +163,29 @@ fn ethernet_type(address: IpAddr) -> u16 {
     (if address.is_ipv4() { libc::ETH_P_IP } else { libc::ETH_P_IPV6 }) as u16
 }
 
-/// An action that sends packets on through another device.
+/// Returns an action that redirects packets to another device.
 fn mirred_action(target: u32) -> Attributes {
     Attributes::new()
         .put_string(TCA_ACT_KIND, "mirred")
         .nest(TCA_ACT_OPTIONS, Attributes::new().put(TCA_MIRRED_PARMS, &mirred(target)))
 }
 
-/// `struct tc_mirred`: index, capabilities, action, two counts of references, what to do, the device to do it with.
+/// Returns a `struct tc_mirred`: index, capabilities, action, two counts of references, kind of redirection, device.
 fn mirred(target: u32) -> Vec<u8> {
-    [0, 0, TC_ACT_STOLEN, 0, 0, TCA_EGRESS_REDIR, target].iter().flat_map(|word: &u32| word.to_ne_bytes()).collect()
+    words(&[0, 0, TC_ACT_STOLEN, 0, 0, TCA_EGRESS_REDIR, target])
 }
 
-/// `struct tcmsg` of a filter: `information` is its priority and its protocol.
+/// Returns the `struct tcmsg` of a filter, whose `information` is its priority and its protocol.
 fn tcmsg(index: u32, parent: u32, information: u32) -> Vec<u8> {
-    [0, index, 0, parent, information].iter().flat_map(|word: &u32| word.to_ne_bytes()).collect()
+    words(&[0, index, 0, parent, information])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// By hand from the structures, little endian: `tc filter add dev 11 egress pref 1 protocol all matchall action mirred
-    /// egress redirect dev 12`.
+    /// By hand from the structures, little endian: `tc filter add dev 11 egress pref 1 protocol all matchall action
+    /// mirred egress redirect dev 12`.
     #[test]
     fn a_redirect_of_all_that_leaves_byte_by_byte() {
         let header = "70000000 2c00 0506 01000000 00000000";

@@ -7,13 +7,13 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::RawFd;
 
 use super::NetlinkError;
-use super::message::{Attributes, Request, attribute, u32_at, u64_at};
+use super::message::{Attributes, Request, attribute, u32_at, u64_at, words};
 use crate::topology::Route;
 
 /// A MAC address.
 pub(crate) type Mac = [u8; 6];
 
-/// Every network of a path is a /24.
+/// The length of the prefix of every network of a path.
 const PREFIX_BITS: u8 = 24;
 const ADDRESS_BITS: u8 = 32;
 const VETH_INFO_PEER: u16 = 1;
@@ -35,13 +35,13 @@ const REPLACE: i32 = libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
 /// One end of a veth pair to be created.
 #[derive(Debug)]
 pub(crate) struct VethEnd<'a> {
-    /// The namespace it goes to.
+    /// The namespace to which the device is moved.
     pub namespace: RawFd,
-    /// Interface name.
+    /// The interface's name.
     pub name: &'a str,
-    /// Interface index, chosen so that nothing need be looked up.
+    /// The interface index, which is chosen here and so need not be looked up.
     pub index: u32,
-    /// Fixed, so that neighbours can be permanent.
+    /// The MAC address, which is fixed so that neighbours can be permanent.
     pub mac: Mac,
 }
 
@@ -63,8 +63,8 @@ pub(crate) fn create_veth(ends: [&VethEnd<'_>; 2], mtu_bytes: u32) -> Request {
     link_request(attempt, libc::RTM_NEWLINK, CREATE, ends[0].index, &attributes)
 }
 
-/// Creates an intermediate functional block (ifb): a device that hands what is sent by it back to where it came from. An index
-/// of 0 is one of the kernel's choice.
+/// Creates an intermediate functional block (ifb): a device that gives the packets sent through it back to where they
+/// were redirected. With an index of 0 the kernel chooses the index.
 pub fn create_ifb(name: &str, index: u32, mtu_bytes: u32) -> Request {
     let attributes = Attributes::new()
         .put_string(libc::IFLA_IFNAME, name)
@@ -73,7 +73,7 @@ pub fn create_ifb(name: &str, index: u32, mtu_bytes: u32) -> Request {
     link_request(format!("create the ifb {name}"), libc::RTM_NEWLINK, CREATE, index, &attributes)
 }
 
-/// Keeps a link without IPv6 addresses of the kernel's making, and so without packets of its own.
+/// Keeps the kernel from giving a link IPv6 addresses, for which it would send packets of its own.
 pub fn keep_silent(index: u32) -> Request {
     let mode = Attributes::new().put(IFLA_INET6_ADDR_GEN_MODE, &[IN6_ADDR_GEN_MODE_NONE]);
     let attributes = Attributes::new().nest(libc::IFLA_AF_SPEC, Attributes::new().nest(libc::AF_INET6 as u16, mode));
@@ -97,7 +97,7 @@ pub(crate) fn add_address(index: u32, address: Ipv4Addr) -> Request {
     address_request(attempt, libc::RTM_NEWADDR, CREATE, index, address)
 }
 
-/// Takes an address from a link.
+/// Removes an address from a link.
 pub(crate) fn remove_address(index: u32, address: Ipv4Addr) -> Request {
     let attempt = format!("take the address {address} from link {index}");
     address_request(attempt, libc::RTM_DELADDR, 0, index, address)
@@ -111,7 +111,7 @@ fn address_request(attempt: String, kind: u16, flags: i32, index: u32, address: 
     Request::new(attempt, kind, flags, &structure, &attributes)
 }
 
-/// Adds a permanent neighbour: no ARP.
+/// Adds a permanent neighbour, for which no ARP is needed.
 pub(crate) fn add_neighbour(index: u32, address: Ipv4Addr, mac: Mac) -> Request {
     let mut structure = vec![AF_INET, 0, 0, 0];
     structure.extend_from_slice(&index.to_ne_bytes());
@@ -122,7 +122,7 @@ pub(crate) fn add_neighbour(index: u32, address: Ipv4Addr, mac: Mac) -> Request 
     Request::new(attempt, libc::RTM_NEWNEIGH, REPLACE, &structure, &attributes)
 }
 
-/// Bounds the packets of a link that wait for each neighbour whose MAC address is being asked for.
+/// Limits how many packets of a link wait for the MAC address of each neighbour.
 pub(crate) fn bound_neighbour_queue(index: u32, packets: u32) -> Request {
     let parameters = Attributes::new().put_u32(NDTPA_IFINDEX, index).put_u32(NDTPA_QUEUE_LEN, packets);
     let attempt = format!("have {packets} packets wait for a neighbour on link {index}");
@@ -130,8 +130,8 @@ pub(crate) fn bound_neighbour_queue(index: u32, packets: u32) -> Request {
     Request::new(attempt, libc::RTM_SETNEIGHTBL, 0, &[AF_INET, 0, 0, 0], &attributes)
 }
 
-/// Adds a route, in the place of one to the same network in the same table. The window of connections that begin by it is
-/// in packets, both ways (RFC 6928).
+/// Adds a route, or replaces the one to the same network in the same table. The initial window of its connections is in
+/// packets, for both directions (RFC 6928).
 pub(crate) fn replace_route(route: &Route) -> Request {
     let Route { device, network, prefix_bits, gateway, gateway_is_local, table, initial_window_packets } = route;
     let (protocol, scope, kind) = (libc::RTPROT_STATIC, libc::RT_SCOPE_UNIVERSE, libc::RTN_UNICAST);
@@ -150,7 +150,7 @@ pub(crate) fn replace_route(route: &Route) -> Request {
     Request::new(attempt, libc::RTM_NEWROUTE, REPLACE, &structure, &attributes)
 }
 
-/// Adds a rule: what is sent from an address looks for its route in a table, before the main one.
+/// Adds a rule: packets from an address are routed by a table before the main one.
 pub(crate) fn add_rule(source: Ipv4Addr, table: u8) -> Request {
     // struct fib_rule_hdr, with 32-bit flags at its end.
     let structure = [AF_INET, 0, ADDRESS_BITS, 0, table, 0, 0, FR_ACT_TO_TBL, 0, 0, 0, 0];
@@ -169,14 +169,14 @@ pub fn find_link(name: &str) -> Request {
     link_request(format!("find the link {name}"), libc::RTM_GETLINK, 0, 0, &attributes)
 }
 
-/// Asks for all addresses. For [`super::Socket::dump`].
+/// Asks for all addresses, by [`super::Socket::dump`].
 pub fn ask_addresses() -> Request {
     let attempt = "read this host's addresses".to_owned();
     Request::new(attempt, libc::RTM_GETADDR, libc::NLM_F_DUMP, &[0; 8], &Attributes::new())
 }
 
-/// The link that has an address, by the answers to [`ask_addresses`]: `struct ifaddrmsg`, `IFA_LOCAL` where the address is not
-/// that of the other end.
+/// Returns the index of the link that has an address, from the answers to [`ask_addresses`]. They are a `struct
+/// ifaddrmsg` and attributes: `IFA_LOCAL` is the link's own address where `IFA_ADDRESS` is that of the other end.
 pub fn link_with(address: IpAddr, answers: &[Vec<u8>]) -> Option<u32> {
     let octets = octets(address);
     let has_it = |answer: &&Vec<u8>| {
@@ -187,12 +187,12 @@ pub fn link_with(address: IpAddr, answers: &[Vec<u8>]) -> Option<u32> {
     answers.iter().find(has_it).and_then(|answer| u32_at(answer, 4))
 }
 
-/// A link, as the answers to [`ask_link`] and [`find_link`] have it.
+/// A link in the answers to [`ask_link`] and [`find_link`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// Its interface index.
+    /// The interface index.
     pub index: u32,
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The largest IP packet that it carries.
     pub mtu_bytes: u32,
@@ -201,7 +201,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Reads `struct ifinfomsg` and what follows.
+    /// Reads a `struct ifinfomsg` and its attributes.
     pub fn from_answer(answer: &[u8]) -> Result<Self, NetlinkError> {
         let read = || {
             let attributes = answer.get(16..)?;
@@ -217,7 +217,7 @@ impl Link {
     }
 }
 
-/// What a link has carried.
+/// The counters of a link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LinkCounters {
     /// Packets received.
@@ -228,7 +228,7 @@ pub struct LinkCounters {
     pub received_bytes: u64,
     /// Bytes sent, Ethernet headers included.
     pub sent_bytes: u64,
-    /// Packets it was given to send and dropped: for veth, those that found the receiving CPU's backlog full.
+    /// Packets that it was to send and dropped: for veth, because the backlog of the receiving CPU was full.
     pub send_dropped_packets: u64,
 }
 
@@ -262,9 +262,9 @@ fn link_request(attempt: String, kind: u16, flags: i32, index: u32, attributes: 
     Request::new(attempt, kind, flags, &link_structure(index, 0), attributes)
 }
 
-/// `struct ifinfomsg`.
+/// Returns the `struct ifinfomsg` of a link.
 fn link_structure(index: u32, flags: u32) -> Vec<u8> {
-    [0, index, flags, flags].iter().flat_map(|word| word.to_ne_bytes()).collect()
+    words(&[0, index, flags, flags])
 }
 
 #[cfg(test)]

@@ -1,17 +1,18 @@
 //! rtnetlink requests for the shaper of a bottleneck: it decides when the transmission of a packet starts. Pure.
 //!
-//! `sch_htb` with hardly a burst lets a packet go when the one before it has been transmitted, whatever the sizes of both, and at once on
-//! an idle link. Its child is a token bucket without a rate that holds the queue, or the discipline that is one, and that closes
-//! while the rate is 0. What takes the time of the transmission itself is [`crate::netem::transmission`].
+//! `sch_htb` with a very small burst lets a packet pass when the one before it has been transmitted, whatever the sizes
+//! of both, and at once on an idle link. Its child is a token bucket that holds the queue, or has the discipline that
+//! does. The bucket limits no rate, but it closes while the rate is 0. A packet then spends the time of its
+//! transmission in [`crate::netem::transmission`].
 //!
 //! Structures and numbers are those of `include/uapi/linux/pkt_sched.h`.
 
-use super::message::{Attributes, Request, attribute, u32_at, u64_at};
+use super::message::{Attributes, Request, attribute, u32_at, u64_at, words};
 use super::qdisc::{NETEM, SHAPER, add, ask, change, structure};
 use crate::netem;
 use crate::topology::Shaper;
 
-/// Handle of the `htb` that keeps the rate, `6:`, and its one class, `6:1`.
+/// The handle of the `htb` that keeps the rate, `6:`. Its only class is `6:1`.
 const PACER: u32 = 0x0006_0000;
 const PACER_CLASS: u32 = PACER + 1;
 const TCA_HTB_PARMS: u16 = 1;
@@ -19,25 +20,24 @@ const TCA_HTB_INIT: u16 = 2;
 const TCA_HTB_RATE64: u16 = 6;
 const TCA_HTB_CEIL64: u16 = 7;
 const HTB_VERSION: u32 = 3;
-/// How much earlier than due a packet may start, in ticks: 2 µs. A timer is late by a reading of the clock or two, which
-/// would add up from packet to packet; what starts early waits in the transmission before.
+/// How much too early a packet may start, in ticks: 2 µs. Timers are late by one or two readings of the clock, which
+/// would add up from packet to packet. A packet that starts early waits until the transmission before it has ended.
 const EARLY_TICKS: u32 = 32;
 const TCA_TBF_PARMS: u16 = 1;
 const TCA_TBF_RATE64: u16 = 4;
 const TCA_TBF_BURST: u16 = 6;
 const TC_LINKLAYER_ETHERNET: u32 = 1;
-/// How long, in seconds, a closed bucket takes to fill. The kernel cuts its size at 2³² ns (`tbf_change`).
+/// The time in which a closed bucket fills, in seconds. The kernel limits the bucket's size to 2³² ns (`tbf_change`).
 const CLOSED_FILL_S: u32 = 4;
+/// The length of a tick, in nanoseconds.
 const TICK_NS: u64 = 64;
-/// The rate of an open bucket in bytes a second: a full-size packet takes less than a nanosecond.
+/// The rate of an open bucket, in bytes per second: a full-size packet passes in less than a nanosecond.
 const OPEN_BYTE_S: u64 = 1 << 43;
 
-/// Adds an `htb` with its class, and the token bucket below it, to a link. Both take the place of `parent`'s child.
+/// Adds an `htb` with its class, and below it the token bucket, to a link, in the place of `parent`'s child.
 pub(super) fn add_shaper(index: u32, parent: u32, shaper: &Shaper) -> Vec<Request> {
     // struct tc_htb_glob: version, rate2quantum, default class, debug, packets sent past all classes.
-    let global: Vec<u8> =
-        [HTB_VERSION, 10, PACER_CLASS & 0xffff, 0, 0].iter().flat_map(|word| word.to_ne_bytes()).collect();
-    let options = Attributes::new().put(TCA_HTB_INIT, &global);
+    let options = Attributes::new().put(TCA_HTB_INIT, &words(&[HTB_VERSION, 10, PACER_CLASS & 0xffff, 0, 0]));
     vec![
         add(format!("put htb on link {index}"), index, PACER, parent, "htb", &options),
         class(index, libc::NLM_F_CREATE, shaper),
@@ -45,22 +45,18 @@ pub(super) fn add_shaper(index: u32, parent: u32, shaper: &Shaper) -> Vec<Reques
     ]
 }
 
-/// Changes the rate at which packets leave a queue. What waits stays, and a packet that is being transmitted still takes the time that it
-/// would have taken.
+/// Changes the rate at which packets leave a queue. Waiting packets stay, and a packet that is being transmitted
+/// continues at the rate before.
 ///
-/// A rate of 0 stops the queue. The kernel has it look for packets that may go no sooner than it had planned, so it must be
-/// woken up ([`super::bottleneck::add_shaped_netem`]).
+/// A rate of 0 stops the queue. After a change the kernel looks at the queue only when it had planned to, so the queue
+/// must be woken up ([`super::bottleneck::add_shaped_netem`]).
 pub(crate) fn change_shaper(queue: u32, shaper: &Shaper) -> Vec<Request> {
     let gate = change(format!("open or close the queue of link {queue}"), queue, SHAPER, "tbf", &bucket(shaper));
     if shaper.rate_bit_s == 0 { vec![gate] } else { vec![class(queue, 0, shaper), gate] }
 }
 
-/// Adds the discipline in which a packet takes the time of its transmission to a link.
-pub(crate) fn add_transmission(index: u32, shaper: &Shaper) -> Request {
-    super::qdisc::add_netem(index, &netem::transmission(shaper.rate_bit_s))
-}
-
-/// Changes the rate of transmission for packets that come from now on. Nothing comes where it is 0.
+/// Changes the rate of transmission for the packets that arrive from now on. Returns none for a rate of 0, at which no
+/// packet arrives.
 pub(crate) fn change_transmission(index: u32, shaper: &Shaper) -> Option<Request> {
     let options = || netem::transmission(shaper.rate_bit_s);
     let attempt = || format!("change the rate of link {index}");
@@ -71,11 +67,11 @@ pub(crate) fn change_transmission(index: u32, shaper: &Shaper) -> Option<Request
 pub fn ask_rate(index: u32) -> Request {
     let structure = structure(index, PACER_CLASS, PACER);
     let attempt = format!("read back the rate of link {index}");
-    // As for qdiscs, only an echo answers the asker ([`ask`]).
+    // As for qdiscs, the kernel answers only if it is asked for the echo ([`ask`]).
     Request::new(attempt, libc::RTM_GETTCLASS, libc::NLM_F_ECHO, &structure, &Attributes::new())
 }
 
-/// Returns the rate of a class in whole bytes a second, from its options (`TCA_OPTIONS`).
+/// Returns the rate of a class, in bytes per second, from its options (`TCA_OPTIONS`).
 pub fn rate_byte_s(options: &[u8]) -> Option<u64> {
     let wide = attribute(options, TCA_HTB_RATE64).and_then(|wide| u64_at(wide, 0));
     wide.or_else(|| u32_at(attribute(options, TCA_HTB_PARMS)?, 8).map(u64::from))
@@ -86,8 +82,8 @@ pub(crate) fn ask_bucket(index: u32) -> Request {
     ask(format!("read back the token bucket of link {index}"), index, SHAPER)
 }
 
-/// Makes or changes the class. `struct tc_htb_opt`: two `struct tc_ratespec`, buffer and cbuffer (bursts in ticks), quantum,
-/// level, priority.
+/// Makes or changes the class. `struct tc_htb_opt`: two `struct tc_ratespec`, buffer and cbuffer (bursts in ticks),
+/// quantum, level, priority.
 fn class(index: u32, flags: i32, shaper: &Shaper) -> Request {
     let rate_byte_s = (shaper.rate_bit_s / 8).max(1);
     let rate = ratespec(rate_byte_s, 0);
@@ -107,10 +103,10 @@ fn class(index: u32, flags: i32, shaper: &Shaper) -> Request {
     )
 }
 
-/// The options of the token bucket: one that is open, or, where the rate is 0, one that lets no packet through.
+/// Returns the options of the token bucket, which lets every packet pass, or none where the rate is 0.
 ///
-/// `struct tc_tbf_qopt`: two `struct tc_ratespec`, limit, buffer and mtu. A closed bucket has room for a full-size frame, and each frame
-/// costs as much as the largest `mpu` (`psched_l2t_ns`).
+/// They are a `struct tc_tbf_qopt`: two `struct tc_ratespec`, limit, buffer and mtu. A closed bucket holds a full-size
+/// frame, but each frame costs as much as the largest `mpu` (`psched_l2t_ns`).
 fn bucket(shaper: &Shaper) -> Attributes {
     let closed_byte_s = shaper.frame_bytes.div_ceil(CLOSED_FILL_S);
     let (rate, buffer) = if shaper.rate_bit_s == 0 {
@@ -128,14 +124,10 @@ fn bucket(shaper: &Shaper) -> Attributes {
     }
 }
 
-/// `struct tc_ratespec`: cell_log, linklayer and overhead; cell_align and mpu; rate.
+/// Returns a `struct tc_ratespec`: cell_log, linklayer and overhead; cell_align and mpu; rate.
 fn ratespec(rate_byte_s: u64, mpu: u16) -> [u32; 3] {
     let link_layer = u32::from_le_bytes([0, TC_LINKLAYER_ETHERNET as u8, 0, 0]).to_le();
     [link_layer, u32::from(mpu) << 16, u32::try_from(rate_byte_s).unwrap_or(u32::MAX)]
-}
-
-fn words(numbers: &[u32]) -> Vec<u8> {
-    numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
 }
 
 #[cfg(test)]

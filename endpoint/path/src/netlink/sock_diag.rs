@@ -1,5 +1,5 @@
-//! Sockets of a network namespace (`sock_diag(7)`): those that wait for clients, as `ss -lntu` shows them, and connections of TCP
-//! and SCTP, as `ss -tin` and `ss -Sin` do.
+//! Sockets of a network namespace (`sock_diag(7)`): those that wait for clients, as `ss -lntu` shows them, and
+//! connections of TCP and SCTP, as `ss -tin` and `ss -Sin` do.
 
 use netwarp_core::connection_sample::{ConnectionSample, ConnectionState};
 use netwarp_transport::{SctpInfo, TcpInfo};
@@ -9,9 +9,9 @@ use super::{NetlinkError, Socket};
 
 /// `SOCK_DIAG_BY_FAMILY` of `include/uapi/linux/sock_diag.h`.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
-/// Bytes of a `struct inet_diag_req_v2`.
+/// The size of a `struct inet_diag_req_v2`, in bytes.
 const REQUEST_BYTES: usize = 56;
-/// `idiag_states` of the request, and the local port (`id.idiag_sport`) of a `struct inet_diag_msg`.
+/// The offsets of `idiag_states` in the request, and of the local port (`id.idiag_sport`) in a `struct inet_diag_msg`.
 const STATES_OFFSET: usize = 4;
 const PORT_OFFSET: usize = 4;
 /// `TCP_LISTEN`, which SCTP uses as well, and `TCP_CLOSE`, the state of a UDP socket that is bound and not connected
@@ -20,20 +20,21 @@ const LISTENING: u32 = 1 << 10;
 const UNCONNECTED: u32 = 1 << 7;
 /// `TCP_ESTABLISHED`, `TCP_FIN_WAIT1` and `TCP_CLOSE_WAIT`: connections that may still have something to send.
 const CONNECTED: u32 = 1 << 1 | 1 << 4 | 1 << 8;
-/// `idiag_ext` of the request: attributes to be told beside, each a bit.
+/// The offset of `idiag_ext` in the request: the further attributes that the answer shall have, one bit each.
 const EXTENSIONS_OFFSET: usize = 2;
 const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_SKMEMINFO: u16 = 7;
-/// Places in the attribute `INET_DIAG_SKMEMINFO` (`include/uapi/linux/sock_diag.h`), four bytes each.
+/// The indices of numbers in the attribute `INET_DIAG_SKMEMINFO` (`include/uapi/linux/sock_diag.h`), four bytes each.
 const SK_MEMINFO_WMEM_ALLOC: usize = 2;
 const SK_MEMINFO_SNDBUF: usize = 3;
-/// Bytes of a `struct inet_diag_msg`, and where the other end's port is in it (`id.idiag_dport`).
+/// The size of a `struct inet_diag_msg` in bytes, and the offset of the other end's port in it (`id.idiag_dport`).
 const MESSAGE_BYTES: usize = 72;
-/// Where the socket's inode is in it.
+/// The offset of the socket's inode in a `struct inet_diag_msg`.
 const INODE_OFFSET: usize = 68;
 const PEER_PORT_OFFSET: usize = 6;
 
-/// One request's filter: an address family's sockets of one protocol, in the states in which they wait for clients.
+/// The filters of the requests, one each: an address family, a protocol, and the states in which its sockets wait for
+/// clients.
 const WAITING: [(i32, i32, u32); 6] = [
     (libc::AF_INET, libc::IPPROTO_TCP, LISTENING),
     (libc::AF_INET6, libc::IPPROTO_TCP, LISTENING),
@@ -46,20 +47,17 @@ const WAITING: [(i32, i32, u32); 6] = [
 /// A socket that waits for clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting {
-    /// Its local port.
+    /// The local port.
     pub port: u16,
-    /// Its number, which the links in `/proc/PID/fd` of its processes have too.
+    /// The inode, which is also in the links of its processes' `/proc/PID/fd`.
     pub inode: u32,
 }
 
-/// Sockets of the socket's network namespace that wait for clients: TCP and SCTP sockets that listen, UDP sockets that are bound and not
-/// connected. In no order.
+/// Returns the sockets of a network namespace that wait for clients, in no order: TCP and SCTP sockets that listen, and
+/// UDP sockets that are bound and not connected. Without SCTP in the kernel there are no SCTP sockets.
 ///
 /// # Arguments
-/// * `socket` - of `NETLINK_SOCK_DIAG`.
-///
-/// # Errors
-/// A kernel that does not answer. One without SCTP has no SCTP sockets, which is no error.
+/// * `socket` - a socket of `NETLINK_SOCK_DIAG` in that namespace.
 pub fn waiting_sockets(socket: &mut Socket) -> Result<Vec<Waiting>, NetlinkError> {
     let mut waiting = Vec::new();
     for (family, protocol, states) in WAITING {
@@ -72,25 +70,22 @@ pub fn waiting_sockets(socket: &mut Socket) -> Result<Vec<Waiting>, NetlinkError
     Ok(waiting)
 }
 
-/// The TCP connections of the socket's network namespace over IPv4, MPTCP's subflows among them.
+/// Returns the TCP connections of a network namespace over IPv4, including MPTCP's subflows.
 ///
 /// # Arguments
-/// * `socket` - of `NETLINK_SOCK_DIAG`.
-///
-/// # Errors
-/// A kernel that does not answer.
+/// * `socket` - a socket of `NETLINK_SOCK_DIAG` in that namespace.
 pub fn tcp_connections(socket: &mut Socket) -> Result<Vec<ConnectionSample>, NetlinkError> {
     let state = |message: &[u8]| Some(TcpInfo::from_bytes(attribute(message, INET_DIAG_INFO)?)?.state());
     connections(socket, libc::IPPROTO_TCP, &[INET_DIAG_INFO], state)
 }
 
-/// The SCTP associations of the socket's network namespace over IPv4.
+/// Returns the SCTP associations of a network namespace over IPv4.
 ///
 /// # Arguments
-/// * `socket` - of `NETLINK_SOCK_DIAG`.
+/// * `socket` - a socket of `NETLINK_SOCK_DIAG` in that namespace.
 ///
 /// # Errors
-/// A kernel that does not answer, or has no `CONFIG_INET_SCTP_DIAG`.
+/// The kernel does not answer, or lacks `CONFIG_INET_SCTP_DIAG`.
 pub fn sctp_associations(socket: &mut Socket) -> Result<Vec<ConnectionSample>, NetlinkError> {
     let state = |message: &[u8]| {
         let memory = attribute(message, INET_DIAG_SKMEMINFO)?;
@@ -101,7 +96,7 @@ pub fn sctp_associations(socket: &mut Socket) -> Result<Vec<ConnectionSample>, N
     connections(socket, libc::IPPROTO_SCTP, &[INET_DIAG_INFO, INET_DIAG_SKMEMINFO], state)
 }
 
-/// Connections of a protocol, each with the state that its attributes tell; those that tell none are left out.
+/// Returns the connections of a protocol whose attributes have a state.
 fn connections(
     socket: &mut Socket,
     protocol: i32,
@@ -127,7 +122,7 @@ fn request(family: i32, protocol: i32, states: u32, extensions: &[u16]) -> Reque
     Request::new(attempt, SOCK_DIAG_BY_FAMILY, libc::NLM_F_DUMP, &structure, &Attributes::new())
 }
 
-/// Port 0 is a UDP socket that is not bound: it waits for nobody.
+/// Reads a socket that waits for clients. Port 0 is that of a UDP socket that is not bound, which does not.
 fn waiting_socket(message: &[u8]) -> Option<Waiting> {
     let port = u16_at(message, PORT_OFFSET).map(u16::from_be).filter(|&port| port != 0)?;
     let inode = u32::from_ne_bytes(*message.get(INODE_OFFSET..)?.first_chunk()?);

@@ -21,8 +21,8 @@ impl Normal {
         Self { seed, drawn: 0 }
     }
 
-    /// Draws the next deviate, by the polar method (Marsaglia, Bray: A Convenient Method for Generating Normal Variables, SIAM Review
-    /// 6(3), 1964).
+    /// Draws the next deviate, by the polar method (Marsaglia, Bray: A Convenient Method for Generating Normal
+    /// Variables, SIAM Review 6(3), 1964).
     pub(super) fn draw(&mut self) -> f64 {
         loop {
             let (x, y) = (self.even(), self.even());

@@ -41,8 +41,9 @@ impl<'a> Schedule<'a> {
         self.sources.iter_mut().find(|source| source.next_ns() == Some(due_ns))?.pop()
     }
 
-    /// Returns the rate at which packets are sent after a change of rate: the new one, or, where a trace changes it again before a
-    /// frame of that size could be sent, the mean of the rates until then. A packet is sent at the rate at which it began.
+    /// Returns the rate at which packets are sent after a change of rate: the new one, or, where a trace changes it
+    /// again before a frame of that size could be sent, the mean of the rates until then. A packet is sent at the rate
+    /// at which it began.
     pub(super) fn sending_rate_bit_s(&self, event: &Event, frame_bytes: u32) -> Option<u64> {
         let Change::Rate { direction, rate_bit_s } = event.change else { return None };
         let trace = self.sources.iter().find_map(|source| match source {

@@ -1,7 +1,7 @@
 //! The network that a job describes itself: hosts, routers, and a link for each of the job's paths. Pure.
 //!
-//! A link's network is a /24 of 10.0.0.0/8 by the link's number; its first end has the address .1 there, its second .2. A host
-//! sends everything by its one link. A router has a route to the network of every link, by the shortest way.
+//! A link's network is a /24 of 10.0.0.0/8 by the link's number; its first end has the address .1 there, its second .2.
+//! A host sends everything by its one link. A router has a route to the network of every link, by the shortest way.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
@@ -15,7 +15,8 @@ use super::{Route, initial_window};
 /// The most hosts and routers that a network can have: their numbers have 16 bits, and a host has a /24 of 10.0.0.0/8.
 const NODES_MAX: usize = 1 << 15;
 
-/// The longest name of a node: a device that leads to it is called `to-NAME`, and the kernel has room for 15 bytes (`IFNAMSIZ`).
+/// The longest name of a node: a device that leads to it is called `to-NAME`, and the kernel has room for 15 bytes
+/// (`IFNAMSIZ`).
 const NAME_MAX_BYTES: usize = 12;
 
 /// A link that leads from a node, by its number, and which of its ends is the node's.

@@ -1,6 +1,6 @@
-//! The network of a run: nodes, links between them, and which of a link's ends do something to packets. Pure.
+//! The network of a run: nodes, links between them, and the ends of links that impair packets. Pure.
 //!
-//! A path from client to server is a network as any other: two hosts, a router, and two links.
+//! A path from client to server is a network like any other: two hosts, a router, and two links.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -9,13 +9,13 @@ use netwarp_wire::job::{Direction, Impairments, Path};
 
 use super::Route;
 
-/// Interface index of a node's first device.
+/// The interface index of a node's first device.
 pub const FIRST_INDEX: u32 = 10;
 
-/// By how much the interface index of a bottleneck's queue is larger than its own.
+/// The difference between the interface index of a bottleneck's queue and its own.
 const QUEUE_INDICES: u32 = 10;
 
-/// A host or a router, which has a network namespace of its own: its place among [`Topology::nodes`].
+/// A host or a router, each with a network namespace of its own, by its index in [`Topology::nodes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Node(pub u16);
 
@@ -24,23 +24,24 @@ pub struct Node(pub u16);
 pub struct Device {
     /// The node that has it.
     pub node: Node,
-    /// Interface index, chosen here so that nothing need be looked up.
+    /// The interface index, which is chosen here and so need not be looked up.
     pub index: u32,
 }
 
 impl Device {
-    /// A node's device, by its place among the node's devices. Behind every ten of them is room for the devices of their queues.
+    /// Returns a node's device, by its place among the node's devices. After every ten of them, ten indices are free
+    /// for the devices of their queues.
     pub const fn of(node: Node, place: u32) -> Self {
         Self { node, index: FIRST_INDEX + place / QUEUE_INDICES * 2 * QUEUE_INDICES + place % QUEUE_INDICES }
     }
 
-    /// The device through which packets go before they leave by this one, where a shaper keeps its rate: it has their delay and
-    /// their queue, and this one the time of their transmission.
+    /// Returns the device through which packets pass before this one, if a shaper keeps this one's rate. It delays and
+    /// queues them; in this device they then spend the time of their transmission.
     pub(crate) fn queue(self) -> Self {
         Self { index: self.index + QUEUE_INDICES, ..self }
     }
 
-    /// A fixed, locally administered MAC address.
+    /// Returns the device's MAC address, which is fixed and locally administered.
     pub(crate) fn mac(self) -> [u8; 6] {
         let [_, _, high, low] = self.index.to_be_bytes();
         let [kind, number] = match self.node {
@@ -54,9 +55,9 @@ impl Device {
 /// What a node does with packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeKind {
-    /// Sends and receives its own.
+    /// It sends and receives packets of its own.
     Host,
-    /// Forwards those of others.
+    /// It forwards the packets of others.
     Router,
 }
 
@@ -67,7 +68,7 @@ pub struct Topology<'a> {
     pub nodes: Vec<(NodeKind, String)>,
     /// Its links; those of one path follow each other. In a network that a job describes, each is a path.
     pub links: Vec<Link<'a>>,
-    /// What packets cross in each direction of each of the job's paths, down and up.
+    /// The devices that packets pass in each direction, down and up, of each of the job's paths.
     pub crossings: Vec<[Crossing; 2]>,
 }
 
@@ -91,31 +92,32 @@ pub struct End<'a> {
     pub name: String,
     /// Its address in the link's network.
     pub address: Ipv4Addr,
-    /// When it has that address.
+    /// The time during which it has that address.
     pub presence: Presence,
-    /// What is done to the packets that leave by it; none on a host, whose stack would see it (TCP small queues).
+    /// The impairments of the packets that leave by it; none on a host, whose stack would notice (TCP small queues).
     pub egress: Option<&'a Impairments>,
     /// The routes that lead out by it.
     pub routes: Vec<Route>,
 }
 
-/// When a device has its address.
+/// The time during which a device has its address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
     /// During the whole run.
     Always,
-    /// Never: its node is reached at another.
+    /// Never: its node is reached at another address.
     Never,
     /// While its host is attached to the path.
     Attached,
 }
 
-/// What the packets of one direction of a path cross.
+/// The devices that the packets of one direction of a path pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Crossing {
     /// The device by which they are sent.
     pub sender: Device,
-    /// The router's device whose egress impairs them, which on a link of a network is the sender; none where a host sends.
+    /// The router's device whose egress impairs them, which on a link of a network is the sender; none where a host
+    /// sends.
     pub bottleneck: Option<Device>,
     /// The device at which they arrive.
     pub receiver: Device,
@@ -133,7 +135,7 @@ impl Topology<'_> {
         hosts
     }
 
-    /// Returns what packets cross in a direction of a path.
+    /// Returns the devices that packets pass in a direction of a path.
     ///
     /// # Panics
     /// The job has no such path.

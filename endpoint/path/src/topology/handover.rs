@@ -1,6 +1,6 @@
 //! A client that moves between paths, as a host does between access points. Pure.
 //!
-//! The server has one address, that of the first path, and every path's router knows the way to it:
+//! The server has one address, that of the first path, and every path's router has a route to it:
 //!
 //! ```text
 //!             10.i.1.1 ── 10.i.1.254 router i 10.i.2.254 ── (no address)
@@ -8,12 +8,12 @@
 //!             10.0.1.1 ── 10.0.1.254 router 0 10.0.2.254 ── 10.0.2.1
 //! ```
 //!
-//! The server answers a client's address by the path it belongs to. The client's main route is by the path it attached to
-//! last; what still leaves from an address on another path, in the overlap of two, travels by that one: a rule sends it to a
-//! table with the one route.
+//! The server's answers take the path to which the client's address belongs. The client's main route is by the path to
+//! which it attached last. While it is attached to two, packets from its address on the other path still take that
+//! path: a rule routes them by a table of their own.
 //!
-//! No device ever goes down: the kernel would notice late (`linkwatch_schedule_work` waits up to a second) and throw away
-//! what its qdisc holds.
+//! No device is ever set down: the kernel would notice late (`linkwatch_schedule_work` waits up to a second), and would
+//! drop the packets in its qdisc.
 
 use netwarp_transport::stack_of;
 use netwarp_wire::job::Job;
@@ -21,14 +21,14 @@ use netwarp_wire::job::Job;
 use super::paths::server_network;
 use super::{BuildStep, Endpoint, Link, Presence, Route, Topology};
 
-/// The client's routes of path 0 when it sends from its address there; other paths' follow.
+/// The table with the route for packets from the client's address on path 0. Those of other paths follow.
 const FIRST_TABLE: u8 = 100;
 
-/// Subflows that a connection may have besides its first, `MPTCP_PM_ADDR_MAX` of the kernel: a server that has not been told
-/// that an address is gone keeps its subflow until time-outs tell it.
+/// The number of subflows that a connection may have besides its first (`MPTCP_PM_ADDR_MAX` of the kernel). A server
+/// that has not learned that an address is gone keeps its subflow until it times out.
 pub(crate) const SUBFLOWS: u32 = 8;
 
-/// Makes a path's links, the client's and the server's, those of a client that moves.
+/// Changes the client's and the server's link of a path to those of a client that moves.
 pub(super) fn rearrange(path: u8, [near, far]: &mut [Link<'_>; 2]) {
     let server = server_network(0);
     let client = &mut near.ends[0];
@@ -43,7 +43,7 @@ pub(super) fn rearrange(path: u8, [near, far]: &mut [Link<'_>; 2]) {
     }
 }
 
-/// The steps that make the client's end of a path ready for a client that moves, and attach it if it begins there.
+/// Returns the steps that prepare the client's end of a path for a client that moves, and attach it if it begins there.
 pub(super) fn prepare(link: &Link<'_>, job: &Job) -> Vec<BuildStep> {
     let client = &link.ends[0];
     let own_table = client.routes.iter().map(|route| route.table).find(|table| *table != Route::MAIN);
@@ -61,7 +61,7 @@ impl Topology<'_> {
         self.client_link(path).map(|link| attach(link, job)).unwrap_or_default()
     }
 
-    /// Returns the steps by which the client loses its address on a path, and with it the routes that go by it.
+    /// Returns the steps by which the client loses its address on a path, and with it the routes of that address.
     pub(crate) fn detach(&self, path: u16, job: &Job) -> Vec<BuildStep> {
         let Some(link) = self.client_link(path) else { return Vec::new() };
         let client = &link.ends[0];
@@ -87,8 +87,8 @@ fn attach(link: &Link<'_>, job: &Job) -> Vec<BuildStep> {
     steps
 }
 
-/// The client's address on a path, as MPTCP's path manager knows it. A number of 0 is the kernel's for a connection's
-/// first address.
+/// Returns the client's address on a path for MPTCP's path manager. Numbers begin at 1: the kernel uses 0 for a
+/// connection's first address.
 fn endpoint(link: &Link<'_>) -> Endpoint {
     Endpoint { id: link.number.to_le_bytes()[0] + 1, address: link.ends[0].address }
 }

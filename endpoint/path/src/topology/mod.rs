@@ -1,7 +1,7 @@
-//! What is to be built for a job: its network ([`graph`]), and the ordered list of steps that builds it. Pure.
+//! The network of a job ([`graph`]), and the steps that build it, in order. Pure.
 //!
-//! Impairment sits on the egress of routers, never on a host: a sender's stack must not see it (TCP small
-//! queues would), and what a host sends is single packets by then.
+//! The egress of routers impairs packets, never a host: the sender's stack would notice (TCP small queues), and only
+//! after the host are bundles of segments single packets.
 
 mod given;
 mod graph;
@@ -26,13 +26,13 @@ use self::sysctls::{
     address_reconfiguration, ecn, fast_open, host_sysctls, joining_subflows, shared_sysctls, sysctl, tcp_sysctls,
 };
 
-/// Bytes of a frame before the packet: the Ethernet header.
+/// The size of the Ethernet header, in bytes.
 pub const ETHERNET_HEADER_BYTES: u32 = 14;
 
-/// Packets that wait for a neighbour which is being asked for, where neighbours are cold.
+/// How many packets wait for the MAC address of a neighbour, where neighbours are cold.
 const COLD_QUEUE_PACKETS: u32 = 3;
 
-/// The rate that stands for "unlimited" in a shaper: a full-size packet takes less than a nanosecond.
+/// The rate of a shaper that does not limit: a full-size packet takes less than a nanosecond.
 const UNLIMITED_BIT_S: u64 = 1 << 46;
 
 impl Topology<'_> {
@@ -44,7 +44,7 @@ impl Topology<'_> {
         }
     }
 
-    /// Returns the steps that build it for a job.
+    /// Returns the steps that build the network for a job.
     pub fn steps(&self, job: &Job) -> Vec<BuildStep> {
         let mut steps = Vec::new();
         let workloads = job.each_alone();
@@ -78,7 +78,7 @@ impl Link<'_> {
         BuildStep::Veth { ends, mtu_bytes: self.path.mtu_bytes }
     }
 
-    /// The steps that set up one of its ends.
+    /// Returns the steps that set up one of the link's ends.
     fn configure(&self, place: usize, job: &Job) -> Vec<BuildStep> {
         let End { device, address, presence, egress, routes, .. } = &self.ends[place];
         let device = *device;
@@ -97,7 +97,7 @@ impl Link<'_> {
         steps
     }
 
-    /// The other end, as a device knows it: by what it is told, or by asking for it.
+    /// Returns the step by which a device knows the other end as a permanent neighbour, or can ask for it (ARP).
     fn neighbour_of(&self, place: usize) -> BuildStep {
         let (device, other) = (self.ends[place].device, &self.ends[1 - place]);
         match self.path.neighbours {
@@ -107,7 +107,7 @@ impl Link<'_> {
     }
 }
 
-/// The name of the host of a workload's client or server.
+/// Returns the name of the host of a workload's client or server.
 pub fn host_of(exchange: &Exchange, side: Side) -> &str {
     match (&exchange.ends, side) {
         (Some(ends), Side::Client) => &ends.client,
@@ -116,7 +116,7 @@ pub fn host_of(exchange: &Exchange, side: Side) -> &str {
     }
 }
 
-/// The steps that have a device do something to what leaves by it.
+/// Returns the steps by which a device impairs the packets that leave by it.
 fn impair(device: Device, impairments: &Impairments, mtu_bytes: u32) -> Vec<BuildStep> {
     let numbered = numbers_lost(&impairments.loss).map(|numbers| BuildStep::LoseByNumber { device, numbers });
     let impairments = impairments.clone();
@@ -127,7 +127,7 @@ fn impair(device: Device, impairments: &Impairments, mtu_bytes: u32) -> Vec<Buil
     numbered.into_iter().chain([netem]).collect()
 }
 
-/// What the transports of a host's workloads need, each step once.
+/// Returns the steps that the transports of a host's workloads need, each once.
 fn transports_of_host<'a>(host: Node, workloads: impl Iterator<Item = &'a Job>) -> Vec<BuildStep> {
     let mut steps = Vec::new();
     for job in workloads {
@@ -148,21 +148,22 @@ fn transports_of_host<'a>(host: Node, workloads: impl Iterator<Item = &'a Job>) 
     steps
 }
 
-/// The first flight of TCP, which is the route's: the same for all workloads that use it. Others take no notice of it.
+/// Returns the initial window of a route, in packets. Only TCP uses it, so all of its workloads have the same.
 fn initial_window<'a>(workloads: impl IntoIterator<Item = &'a Exchange>) -> u32 {
     let transports: Vec<_> = workloads.into_iter().map(|each| &each.transport).collect();
     let of_tcp = transports.iter().find(|transport| stack_of(transport.kind).uses_tcp());
     of_tcp.or(transports.first()).map_or(0, |transport| transport.initial_window_packets)
 }
 
-/// The same without netem where it would do nothing: packets of a real clock should not pay for it.
+/// Removes each netem that would do nothing: in real time it would cost the packets time.
 pub fn without_idle_netem(mut steps: Vec<BuildStep>) -> Vec<BuildStep> {
     steps.retain(|step| !matches!(step, BuildStep::Netem { impairments, .. } if !impairments.impairs()));
     steps
 }
 
-/// The shaper that keeps a direction's rate, where netem does not: one that changes, or that packets which overtake
-/// others would by-pass, or that a discipline queues for. It is unlimited where the job has none: a trace gives one at the epoch, an event later.
+/// Returns the shaper that keeps a direction's rate, if netem cannot: the rate changes, or packets that overtake others
+/// would bypass it, or a discipline queues packets for it. Without a rate in the job it does not limit: a trace sets
+/// one at the epoch, an event later.
 pub fn shaper(impairments: &Impairments, mtu_bytes: u32) -> Option<Shaper> {
     let reorders = impairments.reorder.ratio > 0.0;
     let is_needed = impairments.shaper_queue_bytes.is_some()
@@ -176,9 +177,9 @@ pub fn shaper(impairments: &Impairments, mtu_bytes: u32) -> Option<Shaper> {
     })
 }
 
-/// The kernel's scheduler and path manager, with room for one subflow a path. Only the server announces: the client's
-/// answer goes out by the path of the address announced, and so from the client's address there. Where the client
-/// moves, the server has but one address.
+/// Returns the steps that let MPTCP open one subflow for each path. Only the server announces addresses: the client
+/// opens a subflow to each, which leaves by that address's path and so from the client's address there. If the client
+/// moves, the server has only one address.
 fn mptcp_of_host(host: Node, job: &Job) -> [BuildStep; 2] {
     let others = || numbered(&job.paths).skip(1).map(|(path, _)| path);
     let announces = host == SERVER && !job.timeline.has_handovers();
@@ -191,7 +192,7 @@ fn mptcp_of_host(host: Node, job: &Job) -> [BuildStep; 2] {
     ]
 }
 
-/// The numbers of the packets that a loss names, which nf_tables counts from 0; none of other losses, which are netem's.
+/// Returns the numbers of the packets that a loss names, which nf_tables counts from 0; none for the losses of netem.
 fn numbers_lost(loss: &Loss) -> Option<Numbers> {
     match loss {
         Loss::None {} | Loss::Random { .. } | Loss::Gemodel { .. } => None,

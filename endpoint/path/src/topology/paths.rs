@@ -4,12 +4,12 @@
 //! client 10.i.1.1 ── 10.i.1.254 router 10.i.2.254 ── 10.i.2.1 server        (path i, every network a /24)
 //! ```
 //!
-//! With several paths, the destination decides: each path's networks are reached by its router alone, and a packet leaves
-//! from the address it has there unless its sender says otherwise. No rule looks at the source. A packet from the client's
-//! address on one path to the server's on another travels by the destination's path, its answer by the other: reachable,
-//! and used by neither MPTCP nor SCTP here.
+//! With several paths, a packet's destination decides which one it takes: only a path's router leads to its networks,
+//! and no rule looks at the source. Unless its sender says otherwise, a packet has its host's address on that path as
+//! its source. A packet from the client's address on one path to the server's on another takes the server's path, and
+//! the answer takes the client's; neither MPTCP nor SCTP uses such pairs here.
 //!
-//! A client that moves between paths is another matter: [`super::handover`].
+//! [`super::handover`] describes a client that moves between paths.
 
 use std::net::Ipv4Addr;
 
@@ -26,18 +26,18 @@ pub const CLIENT: Node = Node(0);
 /// The node of the server.
 pub const SERVER: Node = Node(1);
 
-/// The first path's router; those of others follow.
+/// The number of the first path's router. Those of other paths follow.
 const FIRST_ROUTER: u16 = 2;
 
-/// The routers' last byte in both of their networks.
+/// The last byte of the routers' addresses in both of their networks.
 const ROUTER_BYTE: u8 = 254;
 
-/// The job's paths, with their numbers.
+/// Returns the job's paths with their numbers.
 pub(super) fn numbered(paths: &[Path]) -> impl Iterator<Item = (u8, &Path)> {
     (0..=u8::MAX).zip(paths)
 }
 
-/// The network that the server's address on a path is in.
+/// Returns the network of the server's address on a path.
 pub(super) fn server_network(path: u8) -> Ipv4Addr {
     network_of(server_address(path))
 }
@@ -59,7 +59,7 @@ pub(super) fn of_paths(job: &Job) -> Topology<'_> {
     topology
 }
 
-/// The client's and the server's link to a path's router.
+/// Returns the client's and the server's link to a path's router.
 fn links<'a>(path: u8, description: &'a Path, job: &'a Job) -> [Link<'a>; 2] {
     let moves = job.timeline.has_handovers();
     let router = Node(FIRST_ROUTER + u16::from(path));
@@ -94,7 +94,7 @@ fn network_of(address: Ipv4Addr) -> Ipv4Addr {
     address & Ipv4Addr::new(255, 255, 255, 0)
 }
 
-/// The router's address in the network of a host's.
+/// Returns the router's address in the network of a host's address.
 fn beside(address: Ipv4Addr) -> Ipv4Addr {
     network_of(address) | Ipv4Addr::new(0, 0, 0, ROUTER_BYTE)
 }

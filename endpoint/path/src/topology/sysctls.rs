@@ -5,7 +5,7 @@ use netwarp_wire::job::{Job, Reconnect, Recovery, Resume, Transport};
 
 use super::BuildStep;
 
-/// For hosts and routers.
+/// Returns the settings of hosts and routers.
 pub(super) fn shared_sysctls() -> [BuildStep; 3] {
     [
         // Duplicate address detection and multicast listener reports would take loss draws. A kernel without IPv6
@@ -18,7 +18,8 @@ pub(super) fn shared_sysctls() -> [BuildStep; 3] {
     ]
 }
 
-/// For hosts. All else keeps the kernel's default, ECN among it, unless the job says otherwise ([`tcp_sysctls`]).
+/// Returns the settings that all hosts have. Everything else, such as ECN, has the kernel's default unless the job says
+/// otherwise ([`tcp_sysctls`]).
 pub(super) fn host_sysctls(buffer_bytes: u64) -> [BuildStep; 4] {
     // Minimum and default are the kernel's own (net/ipv4/tcp.c); only the limit of auto-tuning is the job's.
     let triple = |default: u64| format!("{} {} {buffer_bytes}", buffer_bytes.min(4096), buffer_bytes.min(default));
@@ -34,9 +35,10 @@ pub(super) fn host_sysctls(buffer_bytes: u64) -> [BuildStep; 4] {
     ]
 }
 
-/// For hosts whose MPTCP connections open subflows in the middle of a transfer. The kernel has subflows' receive buffers grow
-/// only when the connection's grows (`net/mptcp/protocol.c`, `mptcp_rcv_space_adjust`): one that joins after that keeps
-/// `tcp_rmem`'s default, 80 KB of window, whatever the job grants. So the default is what it grants.
+/// Returns the setting of hosts whose MPTCP connections open subflows during a transfer. The kernel grows the receive
+/// buffers of subflows only together with the connection's (`net/mptcp/protocol.c`, `mptcp_rcv_space_adjust`). A
+/// subflow that joins later would keep the default of `tcp_rmem`, a window of 80 KB. So the default is the job's limit
+/// here.
 pub(super) fn joining_subflows(job: &Job) -> Option<BuildStep> {
     let late = stack_of(job.only().transport.kind).has_subflows() && job.timeline.has_handovers();
     let buffer_bytes = job.only().transport.buffer_bytes;
@@ -44,8 +46,8 @@ pub(super) fn joining_subflows(job: &Job) -> Option<BuildStep> {
     late.then(|| sysctl("net/ipv4/tcp_rmem", &value))
 }
 
-/// For hosts: dynamic address reconfiguration (RFC 5061). The kernel takes it only with chunk authentication (RFC 4895)
-/// unless told otherwise, and without it nothing is authenticated here.
+/// Returns the settings of hosts for SCTP's dynamic address reconfiguration (RFC 5061). By default the kernel requires
+/// chunk authentication for it (RFC 4895), which is not used here.
 pub(super) fn address_reconfiguration(transport: &Transport) -> Vec<BuildStep> {
     if !stack_of(transport.kind).reconfigures_addresses() || transport.reconnect != Reconnect::Migrate {
         return Vec::new();
@@ -53,14 +55,14 @@ pub(super) fn address_reconfiguration(transport: &Transport) -> Vec<BuildStep> {
     ["net/sctp/addip_enable", "net/sctp/addip_noauth_enable"].map(|key| sysctl(key, "1")).to_vec()
 }
 
-/// For hosts: Fast Open for clients (1) and servers (2).
+/// Returns the setting of hosts that allows Fast Open for clients (1) and servers (2).
 pub(super) fn fast_open(transport: &Transport) -> Option<BuildStep> {
     let wanted = stack_of(transport.kind).has_fast_open() && transport.resume == Resume::ZeroRtt;
     wanted.then(|| sysctl("net/ipv4/tcp_fastopen", "3"))
 }
 
-/// For hosts: whether they offer ECN, where the job says so. A TCP that does not offer it takes it if it is offered
-/// (`tcp_ecn` 2, the kernel's default).
+/// Returns the settings of hosts that say whether they offer ECN, if the job says so. A TCP that does not offer it
+/// still accepts it (`tcp_ecn` 2, the kernel's default).
 pub(super) fn ecn(transport: &Transport) -> Vec<BuildStep> {
     let Some(offered) = transport.ecn else { return Vec::new() };
     let (tcp, sctp) = if offered { ("1", "1") } else { ("2", "0") };
@@ -68,8 +70,9 @@ pub(super) fn ecn(transport: &Transport) -> Vec<BuildStep> {
     vec![sysctl("net/ipv4/tcp_ecn", tcp), of_sctp]
 }
 
-/// For hosts: what the job's TCP has not, that the kernel's has. Each is of the namespace (`net/ipv4/sysctl_net_ipv4.c`),
-/// and a connection takes them when it is set up; the transport reads back what it got.
+/// Returns the settings of hosts that switch off the features of the kernel's TCP which the job's TCP lacks. Each
+/// belongs to a namespace (`net/ipv4/sysctl_net_ipv4.c`) and applies to connections that begin later; the transport
+/// reads back what it got.
 pub(super) fn tcp_sysctls(transport: &Transport) -> Vec<BuildStep> {
     if !stack_of(transport.kind).uses_tcp() {
         return Vec::new();
@@ -77,7 +80,7 @@ pub(super) fn tcp_sysctls(transport: &Transport) -> Vec<BuildStep> {
     let tcp = &transport.tcp;
     let mut off = Vec::new();
     if !tcp.sack {
-        // The second is told in SACK blocks, and so is off with the first; said once more for whoever reads it back.
+        // DSACK uses SACK blocks, so it is off without SACK; it is switched off for those who read the setting.
         off.extend(["net/ipv4/tcp_sack", "net/ipv4/tcp_dsack"]);
     }
     if !tcp.timestamps {
@@ -88,12 +91,12 @@ pub(super) fn tcp_sysctls(transport: &Transport) -> Vec<BuildStep> {
     }
     if tcp.recovery == Recovery::Classic {
         off.extend([
-            // RACK (RFC 8985). Since Linux 6.17 of no effect: there it is RACK with SACK and three duplicate
-            // acknowledgements without, which is why such a job has no SACK.
+            // RACK (RFC 8985). Since Linux 6.17 the setting has no effect: TCP uses RACK with SACK, and three duplicate
+            // acknowledgements without it. So such a job has no SACK.
             "net/ipv4/tcp_recovery",
             // Early retransmit (RFC 5827) in older kernels; tail loss probes (RFC 8985, 7) in all.
             "net/ipv4/tcp_early_retrans",
-            // Finding out afterwards that a time-out was spurious (F-RTO, RFC 5682).
+            // Detection of spurious time-outs (F-RTO, RFC 5682).
             "net/ipv4/tcp_frto",
         ]);
     }
@@ -111,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    /// The keys that a job's TCP options write.
+    /// Returns the keys that a job's TCP options write.
     fn switched_off(change: impl FnOnce(&mut Transport)) -> Vec<&'static str> {
         let mut job = golden::job("bulk-quic");
         change(&mut job.only_mut().transport);

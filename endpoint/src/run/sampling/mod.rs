@@ -11,11 +11,11 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
+use netwarp_core::connection_gauges::SharedGauges;
 use netwarp_core::connection_sample::{Activity, ConnectionState, Limits};
-use netwarp_core::gauges::SharedGauges;
 use netwarp_path::network::{Network, QueueSample};
 use netwarp_path::topology::{Device, Node, Topology, host_of};
-use netwarp_wire::job::{Direction, Job, Workload};
+use netwarp_wire::job::{Direction, Job};
 use netwarp_wire::record::{ConnectionSamplesRecord, QueueSamplesRecord, Record, Side};
 
 use self::connections::Source;
@@ -54,9 +54,6 @@ struct Sampled {
 
 impl Sampler {
     /// Creates the sampler of a job; none if the job is not to be sampled.
-    ///
-    /// # Errors
-    /// The memory shared with roles cannot be created.
     pub(crate) fn new(job: &Job, topology: &Topology<'_>) -> Result<Option<Self>> {
         let Some(sampling) = &job.sampling else { return Ok(None) };
         Ok(Some(Self {
@@ -78,9 +75,6 @@ impl Sampler {
     }
 
     /// Takes a sample, if one is due.
-    ///
-    /// # Errors
-    /// A kernel that does not answer.
     pub(crate) fn take(&mut self, elapsed_ns: u64, network: &mut Network) -> Result<()> {
         if elapsed_ns < self.next_ns() {
             return Ok(());
@@ -117,7 +111,8 @@ impl Sampler {
     }
 }
 
-/// Compares two connections by all columns of their samples: they are told apart by the clients' ports, which are random.
+/// Compares two connections by all columns of their samples: they are told apart by the clients' ports, which are
+/// random.
 fn by_all_columns(one: &ConnectionSamplesRecord, other: &ConnectionSamplesRecord) -> Ordering {
     fn key(record: &ConnectionSamplesRecord) -> (bool, u32, [&[u64]; 11], &[bool]) {
         let columns = [
@@ -158,9 +153,10 @@ fn sources(job: &Job, topology: &Topology<'_>) -> Result<Vec<(Side, Node, Source
     let hosts = topology.hosts();
     let mut sources: Vec<(Side, Node, Source)> = Vec::new();
     for each in job.each_alone() {
-        let side = sender(&each.only().workload);
+        let workload = netwarp_workload::of(&each.only().workload);
+        let side = workload.direction().sender();
         let (host, _) = hosts.get(host_of(each.only(), side)).context("a workload's host is none of the network")?;
-        for kind in Source::kinds(&each) {
+        for kind in workload.state_sources(&each) {
             let is_read = |(of, at, source): &(Side, Node, Source)| {
                 *of == side && source.kind == kind && (at == host || source.gauges.is_some())
             };
@@ -170,19 +166,6 @@ fn sources(job: &Job, topology: &Topology<'_>) -> Result<Vec<(Side, Node, Source
         }
     }
     Ok(sources)
-}
-
-/// Returns the side that sends the content; for programs that are not ours, it is assumed to be the server.
-fn sender(workload: &Workload) -> Side {
-    let direction = match workload {
-        Workload::Bulk(bulk) => bulk.direction,
-        Workload::Flow(flow) => flow.direction,
-        Workload::Stream(_) | Workload::Command(_) | Workload::Page(_) | Workload::Rr(_) => Direction::Down,
-    };
-    match direction {
-        Direction::Down => Side::Server,
-        Direction::Up => Side::Client,
-    }
 }
 
 fn queue_record(path: u32, direction: Direction, samples: &[(u64, QueueSample)]) -> QueueSamplesRecord {

@@ -3,12 +3,11 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use netwarp_wire::job::{Job, Reconnect, Transport};
-use netwarp_wire::problems::Problems;
+use netwarp_wire::job::{Job, Reconnect};
 
 use super::Mptcp;
 use crate::error::Result;
-use crate::{Dialer, Listener, Place, Stack, kernel, tcp};
+use crate::{Dialer, Listener, Place, Stack, kernel};
 
 /// `mptcp`: the kernel's Multipath TCP.
 pub(crate) struct MptcpStack;
@@ -24,10 +23,6 @@ impl Stack for MptcpStack {
 
     fn reconnects(&self) -> &'static [Reconnect] {
         &[Reconnect::Migrate]
-    }
-
-    fn check(&self, options: &Transport, problems: &mut Problems) {
-        tcp::check(options, problems);
     }
 
     fn dialer(&self, job: &Job, _server: IpAddr, _certificate: Option<&[u8]>) -> Result<Arc<dyn Dialer>> {

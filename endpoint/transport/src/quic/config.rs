@@ -107,28 +107,24 @@ fn taken_bytes(job: &Job) -> u32 {
 }
 
 fn congestion(name: &str, initial_window_bytes: u64) -> Result<Arc<dyn ControllerFactory + Send + Sync>> {
+    fn with_window<C: ControllerFactory + Default + Send + Sync + 'static>(
+        set: fn(&mut C, u64) -> &mut C,
+        bytes: u64,
+    ) -> Arc<dyn ControllerFactory + Send + Sync> {
+        let mut config = C::default();
+        set(&mut config, bytes);
+        Arc::new(config)
+    }
     Ok(match name {
-        "cubic" => {
-            let mut config = CubicConfig::default();
-            config.initial_window(initial_window_bytes);
-            Arc::new(config)
-        }
-        "reno" => {
-            let mut config = NewRenoConfig::default();
-            config.initial_window(initial_window_bytes);
-            Arc::new(config)
-        }
-        "bbr" => {
-            let mut config = BbrConfig::default();
-            config.initial_window(initial_window_bytes);
-            Arc::new(config)
-        }
+        "cubic" => with_window(CubicConfig::initial_window, initial_window_bytes),
+        "reno" => with_window(NewRenoConfig::initial_window, initial_window_bytes),
+        "bbr" => with_window(BbrConfig::initial_window, initial_window_bytes),
         _ => bail!("quinn has no congestion control {name:?}: it has cubic, reno and bbr"),
     })
 }
 
-/// Returns the idle time-out, after which a connection is given up: that of TCP, and the longest time that a packet may be
-/// on its way, so that neither loss nor a slow path looks like a dead peer; but at most as long as the run may last.
+/// Returns the idle time-out, after which a connection is given up: that of TCP, and the longest time that a packet may
+/// be on its way, so that neither loss nor a slow path looks like a dead peer; but at most as long as the run may last.
 fn idle_timeout(job: &Job) -> Duration {
     (PATIENCE + job.longest_way()).min(longest_run(job))
 }

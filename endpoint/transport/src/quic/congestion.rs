@@ -8,15 +8,15 @@
 //! for data that it has not sent yet. So here the window has room for the flight at once, for one packet; quinn handles
 //! the rest.
 //!
-//! Gauges are updated here because quinn reports data as sent, acknowledged or lost to nothing else while the connection
-//! is open.
+//! Gauges are updated here because quinn reports data as sent, acknowledged or lost to nothing else while the
+//! connection is open.
 
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use netwarp_core::gauges::ConnectionGauges;
+use netwarp_core::connection_gauges::ConnectionGauges;
 use netwarp_wire::job::Transport;
 use quinn::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use quinn_proto::RttEstimator;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use netwarp_core::clock::Moment;
-use netwarp_core::gauges::ConnectionGauges;
+use netwarp_core::connection_gauges::ConnectionGauges;
 use netwarp_wire::job::{Reconnect, Resume, TransportKind};
 use netwarp_wire::record::{Settings, Side, Stats};
 use quinn::{ConnectionError, Endpoint};

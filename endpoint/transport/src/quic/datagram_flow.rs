@@ -9,10 +9,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use netwarp_core::clock::Moment;
+use netwarp_core::connection_gauges::ConnectionGauges;
+use netwarp_core::content_sink::SharedSink;
 use netwarp_core::deadline::Deadline;
 use netwarp_core::flow::{MessageSink, Pacer};
-use netwarp_core::gauges::ConnectionGauges;
-use netwarp_core::sink::SharedSink;
 use netwarp_wire::content::Reader;
 use netwarp_wire::record::Side;
 

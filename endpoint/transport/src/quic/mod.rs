@@ -28,7 +28,7 @@ use anyhow::anyhow;
 use async_trait::async_trait;
 use netwarp_core::addresses::client_address;
 use netwarp_core::clock::{self, Moment};
-use netwarp_core::gauges::ConnectionGauges;
+use netwarp_core::connection_gauges::ConnectionGauges;
 use netwarp_core::heap;
 use netwarp_wire::job::{Job, Reconnect, Resume, Transport};
 use netwarp_wire::record::Side;
@@ -76,9 +76,6 @@ struct Options {
 
 impl Dialer {
     /// Creates a client that trusts only the certificate with this DER. Must be called inside the runtime.
-    ///
-    /// # Errors
-    /// quinn does not have an option.
     pub(crate) fn new(job: &Job, server: IpAddr, trusted: &[u8]) -> Result<Self> {
         let crypto =
             QuicClientConfig::try_from(identity::client_config(trusted, job)?).context("choosing QUIC's ciphers")?;

@@ -23,9 +23,6 @@ const BUFFER_BYTES: usize = 1 << 20;
 
 /// Returns where a new connection's events are written, in the directory that the variable names; none if it is not
 /// set.
-///
-/// # Errors
-/// The file cannot be created.
 pub(super) fn stream(options: &Transport, side: Side) -> Result<Option<QlogStream>> {
     if !options.quic.qlog {
         return Ok(None);

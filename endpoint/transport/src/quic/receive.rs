@@ -36,9 +36,6 @@ impl Receiver {
 
     /// Receives the next bytes, at most `limit` of them; none at the end of the stream. Dropping this future loses no
     /// bytes.
-    ///
-    /// # Errors
-    /// The connection or the stream is lost.
     pub(crate) async fn next(&mut self, limit: usize) -> Result<Option<bytes::Bytes>, ReadError> {
         if self.is_ordered {
             return Ok(self.stream.read_chunk(limit, true).await?.map(|chunk| chunk.bytes));
@@ -48,7 +45,7 @@ impl Receiver {
                 return Ok(Some(bytes));
             }
             match self.stream.read_chunk(usize::MAX, false).await? {
-                Some(chunk) if self.early.is_next(chunk.offset) && chunk.bytes.len() <= limit => {
+                Some(chunk) if chunk.offset == self.early.position && chunk.bytes.len() <= limit => {
                     self.early.position += chunk.bytes.len() as u64;
                     return Ok(Some(chunk.bytes));
                 }
@@ -86,10 +83,6 @@ struct Early {
 }
 
 impl Early {
-    fn is_next(&self, offset: u64) -> bool {
-        offset == self.position
-    }
-
     fn keep(&mut self, offset: u64, bytes: bytes::Bytes) {
         self.chunks.insert(offset, bytes);
     }

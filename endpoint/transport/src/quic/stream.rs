@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use netwarp_core::clock::Moment;
-use netwarp_core::gauges::ConnectionGauges;
-use netwarp_core::sink::SharedSink;
+use netwarp_core::connection_gauges::ConnectionGauges;
+use netwarp_core::content_sink::SharedSink;
 use netwarp_wire::content::Reader;
 use quinn::{ReadError, StoppedError};
 

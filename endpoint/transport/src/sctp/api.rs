@@ -71,11 +71,11 @@ const SCTP_UNORDERED: u16 = 1;
 pub(super) struct RtoInfo {
     /// Ignored for one-to-one sockets when set; filled by the kernel when read.
     pub association: i32,
-    /// RTO.Initial.
+    /// The first time-out (RTO.Initial), in milliseconds.
     pub initial_ms: u32,
-    /// RTO.Max.
+    /// The longest time-out (RTO.Max), in milliseconds.
     pub max_ms: u32,
-    /// RTO.Min.
+    /// The shortest time-out (RTO.Min), in milliseconds.
     pub min_ms: u32,
 }
 
@@ -229,7 +229,7 @@ pub(super) struct PeerAddress {
     association: i32,
     address: [u32; ADDRESS_WORDS],
     state: i32,
-    /// Congestion window.
+    /// The congestion window, in bytes.
     pub congestion_window_bytes: u32,
     /// Smoothed RTT; 0 before the first measurement. The kernel returns it in ticks (`transport->srtt` in
     /// `net/sctp/socket.c`), although RFC 6458 says milliseconds.
@@ -274,7 +274,7 @@ pub(super) struct AssociationStats {
     address: [u32; ADDRESS_WORDS],
     /// The largest RTO, SACKs and packets.
     unread_packets: [u64; 5],
-    /// DATA chunks retransmitted.
+    /// The number of DATA chunks retransmitted.
     pub retransmitted_chunks: u64,
     unread_chunks: [u64; 9],
 }
@@ -314,7 +314,8 @@ pub(super) fn receive_message(socket: RawFd, buffer: &mut [u8]) -> io::Result<Pi
     header.msg_iovlen = 1;
     header.msg_control = control.0.as_mut_ptr().cast::<c_void>();
     header.msg_controllen = SPACE;
-    // SAFETY: the one part and `control` are valid for writes of their lengths and outlive the call; no name is asked for.
+    // SAFETY: the one part and `control` are valid for writes of their lengths and outlive the call; no name is asked
+    // for.
     let received = unsafe { libc::recvmsg(socket, &mut header, 0) };
     let length = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
     // SAFETY: the kernel filled `control` with whole control messages and set their total length.

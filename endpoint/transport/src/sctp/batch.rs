@@ -53,8 +53,8 @@ pub(super) fn receive(socket: RawFd, block: &mut [u8], slot_bytes: usize) -> io:
         .map(|slot| iovec { iov_base: slot.as_mut_ptr().cast(), iov_len: slot.len() })
         .collect();
     let mut headers: Vec<mmsghdr> = parts.iter_mut().map(|part| header(part, None)).collect();
-    // SAFETY: the parts outlive the call, and are valid for writes of their lengths; no names and controls are asked for, and no
-    // time-out is given.
+    // SAFETY: the parts outlive the call, and are valid for writes of their lengths; no names and controls are asked
+    // for, and no time-out is given.
     let received =
         unsafe { libc::recvmmsg(socket, headers.as_mut_ptr(), headers.len() as c_uint, 0, std::ptr::null_mut()) };
     let received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;

@@ -4,7 +4,7 @@ use netwarp_core::clock;
 use netwarp_core::connection_sample::{Activity, ConnectionState, Limits};
 
 /// The part of `struct sctp_info` (`include/uapi/linux/sctp.h`) that is read. The names are the kernel's without
-/// `sctpi_`, but for what is not read; fields with `p_` there concern the primary path.
+/// `sctpi_`, except of fields that are not read; fields with `p_` there concern the primary path.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct SctpInfo {

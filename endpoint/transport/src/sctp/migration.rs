@@ -59,9 +59,6 @@ impl Migration {
     }
 
     /// Tells peers to add the client's new address and to send to it.
-    ///
-    /// # Errors
-    /// As `setsockopt(2)`, on an open association.
     pub(super) fn attached(&self, address: IpAddr) -> Result<()> {
         let address = ipv4(address)?;
         let mut state = self.state();
@@ -78,9 +75,6 @@ impl Migration {
     }
 
     /// Tells peers to delete an address that the client has lost.
-    ///
-    /// # Errors
-    /// As `setsockopt(2)`, on an open association.
     pub(super) fn detached(&self, address: IpAddr) -> Result<()> {
         let address = ipv4(address)?;
         self.state().each_standing(|socket, addresses| {

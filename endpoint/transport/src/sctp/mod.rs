@@ -19,8 +19,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use netwarp_core::clock;
+use netwarp_core::content_sink::Sink;
 use netwarp_core::flow::{MessageSink, Pacer};
-use netwarp_core::sink::Sink;
 use netwarp_wire::content::Reader;
 use netwarp_wire::job::{Resume, Transport, TransportKind};
 use netwarp_wire::record::Settings;

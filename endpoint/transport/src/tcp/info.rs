@@ -8,8 +8,7 @@ use crate::error::{Result, ensure};
 use crate::socket::{Plain, Socket};
 
 /// The beginning of `struct tcp_info` (`include/uapi/linux/tcp.h`, Linux 4.10 and later), whose newer fields the C
-/// library's definition lacks. The names are the kernel's without `tcpi_`, but for
-/// what is not read.
+/// library's definition lacks. The names of fields that are read are the kernel's without `tcpi_`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TcpInfo {
@@ -71,7 +70,7 @@ impl TcpInfo {
             cwnd_bytes: self.cwnd_bytes(),
             ssthresh_bytes: if is_infinite { 0 } else { u64::from(self.snd_ssthresh) * mss_bytes },
             rtt_ns: u64::from(self.rtt_us) * NANOSECONDS_PER_MICROSECOND,
-            // In full-size segments.
+            // The kernel counts full-size segments.
             unacked_bytes: u64::from(self.unacked) * mss_bytes,
             acked_bytes: Some(self.bytes_acked),
             retrans_packets: self.total_retrans.into(),

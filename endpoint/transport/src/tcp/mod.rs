@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use libc::c_int;
-use netwarp_core::sink::Sink;
+use netwarp_core::content_sink::Sink;
 use netwarp_wire::content::Reader;
 use netwarp_wire::job::{Job, Resume, Transport, TransportKind};
 use netwarp_wire::record::Settings;
@@ -184,13 +184,9 @@ pub(super) fn settings(kind: TransportKind, socket: &Socket, options: &Transport
         mss_bytes: info.snd_mss,
         send_buffer_bytes: socket.send_buffer_size().context("reading SO_SNDBUF")? as u64,
         receive_buffer_bytes: socket.recv_buffer_size().context("reading SO_RCVBUF")? as u64,
-        paced: asks_for_pacing(&congestion),
+        // Without `SO_MAX_PACING_RATE` and the `fq` qdisc, TCP paces if its congestion control asks for it
+        // (`SK_PACING_NEEDED` in `net/ipv4/tcp_bbr.c`; no other in the kernel does).
+        paced: congestion == "bbr",
         congestion,
     })
-}
-
-/// Returns whether TCP paces without `SO_MAX_PACING_RATE` or the `fq` qdisc, which it does if its congestion control
-/// asks for it (`SK_PACING_NEEDED` in `net/ipv4/tcp_bbr.c`; no other in the kernel does).
-fn asks_for_pacing(congestion: &str) -> bool {
-    congestion == "bbr"
 }

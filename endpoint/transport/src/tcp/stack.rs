@@ -31,10 +31,6 @@ impl Stack for TcpStack {
         &[Resume::ZeroRtt]
     }
 
-    fn check(&self, options: &Transport, problems: &mut Problems) {
-        check(options, problems);
-    }
-
     fn dialer(&self, job: &Job, _server: IpAddr, _certificate: Option<&[u8]>) -> Result<Arc<dyn Dialer>> {
         Ok(Arc::new(kernel::Dialer::new(Tcp::new(job), job)))
     }

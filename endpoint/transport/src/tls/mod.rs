@@ -40,9 +40,6 @@ pub(super) struct Client {
 
 impl Client {
     /// Creates a client that trusts only the certificate with this DER.
-    ///
-    /// # Errors
-    /// The bytes are not a certificate.
     pub(super) fn new(job: &Job, trusted: &[u8]) -> Result<Self> {
         let config = Arc::new(identity::client_config(trusted, job)?);
         Ok(Self { tcp: Tcp::new(job), options: job.only().transport.clone(), config })

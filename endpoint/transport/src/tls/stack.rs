@@ -3,14 +3,13 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use netwarp_wire::job::{Job, Resume, Transport};
-use netwarp_wire::problems::Problems;
+use netwarp_wire::job::{Job, Resume};
 
 use super::{Client, Server};
 use crate::error::Result;
 use crate::identity::Identity;
 use crate::stack::trusted;
-use crate::{Dialer, Listener, Place, Stack, kernel, tcp};
+use crate::{Dialer, Listener, Place, Stack, kernel};
 
 /// `tls`: TLS 1.3 (rustls) over the kernel's TCP.
 pub(crate) struct TlsStack;
@@ -26,10 +25,6 @@ impl Stack for TlsStack {
 
     fn resumes(&self) -> &'static [Resume] {
         &[Resume::OneRtt, Resume::ZeroRtt]
-    }
-
-    fn check(&self, options: &Transport, problems: &mut Problems) {
-        tcp::check(options, problems);
     }
 
     fn dialer(&self, job: &Job, _server: IpAddr, certificate: Option<&[u8]>) -> Result<Arc<dyn Dialer>> {

@@ -4,7 +4,7 @@ use std::io::{self, Read as _, Write as _};
 use std::net::Shutdown;
 use std::sync::Arc;
 
-use netwarp_core::sink::Sink;
+use netwarp_core::content_sink::Sink;
 use netwarp_wire::content::Reader;
 use netwarp_wire::job::{Resume, Transport, TransportKind};
 use rustls::{Connection as Session, HandshakeKind};

@@ -15,8 +15,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use libc::c_int;
 use netwarp_core::clock::{self, Moment};
+use netwarp_core::content_sink::SharedSink;
 use netwarp_core::flow::{MessageSink, Pacer, sleep_until};
-use netwarp_core::sink::SharedSink;
 use netwarp_wire::content::Reader;
 use netwarp_wire::job::{Job, Resume, TransportKind};
 use netwarp_wire::record::{Settings, Side, Stats};
@@ -163,7 +163,7 @@ impl super::Connection for Connection {
         Ok(Box::new(WatchedStream::new(stream, self.socket.clone())?) as Box<dyn Duplex>)
     }
 
-    /// Never ready: UDP does not tell.
+    /// Waits for ever: UDP does not tell that the peer has closed.
     async fn closed(&mut self) -> Result<()> {
         std::future::pending().await
     }

@@ -55,9 +55,9 @@ impl Buffers {
     /// If there is no such buffer.
     pub(crate) fn give(&mut self, id: u16) {
         assert!(id < COUNT, "there is no buffer {id}");
-        // SAFETY: the index lies in the page. The kernel reads an entry only once the tail has passed it, and no more than
-        // COUNT of them are given at a time. The first entry's reserved bytes are the tail (`struct io_uring_buf_ring`), which
-        // this thread alone writes.
+        // SAFETY: the index lies in the page. The kernel reads an entry only once the tail has passed it, and no more
+        // than COUNT of them are given at a time. The first entry's reserved bytes are the tail (`struct
+        // io_uring_buf_ring`), which this thread alone writes.
         unsafe {
             let entry = &mut *self.entries.add(usize::from(self.tail % COUNT));
             entry.set_addr(self.memory.add(usize::from(id) * self.each_bytes) as u64);

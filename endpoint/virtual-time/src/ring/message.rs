@@ -29,7 +29,7 @@ pub struct Copied {
 }
 
 impl Copied {
-    /// Returns what was copied.
+    /// Returns all of the copied datagrams, to be sent at once.
     pub fn whole(&self) -> Transmit<'_> {
         let Self { destination, ecn, segment_size, src_ip, .. } = *self;
         Transmit { destination, ecn, contents: &self.contents, segment_size, src_ip }

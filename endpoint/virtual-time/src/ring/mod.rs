@@ -189,8 +189,8 @@ impl Ring {
         outgoing.refill(socket, transmit);
         let send = opcode::SendMsg::new(fd, outgoing.header()).flags(libc::MSG_DONTWAIT as u32).build();
         let send = send.flags(squeue::Flags::SKIP_SUCCESS).user_data(Token::Send(slot as u32).encode());
-        // SAFETY: what the header refers to lies in a box that is neither moved nor changed before the operation was handed
-        // over. Then it is over: with MSG_DONTWAIT the kernel tries once, at once (`io_sendmsg`).
+        // SAFETY: what the header refers to lies in a box that is neither moved nor changed before the operation was
+        // handed over. Then it is over: with MSG_DONTWAIT the kernel tries once, at once (`io_sendmsg`).
         unsafe { self.push(&send) }
     }
 

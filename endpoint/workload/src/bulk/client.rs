@@ -3,21 +3,18 @@
 use std::sync::Arc;
 
 use netwarp_core::clock::Moment;
-use netwarp_core::sink::Sink;
+use netwarp_core::content_sink::Sink;
 use netwarp_transport::error::{Context as _, Kind, Result};
 use netwarp_transport::{Connection, Dialer};
 use netwarp_wire::job::{self, Dial};
 use netwarp_wire::record::{Record, Side};
 use tokio::task::JoinSet;
 
-use super::carry::{Chunk, Share, StreamSlot};
+use super::share::{Chunk, Share, StreamSlot};
 use super::{Bulk, join_all, time_over};
 use crate::{Moves, Run, unless_handed_over};
 
 /// Carries out the client's part of the workload.
-///
-/// # Errors
-/// The content did not arrive.
 pub(super) async fn drive(
     run: &Arc<Run>,
     requested: &job::Bulk,
@@ -75,7 +72,7 @@ impl Client {
             };
             let mut requesting = JoinSet::new();
             for (share, connection) in remaining.drain(..).zip(connections) {
-                requesting.spawn(self.bulk.clone().carry_share(
+                requesting.spawn(self.bulk.clone().run_share(
                     connection,
                     share,
                     (transfer, self.attempt),

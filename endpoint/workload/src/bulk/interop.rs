@@ -6,7 +6,6 @@
 //! sent and received, is measured from outside.
 
 use std::fs::{self, File, Permissions};
-use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -18,7 +17,7 @@ use netwarp_path::capture::{Ring, Selection, key_log};
 use netwarp_path::topology::FIRST_INDEX;
 use netwarp_programs::files_of::{FilesOf, below_root};
 use netwarp_transport::identity::pem;
-use netwarp_wire::content::{self, Part, Reader};
+use netwarp_wire::content::{self, Reader};
 use netwarp_wire::job::{Bulk, Command, Content, Contract, Job, Ready, Variable};
 use netwarp_wire::record::{DownloadRecord, Record, Side};
 use rcgen::{
@@ -85,9 +84,6 @@ impl<'a> Interop<'a> {
     }
 
     /// Returns the run of a job whose stack follows the contract.
-    ///
-    /// # Errors
-    /// The stack does not follow it.
     pub(super) fn required(job: &'a Job, bulk: &'a Bulk) -> Result<Self> {
         Self::of(job, bulk).context("the job's stack does not keep the interop runner's contract")
     }
@@ -132,13 +128,7 @@ impl<'a> Interop<'a> {
         let path = FilesOf::One(Side::Server).below(&Path::new("/www").join(FILE))?;
         let attempt = || format!("write {} for the server's program", path.display());
         let mut file = File::create(&path).with_context(attempt)?;
-        let whole = Part { offset_bytes: 0, length_bytes: self.content.size_bytes() };
-        let mut reader = Reader::open(self.content, whole, false)?;
-        let mut buffer = vec![0; 1 << 20];
-        while reader.remaining_bytes() > 0 {
-            file.write_all(reader.read(&mut buffer)?).with_context(attempt)?;
-        }
-        Ok(())
+        Reader::open(self.content, self.content.whole(), false)?.copy_to(&mut file).with_context(attempt)
     }
 
     /// Runs the server's program until the client's has ended.
@@ -210,9 +200,6 @@ impl<'a> Interop<'a> {
 }
 
 /// Returns how the file that a program left differs from the content; none if it does not.
-///
-/// # Errors
-/// The content cannot be read again.
 pub(super) fn difference(content: &Content, left: &[Record]) -> Result<Option<String>> {
     let [Record::Download(left)] = left else {
         return Ok(Some(format!("{} records of files instead of one", left.len())));
@@ -221,8 +208,7 @@ pub(super) fn difference(content: &Content, left: &[Record]) -> Result<Option<St
     if size != found {
         return Ok(Some(format!("the client's program left {found} bytes of the file, which has {size}")));
     }
-    let whole = Part { offset_bytes: 0, length_bytes: size };
-    let original = content::hash(Reader::open(content, whole, true)?)?;
+    let original = content::hash(content, content.whole())?;
     let differs = original != left.sha256;
     Ok(differs.then(|| format!("the client's program left a file whose SHA-256 is {}, not {original}", left.sha256)))
 }
@@ -267,8 +253,7 @@ fn downloaded() -> Result<(u64, String)> {
     let size_bytes =
         about.with_context(|| format!("the client's program ended well, but left no /downloads/{FILE}"))?.len();
     let file = Content::File { path: path.display().to_string(), size_bytes };
-    let whole = Part { offset_bytes: 0, length_bytes: size_bytes };
-    Ok((size_bytes, content::hash(Reader::open(&file, whole, true)?)?))
+    Ok((size_bytes, content::hash(&file, file.whole())?))
 }
 
 /// Returns when the first packet was sent, and when the last one before the program's end was received.
@@ -321,8 +306,7 @@ mod tests {
     #[test]
     fn a_file_that_is_not_the_content_is_told() {
         let content = Content::Seeded { seed: 1, size_bytes: 10 };
-        let whole = Part { offset_bytes: 0, length_bytes: 10 };
-        let right = content::hash(Reader::open(&content, whole, true).unwrap()).unwrap();
+        let right = content::hash(&content, content.whole()).unwrap();
         let told = |bytes, sha256: &str| {
             let left = DownloadRecord {
                 started_ns: 1,

@@ -37,10 +37,7 @@ impl Layout {
 
     /// Returns the offset and the length of a chunk in the content.
     pub(super) fn part(&self, chunk: u32) -> Part {
-        let each_bytes = self.size_bytes / u64::from(self.chunks);
-        let offset_bytes = u64::from(chunk) * each_bytes;
-        let is_last = chunk + 1 == self.chunks;
-        Part { offset_bytes, length_bytes: if is_last { self.size_bytes - offset_bytes } else { each_bytes } }
+        Part::of_chunk(self.size_bytes, self.chunks, chunk)
     }
 
     /// Returns the parts of all chunks in order; together they are the content.

@@ -1,7 +1,7 @@
 //! The files of a receiver that puts the chunks of a content together again.
 //!
-//! Each chunk has a file in the run directory while it arrives. Once all have arrived they are put together, in order, to
-//! one file, which is read back and hashed. None of them stays.
+//! Each chunk has a file in the run directory while it arrives. Once all have arrived they are put together, in order,
+//! to one file, which is read back and hashed. None of them stays.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,25 +9,20 @@ use std::path::PathBuf;
 
 use netwarp_core::clock::Moment;
 use netwarp_transport::error::{Context as _, Result};
-use netwarp_wire::content::{Part, Reader, hash};
+use netwarp_wire::content::hash;
 use netwarp_wire::job::{self, Content};
 use netwarp_wire::record::{MergedRecord, Record};
 
 use super::Bulk;
 
-/// Returns how the merged files differ from the content; none if they do not, or none were asked for. The content is read
-/// anew, from beginning to end.
+/// Returns how the merged files differ from the content; none if they do not, or none were asked for. The content is
+/// read anew, from beginning to end.
 pub(super) fn difference(deliveries: &[Record], bulk: &job::Bulk) -> anyhow::Result<Option<String>> {
     if !bulk.merge {
         return Ok(None);
     }
-    let whole = Part { offset_bytes: 0, length_bytes: bulk.content.size_bytes() };
-    Ok(difference_from(
-        deliveries,
-        bulk.transfers,
-        whole.length_bytes,
-        &hash(Reader::open(&bulk.content, whole, true)?)?,
-    ))
+    let original = hash(&bulk.content, bulk.content.whole())?;
+    Ok(difference_from(deliveries, bulk.transfers, bulk.content.size_bytes(), &original))
 }
 
 fn difference_from(deliveries: &[Record], transfers: u32, original_bytes: u64, original: &str) -> Option<String> {
@@ -56,9 +51,6 @@ impl Bulk {
     }
 
     /// Puts the chunks of a transfer together, if that is asked for. Returns the record of the file.
-    ///
-    /// # Errors
-    /// A file cannot be read, written or removed.
     pub(super) fn merge(&self, transfer: u32) -> Result<Option<Record>> {
         if !self.requested.merge {
             return Ok(None);
@@ -75,7 +67,7 @@ impl Bulk {
         drop(file);
         let merged_ns = Moment::now().since(self.run.epoch_ns);
         let content = Content::File { path: path.to_string_lossy().into_owned(), size_bytes: bytes };
-        let sha256 = hash(Reader::open(&content, Part { offset_bytes: 0, length_bytes: bytes }, true)?)?;
+        let sha256 = hash(&content, content.whole())?;
         fs::remove_file(&path).with_context(|| format!("removing {}", path.display()))?;
         let chunks = self.requested.chunks;
         Ok(Some(Record::Merged(MergedRecord { transfer, chunks, merged_ns, bytes, sha256 })))

@@ -5,16 +5,16 @@
 //! (`up`). Its receiver confirms the last byte with one byte of its own, and the sender closes nothing before it has
 //! received that: no byte can be lost at close, whatever the transport does there.
 //!
-//! A job may ask that only the transfer is confirmed ([`Done::Transfer`]), as kim-2022 has it. Then the server ends each
-//! stream after its chunk, and the client waits for these ends; it says that it has all with that byte on one more
+//! A job may ask that only the transfer is confirmed ([`Done::Transfer`]), as kim-2022 has it. Then the server ends
+//! each stream after its chunk, and the client waits for these ends; it says that it has all with that byte on one more
 //! stream, or by closing the connections of a transport without streams.
 //!
 //! That all connections are established before any content is sent is the order of kim-2022, which reports connection
 //! times that add up over the connections and delay the end of the transfer by as much.
 //!
 //! The receiver needs no memory to merge the chunks: the request states the offset of each in the content, and
-//! [`verify`] compares each chunk's hash with the original's. A job may ask for a file nevertheless, as kim-2022 has it:
-//! then the client writes the chunks to files and puts these together ([`merge`]).
+//! [`verify`] compares each chunk's hash with the original's. A job may ask for a file nevertheless, as kim-2022 has
+//! it: then the client writes the chunks to files and puts these together ([`merge`]).
 //!
 //! If a transfer is broken off after a time, the client does so by resetting its connections. Only the receiver records
 //! what had arrived by then.
@@ -23,13 +23,13 @@
 //! every chunk of which the server may not know that it is complete: content from the server continues at the byte
 //! reached, and content from the client begins again.
 
-mod carry;
 mod client;
 mod interop;
 mod layout;
 mod merge;
 mod request;
 mod server;
+mod share;
 mod verify;
 
 use std::ops::RangeInclusive;
@@ -38,13 +38,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use netwarp_core::clock::Moment;
+use netwarp_core::content_sink::{Received, SharedSink};
 use netwarp_core::deadline::Deadline;
 use netwarp_core::orchestrator::Orchestrator;
-use netwarp_core::sink::{Received, SharedSink};
 use netwarp_transport::error::{Context as _, Kind, Result, bail, ensure};
 use netwarp_transport::{Connection, Dialer, Sent, Stream};
 use netwarp_wire::content::{Part, Reader};
-use netwarp_wire::job::{self, Content, Done, Job};
+use netwarp_wire::job::{self, Content, Direction, Done, Job};
 use netwarp_wire::problems::Problems;
 use netwarp_wire::record::{Record, Side, TransferRecord};
 use tokio::task::JoinSet;
@@ -100,6 +100,10 @@ impl Workload for job::Bulk {
         problems.require(CHUNKS.contains(&self.chunks), "workload.chunks", || {
             format!("is {}, must lie between {} and {}", self.chunks, CHUNKS.start(), CHUNKS.end())
         });
+    }
+
+    fn direction(&self) -> Direction {
+        self.direction
     }
 
     fn breaks_off(&self) -> bool {

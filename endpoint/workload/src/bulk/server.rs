@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use netwarp_core::clock::Moment;
-use netwarp_core::sink::{Received, Sink};
+use netwarp_core::content_sink::{Received, Sink};
 use netwarp_transport::error::{Context as _, Error, Result, ensure};
 use netwarp_transport::{Connection, Sent, Stream};
 use netwarp_wire::job::{self, Direction, Done};

@@ -9,7 +9,7 @@
 
 use anyhow::Result;
 use netwarp_wire::content::hash_parts;
-use netwarp_wire::job::{Bulk, Direction, Job};
+use netwarp_wire::job::{Bulk, Job};
 use netwarp_wire::record::{Record, Side, TransferRecord};
 
 use super::layout::Layout;
@@ -41,11 +41,7 @@ impl Expected {
             .then(|| hash_parts(&bulk.content, &parts))
             .transpose()?;
         let chunks_bytes = parts.iter().map(|part| part.length_bytes).collect();
-        let receiver = match bulk.direction {
-            Direction::Down => Side::Client,
-            Direction::Up => Side::Server,
-        };
-        let broken_off_at = bulk.duration_ns.map(|_| receiver);
+        let broken_off_at = bulk.duration_ns.map(|_| bulk.direction.receiver());
         Ok(Self { transfers: bulk.transfers, chunks_bytes, sha256, resumes, broken_off_at })
     }
 }
@@ -121,6 +117,8 @@ fn hash(end: &TransferRecord) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use netwarp_wire::job::Direction;
+
     use super::*;
 
     fn record(side: Side, (transfer, chunk): (u32, u32), bytes: u64, sha256: &str) -> Record {

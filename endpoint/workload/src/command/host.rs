@@ -106,9 +106,6 @@ impl Host {
     ///
     /// # Arguments
     /// * `control` - the descriptors through which it is controlled, if it is; see [`Start::control`].
-    ///
-    /// # Errors
-    /// The program cannot be started.
     pub(crate) fn start(
         side: Side,
         command: &Command,

@@ -15,6 +15,7 @@ use netwarp_core::clock::Moment;
 use netwarp_core::deadline::Deadline;
 use netwarp_core::orchestrator::{Begin, Orchestrator};
 use netwarp_programs::readiness::{FIRST_PAUSE_NS, LONGEST_PAUSE_NS, Readiness};
+use netwarp_transport::StateSource;
 use netwarp_wire::job::{Command, Job};
 use netwarp_wire::record::{ProgramRecord, Record, Side};
 use netwarp_wire::role_protocol::{Message, Order};
@@ -62,6 +63,11 @@ impl Workload for Command {
 
     fn content_bytes(&self) -> u64 {
         CAPTURED_CONTENT_BYTES
+    }
+
+    /// Programs may use any transport; their TCP connections are sampled.
+    fn state_sources(&self, _job: &Job) -> Vec<StateSource> {
+        vec![StateSource::Tcp]
     }
 }
 
@@ -135,9 +141,6 @@ async fn end(host: &mut Host) -> Result<()> {
 }
 
 /// Runs the client's program to its end. Writes its record, and returns it.
-///
-/// # Errors
-/// The program does not start, or fails; the message says how, with its last output.
 pub(super) async fn run_client(
     orchestrator: &mut Orchestrator,
     command: &Command,

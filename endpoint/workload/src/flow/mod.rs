@@ -46,7 +46,11 @@ impl Workload for Flow {
         messages.saturating_mul(self.message_bytes.into())
     }
 
-    /// The router follows packets if the receiver does not see each of them, and if the run has one path.
+    fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// Returns the flow's direction if the receiver does not see each packet and the run has one path.
     fn watched_direction(&self, job: &Job) -> Option<Direction> {
         let is_seen = stack_of(job.only().transport.kind).has_message_packets() || job.paths.len() > 1;
         (!is_seen).then_some(self.direction)

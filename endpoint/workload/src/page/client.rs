@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use netwarp_core::clock::Moment;
-use netwarp_core::sink::Sink;
+use netwarp_core::content_sink::Sink;
 use netwarp_transport::error::{Context as _, Result, ensure};
 use netwarp_transport::stack_of;
 use netwarp_transport::{Connection, Dialer};

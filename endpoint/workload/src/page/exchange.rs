@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use netwarp_core::clock::Moment;
-use netwarp_core::sink::Sink;
+use netwarp_core::content_sink::Sink;
 use netwarp_transport::error::{Context as _, Error, Result, bail};
 use netwarp_transport::{Carrier, Duplex, Http3Opener, Http3Streams};
 use netwarp_wire::job::Http;

@@ -25,9 +25,6 @@ pub(super) fn file_name(index: usize, resource: &PageResource) -> String {
 }
 
 /// Returns the path of a resource's file, as netwarp's own processes see it.
-///
-/// # Errors
-/// None: [`FOLDER`] is absolute.
 pub(super) fn file(index: usize, resource: &PageResource) -> Result<PathBuf> {
     below_root(&Path::new(FOLDER).join(file_name(index, resource)))
 }

@@ -86,7 +86,7 @@ fn answer(answers: &Answers, request: &Request<Incoming>) -> Result<Response<Con
 
 #[cfg(test)]
 mod tests {
-    use netwarp_core::sink::Sink;
+    use netwarp_core::content_sink::Sink;
     use netwarp_wire::golden;
     use netwarp_wire::job::TransportKind;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};

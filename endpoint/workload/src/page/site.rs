@@ -70,6 +70,6 @@ impl Site {
     /// Returns the hex SHA-256 of a resource.
     pub(super) fn sha256(&self, index: usize) -> Result<String> {
         let (content, part) = &self.contents[index];
-        hash(Reader::open(content, *part, true)?)
+        hash(content, *part)
     }
 }

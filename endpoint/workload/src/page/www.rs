@@ -12,8 +12,6 @@ use super::file_names::{FOLDER, file};
 use super::markup;
 use super::site::Site;
 
-const BLOCK_BYTES: usize = 1 << 16;
-
 /// Writes all files: with references that a browser follows, if one loads the page, otherwise those for netwarp's own
 /// client.
 ///
@@ -31,11 +29,7 @@ pub(super) fn write(page: &Page) -> Result<()> {
             file.write_all(&markup::content(&page.resources, index)?).with_context(attempt)?;
             continue;
         }
-        let mut reader = site.open(index).with_context(attempt)?;
-        let mut block = vec![0; BLOCK_BYTES];
-        while reader.remaining_bytes() > 0 {
-            file.write_all(reader.read(&mut block)?).with_context(attempt)?;
-        }
+        site.open(index).and_then(|mut reader| reader.copy_to(&mut file)).with_context(attempt)?;
     }
     Ok(())
 }

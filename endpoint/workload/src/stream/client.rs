@@ -11,8 +11,8 @@
 use std::sync::Arc;
 
 use netwarp_core::clock::Moment;
+use netwarp_core::content_sink::{Received, SharedSink, Sink};
 use netwarp_core::deadline::Deadline;
-use netwarp_core::sink::{Received, SharedSink, Sink};
 use netwarp_transport::error::{Context as _, Kind, Result};
 use netwarp_transport::{Connection, Dialer};
 use netwarp_wire::job;
@@ -55,7 +55,7 @@ pub(super) struct Client<'a> {
     records: Vec<Record>,
 }
 
-/// A segment under way.
+/// A segment that is being fetched.
 struct Fetch {
     request_id: RequestId,
     wanted: WantedSegment,
@@ -99,9 +99,6 @@ impl<'a> Client<'a> {
     }
 
     /// Fetches and plays until the viewer has seen enough.
-    ///
-    /// # Errors
-    /// A segment did not arrive.
     pub(super) async fn watch(&mut self) -> Result<()> {
         self.dial();
         loop {
@@ -125,9 +122,6 @@ impl<'a> Client<'a> {
 
     /// Ends the streams once everything under way has arrived, unless a handover occurs first, as nothing more is
     /// needed. Returns all records.
-    ///
-    /// # Errors
-    /// A connection does not end in order.
     pub(super) async fn close(mut self) -> Result<Vec<Record>> {
         if let Some(mut connection) = self.connection.take() {
             let migrates = connection.migrates();
@@ -197,7 +191,7 @@ impl<'a> Client<'a> {
         self.chooser.start_over();
         if let Some(fetch) = self.interrupted.take().filter(|fetch| self.player.wants(fetch.request_id)) {
             let slot = connection.take(fetch.quality).await?;
-            self.fetching.spawn(carry(slot, fetch, connection.number, self.run.request_prefix(PROTOCOL)));
+            self.fetching.spawn(fetch_over(slot, fetch, connection.number, self.run.request_prefix(PROTOCOL)));
         }
         self.connection = Some(connection);
         Ok(())
@@ -254,7 +248,7 @@ impl<'a> Client<'a> {
         self.requests += 1;
         let slot = connection.take(quality).await?;
         let fetch = Fetch { request_id, wanted, request, quality, bytes: part.length_bytes, sent: Moment::now(), sink };
-        self.fetching.spawn(carry(slot, fetch, connection.number, self.run.request_prefix(PROTOCOL)));
+        self.fetching.spawn(fetch_over(slot, fetch, connection.number, self.run.request_prefix(PROTOCOL)));
         Ok(true)
     }
 
@@ -316,7 +310,12 @@ async fn unless_lost<T>(handovers: &mut Moves, migrates: bool, work: impl Future
 }
 
 /// Requests the bytes of a segment that the sink does not have, and receives them.
-async fn carry(slot: StreamSlot, fetch: Fetch, connection: u32, prefix: RequestPrefix) -> (Fetch, Result<StreamSlot>) {
+async fn fetch_over(
+    slot: StreamSlot,
+    fetch: Fetch,
+    connection: u32,
+    prefix: RequestPrefix,
+) -> (Fetch, Result<StreamSlot>) {
     let slot = fill(slot, &fetch, connection, prefix).await;
     (fetch, slot)
 }

@@ -67,9 +67,6 @@ impl ClientConnection {
     }
 
     /// Waits for the next stream to be closed; none if none is closing. Dropping this future loses nothing.
-    ///
-    /// # Errors
-    /// The stream did not end in order.
     pub(super) async fn next_closed_stream(&mut self) -> Option<Result<()>> {
         let closed = self.closing.join_next().await?;
         Some(closed.context("a task panicked").and_then(|closed| closed))
@@ -90,9 +87,6 @@ impl ClientConnection {
     }
 
     /// Ends all streams, which must be idle. May be dropped and called again.
-    ///
-    /// # Errors
-    /// A stream does not end in order.
     pub(super) async fn say_farewell(&mut self) -> Result<()> {
         for slot in self.slots.take_idle() {
             self.closing.spawn(close_stream(slot, self.number, self.prefix));

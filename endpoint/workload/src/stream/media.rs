@@ -41,14 +41,12 @@ impl Media {
         let part = self.part(quality, segment);
         let part = part.with_context(|| format!("the medium has no segment {segment} in quality {quality}"))?;
         ensure!(offset_bytes < part.length_bytes, "segment {segment} ends before its byte {offset_bytes}");
-        let rest =
-            Part { offset_bytes: part.offset_bytes + offset_bytes, length_bytes: part.length_bytes - offset_bytes };
-        Reader::open(&self.content, rest, false)
+        Reader::open(&self.content, part.after(offset_bytes), false)
     }
 
     /// Returns the hex SHA-256 of a part of the medium.
     pub(super) fn sha256(&self, part: Part) -> Result<String> {
-        hash(Reader::open(&self.content, part, true)?)
+        hash(&self.content, part)
     }
 }
 

@@ -52,7 +52,8 @@ impl OverConnections for job::Stream {
         let is_ended = storage.serve(run, &mut *connection, &mut finish).await?;
         let has_handovers = run.job.timeline.has_handovers();
         let index = match storage.number() {
-            // Streams that the client has given up may never end. They are still at work, so there is nothing to report.
+            // Streams that the client has given up may never end. They are still at work, so there is nothing to
+            // report.
             Some(index) if is_ended => index,
             _ if has_handovers => return Ok(Vec::new()),
             _ => bail!("the client left the connection without a farewell"),

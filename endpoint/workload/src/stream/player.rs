@@ -1,8 +1,8 @@
 //! The player and its viewer: a state machine whose caller gives the time. Pure.
 //!
 //! The buffer's level follows from what arrived and what was played, so every event has its exact time, whenever the
-//! caller asks. The viewer's seeks are drawn at full seconds of the viewer's clock: the n-th second has the same draw in
-//! every run of a seed, with any transport.
+//! caller asks. The viewer's seeks are drawn at full seconds of the viewer's clock: the n-th second has the same draw
+//! in every run of a seed, with any transport.
 //!
 //! The medium repeats: after its last segment comes its first. Segments beyond the play time that the viewer will watch
 //! are not requested.
@@ -69,11 +69,11 @@ pub(super) struct Player {
     media: Stream,
     draws: Draws,
     phase: Phase,
-    /// When the session began.
+    /// The time at which the session began, in nanoseconds.
     begin_ns: u64,
     /// The time up to which everything has been accounted for.
     now_ns: u64,
-    /// The buffered play time.
+    /// The buffered play time, in nanoseconds.
     ahead_ns: u64,
     watched_ns: u64,
     /// The time of the viewer's clock at which the viewer next draws whether to seek.

@@ -19,7 +19,7 @@ from netwarp.wire.record import record_from_json
 
 ANSWER_TIMEOUT_S = 15.0
 COUNT = "count"
-"""Order to the process to report its packet counters (`impose` in the endpoint)."""
+"""Order to the process to report its packet counters (`impair_incoming` in the endpoint)."""
 
 
 class ImposingError(Exception):

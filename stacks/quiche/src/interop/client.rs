@@ -1,4 +1,4 @@
-//! The client: asks for all files at once over one connection, and leaves them in a directory.
+//! The client: requests all files at once over one connection, and writes them to a directory.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -7,21 +7,21 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use netwarp_role::BLOCK_BYTES;
 
-use super::{NO_ORDERS, config, log_secrets};
-use crate::client::local_address;
-use crate::connection::fresh_id;
+use super::{config, log_secrets};
+use crate::client::{STREAM_STEP, local_address};
+use crate::connection::{expire_timers, fresh_id, receive};
 use crate::outbox::Outbox;
-use crate::socket::open_polled;
+use crate::socket::{NO_ORDERS, open_polled};
 
-/// Where files are left.
+/// The directory for the files.
 const DOWNLOADED: &str = "/downloads";
 
+/// The size of the socket's buffers, in bytes.
 const BUFFER_BYTES: u64 = 8 << 20;
 
-const BLOCK_BYTES: usize = 64 << 10;
-
-/// A request: `https://server4:443/file`.
+/// A request, such as `https://server4:443/file`.
 struct Request<'a> {
     authority: &'a str,
     path: &'a str,
@@ -38,7 +38,7 @@ impl<'a> Request<'a> {
         self.authority.rsplit_once(':').map_or(self.authority, |(host, _)| host)
     }
 
-    /// Where its answer is kept.
+    /// Creates the file for the answer.
     fn file(&self) -> Result<File> {
         let name = Path::new(self.path).file_name();
         let place = Path::new(DOWNLOADED).join(name.with_context(|| format!("{} is no file", self.path))?);
@@ -46,10 +46,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Fetches the files of REQUESTS, which spaces separate.
-///
-/// # Errors
-/// Whatever kept one of them from being there as a whole.
+/// Fetches the files of REQUESTS, which are separated by spaces.
 pub(super) fn fetch(requests: &str) -> Result<()> {
     let requests: Vec<_> = requests.split_whitespace().map(Request::parse).collect::<Result<_>>()?;
     let first = requests.first().context("REQUESTS names no file")?;
@@ -81,19 +78,11 @@ pub(super) fn fetch(requests: &str) -> Result<()> {
         socket.wait(NO_ORDERS, outbox.idle_for(&quic))?;
         let local = socket.local();
         while let Some((packet, from)) = socket.receive()? {
-            match quic.recv(packet, quiche::RecvInfo { from, to: local }) {
-                Ok(_) | Err(quiche::Error::Done) => {}
-                Err(error) => return Err(error).context("read a packet"),
-            }
+            receive(&mut quic, packet, from, local)?;
         }
-        if quic.timeout().is_some_and(|left| left.is_zero()) {
-            quic.on_timeout();
-        }
+        expire_timers(&mut quic);
     }
-    match quic.close(true, 0, b"") {
-        Ok(()) | Err(quiche::Error::Done) => outbox.send(&mut quic, &mut *socket),
-        Err(error) => Err(error).context("close the connection"),
-    }
+    outbox.close(&mut quic, &mut *socket)
 }
 
 fn resolve(authority: &str) -> Result<SocketAddr> {
@@ -101,11 +90,10 @@ fn resolve(authority: &str) -> Result<SocketAddr> {
     found.find(SocketAddr::is_ipv4).with_context(|| format!("{authority} has no IPv4 address"))
 }
 
-/// Asks for each file on a stream of its own, and gives the file to write to by stream.
+/// Requests each file on a stream of its own. Returns the file to write to for each stream.
 fn ask(quic: &mut quiche::Connection, requests: &[Request<'_>]) -> Result<BTreeMap<u64, File>> {
     let mut downloads = BTreeMap::new();
-    // Streams of clients have numbers four apart (RFC 9000, section 2.1).
-    for (stream, request) in (0..).step_by(4).zip(requests) {
+    for (stream, request) in (0..).step_by(STREAM_STEP as usize).zip(requests) {
         let line = format!("GET /{}\r\n", request.path);
         let sent = quic.stream_send(stream, line.as_bytes(), true);
         let sent = sent.with_context(|| format!("ask for {}", request.path))?;
@@ -115,7 +103,7 @@ fn ask(quic: &mut quiche::Connection, requests: &[Request<'_>]) -> Result<BTreeM
     Ok(downloads)
 }
 
-/// Writes what has come; a file that is whole is taken out.
+/// Writes what has arrived, and removes the downloads that are complete.
 fn take(quic: &mut quiche::Connection, downloads: &mut BTreeMap<u64, File>) -> Result<()> {
     let mut block = vec![0; BLOCK_BYTES];
     for stream in quic.readable() {
@@ -126,9 +114,7 @@ fn take(quic: &mut quiche::Connection, downloads: &mut BTreeMap<u64, File>) -> R
             let (length, is_end) = match quic.stream_recv(stream, &mut block) {
                 Ok(read) => read,
                 Err(quiche::Error::Done) => break,
-                Err(error) => {
-                    return Err(error).with_context(|| format!("read from stream {stream}"));
-                }
+                Err(error) => return Err(error).with_context(|| format!("read from stream {stream}")),
             };
             file.write_all(&block[..length]).context("keep a file")?;
             if is_end {

@@ -1,5 +1,5 @@
-//! What the QUIC interop runner asks of endpoints, in their environment: files by HTTP/0.9 over QUIC (`hq-interop`), in which the
-//! request is a line and the answer is the file.
+//! An endpoint by the contract of the QUIC interop runner, which tells it in environment variables what to do. Files
+//! are fetched by HTTP/0.9 over QUIC (`hq-interop`): the request is a line, and the answer is the file.
 
 mod client;
 mod server;
@@ -8,35 +8,35 @@ use std::env;
 use std::fs::{File, OpenOptions};
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use netwarp_role::{Side, without_cpu_randomness};
 
-/// The protocol's name.
+use crate::limited_config;
+
+/// The application protocol (ALPN).
 const HQ: &[u8] = b"hq-interop";
 
-/// By this status an endpoint says that it does not do a test case.
+/// The exit status by which an endpoint says that it does not support a test case.
 const UNSUPPORTED: u8 = 127;
 
-/// The test cases that this program does.
+/// The test cases that this program supports.
 const TEST_CASES: [&str; 2] = ["handshake", "transfer"];
 
-/// No orders are waited for.
-const NO_ORDERS: i32 = -1;
-
-/// Flow-control windows: more than the runner's files have.
+/// The flow-control windows, in bytes: larger than the runner's files.
 const WINDOW_BYTES: u64 = 64 << 20;
 
-/// The UDP payload that Ethernet has room for.
+/// The UDP payload of a full packet over Ethernet, in bytes.
 const PAYLOAD_BYTES: usize = 1472;
 
-/// Most requests of one connection.
+/// The number of requests that one connection may make.
 const MOST_STREAMS: u64 = 2048;
 
-/// When a connection is given up.
-const IDLE_MS: u64 = 30_000;
+/// How long nothing may arrive before a connection is given up.
+const IDLE: Duration = Duration::from_secs(30);
 
-/// Does what the environment asks for.
+/// Does what the environment asks for, and returns the program's status.
 pub(crate) fn run() -> ExitCode {
     let asked = env::var("TESTCASE").unwrap_or_default();
     if !TEST_CASES.contains(&asked.as_str()) {
@@ -67,28 +67,16 @@ fn side() -> Result<Side> {
     }
 }
 
-/// What both sides say of themselves.
+/// Returns the configuration of both sides.
 fn config() -> Result<quiche::Config> {
-    let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION)?;
-    config.set_application_protos(&[HQ])?;
-    config.set_max_idle_timeout(IDLE_MS);
-    config.set_max_recv_udp_payload_size(PAYLOAD_BYTES);
-    config.set_max_send_udp_payload_size(PAYLOAD_BYTES);
-    config.set_initial_max_data(WINDOW_BYTES);
-    config.set_initial_max_stream_data_bidi_local(WINDOW_BYTES);
-    config.set_initial_max_stream_data_bidi_remote(WINDOW_BYTES);
-    config.set_max_connection_window(WINDOW_BYTES);
-    config.set_max_stream_window(WINDOW_BYTES);
-    config.set_initial_max_streams_bidi(MOST_STREAMS);
+    let mut config = limited_config(HQ, PAYLOAD_BYTES, WINDOW_BYTES, MOST_STREAMS, IDLE)?;
     config.log_keys();
     Ok(config)
 }
 
-/// Has a connection log its secrets, if the environment names a file for them.
+/// Has a connection log its secrets, if the environment names a file for that.
 fn log_secrets(connection: &mut quiche::Connection) -> Result<()> {
-    let Some(name) = env::var_os("SSLKEYLOGFILE").filter(|name| !name.is_empty()) else {
-        return Ok(());
-    };
+    let Some(name) = env::var_os("SSLKEYLOGFILE").filter(|name| !name.is_empty()) else { return Ok(()) };
     let file: File = OpenOptions::new()
         .create(true)
         .append(true)

@@ -1,4 +1,4 @@
-//! The server: gives the files of a directory to whoever asks, until it is killed.
+//! The server: it sends the files of a directory to every client, until it is killed.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -7,37 +7,36 @@ use std::net::Ipv4Addr;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use netwarp_role::BLOCK_BYTES;
 
-use super::{NO_ORDERS, WINDOW_BYTES, config, log_secrets};
-use crate::connection::{Destination, ID_BYTES, destination, fresh_id};
+use super::{WINDOW_BYTES, config, log_secrets};
+use crate::connection::{Destination, ID_BYTES, destination, expire_timers, fresh_id};
 use crate::outbox::Outbox;
-use crate::socket::{Socket, open_polled};
+use crate::socket::{NO_ORDERS, Socket, open_polled};
 
-/// Where the contract's servers listen.
+/// The port at which the contract's servers listen.
 const PORT: u16 = 443;
 
-/// Where the files are.
+/// The directory with the files.
 const SERVED: &str = "/www";
 
 const CERTIFICATE_FILE: &str = "/certs/cert.pem";
 const KEY_FILE: &str = "/certs/priv.key";
 
-/// More than a request's line has.
+/// The length from which a request is refused, in bytes.
 const MOST_REQUEST_BYTES: usize = 4096;
 
-const BLOCK_BYTES: usize = 64 << 10;
-
-/// HTTP/3's H3_REQUEST_REJECTED, for want of an error of HTTP/0.9's own.
+/// The error code for refused requests: HTTP/3's H3_REQUEST_REJECTED, since HTTP/0.9 has none.
 const REFUSED: u64 = 0x10b;
 
-/// A client's connection.
+/// The connection of a client.
 struct Peer {
     quic: quiche::Connection,
     outbox: Outbox,
     exchanges: BTreeMap<u64, Exchange>,
 }
 
-/// What was asked for on a stream, and what is left of the answer.
+/// The request on a stream, and what is left of the answer.
 #[derive(Default)]
 struct Exchange {
     asked: Vec<u8>,
@@ -47,10 +46,10 @@ struct Exchange {
     is_over: bool,
 }
 
-/// Serves for ever.
+/// Serves until the program is killed.
 ///
 /// # Errors
-/// No certificate, or an address that is not to be had.
+/// The certificate cannot be read, or the address is not available.
 pub(super) fn serve() -> Result<()> {
     let mut config = config()?;
     let loaded = config.load_cert_chain_from_pem_file(CERTIFICATE_FILE);
@@ -64,9 +63,7 @@ pub(super) fn serve() -> Result<()> {
         socket.wait(NO_ORDERS, idle_for)?;
         let local = socket.local();
         while let Some((packet, from)) = socket.receive()? {
-            let Ok(header) = quiche::Header::from_slice(packet, ID_BYTES) else {
-                continue;
-            };
+            let Ok(header) = quiche::Header::from_slice(packet, ID_BYTES) else { continue };
             let index = match destination(&header, peers.iter().map(|peer| &peer.quic)) {
                 Destination::Known(index) => index,
                 Destination::New => {
@@ -76,7 +73,7 @@ pub(super) fn serve() -> Result<()> {
                 }
                 Destination::Over => continue,
             };
-            // What cannot be read is the peer's fault, and quiche answers it.
+            // A packet that cannot be read is the peer's fault, and quiche answers it.
             let _ = peers[index].quic.recv(packet, quiche::RecvInfo { from, to: local });
         }
         peers.iter_mut().try_for_each(|peer| peer.work(&mut *socket))?;
@@ -91,9 +88,7 @@ impl Peer {
     }
 
     fn work(&mut self, socket: &mut dyn Socket) -> Result<()> {
-        if self.quic.timeout().is_some_and(|left| left.is_zero()) {
-            self.quic.on_timeout();
-        }
+        expire_timers(&mut self.quic);
         for stream in self.quic.readable() {
             let exchange = self.exchanges.entry(stream).or_default();
             if !exchange.hear(&mut self.quic, stream) {
@@ -123,7 +118,8 @@ impl Peer {
 }
 
 impl Exchange {
-    /// Reads on in the request, and opens its file when it is whole; false if there is none.
+    /// Reads more of the request, and opens its file once the request is complete. Returns false if there is no such
+    /// file.
     fn hear(&mut self, quic: &mut quiche::Connection, stream: u64) -> bool {
         let mut block = [0; MOST_REQUEST_BYTES];
         while let Ok((length, _)) = quic.stream_recv(stream, &mut block) {
@@ -139,11 +135,9 @@ impl Exchange {
         self.file.is_some()
     }
 
-    /// Sends as much of the file as the stream takes.
+    /// Sends as much of the file as the stream accepts.
     fn answer(&mut self, quic: &mut quiche::Connection, stream: u64) -> Result<()> {
-        let Some(file) = &mut self.file else {
-            return Ok(());
-        };
+        let Some(file) = &mut self.file else { return Ok(()) };
         while !self.is_over {
             if self.sent == self.block.len() {
                 self.block.resize(BLOCK_BYTES, 0);
@@ -156,16 +150,14 @@ impl Exchange {
                 Ok(_) if is_end => self.is_over = true,
                 Ok(0) | Err(quiche::Error::Done) => break,
                 Ok(length) => self.sent += length,
-                Err(error) => {
-                    return Err(error).with_context(|| format!("write to stream {stream}"));
-                }
+                Err(error) => return Err(error).with_context(|| format!("write to stream {stream}")),
             }
         }
         Ok(())
     }
 }
 
-/// Where the file of a request is: `GET /name`, and nowhere but below the directory.
+/// Returns the path of the file that a request (`GET /name`) asks for, which is never outside the directory.
 fn place(request: &[u8]) -> Option<PathBuf> {
     let line = std::str::from_utf8(request).ok()?.lines().next()?;
     let name = Path::new(line.strip_prefix("GET ")?.trim());

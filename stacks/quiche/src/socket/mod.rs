@@ -1,4 +1,4 @@
-//! The UDP socket, and the wait for what comes next: a packet, an order, or a time.
+//! The UDP socket, and how a role waits: for a packet, for an order, or until a time.
 
 mod polled;
 mod ringed;
@@ -16,43 +16,44 @@ use netwarp_virtual_time::udp::{Transmit, UdpSocketState};
 use self::polled::Polled;
 use self::ringed::Ringed;
 
-/// Most that one datagram, or several that the kernel splits, may have.
+/// The largest payload that the kernel accepts at once, for one datagram or for several that it splits, in bytes.
 pub(crate) const MOST_BYTES: usize = 65_507;
+
+/// The descriptor for a wait without orders.
+pub(crate) const NO_ORDERS: RawFd = -1;
 
 /// A socket that never waits to send or to receive.
 pub(crate) trait Socket {
-    /// Gives it another port. What was to be sent has been.
-    ///
-    /// # Errors
-    /// As [`open`].
+    /// Replaces the socket by one at another port, after everything was sent.
     fn renew(&mut self) -> Result<()>;
 
-    /// Where it is.
-    fn local(&self) -> SocketAddr;
+    /// Returns the kernel's socket.
+    fn bound(&self) -> &Bound;
 
-    /// How many packets may go in a train.
-    fn most_packets(&self) -> usize;
+    /// Returns the socket's own address.
+    fn local(&self) -> SocketAddr {
+        self.bound().local
+    }
 
-    /// Sends packets; what the kernel has no room for is lost, as on any path.
+    /// Returns how many packets a train may have.
+    fn most_packets(&self) -> usize {
+        self.bound().state.max_gso_segments()
+    }
+
+    /// Sends packets. Those for which the kernel has no room are lost, as on any path.
     ///
     /// # Errors
-    /// Another failure, now or at the next wait.
+    /// The kernel refuses them for another reason. The error may be returned by the next wait instead.
     fn send(&mut self, train: &Train<'_>) -> Result<()>;
 
-    /// The next packet that had come when [`Self::wait`] ended, if there is one left.
-    ///
-    /// # Errors
-    /// As `recvmmsg(2)`.
+    /// Returns the next packet of those that had arrived when [`Self::wait`] ended, and its sender.
     fn receive(&mut self) -> Result<Option<(&mut [u8], SocketAddr)>>;
 
-    /// Waits for a packet, for an order, or until a time has passed; says whether there is an order.
-    ///
-    /// # Errors
-    /// As `ppoll(2)` or `io_uring_enter(2)`.
+    /// Waits for a packet, for an order, or until a time has passed. Returns whether there is an order.
     fn wait(&mut self, orders: RawFd, at_most: Option<Duration>) -> Result<bool>;
 }
 
-/// Packets of one size, of which the last may be shorter, in a row.
+/// Packets of one size, one after another; the last may be shorter.
 pub(crate) struct Train<'a> {
     pub(crate) contents: &'a [u8],
     pub(crate) packet_bytes: usize,
@@ -72,11 +73,14 @@ impl Train<'_> {
     }
 }
 
-/// Opens a socket at an address, with buffers of this size each way, for packets of at most this payload. In virtual time it sends, waits
-/// and receives in one system call.
+/// Opens a socket at an address. In virtual time it sends, waits and receives in one system call.
+///
+/// # Arguments
+/// * `buffer_bytes` - the size of the send buffer, and of the receive buffer.
+/// * `payload_bytes` - the payload of the largest packet.
 ///
 /// # Errors
-/// An address that is not to be had; a kernel that cannot do it.
+/// The address is not available, or the kernel has no rings (`io_uring`).
 pub(crate) fn open(address: SocketAddr, buffer_bytes: u64, payload_bytes: u32) -> Result<Box<dyn Socket>> {
     if held_clock::is_virtual() {
         let ringed = Ringed::open(address, buffer_bytes, payload_bytes)?;
@@ -85,16 +89,13 @@ pub(crate) fn open(address: SocketAddr, buffer_bytes: u64, payload_bytes: u32) -
     open_polled(address, buffer_bytes)
 }
 
-/// As [`open`], in real time.
-///
-/// # Errors
-/// An address that is not to be had.
+/// Opens a socket at an address, for real time.
 pub(crate) fn open_polled(address: SocketAddr, buffer_bytes: u64) -> Result<Box<dyn Socket>> {
     Ok(Box::new(Polled::open(address, buffer_bytes)?))
 }
 
-/// A socket of the kernel's, and what is known of it.
-struct Bound {
+/// A socket of the kernel, and how it was opened.
+pub(crate) struct Bound {
     socket: Arc<UdpSocket>,
     state: UdpSocketState,
     local: SocketAddr,
@@ -114,13 +115,13 @@ impl Bound {
         Ok(Self { socket: Arc::new(socket), state, local, buffer_bytes })
     }
 
-    /// Another one, at another port.
+    /// Opens another socket like this one, at another port.
     fn anew(&self) -> Result<Self> {
         Self::new((self.local.ip(), 0).into(), self.buffer_bytes)
     }
 }
 
-/// Whether a failure to send says no more than that packets are lost.
+/// Returns whether an error of sending means only that packets are lost.
 fn is_lost(error: &Error) -> bool {
     error.kind() == ErrorKind::WouldBlock
 }

@@ -1,4 +1,4 @@
-//! The socket on the host's clock: waits in `ppoll`, and leaves several packets at once to the kernel where it can.
+//! The socket for real time: it waits in `ppoll`, and gives the kernel several packets at once where it can.
 
 use std::io::{ErrorKind, IoSliceMut};
 use std::net::SocketAddr;
@@ -11,18 +11,18 @@ use netwarp_virtual_time::udp::RecvMeta;
 
 use super::{Bound, MOST_BYTES, Socket, Train, is_lost};
 
-/// Rooms for what is taken from the kernel at once; each may have several packets of one size.
+/// The number of buffers that the kernel fills at once, each with one packet or several of one size.
 const ROOMS: usize = 16;
 
 const ROOM_BYTES: usize = MOST_BYTES.next_multiple_of(64);
 
-/// A socket that the program waits for.
+/// A socket for which the program waits in `ppoll`.
 pub(crate) struct Polled {
     bound: Bound,
     rooms: Vec<u8>,
-    /// Where in the rooms packets are that were not handed out, the next one last, and who has sent them.
+    /// The places in the rooms of the packets that are not handed out yet, and their senders; the next one is last.
     packets: Vec<(Range<usize>, SocketAddr)>,
-    /// Whether the kernel has no more packets, as far as is known.
+    /// Whether the kernel had no more packets when it was last asked.
     is_drained: bool,
 }
 
@@ -60,12 +60,8 @@ impl Socket for Polled {
         Ok(())
     }
 
-    fn local(&self) -> SocketAddr {
-        self.bound.local
-    }
-
-    fn most_packets(&self) -> usize {
-        self.bound.state.max_gso_segments()
+    fn bound(&self) -> &Bound {
+        &self.bound
     }
 
     fn send(&mut self, train: &Train<'_>) -> Result<()> {
@@ -109,8 +105,6 @@ mod tests {
 
     use super::*;
 
-    const NO_ORDERS: RawFd = -1;
-
     #[test]
     fn packets_of_a_train_come_apart() {
         let open = || Polled::open((Ipv4Addr::LOCALHOST, 0).into(), 1 << 20).unwrap();
@@ -121,7 +115,7 @@ mod tests {
         from.send(&train(b"d")).unwrap();
         let mut received = Vec::new();
         while received.len() < 4 {
-            to.wait(NO_ORDERS, None).unwrap();
+            to.wait(crate::socket::NO_ORDERS, None).unwrap();
             while let Some((packet, sender)) = to.receive().unwrap() {
                 assert_eq!(sender, from.local());
                 received.push(packet.to_vec());

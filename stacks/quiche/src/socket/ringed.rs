@@ -1,4 +1,4 @@
-//! The socket in virtual time: sends, waits and receives in one system call.
+//! The socket for virtual time: it sends, waits and receives in one system call.
 
 use std::collections::VecDeque;
 use std::io::ErrorKind;
@@ -7,11 +7,12 @@ use std::os::fd::RawFd;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use netwarp_role::nanoseconds;
 use netwarp_virtual_time::{Arrival, Event, Ring, held_clock};
 
 use super::{Bound, Socket, Train, is_lost};
 
-/// A socket in a ring of its own.
+/// A socket in a ring (`io_uring`) of its own.
 pub(crate) struct Ringed {
     ring: Ring,
     bound: Bound,
@@ -45,12 +46,8 @@ impl Socket for Ringed {
         Ok(())
     }
 
-    fn local(&self) -> SocketAddr {
-        self.bound.local
-    }
-
-    fn most_packets(&self) -> usize {
-        self.bound.state.max_gso_segments()
+    fn bound(&self) -> &Bound {
+        &self.bound
     }
 
     fn send(&mut self, train: &Train<'_>) -> Result<()> {
@@ -62,17 +59,14 @@ impl Socket for Ringed {
         if let Some(taken) = self.taken.take() {
             self.ring.give_back(taken);
         }
-        let Some(arrival) = self.arrived.pop_front() else {
-            return Ok(None);
-        };
+        let Some(arrival) = self.arrived.pop_front() else { return Ok(None) };
         let arrival = self.taken.insert(arrival);
         Ok(Some((self.ring.contents(arrival), arrival.meta.addr)))
     }
 
     fn wait(&mut self, orders: RawFd, at_most: Option<Duration>) -> Result<bool> {
         let now_ns = held_clock::now_ns();
-        let ahead_ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let deadline_ns = at_most.map(|time| now_ns.saturating_add(ahead_ns(time)));
+        let deadline_ns = at_most.map(|time| now_ns.saturating_add(nanoseconds(time)));
         let waited = match self.ring.wait(orders, now_ns, deadline_ns) {
             Ok(waited) => waited,
             Err(error) if error.kind() == ErrorKind::Interrupted => {
@@ -88,9 +82,7 @@ impl Socket for Ringed {
                     self.arrived.push_back(arrival);
                 }
                 Event::Arrived(arrival) => self.ring.give_back(arrival),
-                Event::Refused { error, .. } if !is_lost(&error) => {
-                    return Err(error).context("send packets");
-                }
+                Event::Refused { error, .. } if !is_lost(&error) => return Err(error).context("send packets"),
                 Event::Refused { .. } | Event::Room(_) => {}
             }
         }
@@ -116,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    /// Two sockets; none where the machine forbids rings.
+    /// Opens two sockets, or none where the machine forbids rings.
     fn pair() -> Option<(Ringed, Ringed)> {
         let open = || Ringed::open((Ipv4Addr::LOCALHOST, 0).into(), 1 << 20, 1472);
         match open() {
@@ -148,9 +140,7 @@ mod tests {
 
     #[test]
     fn packets_of_a_train_come_apart_and_one_socket_follows_another() {
-        let Some((mut from, mut to)) = pair() else {
-            return;
-        };
+        let Some((mut from, mut to)) = pair() else { return };
         let (orders, _end) = std::os::unix::net::UnixStream::pair().unwrap();
         send(&mut from, to.local(), b"aabbc");
         from.wait(orders.as_raw_fd(), Some(Duration::ZERO)).unwrap();
@@ -165,9 +155,7 @@ mod tests {
 
     #[test]
     fn an_order_ends_a_wait() {
-        let Some((mut socket, _)) = pair() else {
-            return;
-        };
+        let Some((mut socket, _)) = pair() else { return };
         let (orders, end) = std::os::unix::net::UnixStream::pair().unwrap();
         assert!(!socket.wait(orders.as_raw_fd(), Some(Duration::ZERO)).unwrap());
         drop(end);

@@ -57,9 +57,6 @@ impl DevTools {
     }
 
     /// Attaches to the page that the browser opened when it started. All further commands go to that page.
-    ///
-    /// # Errors
-    /// The browser refuses.
     pub(super) async fn attach(&mut self) -> Result<()> {
         self.order("Target.setDiscoverTargets", json!({ "discover": true })).await?;
         let page = loop {
@@ -76,9 +73,6 @@ impl DevTools {
     }
 
     /// Sends a command and waits for its answer, keeping events that arrive before it.
-    ///
-    /// # Errors
-    /// The browser refuses, or has ended.
     pub(super) async fn order(&mut self, method: &str, parameters: Value) -> Result<Value> {
         self.last_id += 1;
         let mut order = json!({ "id": self.last_id, "method": method, "params": parameters });

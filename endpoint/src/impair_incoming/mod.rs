@@ -1,13 +1,13 @@
-//! Imposes impairments on the incoming packets of a run between two hosts, and removes them again whatever happens.
+//! Impairs the incoming packets of a run between two hosts, and removes the impairments again whatever happens.
 //!
-//! The receiving host does it, because netem at a sender changes the sender (TCP small queues, bundles of segments). An ingress
-//! discipline has filters ([`redirect`]) that send the run's packets, and no others, through an ifb with the disciplines of a
-//! router's device.
+//! The receiving host does it, because netem at a sender changes the sender (TCP small queues, bundles of segments). An
+//! ingress discipline has filters ([`redirect`]) that send the run's packets, and no others, through an ifb with the
+//! disciplines of a router's device.
 //!
-//! It is a process of its own that reads a pipe from the process that started it: first a job, then orders. When the pipe
-//! closes, however the other process ended, it removes everything.
+//! It is a process of its own, which reads a job and then orders from the process that started it. It removes
+//! everything when that pipe closes, however the other process ended.
 
-mod imposition;
+mod impaired_ingress;
 
 use std::io::{self, BufRead};
 use std::net::IpAddr;
@@ -19,7 +19,7 @@ use netwarp_wire::job::{Direction, Impairments};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use serde_json::json;
 
-use self::imposition::Imposition;
+use self::impaired_ingress::ImpairedIngress;
 use crate::check;
 use crate::complain::complain;
 
@@ -58,20 +58,20 @@ impl Arguments {
     }
 }
 
-/// Imposes what the job on standard input asks of one direction, until standard input ends. Writes to standard output, a JSON
-/// object per line, the disciplines in force, and the counters each time it is asked for them.
+/// Impairs one direction as the job on standard input asks, until standard input ends. Writes the disciplines in force,
+/// and the counters each time it is asked for them, to standard output, one JSON object on each line.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
-    match impose(arguments) {
+    match impair(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => complain(format_args!("{error:#}")),
     }
 }
 
-fn impose(arguments: &Arguments) -> Result<()> {
+fn impair(arguments: &Arguments) -> Result<()> {
     ignore_signals()?;
     let (incoming, direction) = (arguments.incoming(), arguments.direction);
     if arguments.check {
-        return Imposition::begin(incoming, direction, &Impairments::nothing(), 0)?.remove();
+        return ImpairedIngress::begin(incoming, direction, &Impairments::nothing(), 0)?.remove();
     }
     let mut lines = io::stdin().lock().lines();
     let text = lines.next().context("no job came on standard input")?.context("read the job")?;
@@ -82,12 +82,12 @@ fn impose(arguments: &Arguments) -> Result<()> {
         impairments.corrupt_ratio == 0.0 && impairments.discipline.is_none(),
         "neither corruption nor disciplines are imposed: checksums were verified before, and queues are first in, first out"
     );
-    let mut imposition = Imposition::begin(incoming, direction, impairments, path.mtu_bytes)?;
-    let obeyed = imposition.obey(lines);
-    imposition.remove().and(obeyed)
+    let mut impaired = ImpairedIngress::begin(incoming, direction, impairments, path.mtu_bytes)?;
+    let obeyed = impaired.obey(lines);
+    impaired.remove().and(obeyed)
 }
 
-/// Ignores signals: the end of the pipe ends this process, and a signal meant for the other process must not end it earlier.
+/// Ignores signals: this process ends when the pipe ends, and a signal for the other process must not end it earlier.
 fn ignore_signals() -> Result<()> {
     for each in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         // SAFETY: no handler of ours is installed, which could interrupt anything.

@@ -18,9 +18,9 @@ const FRAME: [u8; 60] = [0; 60];
 
 /// A packet socket. It belongs to the network namespace in which it was opened.
 #[derive(Debug)]
-pub(crate) struct Waker(Socket);
+pub(crate) struct QueueWaker(Socket);
 
-impl Waker {
+impl QueueWaker {
     /// Opens a socket in the caller's network namespace. It receives nothing.
     pub(crate) fn open() -> Result<Self> {
         let socket = Socket::new(Domain::PACKET, Type::RAW, None).context("open a packet socket")?;

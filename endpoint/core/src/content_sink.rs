@@ -1,5 +1,5 @@
-//! The receiving end of a content: counts and hashes the bytes that arrive, notes their arrival times, and writes them to
-//! a file if one is asked for.
+//! The receiving end of a content: counts and hashes the bytes that arrive, notes their arrival times, and writes them
+//! to a file if one is asked for.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -108,7 +108,7 @@ impl Sink {
     /// Takes the next bytes.
     ///
     /// # Errors
-    /// More bytes than were announced; as [`Self::keep`].
+    /// More bytes arrived than were announced; as [`Self::keep`].
     pub fn consume(&mut self, bytes: &[u8]) -> Result<()> {
         self.keep(bytes)?;
         self.discard(bytes.len() as u64)
@@ -117,7 +117,7 @@ impl Sink {
     /// Counts bytes that arrived and were discarded.
     ///
     /// # Errors
-    /// More bytes than were announced.
+    /// More bytes arrived than were announced.
     pub fn discard(&mut self, bytes: u64) -> Result<()> {
         self.remaining_bytes = self.remaining_bytes.checked_sub(bytes).context(TOO_MUCH)?;
         let needs_time = self.first_byte.is_none() || self.remaining_bytes == 0 || self.arrivals.is_some();
@@ -146,7 +146,7 @@ impl Sink {
     ///   gap.
     ///
     /// # Errors
-    /// More bytes than were announced.
+    /// More bytes arrived than were announced.
     pub fn record_arrival(&mut self, bytes: u64, at: Moment, awaited: bool) -> Result<()> {
         self.remaining_bytes = self.remaining_bytes.checked_sub(bytes).context(TOO_MUCH)?;
         self.record(at, bytes, awaited);

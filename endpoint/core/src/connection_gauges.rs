@@ -38,9 +38,9 @@ const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 /// The gauges of a role's connections, laid out as in the shared memory.
 #[repr(C)]
 struct Board {
-    /// How many places have been in use at some time.
+    /// The number of places that have ever been in use.
     places: AtomicU64,
-    /// How many connections have had gauges.
+    /// The number of connections that have had gauges.
     connections: AtomicU64,
     gauges: [Gauges; CONNECTIONS],
 }
@@ -51,13 +51,13 @@ struct Board {
 pub struct Gauges {
     port: AtomicU64,
     peer_port: AtomicU64,
-    /// How many connections had gauges before this one.
+    /// The number of connections that had gauges before this one.
     number: AtomicU64,
-    /// Congestion window, in bytes.
+    /// The congestion window, in bytes.
     pub cwnd_bytes: AtomicU64,
-    /// Slow start threshold, in bytes; 0 until it is set.
+    /// The slow start threshold, in bytes; 0 until it is set.
     pub ssthresh_bytes: AtomicU64,
-    /// Smoothed round-trip time, in nanoseconds; 0 before the first measurement.
+    /// The smoothed round-trip time, in nanoseconds; 0 before the first measurement.
     pub rtt_ns: AtomicU64,
     /// Bytes sent and neither acknowledged nor declared lost.
     pub unacked_bytes: AtomicU64,
@@ -152,9 +152,6 @@ pub struct SharedGauges {
 
 impl SharedGauges {
     /// Creates the shared memory, in which no connection has gauges yet.
-    ///
-    /// # Errors
-    /// No memory, or no descriptors.
     pub fn new() -> Result<Self> {
         let attempt = "make memory for the gauges of connections";
         let memory = memfd_create(c"gauges", MFdFlags::MFD_CLOEXEC).context(attempt)?;
@@ -178,9 +175,6 @@ impl AsRawFd for SharedGauges {
 static INHERITED: OnceLock<&'static Board> = OnceLock::new();
 
 /// Takes the gauges that the orchestrator has given this process, if any.
-///
-/// # Errors
-/// The memory cannot be mapped.
 pub fn inherit() -> Result<()> {
     if std::env::var_os(VARIABLE).is_some() {
         // SAFETY: the orchestrator opened it for this role.

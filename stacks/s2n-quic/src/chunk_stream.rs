@@ -1,49 +1,55 @@
-//! A chunk carried over a stream of s2n-quic's.
+//! Transfers chunks over streams of s2n-quic's.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
-use netwarp_role::Chunk;
+use netwarp_role::{Chunk, TransferRecord};
 use s2n_quic::stream::{BidirectionalStream, ReceiveStream, SendStream};
+use tokio::task::JoinSet;
 
-/// Moves a chunk from beginning to end.
-///
-/// # Arguments
-/// * `ends` - whether this side ends the stream when all has arrived, or waits for the other to do so.
-///
-/// # Errors
-/// A peer that does what it should not; a connection that broke.
-pub(crate) async fn carry(stream: BidirectionalStream, chunk: Chunk, ends: bool) -> Result<Chunk> {
-    let (incoming, outgoing) = stream.split();
-    let mut carrier = Carrier { incoming, outgoing, chunk, unsent: Bytes::new(), is_ended: false };
-    poll_fn(|context| carrier.poll(context, ends)).await?;
-    if ends {
-        carrier.outgoing.finish().context("end the stream")?;
+/// Waits until chunks are transferred, and returns their records in order.
+pub(crate) async fn records(mut transferred: JoinSet<Result<Chunk>>) -> Result<Vec<TransferRecord>> {
+    let mut records = Vec::new();
+    while let Some(chunk) = transferred.join_next().await {
+        records.extend(chunk.context("carry a chunk")??.record());
     }
-    Ok(carrier.chunk)
+    records.sort_by_key(|record| record.chunk);
+    Ok(records)
 }
 
-struct Carrier {
+/// Transfers a chunk from beginning to end.
+///
+/// # Arguments
+/// * `ends` - whether this side ends the stream when everything has arrived, or waits for the other to do so.
+pub(crate) async fn transfer_chunk(stream: BidirectionalStream, chunk: Chunk, ends: bool) -> Result<Chunk> {
+    let (incoming, outgoing) = stream.split();
+    let mut transfer = ChunkStream { incoming, outgoing, chunk, unsent: Bytes::new(), is_ended: false };
+    poll_fn(|context| transfer.poll(context, ends)).await?;
+    if ends {
+        transfer.outgoing.finish().context("end the stream")?;
+    }
+    Ok(transfer.chunk)
+}
+
+struct ChunkStream {
     incoming: ReceiveStream,
     outgoing: SendStream,
     chunk: Chunk,
-    /// What the stream has not taken yet.
+    /// The bytes that the stream has not accepted yet.
     unsent: Bytes,
-    /// Whether the peer has ended its side.
+    /// Whether the peer has ended its side of the stream.
     is_ended: bool,
 }
 
-impl Carrier {
+impl ChunkStream {
     fn poll(&mut self, context: &mut Context<'_>, ends: bool) -> Poll<Result<()>> {
         while !self.is_ended {
             match self.incoming.poll_receive(context) {
                 Poll::Ready(Ok(Some(bytes))) => self.chunk.incoming(&bytes)?,
                 Poll::Ready(Ok(None)) => self.is_ended = true,
-                Poll::Ready(Err(error)) => {
-                    return Poll::Ready(Err(error).context("read from a stream"));
-                }
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error).context("read from a stream")),
                 Poll::Pending => break,
             }
         }

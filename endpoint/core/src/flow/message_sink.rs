@@ -8,7 +8,7 @@ use netwarp_wire::job::Flow;
 use netwarp_wire::record::{FlowUnit, Record};
 
 use super::{Header, Schedule, Tally};
-use crate::sink::WatchedArrivals;
+use crate::content_sink::WatchedArrivals;
 
 /// The name of the table in the run directory.
 const TABLE_FILE: &str = "packets.csv";
@@ -16,7 +16,7 @@ const TABLE_FILE: &str = "packets.csv";
 /// A message that has arrived.
 #[derive(Debug, Clone, Copy)]
 pub struct Received {
-    /// Its header.
+    /// The header of the message.
     pub header: Header,
     /// The size of the whole message.
     pub bytes: u64,

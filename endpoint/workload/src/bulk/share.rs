@@ -1,9 +1,9 @@
-//! Carries the client's share of a transfer over one connection of `bulk`: requests chunks, and receives or sends them.
+//! The client's share of a transfer of `bulk` over one connection: chunks are requested, and received or sent.
 
 use std::pin::pin;
 
 use netwarp_core::clock::Moment;
-use netwarp_core::sink::SharedSink;
+use netwarp_core::content_sink::SharedSink;
 use netwarp_transport::error::{Context as _, Result};
 use netwarp_transport::{Connection, Stream};
 use netwarp_wire::job::{Direction, Done};
@@ -58,7 +58,7 @@ enum Ending {
 }
 
 /// A slot that was carried out.
-pub(super) struct Carried {
+pub(super) struct SlotOutcome {
     number: u32,
     pub records: Vec<Record>,
     /// Its stream, if that is finished only when the transfer is done.
@@ -69,14 +69,14 @@ pub(super) struct Carried {
 
 impl Bulk {
     /// Carries out a share of the transfer over a connection, for as long as the connection is used.
-    pub(super) async fn carry_share(
+    pub(super) async fn run_share(
         self,
         mut connection: Box<dyn Connection>,
         share: Share,
         round: (u32, u32),
         mut handovers: Moves,
     ) -> Result<ConnectionOutcome> {
-        let (mut carried, ending) = self.carry_all(&mut *connection, &share.slots, round, &mut handovers).await?;
+        let (mut carried, ending) = self.run_slots(&mut *connection, &share.slots, round, &mut handovers).await?;
         if ending == Ending::Whole && self.requested.done == Done::Transfer {
             let streams = carried.iter_mut().filter_map(|slot| slot.stream.take()).collect();
             self.say_done(&mut *connection, streams).await?;
@@ -113,20 +113,20 @@ impl Bulk {
 
     /// Carries out slots concurrently. Returns those that were completed or broken off with the transfer, and how the
     /// connection ended.
-    async fn carry_all(
+    async fn run_slots(
         &self,
         connection: &mut dyn Connection,
         slots: &[StreamSlot],
         round: (u32, u32),
         handovers: &mut Moves,
-    ) -> Result<(Vec<Carried>, Ending)> {
+    ) -> Result<(Vec<SlotOutcome>, Ending)> {
         let mut carrying = JoinSet::new();
         let mut indices = Vec::new();
         for slot in slots {
             // This does not block: an established connection has room for its streams.
             let stream = connection.open_stream().await?;
             indices.push(stream.index());
-            carrying.spawn(self.clone().carry(stream, slot.clone(), round));
+            carrying.spawn(self.clone().run_slot(stream, slot.clone(), round));
         }
         let (mut carried, mut ending) = (Vec::new(), Ending::Whole);
         let mut time_over = pin!(time_over(self.until_ns));
@@ -154,7 +154,7 @@ impl Bulk {
             }
         }
         if ending == Ending::BrokenOff {
-            let is_carried = |slot: &StreamSlot| carried.iter().any(|each: &Carried| each.number == slot.number);
+            let is_carried = |slot: &StreamSlot| carried.iter().any(|each: &SlotOutcome| each.number == slot.number);
             let open: Vec<_> = slots.iter().zip(indices).filter(|(slot, _)| !is_carried(slot)).collect();
             carried.extend(open.into_iter().map(|(slot, stream)| self.broken_off(slot, stream, round)));
         }
@@ -163,13 +163,13 @@ impl Bulk {
 
     /// Returns the result of a slot that was broken off. The client has records of chunks from the server; the server
     /// has those of chunks to it.
-    pub(super) fn broken_off(&self, slot: &StreamSlot, stream: u32, round: (u32, u32)) -> Carried {
+    pub(super) fn broken_off(&self, slot: &StreamSlot, stream: u32, round: (u32, u32)) -> SlotOutcome {
         let of_chunk = |chunk: &Chunk| self.record_of_broken_off(stream, round, chunk.number, &chunk.sink);
         let records = match self.requested.direction {
             Direction::Down => slot.chunks.iter().map(of_chunk).collect(),
             Direction::Up => Vec::new(),
         };
-        Carried { number: slot.number, records, stream: None, is_confirmed: false }
+        SlotOutcome { number: slot.number, records, stream: None, is_confirmed: false }
     }
 
     /// Says that all has arrived over a connection, on one more stream if it has any, and finishes its streams.
@@ -189,16 +189,16 @@ impl Bulk {
     }
 
     /// Carries out a slot's chunks, one after another, without waiting for the peer's confirmation in between.
-    async fn carry(self, mut stream: Box<dyn Stream>, slot: StreamSlot, round: (u32, u32)) -> Result<Carried> {
+    async fn run_slot(self, mut stream: Box<dyn Stream>, slot: StreamSlot, round: (u32, u32)) -> Result<SlotOutcome> {
         let records = match self.requested.direction {
             Direction::Down => self.fetch(&mut *stream, &slot, round).await?,
             Direction::Up => self.deliver(&mut *stream, &slot, round).await?,
         };
         if self.requested.done == Done::Transfer {
-            return Ok(Carried { number: slot.number, records, stream: Some(stream), is_confirmed: false });
+            return Ok(SlotOutcome { number: slot.number, records, stream: Some(stream), is_confirmed: false });
         }
         let is_confirmed = stream.finish().await?;
-        Ok(Carried { number: slot.number, records, stream: None, is_confirmed })
+        Ok(SlotOutcome { number: slot.number, records, stream: None, is_confirmed })
     }
 
     async fn fetch(&self, stream: &mut dyn Stream, slot: &StreamSlot, round: (u32, u32)) -> Result<Vec<Record>> {

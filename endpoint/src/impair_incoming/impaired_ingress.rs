@@ -1,4 +1,5 @@
-//! The disciplines that one direction's packets pass where they come in, from when they are made until they are removed.
+//! The queueing disciplines for the incoming packets of one direction: making them, reading their counters, removing
+//! them.
 
 use std::io::{self, Write};
 use std::net::IpAddr;
@@ -26,8 +27,8 @@ use serde_json::json;
 /// The order to report the counters.
 const COUNT: &str = "count";
 
-/// The disciplines in force on a device, and which of them have to be removed.
-pub(super) struct Imposition<'a> {
+/// The disciplines on a device, and which of them have to be removed.
+pub(super) struct ImpairedIngress<'a> {
     direction: Direction,
     impairments: &'a Impairments,
     route: Socket,
@@ -36,12 +37,12 @@ pub(super) struct Imposition<'a> {
     has_ingress: bool,
     /// The ifb through which they are redirected.
     ifb: Option<u32>,
-    /// The time at which it was complete, in ns of `CLOCK_MONOTONIC`.
+    /// The time at which all disciplines were in place, in nanoseconds of `CLOCK_MONOTONIC`.
     since_ns: u64,
 }
 
-impl<'a> Imposition<'a> {
-    /// Imposes the disciplines; if that fails, removes those already made.
+impl<'a> ImpairedIngress<'a> {
+    /// Makes the disciplines. If that fails, it removes those already made.
     pub(super) fn begin(
         incoming: Incoming,
         direction: Direction,
@@ -50,12 +51,12 @@ impl<'a> Imposition<'a> {
     ) -> Result<Self> {
         let mut route = Socket::open(NETLINK_ROUTE)?;
         let device = device_with(&mut route, incoming.address)?;
-        let mut imposition = Self { direction, impairments, route, device, has_ingress: false, ifb: None, since_ns: 0 };
-        let begun = imposition.refuse_bundles().and_then(|()| imposition.build(incoming, mtu_bytes));
+        let mut impaired = Self { direction, impairments, route, device, has_ingress: false, ifb: None, since_ns: 0 };
+        let begun = impaired.refuse_bundles().and_then(|()| impaired.build(incoming, mtu_bytes));
         match begun {
-            Ok(()) => Ok(imposition),
+            Ok(()) => Ok(impaired),
             Err(error) => {
-                imposition.remove()?;
+                impaired.remove()?;
                 Err(error)
             }
         }
@@ -178,8 +179,8 @@ impl<'a> Imposition<'a> {
         })
     }
 
-    /// Reads how many packets arrived, were dropped and were forwarded. The counters are read one after the other, as those of
-    /// routers are.
+    /// Reads how many packets arrived, were dropped and were forwarded. The counters are read one after the other, as
+    /// those of routers are.
     fn count(&mut self) -> Result<CalibrationRecord> {
         let mut counted = self.read_counters()?;
         for _ in 0..READINGS {
@@ -240,13 +241,14 @@ impl<'a> Imposition<'a> {
 #[derive(Debug, Clone, Copy)]
 struct Counted {
     count: Count,
-    /// Packets that left netem; each segment of a bundle counts here, while `count` counts a bundle once, as the ifb does.
+    /// Packets that left netem; each segment of a bundle counts here, while `count` counts a bundle once, as the ifb
+    /// does.
     sent_packets: u64,
 }
 
 impl Counted {
-    /// Whether bundles of segments came in: then more segments left netem than packets were delivered. A packet that a token
-    /// bucket has taken out of netem, and holds until it may be sent, is among the queued ones.
+    /// Returns whether bundles of segments arrived: then more segments left netem than packets were delivered. A packet
+    /// that a token bucket has taken from netem, and holds until it may be sent, counts as queued.
     fn has_bundles(&self) -> bool {
         self.sent_packets > self.count.delivered_packets + self.count.netem.queued_packets
     }
@@ -264,7 +266,7 @@ fn missing(errno: Errno, what: &str, command: &str) -> Option<String> {
     is_unknown.then(|| format!("the kernel has no {what}: `{command}` as root there"))
 }
 
-/// The feature's name in ethtool(8).
+/// Returns the name of a kernel's feature in ethtool(8).
 fn ethtool_name(feature: &str) -> &str {
     match feature {
         "rx-gro" => "gro",

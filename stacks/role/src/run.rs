@@ -1,0 +1,34 @@
+//! The course of every role: it is started, it works, and it tells the orchestrator how that ended.
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use netwarp_wire::record::Side;
+
+use crate::environment::{Arguments, without_cpu_randomness};
+use crate::job::Job;
+use crate::orchestrator::Orchestrator;
+
+/// The UDP port at which the server listens.
+const PORT: u16 = 4433;
+
+/// Runs a role to its end, and returns the program's status.
+///
+/// # Arguments
+/// * `work` - does the job as one side, with the server at an address.
+pub fn run(work: impl FnOnce(Side, &Job, &mut Orchestrator, SocketAddr) -> Result<()>) -> ExitCode {
+    let started = without_cpu_randomness().and_then(|()| Ok((Arguments::read()?, Orchestrator::open()?)));
+    let (Arguments { side, job, address }, mut orchestrator) = match started {
+        Ok(started) => started,
+        Err(error) => {
+            eprintln!("{error:#}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let worked = Job::read(&job).and_then(|job| work(side, &job, &mut orchestrator, (address, PORT).into()));
+    match orchestrator.end(side, &worked) {
+        Ok(()) if worked.is_ok() => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    }
+}
