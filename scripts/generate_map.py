@@ -19,7 +19,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 PAGE = REPOSITORY / "ARCHITECTURE.md"
 BEGIN = "<!-- The map: written by scripts/generate_map.py from docstrings and contracts. -->\n"
 END = "<!-- End of the map. -->\n"
-WIDTH = 150
+WIDTH = 170
 
 
 def floors_of_python() -> list[list[str]]:

@@ -1,4 +1,4 @@
-//! `bulk` in chunks, once and several times: every chunk arrives once, and the records tell which is which.
+//! `bulk` in chunks, once and several times: every chunk arrives once, and the records identify it.
 
 mod common;
 
@@ -8,7 +8,7 @@ use common::{failure, fresh_address, job, run, scratch, seeded, start_client, st
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
-/// Divisible by none of the numbers of chunks below.
+/// Size of the content in bytes, divisible by none of the numbers of chunks below.
 const SIZE_BYTES: u64 = 300_007;
 
 #[test]
@@ -117,7 +117,7 @@ fn a_transfer_is_done_by_the_ends_of_its_streams_and_one_more() {
             told.sort_unstable();
             told.dedup();
             assert!(if transport == "quic" { told.len() == 3 } else { told.len() > 3 }, "{transport}: {told:?}");
-            // Later transfers resume what the earlier ones were given.
+            // Later transfers resume with the tickets of earlier ones.
             let connections = client.iter().filter(|r| r["record"] == "connection" && r["transfer"] != 0);
             let resumed: Vec<_> = connections.map(|r| r["resumed"].clone()).collect();
             let expected = job["workloads"][0]["transport"]["resume"].clone();

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 const PORT: u16 = 4433;
 
-/// More than the relays below let through.
+/// Size of the content in bytes: more than the relays below pass on.
 const SIZE_BYTES: u64 = 50_000_000;
 
 #[test]
@@ -116,12 +116,12 @@ fn server_without_clients_ends_when_its_orders_do() {
     let (mut server, _) = start_server(&job("quic", "down", seeded(1000), true), fresh_address());
     server.close_orders();
     let (records, last) = server.finish();
-    // Outside of a guest a role counts its CPU time, whatever it did.
+    // Outside of a guest a role records its CPU time, whatever it did.
     assert!(records.iter().all(|record| record["record"] == "usage"), "{records:?}");
     assert_eq!(last["message"], "done");
 }
 
-/// Starts a server and a relay to it that breaks. Gives the server, and its certificate with the relay's address.
+/// Starts a server behind a relay that breaks. Returns the server, and its certificate with the relay's address.
 fn start_server_behind(relay: fn(SocketAddr, SocketAddr), job: &Value) -> (Role, (Value, IpAddr)) {
     let (address, front) = (fresh_address(), fresh_address());
     let (server, certificate) = start_server(job, address);
@@ -129,7 +129,7 @@ fn start_server_behind(relay: fn(SocketAddr, SocketAddr), job: &Value) -> (Role,
     (server, (certificate, front))
 }
 
-/// Carries one connection, and cuts it after a million bytes either way.
+/// Relays one connection, and cuts it after a million bytes in either direction.
 fn relay_tcp(front: SocketAddr, server: SocketAddr) {
     let listener = TcpListener::bind(front).unwrap();
     std::thread::spawn(move || {
@@ -158,7 +158,7 @@ fn copy_some(mut from: &TcpStream, mut to: &TcpStream) {
     }
 }
 
-/// Carries a hundred datagrams from the client and what the server answers to them, then nothing.
+/// Relays a hundred datagrams from the client and the server's answers to them, then nothing.
 fn relay_udp(front: SocketAddr, server: SocketAddr) {
     let front = UdpSocket::bind(front).unwrap();
     std::thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! What later transfers use of earlier ones, over the transports the host's kernel has.
+//! Tests what later transfers use of earlier ones, over the transports that the host's kernel has.
 
 mod common;
 

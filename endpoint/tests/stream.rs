@@ -1,4 +1,4 @@
-//! `stream`: a viewer sees a medium over every transport, and a server without it says so.
+//! `stream`: a viewer watches a medium over every transport, and a server without the medium reports that.
 
 mod common;
 

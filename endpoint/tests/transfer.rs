@@ -1,4 +1,4 @@
-//! `bulk` over every transport the host's kernel has: all bytes arrive, and the records say so.
+//! `bulk` over every transport that the host's kernel has: all bytes arrive, and the records show it.
 
 mod common;
 

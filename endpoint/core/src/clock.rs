@@ -85,8 +85,8 @@ unsafe extern "C" {
     fn __real_epoll_wait(epoll: c_int, events: *mut epoll_event, capacity: c_int, timeout_ms: c_int) -> c_int;
 }
 
-/// `epoll_wait(2)`, but no longer than until this thread's next timer ([`crate::timers`]). Time may pass while it
-/// waits, so the held time is dropped.
+/// Wraps `epoll_wait(2)`: waits no longer than until this thread's next timer ([`crate::timers`]). Time may pass while
+/// it waits, so the held time is dropped.
 ///
 /// # Safety
 /// As for the C function: `events` must be valid for `capacity` writes.

@@ -1,7 +1,6 @@
-//! What transports, paths and workloads have in common: the clock and what waits by it, what has arrived, flows, and
-//! the pipes between a role and its orchestrator.
+//! The common part of transports, paths and workloads: the clock and its timers, arrivals, flows, and a role's pipes.
 //!
-//! **Invariant:** a process whose clock is held blocks in `epoll_wait` alone, which the linker redirects to [`clock`].
+//! **Invariant:** a process whose clock is held blocks only in `epoll_wait`, which the linker redirects to [`clock`].
 
 pub mod addresses;
 pub mod arrival_log;

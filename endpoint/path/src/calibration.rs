@@ -13,7 +13,7 @@ use crate::network::Network;
 use crate::topology::{Crossing, ETHERNET_HEADER_BYTES, Node, NodeKind, Topology};
 
 /// How often counters are read until they balance. They are read one after the other, so a packet that moves on in
-/// between is counted in none or in two of them; an unbalanced reading is repeated after [`PAUSE`].
+/// between may be counted in none or in two of them; an unbalanced reading is repeated after [`PAUSE`].
 pub const READINGS: u32 = 100;
 /// The time between two readings of counters that do not balance.
 pub const PAUSE: Duration = Duration::from_millis(1);
@@ -30,7 +30,7 @@ pub fn measure(
         for (direction, impairments) in path_job.directions() {
             let (count, interval_ns) = match path_job.neighbours {
                 Neighbours::Warm => balanced(network, topology, path, path_job, direction, epoch_ns)?,
-                // ARP packets end or begin at the router, and packets that wait there for an ARP reply may never leave.
+                // ARP packets begin or end at the router, and packets that wait there for an ARP reply may never leave.
                 Neighbours::Cold => {
                     (Count::read(network, topology.crossing(path, direction))?, Moment::now().since(epoch_ns))
                 }
@@ -70,13 +70,13 @@ fn balanced(
 /// Returns whether the packets that do not add up are the router's own: its answers (`ping router`, a TTL that ran out)
 /// are delivered without having been offered, and packets to it are offered and not delivered.
 ///
-/// The kernel counts both for all of a router's devices together, so both directions must make up for it together.
-/// It counts no ARP, which is spoken when a program uses an address that is not the host's.
+/// The kernel counts both for all of a router's devices together, so they must explain the difference of both
+/// directions together. It does not count ARP, which occurs when a program uses an address that is not the host's.
 fn is_the_routers(network: &mut Network, topology: &Topology<'_>, path: u16, path_job: &Path) -> Result<bool> {
     let (mut surplus, mut by_number): (i128, i128) = (0, 0);
     for (direction, impairments) in path_job.directions() {
         if impairments.duplicate_ratio > 0.0 {
-            return Ok(false); // nobody counts how many duplicates there are
+            return Ok(false); // the kernel does not count duplicates
         }
         let count = Count::read(network, topology.crossing(path, direction))?;
         surplus += i128::from(count.accounted_packets()) - i128::from(count.offered_packets);
@@ -377,7 +377,7 @@ mod tests {
         assert_eq!(lost(0.01), (None, 5));
     }
 
-    /// Returns what [`Capacities::excess`] says of `delivered_bytes` on the first path in one second, after some
+    /// Returns the result of [`Capacities::excess`] for `delivered_bytes` on the first path in one second, after some
     /// changes of rate.
     fn excess(rate_bit_s: Option<u64>, changes: &[(u64, u64)], delivered_bytes: u64) -> Option<String> {
         let mut job = golden::job("bulk-quic");

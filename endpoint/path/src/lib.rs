@@ -1,9 +1,8 @@
-//! The path between the hosts of a run: what is to be built for a job ([`topology`]), what builds it ([`network`]),
-//! what changes it at exact times ([`timeline`]), and what measures and captures its packets.
+//! The path between the hosts of a run: planned ([`topology`]), built ([`network`]), changed ([`timeline`]), measured.
 //!
-//! It stands above the transports, because a job's transports say what their hosts' kernels must be told.
+//! This crate is above the transports, because a job's transports determine settings of their hosts' kernels.
 //!
-//! **Invariants:** only [`netns`] enters namespaces, and only [`netlink`] speaks netlink.
+//! **Invariants:** only [`netns`] enters namespaces, and only [`netlink`] sends netlink messages.
 
 pub mod calibration;
 pub mod capture;

@@ -216,7 +216,7 @@ mod tests {
         }
     }
 
-    /// By hand from the structures of `pkt_sched.h`, little endian.
+    /// The expected bytes were written by hand from the structures of `pkt_sched.h`, little endian.
     #[test]
     fn a_lossy_bottleneck_byte_by_byte() {
         let expected = "00000000 72020000 cdcccc0c 00000000 00000000 00000000 \

@@ -1,4 +1,5 @@
-//! Network namespaces. This is the only file that enters them. A socket or process made inside stays inside.
+//! Network namespaces. This is the only file that enters them. A socket or process that is created in a namespace stays
+//! there.
 
 use std::fs::{self, File};
 use std::io;
@@ -98,14 +99,14 @@ pub fn unshare_messages() -> Result<()> {
 }
 
 /// Makes a directory the root of the calling process, in a mount namespace of its own from which everything else is
-/// gone: unlike after chroot(2), no descriptor and no `..` leads out of it. The caller's mounts must be private.
-/// It makes only system calls, so it can be called between fork and exec.
+/// removed: unlike after chroot(2), no descriptor and no `..` leads out of it. The caller's mounts must be private. It
+/// makes only system calls, so it can be called between fork and exec.
 ///
 /// # Errors
 /// As `unshare(2)`, `mount(2)` and `pivot_root(2)`.
 pub fn make_root(directory: &Path) -> nix::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS)?;
-    // The root must be a mount, which a directory of layers is not.
+    // The root must be a mount point, which a directory of layers is not.
     mount(Some(directory), directory, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)?;
     chdir(directory)?;
     // The old root is then on top of the new one (pivot_root(2), "pivot_root(".", ".")").

@@ -32,13 +32,13 @@ const BATCH_DEVICES: usize = 64;
 /// The loopback device's index, in every namespace.
 const LOOPBACK: u32 = 1;
 
-/// Why a path was not built.
+/// The reason why a path was not built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// A sysctl could not be written.
     #[error(transparent)]
     Sysctl(anyhow::Error),
-    /// A veth pair could not be made.
+    /// A veth pair could not be created.
     #[error(transparent)]
     Veth(anyhow::Error),
     /// The kernel refused a device, an address, a route or a discipline.
@@ -87,7 +87,7 @@ impl Network {
     /// Builds everything. The caller stays in its namespace.
     ///
     /// # Errors
-    /// The kernel lacks or refuses what a step asks for.
+    /// The kernel lacks or refuses something that a step needs.
     pub fn build(steps: &[BuildStep]) -> Result<Self, BuildError> {
         let mut network = Self {
             home: NetNs::current()?,
@@ -228,8 +228,8 @@ impl Network {
         self.within(router, || OwnPackets::from_table(&read_net("snmp")?))
     }
 
-    /// Returns whether a node has asked for an address by ARP: it knows one that it was not told
-    /// (`ATF_PERM` is not set), or waits for one.
+    /// Returns whether a node has resolved an address by ARP: it knows one that was not configured (`ATF_PERM` is not
+    /// set), or waits for one.
     pub(crate) fn resolves_addresses(&self, node: Node) -> Result<bool> {
         self.within(node, || Ok(has_asked(&read_net("arp")?)))
     }
@@ -348,7 +348,7 @@ impl Network {
         if self.shaped.contains(&device) { device.queue().index } else { device.index }
     }
 
-    /// Creates a veth pair, from either end's namespace: both ends name their own.
+    /// Creates a veth pair, called from the namespace of either end, because both ends are named.
     fn create_veth(&mut self, ends: &[(Device, String); 2], mtu_bytes: u32) -> Result<()> {
         let [first, second] = ends;
         let request = route::create_veth([&self.veth_end(first)?, &self.veth_end(second)?], mtu_bytes);
@@ -411,7 +411,7 @@ fn not_built(node: Node) -> String {
 
 /// Reads a file of the present network namespace.
 fn read_net(name: &str) -> Result<String> {
-    // A thread that has changed its namespace has another than its process.
+    // A thread that has changed its namespace has another network than its process.
     let path = format!("/proc/thread-self/net/{name}");
     fs::read_to_string(&path).with_context(|| format!("read {path}"))
 }

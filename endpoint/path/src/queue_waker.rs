@@ -1,7 +1,7 @@
-//! Wakes up the queueing disciplines of a router's devices, so that they look at the packets they hold, by sending a
-//! packet that is dropped.
+//! Wakes up the queueing disciplines of a router's devices, so that they check their queues, by sending a packet that
+//! is dropped.
 //!
-//! [`crate::netlink::bottleneck::add_shaped_netem`] says why, and where the packet is dropped.
+//! [`crate::netlink::bottleneck::add_shaped_netem`] explains why, and where the packet is dropped.
 
 use std::io;
 use std::os::fd::AsRawFd as _;

@@ -1,4 +1,4 @@
-//! What a router did with packets besides forwarding them, from `/proc/net`. Pure.
+//! A router's IPv4 counters of packets that it did not forward, from `/proc/net`. Pure.
 
 use anyhow::{Context as _, Result};
 

@@ -1,5 +1,5 @@
-//! Coarse clocks that are exact: a program that reads one is answered by its role, with the time of the clock that is
-//! not coarse (seccomp_unotify(2)).
+//! Exact coarse clocks: a program's reading of a coarse clock is answered by its role, with the time of the exact clock
+//! (seccomp_unotify(2)).
 //!
 //! The kernel moves a coarse clock at its ticks, of which there are none while a guest's program computes: it stands
 //! still however often it is read. An exact clock moves when it is read (`arch/um/kernel/time.c`, `timer_read`).

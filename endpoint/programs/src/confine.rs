@@ -111,8 +111,8 @@ fn bound_files(memory_bytes: u64) -> Result<()> {
     setrlimit(Resource::RLIMIT_FSIZE, bytes.min(most), bytes.min(most)).context("bound files (RLIMIT_FSIZE)")
 }
 
-/// Restricts this process, and all it starts, to writing below these directories, and an enclosed one to signals and
-/// abstract sockets of its own (Linux 6.12).
+/// Restricts this process, and all that it starts, to writing below these directories; an enclosed one also to its own
+/// signals and abstract sockets (Linux 6.12).
 fn restrict(writable: &[PathBuf], must: bool, enclosed: bool) -> Result<()> {
     let level = if must { CompatLevel::HardRequirement } else { CompatLevel::BestEffort };
     let status = restriction(writable, level, enclosed)?.restrict_self().context(ATTEMPT)?;
@@ -122,11 +122,12 @@ fn restrict(writable: &[PathBuf], must: bool, enclosed: bool) -> Result<()> {
     Ok(())
 }
 
-/// Returns a ruleset that restricts a process, and all it starts, to writing below these directories. The process
+/// Returns a ruleset that restricts a process, and all that it starts, to writing below these directories. The process
 /// applies it to itself.
 ///
 /// # Arguments
-/// * `scoped` - whether signals and abstract sockets reach only what the process has started, where the kernel can.
+/// * `scoped` - whether signals and abstract sockets reach only processes that it has started, if the kernel supports
+///   that.
 ///
 /// # Errors
 /// The kernel has no Landlock, and `level` requires it.
@@ -143,7 +144,7 @@ pub fn restriction(writable: &[PathBuf], level: CompatLevel, scoped: bool) -> Re
         .context(ATTEMPT)
 }
 
-/// Returns a ruleset for a process, and all it starts, that runs on another host's orders: it reads below one
+/// Returns a ruleset for a process, and all that it starts, that runs on another host's orders: it reads below one
 /// directory, writes below some, and reaches no process of the machine by abstract sockets (Linux 6.12) or by signals.
 ///
 /// # Errors
@@ -165,7 +166,7 @@ pub fn containment(readable: &Path, writable: &[PathBuf]) -> Result<RulesetCreat
 fn give_up_root(program: &[OsString]) -> Result<PathBuf> {
     let program = program.first().context("no program is named")?;
     let file = File::open(program).with_context(|| format!("open {}", program.to_string_lossy()))?;
-    // A script's interpreter opens it too.
+    // The interpreter of a script opens it too.
     fcntl(&file, FcntlArg::F_SETFD(FdFlag::empty())).context("hand on a program's file (fcntl F_SETFD)")?;
     become_nobody(&[LOW_PORTS, NETWORK])?;
     Ok(PathBuf::from(format!("/proc/self/fd/{}", file.into_raw_fd())))

@@ -25,11 +25,11 @@ pub(super) fn bind_usual(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes all devices of a guest in `directory`. Its kernel has one file system with them (devtmpfs), in which a program
-/// of one host could leave a file for the other.
+/// Creates all devices of a guest in `directory`. The guest's kernel has one file system for them (devtmpfs), in which
+/// a program of one host could leave a file for the other.
 ///
 /// # Arguments
-/// * `view` - where that file system is mounted meanwhile.
+/// * `view` - the directory on which that file system is mounted meanwhile.
 pub(super) fn copy_all(view: &Path, directory: &Path) -> Result<()> {
     fs::create_dir_all(view).with_context(|| format!("create {}", view.display()))?;
     mount(Some("devtmpfs"), view, Some("devtmpfs"), MsFlags::empty(), None::<&str>)

@@ -1,10 +1,10 @@
 //! Encloses a guest kernel in namespaces of its own, in which all file systems are read-only except for the directories
 //! that the run writes to.
 //!
-//! The guest kernel is a process of the machine. A program that has taken it over, or that mounts the machine's files
-//! anew inside the guest, is left with what that process may do: so it sees no processes, no network and no System V
-//! objects of the machine, changes no file, has no capability but root's reading, and cannot make most of the
-//! system calls that reach further. [`crate::confine`] adds Landlock.
+//! The guest kernel is a process of the machine. A program that has taken control of it, or that remounts the machine's
+//! files inside the guest, can still do only what that process may do. So the process sees no processes, no network and
+//! no System V objects of the machine, can change no file, has no capability except root's right to read, and cannot
+//! make most of the system calls that reach further. [`crate::confine`] adds Landlock.
 
 use std::convert::Infallible;
 use std::fs::{self, File};
@@ -54,7 +54,7 @@ const FORBIDDEN: [libc::c_long; 35] = [
     libc::SYS_fsmount,
     libc::SYS_fspick,
     libc::SYS_mount_setattr,
-    // The mode of a file that it makes cannot be seen.
+    // A filter cannot see the mode of a file that it creates.
     libc::SYS_openat2,
     libc::SYS_open_by_handle_at,
     libc::SYS_process_vm_readv,
@@ -134,7 +134,7 @@ impl Kind {
 /// * `become_program` - replaces the process by the program, and returns only if that failed, with the reason.
 ///
 /// # Errors
-/// The host allows none of [`KINDS`]; the reason is that of the first.
+/// The host allows none of [`KINDS`]; the reason is that of the first one.
 pub(crate) fn run(writable: &[PathBuf], become_program: &dyn Fn() -> anyhow::Error) -> Result<Infallible> {
     let mut refused = None;
     for kind in KINDS {
@@ -183,7 +183,7 @@ impl Ended {
     }
 }
 
-/// Makes one kind of enclosure and has the program run in it.
+/// Creates one kind of enclosure and runs the program in it.
 fn attempt(kind: Kind, writable: &[PathBuf], become_program: &dyn Fn() -> anyhow::Error) -> Result<Ended> {
     let caller = Caller::now();
     let (go, our_go) = pipe2(OFlag::O_CLOEXEC).context("make a pipe")?;
@@ -210,7 +210,7 @@ fn attempt(kind: Kind, writable: &[PathBuf], become_program: &dyn Fn() -> anyhow
         let _ = kill(enclosed, Signal::SIGKILL);
     }
     let ended = waitpid(enclosed, None).context("wait for an enclosed process")?;
-    // A process that was killed from outside tells nothing more.
+    // A process that was killed from outside reports nothing more.
     match (told?, ended) {
         (Some(ended), _) => Ok(ended),
         (None, WaitStatus::Signaled(_, signal, _)) => Ok(Ended::Killed(signal as i32)),
@@ -301,7 +301,7 @@ fn make_read_only(writable: &[PathBuf]) -> Result<()> {
         bind(&path, &path)?;
         change(&path, Change { clear: libc::MOUNT_ATTR_RDONLY, ..Change::default() })?;
     }
-    // The current directory is below the new mounts until its path is followed anew.
+    // The current directory is below the new mounts only after its path has been followed again.
     chdir(&here).with_context(|| format!("enter {}", here.display()))
 }
 

@@ -55,7 +55,7 @@ fn make(pages: Pages, bytes: u64) -> Result<OwnedFd, (&'static str, Errno)> {
         fsconfig_set_string(&context, "nr_inodes", FILES_AT_MOST)?;
         fsconfig_create(&context)?;
         let restricted = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-        // No close-on-exec: the descriptor stays open when this process executes another program.
+        // The descriptor is not close-on-exec: it stays open when this process executes another program.
         fsmount(&context, FsMountFlags::empty(), restricted)
     };
     let attempt = match pages {
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_file_system_that_is_attached_nowhere_holds_files() {
-        // A host may forbid it, or lack such pages or system calls.
+        // A host may forbid it, or lack huge pages or the system calls.
         let refusals = [Errno::EPERM, Errno::EINVAL, Errno::ENOSPC, Errno::ENOSYS, Errno::EACCES];
         match make(Pages::Huge, 4 << 20) {
             Ok(root) => {

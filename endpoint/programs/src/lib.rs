@@ -1,5 +1,4 @@
-//! Programs that are not netwarp's, and what holds them: the file system and the processes that they see, their output,
-//! when servers among them are ready; and the enclosure in which a guest's kernel runs.
+//! Programs of others, contained: their files, processes, output and readiness; and the enclosure of a guest's kernel.
 
 pub mod coarse_clocks;
 pub mod confine;

@@ -29,7 +29,7 @@ const X32: u32 = 0x4000_0000;
 pub(crate) const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
 
-/// A system call that is refused where all of these words of its arguments have a bit of their masks.
+/// A system call that is refused if each of these words of its arguments has a bit of its mask.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RefusedBy {
     pub(crate) number: libc::c_long,
@@ -62,7 +62,7 @@ impl Word {
 /// * `kept` - the capabilities that this process, and the programs that it executes, keep in spite of that.
 ///
 /// # Errors
-/// The kernel refuses it; the process that is to outlive this one has ended.
+/// The kernel refuses it; or the parent, which should outlive this process, has ended.
 pub fn become_nobody(kept: &[u32]) -> Result<()> {
     if !geteuid().is_root() || !is_mapped(&uid_map()?, NOBODY) {
         return Ok(());
@@ -108,7 +108,7 @@ fn have_capabilities(kept: &[u32]) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the capabilities that this process may have, one bit each: root of a container has not all of them.
+/// Returns the capabilities that this process may have, one bit each: root in a container does not have all.
 fn permitted(header: [u32; 2]) -> io::Result<u64> {
     let mut sets = [[0_u32; 3]; 2];
     // SAFETY: header and sets have the layout that `have_capabilities` describes; the kernel writes the sets.
@@ -255,7 +255,7 @@ mod tests {
     fn a_call_is_refused_by_its_arguments_where_all_tests_hold() {
         const TESTS: &[(Word, u32)] = &[(Word::Low(0), 6), (Word::High(1), 1)];
         let rules = [libc::SYS_lseek, libc::SYS_fchmod].map(|number| RefusedBy { number, tests: TESTS });
-        // No file is open at these numbers, so what is let through fails otherwise.
+        // No file is open at these numbers, so a call that is not refused fails with another error.
         let cases: [(libc::c_long, i32, u64, bool); 7] = [
             (libc::SYS_lseek, 1002, 1 << 32, true),
             (libc::SYS_lseek, 1004, 3 << 32, true),

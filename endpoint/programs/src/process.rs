@@ -28,9 +28,9 @@ const OPEN_FILES: u64 = 4096;
 /// The first of the two descriptors through which a program is controlled, if it is.
 const CONTROL_FD: RawFd = 3;
 
-/// The capabilities of a program that is held by layers (`include/uapi/linux/capability.h`): those over its own files
-/// (0, 1, 3, 4, 31), processes (5 to 8, 23, 24), memory (14, 15) and network (10 to 13). Those over mounts, roots,
-/// devices and other processes' memory would get it past the layers.
+/// The capabilities of a program that is restricted by layers (`include/uapi/linux/capability.h`): those over its own
+/// files (0, 1, 3, 4, 31), processes (5 to 8, 23, 24), memory (14, 15) and network (10 to 13). Capabilities over
+/// mounts, roots, devices and other processes' memory would let it bypass the layers.
 const OF_LAYERS: [u32; 17] = [0, 1, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 23, 24, 31];
 
 /// How a program is started.
@@ -53,15 +53,16 @@ pub struct Start<'a> {
     pub hold: Hold,
 }
 
-/// What restricts a program beside the file system that it sees.
+/// The restrictions of a program in addition to the file system that it sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
     /// The guest, in which the host's files are read-only.
     Guest,
     /// Landlock, on a host: the program can write only to files that are covered by a layer.
     Layers,
-    /// The same, and more for programs that run on another host's orders: the program reads only what it is shown,
-    /// reaches no abstract socket of the machine, and has no capabilities and no memory that belongs to no process.
+    /// The same as for layers, with more restrictions, for programs that run on another host's orders: the program
+    /// reads only the files that it is shown, reaches no abstract socket of the machine, has no capabilities, and
+    /// cannot create memory that belongs to no process.
     Contained,
 }
 
@@ -75,8 +76,8 @@ impl Hold {
         }
     }
 
-    /// Returns the system calls that the program is refused: they make memory that belongs to no process and no file
-    /// system, so that no limit of a process and no size of a layer bounds it.
+    /// Returns the system calls that the program is refused: they create memory that belongs to no process and no file
+    /// system, which no limit of a process or size of a layer bounds.
     fn forbidden_calls(self) -> &'static [libc::c_long] {
         match self {
             Self::Guest | Self::Layers => &[],

@@ -77,7 +77,7 @@ impl Readiness {
         })
     }
 
-    /// Returns whether a line that the server printed says that it is ready.
+    /// Returns whether a printed line of the server matches the sign that it is ready.
     pub fn is_said_by(&self, line: &str) -> bool {
         matches!(self, Self::Line(pattern) if pattern.is_match(line))
     }

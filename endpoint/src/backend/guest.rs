@@ -29,8 +29,8 @@ const TMP: &str = "/tmp";
 const RUN_DIRECTORY: &str = "/tmp/run";
 const HOST_TMP: &str = "/tmp/host";
 
-/// How long the guest has been up when programs of the machine start: past the fifth minute, after which the kernel's
-/// counter of ticks wraps around (`INITIAL_JIFFIES`).
+/// How long the guest must have been up when programs of the machine start: more than five minutes, after which the
+/// kernel's counter of ticks has wrapped around (`INITIAL_JIFFIES`).
 const UPTIME: Duration = Duration::from_secs(600);
 
 /// Carries out a run as PID 1 and powers off. `run_directory` is the path on the host.

@@ -148,7 +148,7 @@ impl Host for Remote {
 struct ServerRole {
     orders: File,
     messages: MessagePipe,
-    /// What the server's clock shows when ours shows zero, in nanoseconds.
+    /// The time of the server's clock when ours shows zero, in nanoseconds.
     clock_ns: i64,
     is_running: bool,
 }

@@ -22,7 +22,7 @@ use nix::unistd::{Pid, pipe2};
 use crate::run::host::Shared;
 use crate::run::running_role::{Event, Role, give_order};
 
-/// The executable of this program, whatever its file is called.
+/// The path of this program's executable, whatever its file is called.
 const OURSELVES: &str = "/proc/self/exe";
 
 /// The search path of a role that is a script.
@@ -37,10 +37,10 @@ pub(super) struct RoleProcess {
     messages: MessagePipe,
 }
 
-/// What a role is started with.
+/// The parameters with which a role is started.
 #[derive(Clone, Copy)]
 pub(super) struct RoleStart<'a> {
-    /// The role's side.
+    /// The side of the role.
     pub side: Side,
     /// The program that plays the role; none for this one.
     pub program: Option<&'a str>,

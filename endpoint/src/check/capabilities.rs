@@ -103,7 +103,7 @@ pub(crate) fn report(json: bool) -> ExitCode {
 }
 
 fn examine() -> Result<Capabilities> {
-    // Tried first, before this process enters namespaces itself.
+    // This is tried first, before this process enters namespaces itself.
     let refused = |(attempt, errno): (&str, Errno)| format!("cannot {attempt}: {}", errno.desc());
     let huge_pages = file_system(Pages::Huge, TRIED_BYTES).err().map(refused);
     let mut capabilities = examine_native()?;
@@ -152,7 +152,7 @@ fn examine_native() -> Result<Capabilities> {
         Some(lack) => Some(lack.clone()),
         None => missing(shaper()),
     };
-    // Tried last: what is mounted over this process's files stays mounted.
+    // This is tried last, because mounts over this process's files remain.
     capabilities.missing.programs = programs().err().map(|error| {
         format!("programs cannot be kept from writing to this machine's files here: {error:#}: use the virtual backend")
     });
@@ -217,7 +217,8 @@ fn netem(kernel: &str) -> Result<Option<String>> {
     }
 }
 
-/// Builds what keeps a rate that netem cannot keep, with a queueing discipline that every kernel has.
+/// Builds the devices and disciplines for a rate that netem cannot enforce, with a queueing discipline that every
+/// kernel has.
 fn shaper() -> Result<Option<String>> {
     let device = BOTTLENECK;
     let impairments = Impairments::nothing();
@@ -230,7 +231,7 @@ fn shaper() -> Result<Option<String>> {
     }
 }
 
-/// Returns what to say of a feature that the kernel does not have.
+/// Returns the message about a feature that the kernel does not have.
 ///
 /// # Errors
 /// It was refused for another reason.

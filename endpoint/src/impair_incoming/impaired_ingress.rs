@@ -101,7 +101,8 @@ impl<'a> ImpairedIngress<'a> {
         };
         self.take(&qdiscs, |errno| missing(errno, "netem or htb", "modprobe -a sch_netem sch_htb sch_tbf"))?;
         match self.route.transact(&[route::keep_silent(ifb)]) {
-            Err(NetlinkError::Refused { errno: Errno::EAFNOSUPPORT, .. }) => {} // a kernel without IPv6
+            // a kernel without IPv6 needs no filter for it
+            Err(NetlinkError::Refused { errno: Errno::EAFNOSUPPORT, .. }) => {}
             silenced => drop(silenced?),
         }
         self.take(&[route::set_up(ifb)], |_| None)?;

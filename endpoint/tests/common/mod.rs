@@ -33,7 +33,7 @@ pub(crate) fn fresh_address() -> IpAddr {
 pub(crate) fn job(transport: &str, direction: &str, content: Value, verify: bool) -> Value {
     let mut job: Value = serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).unwrap();
     job["workloads"][0]["transport"]["kind"] = json!(transport);
-    // The one that every host lets ordinary users choose (net.ipv4.tcp_allowed_congestion_control).
+    // The congestion control that every host allows ordinary users (net.ipv4.tcp_allowed_congestion_control).
     job["workloads"][0]["transport"]["congestion"] = json!("reno");
     job["workloads"][0]["workload"] = json!({"kind": "bulk", "direction": direction, "content": content, "verify": verify,
         "chunks": 1, "dial": "sequential", "transfers": 1, "merge": false, "done": "chunk"});
@@ -104,7 +104,8 @@ impl Role {
         self.messages.recv_timeout(PATIENCE).expect("the role neither spoke nor ended")
     }
 
-    /// Reads to the last message: the records before it, and itself. Checks that the exit status agrees.
+    /// Reads to the last message, and returns the records before it, and the message. Checks that the exit status
+    /// agrees.
     pub(crate) fn finish(mut self) -> (Vec<Value>, Value) {
         let mut records = Vec::new();
         loop {
@@ -121,7 +122,7 @@ impl Role {
 
 impl Drop for Role {
     fn drop(&mut self) {
-        // Fails only if it has ended.
+        // It fails only if the role has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -131,7 +132,7 @@ fn read_lines(pipe: OwnedFd) -> Receiver<Value> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for line in BufReader::new(File::from(pipe)).lines() {
-            // The test may have seen enough.
+            // The test may have ended already.
             let _ = sender.send(serde_json::from_str(&line.unwrap()).unwrap());
         }
     });

@@ -138,7 +138,7 @@ impl From<io::Error> for Error {
     }
 }
 
-/// For callers that know only the kernel's errors, such as rustls.
+/// Converts it for callers that know only the kernel's errors, such as rustls.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match error.kind {

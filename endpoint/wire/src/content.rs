@@ -55,7 +55,7 @@ impl Part {
     }
 }
 
-/// Reads a part of a [`Content`] front to back, hashing what passes if asked to.
+/// Reads a part of a [`Content`] from front to back, and hashes it if asked to.
 pub struct Reader {
     source: Source,
     end: u64,

@@ -79,7 +79,7 @@ impl Run {
     /// * `attempt` - the client's attempt, if it has requested anything on the connection.
     ///
     /// # Errors
-    /// The error, where it is a failure of the run.
+    /// The error, if it is a failure of the run.
     pub fn ignore_if_abandoned(&self, error: Error, attempt: Option<u32>) -> Result<()> {
         let given_up = match error.kind() {
             Kind::Closed | Kind::Reset => true,

@@ -1,4 +1,4 @@
-"""The wire format, defined once: what the planner hands the endpoint, and what comes back.
+"""The wire format, defined once: jobs for the endpoint, and the records that it returns.
 
 A job (``job.py``) is made of paths, workloads with a transport each, and a timeline. A record
 (``record.py``) is about the run, its transfers, its player or what its paths delivered. The

@@ -1,4 +1,4 @@
-"""What both halves of the wire format are made of."""
+"""The parts that jobs and records have in common."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workload of programs that are not netwarp's own, and what came of each."""
+"""The workload of programs that are not netwarp's own, and how each of them ran."""
 
 from __future__ import annotations
 

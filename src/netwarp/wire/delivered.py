@@ -1,4 +1,4 @@
-"""Records of what the paths really did."""
+"""Records of what the paths did to packets."""
 
 from __future__ import annotations
 

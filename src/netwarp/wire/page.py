@@ -173,7 +173,7 @@ class Resource(Wire):
 
 
 class PageLoad(Wire):
-    """A load of a page as a browser tells of it. Times are those of W3C's Navigation Timing and
+    """A load of a page as a browser reports it. Times are those of W3C's Navigation Timing and
     Paint Timing.
     """
 

@@ -1,4 +1,4 @@
-"""Records of what a player asked for, got and did."""
+"""Records of what a player requested, received and did."""
 
 from __future__ import annotations
 

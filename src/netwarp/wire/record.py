@@ -1,4 +1,4 @@
-"""The records: what the endpoint gives back, one JSON object a line.
+"""The records, which the endpoint returns as one JSON object a line.
 
 Times are integer nanoseconds since the run's epoch (the path is built, nobody has
 sent anything), read from one clock for both sides.

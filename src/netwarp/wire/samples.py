@@ -1,4 +1,4 @@
-"""Records of samples: what queues and connections were like, over the time of a run.
+"""Records of samples of queues and connections, over the time of a run.
 
 Samples are columns: the numbers at one place of all lists are of one moment.
 """

@@ -1,4 +1,4 @@
-"""The timeline of a job: what happens to the paths while the run goes on."""
+"""The timeline of a job: the events of the paths during the run."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Event(Wire):
 
 
 class Outage(Wire):
-    """Both directions drop every packet from now on; neither host is told."""
+    """Both directions drop every packet from now on; neither host is notified."""
 
     kind: Literal["outage"]
     """Always `outage`."""
@@ -101,7 +101,7 @@ class Rate(Wire):
 
 
 class Attach(Wire):
-    """The client gets its address on this path, prefers it from now on, and is told."""
+    """The client gets its address on this path, prefers it from now on, and is notified."""
 
     kind: Annotated[Literal["attach"], MOVES]
     """Always `attach`."""

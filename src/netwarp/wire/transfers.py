@@ -138,7 +138,7 @@ class Transfer(Wire):
 
 
 class Handover(Wire):
-    """The client was told of its address on another path."""
+    """The client was notified of its address on another path."""
 
     record: Literal["handover"]
     """Always `handover`."""

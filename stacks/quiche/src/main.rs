@@ -1,5 +1,4 @@
-//! quiche as server or client of netwarp's runs: by the role protocol (`docs/role-protocol.md`), or, without arguments,
-//! by the contract of the QUIC interop runner.
+//! quiche as server or client of runs (`docs/role-protocol.md`), or, without arguments, of the QUIC interop runner.
 
 mod client;
 mod connection;

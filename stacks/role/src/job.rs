@@ -26,9 +26,9 @@ const LEAST_PAYLOAD_BYTES: u32 = 1200;
 pub struct Job {
     /// The transport and its options.
     pub transport: Transport,
-    /// The content, and how it is moved.
+    /// The content, and how it is transferred.
     pub bulk: Bulk,
-    /// When the run is given up.
+    /// Limits at which the run is given up.
     pub limits: Limits,
     mtu_bytes: u32,
 }
@@ -37,7 +37,7 @@ impl Job {
     /// Reads a job.
     ///
     /// # Errors
-    /// The file is not a job, or asks for something that no role of this crate does.
+    /// The file is not a job, or the job needs something that no role of this crate does.
     pub fn read(file: &Path) -> Result<Self> {
         let text = fs::read_to_string(file).with_context(|| format!("read the job {}", file.display()))?;
         Self::of(&text).with_context(|| format!("understand the job {}", file.display()))

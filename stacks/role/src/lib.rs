@@ -1,6 +1,6 @@
-//! The common part of roles written in Rust (`docs/role-protocol.md`): the pipes to the orchestrator, a chunk on its
-//! way, and how a role is started. What is said on the pipes is the crate `netwarp-wire`'s; a stack's own program adds
-//! its transport.
+//! The common part of roles in Rust (`docs/role-protocol.md`): the pipes to the orchestrator, chunks, and the start.
+//!
+//! The messages on the pipes are defined in the crate `netwarp-wire`; a stack's own program adds its transport.
 
 mod chunk;
 mod environment;

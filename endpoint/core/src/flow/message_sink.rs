@@ -80,7 +80,7 @@ impl MessageSink {
         self.expected.saturating_sub(self.messages.received())
     }
 
-    /// Returns an upper bound of when the last message is due, once one has arrived.
+    /// Returns the latest time at which the last message can be due; [`None`] until a message has arrived.
     pub fn last_due_ns(&self) -> Option<u64> {
         self.first_at_ns.map(|first_at_ns| first_at_ns.saturating_add(self.last_due_ns))
     }

@@ -14,8 +14,8 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 /// The environment variable that names the file, for programs that log their secrets.
 pub const VARIABLE: &str = "SSLKEYLOGFILE";
 
-/// The descriptor through which roles and their programs inherit the file; none of them uses this number for something
-/// else, as browsers use 4.
+/// The descriptor through which roles and their programs inherit the file. None of them uses this number for something
+/// else; browsers use 4, for instance.
 pub const ROLE_FD: RawFd = 9;
 
 /// The variable as roles receive it. It names [`ROLE_FD`].

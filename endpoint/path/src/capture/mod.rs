@@ -177,7 +177,7 @@ struct Point {
 /// Returns the four points of a router: two devices, down and up, with two directions each.
 ///
 /// # Arguments
-/// * `path` - the number of the router's path, where there are several.
+/// * `path` - the number of the router's path, if there are several.
 fn points([down, up]: [Device; 2], path: Option<u16>) -> [Point; 4] {
     let prefix = path.map(|path| format!("path{path}-")).unwrap_or_default();
     let point = |device: Device, outgoing, name, description| Point {

@@ -42,7 +42,7 @@ pub struct CapturedPacket<'a> {
     pub length_bytes: u32,
 }
 
-/// Which packets a ring captures, if not all.
+/// The packets that a ring captures, if not all.
 #[derive(Debug, Clone, Copy)]
 pub struct Selection {
     /// The device whose arriving packets are captured.

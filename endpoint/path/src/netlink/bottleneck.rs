@@ -66,7 +66,7 @@ pub fn add_shaped_netem(index: u32, options: &Attributes, shaper: &Shaper, queue
     requests
 }
 
-/// Asks for the discipline of a link's bottleneck and its counters.
+/// Returns the request for the discipline of a link's bottleneck and its counters.
 pub(crate) fn ask_discipline(index: u32) -> Request {
     ask(format!("read back the discipline of link {index}"), index, DISCIPLINE)
 }
@@ -111,7 +111,7 @@ pub struct QueueSample {
     pub backlog_packets: u64,
     /// Packets dropped since it was built.
     pub dropped_packets: u64,
-    /// Packets marked as having met congestion since it was built.
+    /// Packets marked as congestion experienced (CE) since it was built.
     pub marked_packets: u64,
 }
 
@@ -180,7 +180,8 @@ mod tests {
         assert_eq!(places(&requests)[2..], shaped);
     }
 
-    /// By hand, as above: the priorities of the sorter, and where each discipline hangs.
+    /// The expected bytes were written by hand, as above: the priorities of the sorter, and the parent of each
+    /// discipline.
     #[test]
     fn packets_that_wake_go_nowhere_and_others_to_netem_and_its_shaper() {
         let requests = add_shaped_netem(11, &Attributes::new(), &SLOW, None);

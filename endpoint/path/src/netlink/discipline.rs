@@ -49,9 +49,9 @@ pub struct InForce {
     pub limit_bytes: Option<u32>,
     /// Whether it marks packets (ECN).
     pub ecn: bool,
-    /// Packets dropped, for whatever reason.
+    /// Packets dropped for any reason.
     pub dropped_packets: u64,
-    /// Packets marked as having met congestion.
+    /// Packets marked as congestion experienced (CE).
     pub marked_packets: u64,
 }
 
@@ -261,7 +261,7 @@ mod tests {
         [word(0), word(1), word(2), parameters[12].into()]
     }
 
-    /// By hand from `pkt_sched.h`, little endian.
+    /// The expected bytes were written by hand from `pkt_sched.h`, little endian.
     #[test]
     fn a_codel_byte_by_byte() {
         let built = options(&discipline(DisciplineKind::Codel), &shaper(605_600));

@@ -1,7 +1,7 @@
 //! Offloads, through ethtool's generic netlink family (`include/uapi/linux/ethtool_netlink.h`).
 //!
-//! A feature that lets the kernel carry several packets as one makes netem drop several packets as one. Which
-//! features those are is decided by name, so that one a newer kernel adds is switched off too.
+//! A feature that lets the kernel process several packets as one makes netem drop several packets as one. These
+//! features are recognised by name, so that a feature which a newer kernel adds is switched off too.
 
 use super::generic::ask_family;
 use super::message::{Attributes, Request, attribute, attributes, u32_at};
@@ -40,7 +40,7 @@ const SOFTWARE_SEGMENTATION: &str = "tx-generic-segmentation";
 pub struct Offloads {
     /// The interface index.
     pub index: u32,
-    /// Whether to keep `gso`, which saves the sender's stack work and leaves single packets on the wire.
+    /// Whether `gso` stays on, which saves work in the sender's stack and still puts single packets on the wire.
     pub software_segmentation: bool,
 }
 
@@ -60,7 +60,7 @@ impl Ethtool {
         Ok(Self { family, features })
     }
 
-    /// Restricts each device's features and makes sure it worked by reading them back.
+    /// Restricts each device's features, and reads them back to check that this worked.
     pub fn restrict(&self, socket: &mut Socket, devices: &[Offloads]) -> Result<(), RestrictError> {
         let requests: Vec<Request> = devices.iter().flat_map(|device| [self.set(device), self.ask(device)]).collect();
         let answers = socket.transact(&requests)?;
@@ -84,7 +84,7 @@ impl Ethtool {
         Ok(())
     }
 
-    /// Names the features that are on at a device and have it hand over several packets as one.
+    /// Returns the names of the features that are on at a device and make it join several packets into one.
     pub fn joining(&self, socket: &mut Socket, index: u32) -> Result<Vec<&str>, NetlinkError> {
         let request = self.ask(&Offloads { index, software_segmentation: true });
         let answer = socket.ask(&request)?;
@@ -128,10 +128,10 @@ fn header(device: &Offloads, flags: u32) -> Attributes {
     Attributes::new().nest(ETHTOOL_A_HEADER, header.put_u32(ETHTOOL_A_HEADER_FLAGS, flags))
 }
 
-/// Why a device's offloads are not as they must be.
+/// The reason why a device's offloads are not as they must be.
 #[derive(Debug, thiserror::Error)]
 pub enum RestrictError {
-    /// The kernel could not be asked for what it has set.
+    /// The kernel did not answer what is set.
     #[error(transparent)]
     Netlink(#[from] NetlinkError),
     /// The kernel acknowledged the request, but did not do it.
@@ -163,7 +163,7 @@ fn ask_features(socket: &mut Socket, family: u16) -> Result<Vec<String>, Netlink
     let attempt = "read the names of the offloads";
     let set = Attributes::new().put_u32(ETHTOOL_A_STRINGSET_ID, ETH_SS_FEATURES);
     let sets = Attributes::new().nest(ETHTOOL_A_STRINGSETS_STRINGSET, set);
-    // The header must be there even though it names no device.
+    // The header must be present even though it names no device.
     let asked = Attributes::new().nest(ETHTOOL_A_HEADER, Attributes::new()).nest(ETHTOOL_A_STRSET_STRINGSETS, sets);
     let generic = [ETHTOOL_MSG_STRSET_GET, ETHTOOL_GENL_VERSION, 0, 0];
     let answer = socket.ask(&Request::new(attempt.into(), family, 0, &generic, &asked))?;

@@ -1,4 +1,4 @@
-//! Generic netlink's own family: finds the others by name (`include/uapi/linux/genetlink.h`).
+//! The generic netlink controller, which finds other families by name (`include/uapi/linux/genetlink.h`).
 
 use super::message::{Attributes, Request, attribute, u16_at};
 use super::{NetlinkError, Socket};

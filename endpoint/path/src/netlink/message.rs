@@ -1,4 +1,4 @@
-//! Netlink's framing: headers, attributes, and how to take them apart again. Pure.
+//! Netlink's framing: builds and parses headers and attributes. Pure.
 //!
 //! The format is that of `include/uapi/linux/netlink.h`: native byte order, everything padded to four bytes.
 
@@ -61,7 +61,7 @@ impl Attributes {
 /// A request to the kernel, without its sequence number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// What the request attempts, for error messages: `create the link path0`.
+    /// The attempt that the request makes, for error messages: `create the link path0`.
     pub attempt: String,
     kind: u16,
     flags: u16,

@@ -1,4 +1,4 @@
-//! The only place that speaks netlink: synchronous sockets, batched requests, errors that name the attempt.
+//! The only module that sends netlink messages: synchronous sockets, batched requests, errors that name the attempt.
 
 pub mod bottleneck;
 pub(crate) mod discipline;
@@ -25,14 +25,14 @@ use message::{Request, attribute, replies, u32_at};
 /// `NLMSGERR_ATTR_MSG` of `include/uapi/linux/netlink.h`.
 const NLMSGERR_ATTR_MSG: u16 = 1;
 
-/// Larger than any reply asked for here; the kernel's own dumps use at most 32 KiB.
+/// Size of the receive buffer in bytes, larger than any reply expected here; the kernel's own dumps use at most 32 KiB.
 const DATAGRAM_BYTES: usize = 32 * 1024;
 
 /// The number of datagrams received in one call: a sample of a path needs three, for two answers and the
 /// acknowledgement.
 const DATAGRAMS: usize = 4;
 
-/// Why a request failed.
+/// The reason why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum NetlinkError {
     /// The socket failed before the kernel saw the request.
@@ -42,7 +42,7 @@ pub enum NetlinkError {
         attempt: String,
         /// The system call that failed.
         call: &'static str,
-        /// Why it failed.
+        /// The reason why it failed.
         source: io::Error,
     },
     /// The kernel refused the request.
@@ -52,10 +52,10 @@ pub enum NetlinkError {
         attempt: String,
         /// The kernel's error.
         errno: Errno,
-        /// The kernel's words (extended acknowledgement), if it had any.
+        /// The kernel's explanation (extended acknowledgement); empty if there is none.
         detail: String,
     },
-    /// The reply lacks something it must have.
+    /// The reply lacks something that it must have.
     #[error("cannot {attempt}: the kernel's reply has no {missing}")]
     Incomplete {
         /// The attempt of the request.
@@ -65,11 +65,11 @@ pub enum NetlinkError {
     },
 }
 
-/// A netlink socket, bound for life to the network namespace it was opened in.
+/// A netlink socket, bound to the network namespace in which it was opened.
 pub struct Socket {
     inner: netlink_sys::Socket,
     sequence: u32,
-    /// Room for [`DATAGRAMS`], one after the other.
+    /// The receive buffer, which holds [`DATAGRAMS`] in sequence.
     room: Vec<u8>,
 }
 
@@ -83,10 +83,10 @@ impl Socket {
         Ok(Self { inner, sequence: 0, room: vec![0; DATAGRAMS * DATAGRAM_BYTES] })
     }
 
-    /// Sends `requests` in one system call and returns the bodies of all answers but acknowledgements, in order.
+    /// Sends `requests` in one system call and returns the bodies of all answers except acknowledgements, in order.
     ///
-    /// The kernel handles a batch in order, answers failures whether or not asked to, and goes on after them: only the
-    /// last request asks for an acknowledgement. The first failure is the one returned.
+    /// The kernel handles a batch in order, reports failures even without a request for acknowledgement, and continues
+    /// after them: so only the last request asks for an acknowledgement. The first failure is returned.
     pub fn transact(&mut self, requests: &[Request]) -> Result<Vec<Vec<u8>>, NetlinkError> {
         self.exchange(requests, None)
     }

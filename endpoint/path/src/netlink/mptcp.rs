@@ -23,8 +23,8 @@ const MPTCP_PM_ADDR_ATTR_FLAGS: u16 = 6;
 const MPTCP_PM_ADDR_FLAG_SIGNAL: u32 = 1;
 const MPTCP_PM_ADDR_FLAG_SUBFLOW: u32 = 2;
 
-/// Lets the connections of the socket's network namespace have this many subflows besides their first, and announces
-/// these addresses to their peers.
+/// Allows the connections of the socket's network namespace this many subflows in addition to their first, and
+/// announces these addresses to their peers.
 pub(crate) fn manage_paths(
     socket: &mut Socket,
     more_subflows: u32,
@@ -82,7 +82,7 @@ fn announce(family: u16, address: Ipv4Addr) -> Request {
 mod tests {
     use super::*;
 
-    /// By hand from `mptcp_pm.h`, little endian.
+    /// The expected bytes were written by hand from `mptcp_pm.h`, little endian.
     #[test]
     fn an_endpoint_comes_and_goes_byte_by_byte() {
         let endpoint = Endpoint { id: 2, address: Ipv4Addr::new(10, 1, 1, 1) };
@@ -94,7 +94,7 @@ mod tests {
         }
     }
 
-    /// By hand from `mptcp_pm.h`, little endian.
+    /// The expected bytes were written by hand from `mptcp_pm.h`, little endian.
     #[test]
     fn an_announcement_byte_by_byte() {
         let hex = announce(0x1d, Ipv4Addr::new(10, 1, 2, 1)).hex();

@@ -40,7 +40,7 @@ const NFTA_SET_ELEM_LIST_TABLE: u16 = 1;
 const NFTA_SET_ELEM_LIST_SET: u16 = 2;
 const NFTA_SET_ELEM_LIST_ELEMENTS: u16 = 3;
 const NFTA_SET_ELEM_KEY: u16 = 1;
-/// The number by which `nft` knows the type of keys that are whole numbers.
+/// The number that stands for integer keys in `nft`.
 const TYPE_INTEGER: u32 = 4;
 
 const NFTA_LIST_ELEM: u16 = 1;
@@ -153,7 +153,8 @@ fn change(attempt: String, kind: u16, flags: i32, attributes: &Attributes) -> Re
     Request::new(attempt, kind, flags, &family(NFPROTO_INET, 0), attributes)
 }
 
-/// What a rule does to a packet: it counts those that leave by a device, and drops those whose number is in the set.
+/// Returns the expressions of a rule that counts the packets which leave by a device, and drops those whose number is
+/// in the set.
 fn expressions(index: u32, modulus: u32, set: &str) -> Attributes {
     let into = |kind| big_endian(Attributes::new(), kind, NFT_REG_1);
     let compared = big_endian(into(NFTA_CMP_SREG), NFTA_CMP_OP, NFT_CMP_EQ);
@@ -175,7 +176,7 @@ fn expressions(index: u32, modulus: u32, set: &str) -> Attributes {
     })
 }
 
-/// Returns the packets that a rule's counter has; none if it has no counter.
+/// Returns the number of packets of a rule's counter; [`None`] if it has no counter.
 fn counted(rule: &[u8]) -> Option<u64> {
     let expressions = attribute(rule.get(family(0, 0).len()..)?, NFTA_RULE_EXPRESSIONS)?;
     let counter = attributes(expressions)
@@ -195,12 +196,12 @@ fn family(family: u8, resource: u16) -> [u8; 4] {
     [family, 0, high, low]
 }
 
-/// Appends a 32-bit number as nf_tables has it.
+/// Appends a 32-bit number in the byte order of nf_tables.
 fn big_endian(attributes: Attributes, kind: u16, value: u32) -> Attributes {
     attributes.put(kind, &value.to_be_bytes())
 }
 
-/// A value as a register holds it: of the machine's own byte order.
+/// Returns a value in the machine's own byte order, as in a register.
 fn register_value(value: u32) -> Attributes {
     Attributes::new().put(NFTA_DATA_VALUE, &value.to_ne_bytes())
 }
@@ -225,7 +226,7 @@ mod tests {
         assert!(lost_packets(&[family(NFPROTO_INET, 0).to_vec()]).is_err());
     }
 
-    /// By hand from `nfnetlink.h`, little endian but for the resource.
+    /// Written by hand from `nfnetlink.h`: all numbers are little endian, except for the resource.
     #[test]
     fn a_batch_is_bounded_by_messages_of_nf_tables() {
         assert_eq!(begin().hex(), "14000000100005000100000000000000".to_owned() + "0000000a");

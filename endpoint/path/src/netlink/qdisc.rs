@@ -1,4 +1,4 @@
-//! rtnetlink requests for one queueing discipline, netem above all, and its counters. Pure.
+//! rtnetlink requests for a single queueing discipline, mostly netem, and its counters. Pure.
 //!
 //! Structures and numbers are those of `include/uapi/linux/rtnetlink.h`, `gen_stats.h` and `pkt_sched.h`.
 
@@ -24,7 +24,7 @@ pub(crate) fn change_netem(index: u32, options: &Attributes) -> Request {
     change(format!("change the netem of link {index}"), index, NETEM, "netem", options)
 }
 
-/// Asks for the netem of a link and its counters.
+/// Returns the request for the netem of a link and its counters.
 pub fn ask_netem(index: u32) -> Request {
     ask(format!("read the counters of the netem of link {index}"), index, NETEM)
 }

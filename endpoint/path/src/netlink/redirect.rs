@@ -56,7 +56,7 @@ pub enum DataPort {
     Destination(u16),
 }
 
-/// Gives a device an ingress discipline, unless it has one, or a `clsact`, already.
+/// Adds an ingress discipline to a device, unless it has one, or a `clsact`, already.
 pub fn add_ingress(index: u32) -> Request {
     add_classifying(format!("put an ingress qdisc on link {index}"), index, "ingress")
 }
@@ -197,8 +197,9 @@ mod tests {
         assert_eq!(redirect_egress(11, 12)[1].hex(), expected);
     }
 
-    /// By hand from the structures, little endian: `tc filter add dev 11 parent ffff: pref 1 protocol ip flower skip_hw
-    /// ip_proto tcp src_ip 192.0.2.7 dst_ip 192.0.2.9 src_port 4433 action mirred egress redirect dev 12`.
+    /// The expected bytes were written by hand from the structures, little endian: `tc filter add dev 11 parent ffff:
+    /// pref 1 protocol ip flower skip_hw ip_proto tcp src_ip 192.0.2.7 dst_ip 192.0.2.9 src_port 4433 action mirred
+    /// egress redirect dev 12`.
     #[test]
     fn a_redirect_byte_by_byte() {
         let address = |last| IpAddr::from([192, 0, 2, last]);

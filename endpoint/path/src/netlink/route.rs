@@ -91,7 +91,7 @@ pub fn set_up(index: u32) -> Request {
     Request::new(format!("set link {index} up"), libc::RTM_SETLINK, 0, &structure, &Attributes::new())
 }
 
-/// Gives a link an address.
+/// Adds an address to a link.
 pub(crate) fn add_address(index: u32, address: Ipv4Addr) -> Request {
     let attempt = format!("give link {index} the address {address}");
     address_request(attempt, libc::RTM_NEWADDR, CREATE, index, address)
@@ -158,12 +158,12 @@ pub(crate) fn add_rule(source: Ipv4Addr, table: u8) -> Request {
     Request::new(attempt, libc::RTM_NEWRULE, CREATE, &structure, &Attributes::new().put(FRA_SRC, &source.octets()))
 }
 
-/// Asks for a link and its counters.
+/// Returns the request for a link and its counters.
 pub fn ask_link(index: u32) -> Request {
     link_request(format!("read the counters of link {index}"), libc::RTM_GETLINK, 0, index, &Attributes::new())
 }
 
-/// Asks for a link by its name.
+/// Returns the request for a link by its name.
 pub fn find_link(name: &str) -> Request {
     let attributes = Attributes::new().put_string(libc::IFLA_IFNAME, name);
     link_request(format!("find the link {name}"), libc::RTM_GETLINK, 0, 0, &attributes)
@@ -272,7 +272,7 @@ mod tests {
     use super::*;
     use crate::topology::{Device, SERVER};
 
-    /// By hand from `rtnetlink.h`, little endian.
+    /// The expected bytes were written by hand from `rtnetlink.h`, little endian.
     #[test]
     fn a_route_by_a_gateway_out_of_sight_byte_by_byte() {
         let device = Device { node: SERVER, index: 11 };
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(plain.hex(), [header, structure, attributes].concat().replace(' ', ""));
     }
 
-    /// By hand from `fib_rules.h`, little endian.
+    /// The expected bytes were written by hand from `fib_rules.h`, little endian.
     #[test]
     fn a_rule_byte_by_byte() {
         let header = "24000000 2000 0506 01000000 00000000";
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(built.hex(), [header, body].concat().replace(' ', ""));
     }
 
-    /// By hand from `if_addr.h`, little endian.
+    /// The expected bytes were written by hand from `if_addr.h`, little endian.
     #[test]
     fn an_address_comes_and_goes_byte_by_byte() {
         let body = "02 18 00 00 0b000000 08000200 0a010101 08000100 0a010101";

@@ -1,4 +1,5 @@
-//! rtnetlink requests for the shaper of a bottleneck: it decides when the transmission of a packet starts. Pure.
+//! rtnetlink requests for the shaper of a bottleneck, which determines when the transmission of each packet starts.
+//! Pure.
 //!
 //! `sch_htb` with a very small burst lets a packet pass when the one before it has been transmitted, whatever the sizes
 //! of both, and at once on an idle link. Its child is a token bucket that holds the queue, or has the discipline that
@@ -63,7 +64,7 @@ pub(crate) fn change_transmission(index: u32, shaper: &Shaper) -> Option<Request
     (shaper.rate_bit_s > 0).then(|| change(attempt(), index, NETEM, "netem", &options()))
 }
 
-/// Asks for the class that keeps a link's rate.
+/// Returns the request for the class that enforces a link's rate.
 pub fn ask_rate(index: u32) -> Request {
     let structure = structure(index, PACER_CLASS, PACER);
     let attempt = format!("read back the rate of link {index}");
@@ -77,7 +78,7 @@ pub fn rate_byte_s(options: &[u8]) -> Option<u64> {
     wide.or_else(|| u32_at(attribute(options, TCA_HTB_PARMS)?, 8).map(u64::from))
 }
 
-/// Asks for the token bucket of a link, which has its queue.
+/// Returns the request for the token bucket of a link, which contains its queue.
 pub(crate) fn ask_bucket(index: u32) -> Request {
     ask(format!("read back the token bucket of link {index}"), index, SHAPER)
 }
@@ -138,7 +139,7 @@ mod tests {
     const SLOW: Shaper =
         Shaper { rate_bit_s: 12_000_000, frame_bytes: 1514, queue_bytes: 150_000, place: Place::BehindNetem };
 
-    /// By hand from `rtnetlink.h` and `pkt_sched.h`, little endian.
+    /// The expected bytes were written by hand from `rtnetlink.h` and `pkt_sched.h`, little endian.
     #[test]
     fn a_change_of_rate_byte_by_byte() {
         let header = "60000000 2800 0500 01000000 00000000";
@@ -159,7 +160,7 @@ mod tests {
             let parameters = attribute(options.bytes(), TCA_TBF_PARMS).expect("there are parameters");
             let word = |place: usize| u64::from(u32_at(parameters, 4 * place).expect("it is there"));
             let (mpu, rate_byte_s, buffer_ns) = (word(1) >> 16, word(2), word(7) * TICK_NS);
-            // psched_ns_t2l: the largest frame that is let in; psched_l2t_ns: what the smallest one costs.
+            // psched_ns_t2l: the largest frame that is accepted; psched_l2t_ns: the cost of the smallest one.
             assert!(buffer_ns * rate_byte_s / 1_000_000_000 >= u64::from(frame_bytes), "{frame_bytes}");
             assert!(mpu * 1_000_000_000 / rate_byte_s > buffer_ns, "{frame_bytes}");
             assert!(buffer_ns < 1 << 32, "{frame_bytes}");

@@ -14,11 +14,12 @@ const REQUEST_BYTES: usize = 56;
 /// The offsets of `idiag_states` in the request, and of the local port (`id.idiag_sport`) in a `struct inet_diag_msg`.
 const STATES_OFFSET: usize = 4;
 const PORT_OFFSET: usize = 4;
-/// `TCP_LISTEN`, which SCTP uses as well, and `TCP_CLOSE`, the state of a UDP socket that is bound and not connected
+/// The states `TCP_LISTEN`, which SCTP uses as well, and `TCP_CLOSE`, in which a UDP socket is bound but not connected
 /// (`include/net/tcp_states.h`).
 const LISTENING: u32 = 1 << 10;
 const UNCONNECTED: u32 = 1 << 7;
-/// `TCP_ESTABLISHED`, `TCP_FIN_WAIT1` and `TCP_CLOSE_WAIT`: connections that may still have something to send.
+/// The states `TCP_ESTABLISHED`, `TCP_FIN_WAIT1` and `TCP_CLOSE_WAIT`, in which connections may still have data to
+/// send.
 const CONNECTED: u32 = 1 << 1 | 1 << 4 | 1 << 8;
 /// The offset of `idiag_ext` in the request: the further attributes that the answer shall have, one bit each.
 const EXTENSIONS_OFFSET: usize = 2;

@@ -22,7 +22,7 @@ pub struct Node(pub u16);
 /// A network device, by node and interface index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Device {
-    /// The node that has it.
+    /// The node to which it belongs.
     pub node: Node,
     /// The interface index, which is chosen here and so need not be looked up.
     pub index: u32,
@@ -52,7 +52,7 @@ impl Device {
     }
 }
 
-/// What a node does with packets.
+/// The role of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeKind {
     /// It sends and receives packets of its own.
@@ -64,7 +64,7 @@ pub enum NodeKind {
 /// The network of a run.
 #[derive(Debug)]
 pub struct Topology<'a> {
-    /// Its hosts and routers, with the names that messages give them.
+    /// Its hosts and routers, with their names in messages.
     pub nodes: Vec<(NodeKind, String)>,
     /// Its links; those of one path follow each other. In a network that a job describes, each is a path.
     pub links: Vec<Link<'a>>,
@@ -75,7 +75,7 @@ pub struct Topology<'a> {
 /// A cable between two nodes, with a network of its own.
 #[derive(Debug)]
 pub struct Link<'a> {
-    /// The number of the job's path that it is part of.
+    /// The number of the job's path to which it belongs.
     pub number: u16,
     /// That path.
     pub path: &'a Path,
@@ -96,7 +96,7 @@ pub struct End<'a> {
     pub presence: Presence,
     /// The impairments of the packets that leave by it; none on a host, whose stack would notice (TCP small queues).
     pub egress: Option<&'a Impairments>,
-    /// The routes that lead out by it.
+    /// The routes that use it.
     pub routes: Vec<Route>,
 }
 
@@ -114,7 +114,7 @@ pub enum Presence {
 /// The devices that the packets of one direction of a path pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Crossing {
-    /// The device by which they are sent.
+    /// The device from which they are sent.
     pub sender: Device,
     /// The router's device whose egress impairs them, which on a link of a network is the sender; none where a host
     /// sends.

@@ -1,4 +1,4 @@
-//! A client that moves between paths, as a host does between access points. Pure.
+//! A client that moves between paths, as a host moves between access points. Pure.
 //!
 //! The server has one address, that of the first path, and every path's router has a route to it:
 //!

@@ -32,7 +32,7 @@ pub enum BuildStep {
     Offloads {
         /// The device whose features are restricted.
         device: Device,
-        /// Leave `gso` on: it cuts packets before the device, and saves work.
+        /// Whether `gso` stays on: it splits packets before the device, and saves work.
         software_segmentation: bool,
     },
     /// Give a device an address in a /24.
@@ -52,7 +52,7 @@ pub enum BuildStep {
     },
     /// Let a device ask for its neighbours (ARP), and limit how many packets wait for the answer.
     NeighbourQueue {
-        /// The device that asks.
+        /// The device that resolves them.
         device: Device,
         /// The most packets that wait.
         packets: u32,
@@ -68,11 +68,11 @@ pub enum BuildStep {
         /// The number of that table.
         table: u8,
     },
-    /// Let the MPTCP connections of a host have more subflows than their first.
+    /// Allow the MPTCP connections of a host more subflows than their first.
     Subflows {
         /// The host whose connections they are.
         host: Node,
-        /// How many subflows a connection may have besides its first.
+        /// The number of subflows that a connection may have in addition to its first.
         more: u32,
         /// The addresses that the host announces to its peers, for subflows to them.
         announced: Vec<Ipv4Addr>,
@@ -83,7 +83,7 @@ pub enum BuildStep {
         device: Device,
         /// The impairments that netem makes.
         impairments: Impairments,
-        /// The shaper, as it is at first.
+        /// The shaper in its initial state.
         shaper: Shaper,
         /// The size of the largest IP packet, in bytes.
         mtu_bytes: u32,
@@ -111,7 +111,7 @@ pub enum BuildStep {
 /// A route to a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route {
-    /// The device by which packets leave.
+    /// The device through which packets leave.
     pub device: Device,
     /// The network that the route leads to.
     pub network: Ipv4Addr,
@@ -122,14 +122,14 @@ pub struct Route {
     /// Whether the device has an address in the gateway's network. Otherwise the kernel is told that the device reaches
     /// it.
     pub gateway_is_local: bool,
-    /// The number of the table that has it.
+    /// The number of the routing table that contains it.
     pub table: u8,
     /// The initial window of connections by this route, in packets, for both directions.
     pub initial_window_packets: Option<u32>,
 }
 
 impl Route {
-    /// The main routing table, for packets that no rule names.
+    /// The main routing table, for packets that match no rule.
     pub(crate) const MAIN: u8 = libc::RT_TABLE_MAIN;
 
     /// Creates a route to a /24 in the main table, by a device with an address in the gateway's network.
@@ -165,7 +165,7 @@ pub struct Endpoint {
     pub address: Ipv4Addr,
 }
 
-/// A shaper that keeps a rate: a packet's transmission starts when that of the one before has ended.
+/// A shaper that enforces a rate: a packet's transmission starts when that of the one before has ended.
 ///
 /// A packet that is being transmitted when the rate changes continues at the rate before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,7 +176,7 @@ pub struct Shaper {
     pub frame_bytes: u32,
     /// The size of the queue in bytes, if it is behind a netem. Before one, packets wait in the netem.
     pub queue_bytes: u32,
-    /// Whether it comes before netem or behind it.
+    /// Whether it is before netem or behind it.
     pub place: Place,
 }
 

@@ -8,7 +8,7 @@ use super::BuildStep;
 /// Returns the settings of hosts and routers.
 pub(super) fn shared_sysctls() -> [BuildStep; 3] {
     [
-        // Duplicate address detection and multicast listener reports would take loss draws. A kernel without IPv6
+        // Duplicate address detection and multicast listener reports would consume loss draws. A kernel without IPv6
         // sends none.
         BuildStep::Sysctl { key: "net/ipv6/conf/all/disable_ipv6", value: "1".to_owned(), optional: true },
         // A path may be asymmetric. Zero is the kernel's default, but a native host's distribution may differ, and
@@ -21,12 +21,12 @@ pub(super) fn shared_sysctls() -> [BuildStep; 3] {
 /// Returns the settings that all hosts have. Everything else, such as ECN, has the kernel's default unless the job says
 /// otherwise ([`tcp_sysctls`]).
 pub(super) fn host_sysctls(buffer_bytes: u64) -> [BuildStep; 4] {
-    // Minimum and default are the kernel's own (net/ipv4/tcp.c); only the limit of auto-tuning is the job's.
+    // Minimum and default are the kernel's own (net/ipv4/tcp.c); the job sets only the limit of auto-tuning.
     let triple = |default: u64| format!("{} {} {buffer_bytes}", buffer_bytes.min(4096), buffer_bytes.min(default));
     [
         BuildStep::Sysctl { key: "net/ipv4/tcp_rmem", value: triple(131_072), optional: false },
         BuildStep::Sysctl { key: "net/ipv4/tcp_wmem", value: triple(16_384), optional: false },
-        // A second connection of a run must not start from what the first one learned.
+        // A later connection of a run must not start from metrics that an earlier one learned.
         sysctl("net/ipv4/tcp_no_metrics_save", "1"),
         // SCTP cookies are signed with a key of the listening endpoint, and accept(2) moves an association to a new
         // one (net/sctp/socket.c, sctp_sock_migrate). A COOKIE ECHO repeated because its answer was lost then fails

@@ -47,8 +47,8 @@ struct SampledQueue {
 struct Sampled {
     at_ns: u64,
     state: ConnectionState,
-    /// For how long until then, in nanoseconds, it was busy, limited by its peer's receive window, and limited by its
-    /// send buffer.
+    /// The time until then, in nanoseconds, in which it was busy, limited by its peer's receive window, and limited by
+    /// its send buffer.
     limits_ns: [u64; 3],
 }
 

@@ -1,4 +1,4 @@
-//! How connections are closed, and what their ends say.
+//! Closing of connections: the error codes of both ends, and which errors mean an orderly end.
 
 use quinn::{ConnectionError, VarInt};
 

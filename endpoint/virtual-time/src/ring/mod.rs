@@ -92,7 +92,7 @@ pub struct Ring {
     slots: Vec<Box<Outgoing>>,
     /// How many of the slots, from the first on, are to be sent.
     used: usize,
-    /// Which metadata the kernel returns with each datagram.
+    /// The header that states which metadata the kernel returns with each datagram.
     template: Box<msghdr>,
     lead_ns: u64,
     is_watching: bool,

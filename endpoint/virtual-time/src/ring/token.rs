@@ -1,4 +1,4 @@
-//! The number that the kernel returns with each result, which names the operation.
+//! The number that the kernel returns with each result, and that identifies the operation.
 
 /// The operation of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

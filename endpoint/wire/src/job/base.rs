@@ -1,4 +1,4 @@
-//! What both halves of the wire format are made of.
+//! The parts that jobs and records have in common.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};

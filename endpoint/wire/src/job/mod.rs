@@ -1,4 +1,4 @@
-//! The job: what the planner hands the endpoint, as one JSON object.
+//! The job, which the planner passes to the endpoint as one JSON object.
 //!
 //! Everything is resolved here: no defaults, no units in strings, no randomness left to draw.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.

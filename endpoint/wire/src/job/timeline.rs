@@ -1,4 +1,4 @@
-//! The timeline of a job: what happens to the paths while the run goes on.
+//! The timeline of a job: the events of the paths during the run.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub struct Event {
 #[serde(tag = "kind", rename_all = "lowercase")]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub enum Change {
-    /// Both directions drop every packet from now on; neither host is told.
+    /// Both directions drop every packet from now on; neither host is notified.
     Outage {},
     /// Both directions are again as they were before the outage.
     Restore {},
@@ -57,7 +57,7 @@ pub enum Change {
         /// The rate from now on; at 0 nothing is sent.
         rate_bit_s: u64,
     },
-    /// The client gets its address on this path, prefers it from now on, and is told.
+    /// The client gets its address on this path, prefers it from now on, and is notified.
     Attach {},
     /// The client loses its address on this path, and the path drops every packet.
     Detach {},

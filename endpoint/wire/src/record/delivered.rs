@@ -1,4 +1,4 @@
-//! Records of what the paths really did.
+//! Records of what the paths did to packets.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The records: what the endpoint gives back, one JSON object a line.
+//! The records, which the endpoint returns as one JSON object a line.
 //!
 //! Times are integer nanoseconds since the run's epoch (the path is built, nobody has sent anything), read from one
 //! clock for both sides.
@@ -44,7 +44,7 @@ pub enum Record {
     CutSegment(CutSegmentRecord),
     /// An action of the player. The records are in order of time.
     Player(PlayerRecord),
-    /// The client was told of its address on another path.
+    /// The client was notified of its address on another path.
     Handover(HandoverRecord),
     /// Content received over time, in a run with a timeline or a player.
     Goodput(GoodputRecord),
@@ -62,7 +62,7 @@ pub enum Record {
     FlowStats(FlowStatsRecord),
     /// A resource of a page at the client. Times are those of W3C's Resource Timing.
     Resource(ResourceRecord),
-    /// A load of a page as a browser tells of it. Times are those of W3C's Navigation Timing and Paint Timing.
+    /// A load of a page as a browser reports it. Times are those of W3C's Navigation Timing and Paint Timing.
     #[serde(rename = "page_load")]
     PageLoad(PageLoadRecord),
     /// What one direction of a path did to its packets, counted on its links before the probes.

@@ -34,7 +34,7 @@ pub struct ResourceRecord {
     pub sha256: Option<String>,
 }
 
-/// A load of a page as a browser tells of it. Times are those of W3C's Navigation Timing and Paint Timing.
+/// A load of a page as a browser reports it. Times are those of W3C's Navigation Timing and Paint Timing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct PageLoadRecord {

@@ -1,4 +1,4 @@
-//! Records of what a player asked for, got and did.
+//! Records of what a player requested, received and did.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};

@@ -131,7 +131,7 @@ pub struct MergedRecord {
     pub sha256: String,
 }
 
-/// The client was told of its address on another path.
+/// The client was notified of its address on another path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct HandoverRecord {

@@ -159,7 +159,7 @@ impl Player {
         id
     }
 
-    /// Returns whether the player still wants what this request was for.
+    /// Returns whether the player still wants the segment of this request.
     pub(super) fn wants(&self, request_id: RequestId) -> bool {
         self.sent.is_some_and(|sent| sent.id == request_id)
     }

@@ -204,7 +204,7 @@ mod tests {
         let cases = [(0, 2), (99, 2), (100, 1), (150, 1), (200, 1), (201, 0), (5000, 0)];
         for (delay_ms, expected) in cases {
             let mut chooser = chooser_over(rule.clone(), &[4, 5, 6], job(delay_ms, 150));
-            // What was measured does not count, and neither does that nothing was.
+            // Measurements do not count, nor does their absence.
             assert_eq!(chooser.choose(0, 10 * MS), expected, "{delay_ms} ms");
             chooser.record(fetched(4, 150 * MS, 1000 * MS));
             assert_eq!(chooser.choose(0, 999 * MS), expected, "{delay_ms} ms");

@@ -114,7 +114,7 @@ impl MediaServer {
         run.ignore_if_abandoned(error, self.number())
     }
 
-    /// Returns whether the connection is over: one that can open any number of streams is over when it is closed.
+    /// Returns whether the connection has ended: one that can open any number of streams has ended when it is closed.
     fn is_over(&self) -> bool {
         self.fixed == Some(self.ended.len() as u32) || self.is_lost && self.answering.is_empty()
     }

@@ -52,7 +52,7 @@ pub(super) fn fetch(requests: &str) -> Result<()> {
     let first = requests.first().context("REQUESTS names no file")?;
     let server = resolve(first.authority)?;
     let mut config = config()?;
-    // The runner's certificates are of an authority that clients are not told of.
+    // The runner's certificates are issued by an authority that clients do not know.
     config.verify_peer(false);
     let mut socket = open_polled((local_address(server)?, 0).into(), BUFFER_BYTES)?;
     let id = fresh_id()?;

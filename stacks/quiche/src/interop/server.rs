@@ -109,7 +109,7 @@ impl Peer {
     }
 
     fn refuse(&mut self, stream: u64) {
-        // It fails only for a stream that is over.
+        // It fails only for a stream that has ended.
         let _ = self.quic.stream_shutdown(stream, quiche::Shutdown::Write, REFUSED);
         if let Some(exchange) = self.exchanges.get_mut(&stream) {
             exchange.is_over = true;

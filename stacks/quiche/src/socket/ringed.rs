@@ -19,7 +19,7 @@ pub(crate) struct Ringed {
     /// The socket's number in the ring.
     number: u32,
     arrived: VecDeque<Arrival>,
-    /// The packet that was handed out last.
+    /// The packet that was returned last.
     taken: Option<Arrival>,
 }
 
