@@ -126,7 +126,7 @@ def test_what_is_wrong_is_said_and_nothing_is_run(suite: pytest.Pytester) -> Non
 def test_the_marker_and_the_fixture_are_told(suite: pytest.Pytester) -> None:
     suite.runpytest_inprocess("--markers").stdout.fnmatch_lines(["@pytest.mark.netwarp(rtt=*"])
     told = suite.runpytest_inprocess("--fixtures").stdout
-    told.fnmatch_lines(["netwarp_path*", "*A path between two hosts*"])
+    told.fnmatch_lines(["netwarp_path*", "*path between two hosts*"])
 
 
 def test_pytest_finds_the_plugin_where_netwarp_is_installed() -> None:

@@ -43,6 +43,18 @@ def test_what_is_not_a_servers_to_do_is_refused(name: str, why: str) -> None:
     assert why in reason
 
 
+def test_no_kernel_and_no_network_is_anothers_to_name() -> None:
+    several = golden("dumbbell")
+    assert several.network is not None
+    ends = several.workloads[0].ends
+    for asked, why in (
+        (job().model_copy(update={"kernel": "6.12"}), "a guest kernel by its name"),
+        (job().model_copy(update={"network": several.network}), "a network of several hosts"),
+        (job().with_only(ends=ends), "hosts of a network"),
+    ):
+        assert why in str(refusal(asked, Limits()))
+
+
 def test_a_command_is_taken_where_the_owner_allows_it() -> None:
     command = golden("command-line")
     assert refusal(command, Limits(), command_ports_from=1024) is None
@@ -103,6 +115,9 @@ def test_whatever_a_job_can_ask_for_has_been_looked_at() -> None:
         "port",
         "timeline",
         "capture",
+        "kernel",
+        "network",
+        "ends",
     }
     asked = {*Job.model_fields, *wire.Exchange.model_fields}
     assert asked == harmless | judged

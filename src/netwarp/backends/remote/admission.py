@@ -68,6 +68,8 @@ def _refused_kind(job: Job) -> str | None:
         return "the links between two hosts are not netwarp's to capture: leave out the capture"
     if len(job.paths) > 1 or not job.timeline.is_empty:
         return "the path between two hosts is not netwarp's to change: use one path and no timeline"
+    if job.only.ends is not None:
+        return "it names hosts of a network, and a server has one client"
     of_the_path = (each for each in asked(job) if each.direction is None)
     return beyond(of_the_path, frozenset(), "the path between two hosts")
 
