@@ -34,7 +34,8 @@ Options:
   --jobs N        compile N files at a time (default: $JOBS, the number of CPUs)
   --cache DIR     where kernels are kept (default: $CACHE)
   --pinned        build only from a source whose SHA-256 is in guest/sources.sha256
-  --refresh       look for a newer source, even if a kernel is built
+  --refresh       look for a newer source, even if a kernel is built: where it is of another than the pinned one, for
+                  that first
   --print         print the directory of the built kernel, and build nothing; exit 1 if there is none
   --help          print this text
 
@@ -93,8 +94,13 @@ refuse_bad_arguments() {
     [[ -z $GIT || -d $GIT ]] || usage_error "--git $GIT: no such directory"
     [[ -z $GIT || -n $REF ]] || usage_error "--git needs --ref: a tag, branch or hash"
     [[ -n $GIT || -z $REF ]] || usage_error "--ref $REF: in which repository? Give --git DIR"
+    ! $ONLY_PINNED || [[ -z $GIT && ! -d $SOURCE ]] ||
+        usage_error "--pinned beside --git or a directory: guest/sources.sha256 has hashes of tarballs alone"
+    # All of these are written into kernel.json.
+    [[ ! "$SOURCE$REF${CONFIG[*]}${OWN_PATCHES[*]}" =~ [[:cntrl:]] ]] ||
+        usage_error "a value of --source, --ref, --config or --patch has a control character, such as a newline"
     for line in "${CONFIG[@]}"; do
-        [[ $line =~ ^CONFIG_[A-Za-z0-9_]+=.+$ && $line != *$'\n'* ]] ||
+        [[ $line =~ ^CONFIG_[A-Za-z0-9_]+=.+$ ]] ||
             usage_error "--config $line: not CONFIG_NAME=VALUE, such as CONFIG_TCP_CONG_BBR=n"
     done
     for patch in "${OWN_PATCHES[@]}"; do
@@ -106,7 +112,13 @@ refuse_bad_arguments() {
 }
 
 # Whether the caller named nothing that makes another kernel than the default.
-is_default() { [[ -z $SERIES$SOURCE$GIT ]] && ((${#CONFIG[@]} + ${#OWN_PATCHES[@]} == 0)); }
+is_default() { takes_pinned_source && is_unchanged; }
+
+# Whether the source is the default's, with or without changes of the caller's.
+takes_pinned_source() { [[ -z $SERIES$SOURCE$GIT ]]; }
+
+# Whether the caller changes neither configuration nor source.
+is_unchanged() { ((${#CONFIG[@]} + ${#OWN_PATCHES[@]} == 0)); }
 
 # $2 is $1 or later.
 is_at_least() { [[ $(printf '%s\n' "$1" "$2" | sort -V | sed -n 1p) == "$1" ]]; }

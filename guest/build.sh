@@ -80,7 +80,7 @@ build_entry() {
     ((free_mb >= needed_mb)) ||
         die "a build needs $needed_mb MB and $CACHE has $free_mb MB free; make room, or choose another: --cache DIR"
 
-    WORK=$(mktemp -d -- "$CACHE/build.XXXXXX")
+    WORK=$(mktemp -d -- "$CACHE/.netwarp-build.XXXXXX")
     MAKE_PID=
     trap clean_up EXIT
     trap 'exit 130' INT
@@ -89,6 +89,8 @@ build_entry() {
     KEY=
     obtain_source
     if [[ -n $KEY ]] && is_complete "$CACHE/$KEY"; then
+        TARBALL_HASH=$(json_field "$CACHE/$KEY/kernel.json" source_sha256)
+        ! $ONLY_PINNED || is_known_source "$TARBALL_HASH" || die_unpinned
         use_entry "$CACHE/$KEY"
         return
     fi
@@ -130,6 +132,8 @@ unpack_source() {
     if [[ -z $SOURCE$GIT ]]; then
         check_pin
         TARBALL_TIME=$(stat -c %Y -- "$TARBALL")
+    elif $ONLY_PINNED && ! is_known_source "$TARBALL_HASH"; then
+        die_unpinned
     fi
     TREE="$WORK/source"
     mkdir -- "$TREE"
@@ -142,13 +146,6 @@ unpack_source() {
     if [[ -z $KEY ]]; then KEY=$(key_of "$VERSION"); fi
     # What somebody has built in a directory is not part of its source.
     if [[ -d $SOURCE ]]; then (kernel_make -s mrproper >/dev/null); fi
-}
-
-# The name of an entry. $1: the version; $2: what of the source is not in BASE, if anything is.
-key_of() {
-    local patches
-    patches=$(hash_patches "$1")
-    echo "$1-$(echo "$BASE${2:+ $2}${patches:+ $patches}" | short_hash)"
 }
 
 # An empty environment but for this: the caller's may hold make flags (this script is run by a makefile) or a kernel
@@ -249,8 +246,6 @@ json_string() {
     local text=${1//\\/\\\\}
     printf '"%s"' "${text//\"/\\\"}"
 }
-
-json_field() { sed -n "s/^  \"$2\": \"\\{0,1\\}\\([^\"]*\\)\"\\{0,1\\},\$/\\1/p" -- "$1"; }
 
 describe() {
     local seconds=$1 seccomp=false seeds=false waits=false patch_names=() config_lines=() patch line

@@ -1,9 +1,13 @@
 # shellcheck shell=bash
 # The kernels that are built, side by side: sourced by build.sh, whose say, die and variables it uses.
 
-# Sets BASE and INPUTS. BASE hashes everything in the repository, or given by the caller, that decides what is built; a
-# comment does not. Which source the archive offers is not among it: the first look decides, and is remembered under
-# INPUTS until --refresh. Nor are netwarp's own patches, which depend on the version that is found (is_patched_as_now).
+# Whether the archive cannot be reached, so that the kernel built before, of another source, serves until it can.
+STANDS_IN=false
+
+# Sets BASE and INPUTS. BASE hashes everything in the repository, or given by the caller, that decides what is built, but
+# for the source of a package and comments. INPUTS adds the series that is asked for, or else the pinned source, so that
+# a new pin is looked for. What the archive offered instead is remembered under INPUTS until --refresh. netwarp's own
+# patches are in neither: they depend on the version that is found (is_patched_as_now).
 hash_inputs() {
     local line patch
     if [[ -n $SOURCE || -n $GIT ]]; then identify_source; fi
@@ -18,11 +22,24 @@ hash_inputs() {
         } | short_hash
     )
     INPUTS=$BASE
-    [[ -z $SERIES ]] || INPUTS=$(echo "$BASE $SERIES" | short_hash)
+    if [[ -n $SERIES ]]; then
+        INPUTS=$(echo "$BASE $SERIES" | short_hash)
+    elif takes_pinned_source; then
+        INPUTS=$(echo "$BASE $(pinned_source)" | short_hash)
+    fi
     readonly BASE INPUTS
 }
 
 short_hash() { sha256sum | cut -c 1-16; }
+
+# The name of an entry. $1: the version; $2: what of the source is not in BASE, if anything is.
+key_of() {
+    local patches
+    patches=$(hash_patches "$1")
+    echo "$1-$(echo "$BASE${2:+ $2}${patches:+ $patches}" | short_hash)"
+}
+
+json_field() { sed -n "s/^  \"$2\": \"\\{0,1\\}\\([^\"]*\\)\"\\{0,1\\},\$/\\1/p" -- "$1"; }
 
 is_complete() {
     local file
@@ -36,18 +53,32 @@ is_patched_as_now() {
     [[ $(json_field "$1/kernel.json" patches_sha256) == "$(hash_patches "$(json_field "$1/kernel.json" version)")" ]]
 }
 
+# The kernel that was built of what is asked for now.
 remembered_entry() {
-    local link entry version
-    # What is asked for by its version may be the default, which is remembered without one.
-    for link in "$INPUTS" "$BASE"; do
-        entry=$(realpath -e -- "$CACHE/by-inputs/$link" 2>/dev/null) || continue
-        if ! is_complete "$entry" || ! is_patched_as_now "$entry"; then continue; fi
-        version=$(json_field "$entry/kernel.json" version)
-        [[ -z $SERIES || $version == "$SERIES" || $version == "$SERIES".* ]] || continue
-        printf '%s\n' "$entry"
-        return
-    done
-    return 1
+    local entry
+    if entry_behind "$INPUTS"; then return; fi
+    # One that was built as the default, whether it is asked for so or by its version.
+    entry=$(entry_behind "$BASE") && is_of_pinned_source "$entry" || return 1
+    printf '%s\n' "$entry"
+}
+
+# The kernel that was last built without a source of its own being named, of whatever source.
+earlier_entry() { takes_pinned_source && entry_behind "$BASE"; }
+
+# The kernel that a link of by-inputs leads to, if it may be used for what is asked for.
+entry_behind() {
+    local entry version
+    entry=$(realpath -e -- "$CACHE/by-inputs/$1" 2>/dev/null) || return 1
+    if ! is_complete "$entry" || ! is_patched_as_now "$entry"; then return 1; fi
+    version=$(json_field "$entry/kernel.json" version)
+    [[ -z $SERIES || $version == "$SERIES" || $version == "$SERIES".* ]] || return 1
+    if $ONLY_PINNED && ! is_known_source "$(json_field "$entry/kernel.json" source_sha256)"; then return 1; fi
+    printf '%s\n' "$entry"
+}
+
+is_of_pinned_source() {
+    local info=$1/kernel.json
+    [[ "$(json_field "$info" source_package) $(json_field "$info" source_version)" == "$(pinned_source)" ]]
 }
 
 print_entry() {
@@ -66,20 +97,28 @@ point_link() {
 use_entry() {
     local key=${1##*/}
     mkdir -p -- "$CACHE/by-inputs"
-    point_link "$CACHE/by-inputs/$INPUTS" "../$key"
-    # Where there is no default yet, the only kernel is it.
-    if is_default || [[ ! -e $CACHE/current ]]; then point_link "$CACHE/current" "$key"; fi
+    $STANDS_IN || point_link "$CACHE/by-inputs/$INPUTS" "../$key"
+    if takes_pinned_source; then point_link "$CACHE/by-inputs/$BASE" "../$key"; fi
+    if is_default || { [[ ! -e $CACHE/current ]] && may_be_default "$1"; }; then point_link "$CACHE/current" "$key"; fi
     say "ready: Linux $(json_field "$1/kernel.json" version) from" \
         "$(json_field "$1/kernel.json" source_package) in $CACHE/$key"
     if [[ -L $CACHE/chosen && $(readlink -- "$CACHE/chosen") != "$key" ]]; then
         say "studies that name no kernel have $(readlink -- "$CACHE/chosen"), as 'netwarp kernel default' has chosen"
+    elif [[ ! -e $CACHE/current ]]; then
+        say "studies that name no kernel have none: 'netwarp kernel build' builds it, 'netwarp kernel default' chooses one"
     fi
     if [[ $(json_field "$1/kernel.json" seccomp) == false ]]; then
         say "its guest programs run under ptrace; Linux 6.16 and later do without"
     fi
 }
 
+# Whether a kernel that was not asked for as the default is what the default would be. One of the caller's own source is,
+# where there is none: a machine without apt gets no other.
+may_be_default() { [[ -n $SOURCE$GIT ]] || { is_unchanged && is_of_pinned_source "$1"; }; }
+
 take_lock() {
+    [[ ! -d $CACHE || -e $CACHE/lock || -z $(ls -A -- "$CACHE") ]] ||
+        die "$CACHE has files of others: choose a directory that is empty or not there yet, such as $CACHE/netwarp"
     mkdir -p -- "$CACHE" || die "cannot create $CACHE; choose another place with --cache DIR"
     exec {LOCK}>"$CACHE/lock"
     flock --nonblock "$LOCK" || {
@@ -87,5 +126,5 @@ take_lock() {
         flock "$LOCK"
     }
     # The lock is ours, so what a killed build left behind is nobody's.
-    rm -rf -- "$CACHE"/build.*
+    rm -rf -- "$CACHE"/.netwarp-build.*
 }

@@ -13,25 +13,50 @@ obtain_source() {
         take_given_source
         return
     fi
+    local reason_debian reason_machine has_apt=true
     if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
-        die "there is no apt here to fetch a kernel source with; give one: guest/build.sh --source PATH"
+        has_apt=false
+        REASON="there is no apt here to fetch a kernel source with"
     fi
-
-    local reason_backports reason_machine
-    if write_isolated_apt "$WORK/apt" && obtain_package APT_CONFIG="$WORK/apt/apt.conf"; then return; fi
-    reason_backports=$REASON
-    if $REFRESH && remembered_entry >/dev/null; then
-        die "cannot look for a newer source in ${SUITES[*]}: $reason_backports; the kernel built before stays in use"
-    fi
-    say "no kernel source from ${SUITES[*]}: $reason_backports"
+    if $has_apt && obtain_from_debian; then return; fi
+    reason_debian=$REASON
+    if stand_in "$reason_debian"; then return; fi
+    $has_apt || die "$reason_debian; give one: guest/build.sh --source PATH"
+    say "no kernel source from $reason_debian"
     say "falling back to this machine's own package archive"
     if obtain_package; then return; fi
     reason_machine=$REASON
     die "no kernel source to be had
-  from ${SUITES[*]}: $reason_backports
+  from $reason_debian
   from this machine's package archive: $reason_machine
   Check the network and run 'sudo apt-get update', name an archive with NETWARP_DEBIAN_MIRROR=URI, or give a
   source: guest/build.sh --source PATH"
+}
+
+# Asks one suite after the other, so that one that cannot be reached, or lacks it, does not keep the rest from being asked.
+obtain_from_debian() {
+    local suite suites=("$BACKPORTS") reasons=""
+    [[ -z $SERIES ]] || suites+=("${RELEASES[@]}")
+    for suite in "${suites[@]}"; do
+        if write_isolated_apt "$WORK/apt-$suite" "$suite" && obtain_package APT_CONFIG="$WORK/apt-$suite/apt.conf"; then
+            return
+        fi
+        reasons+="${reasons:+; }$suite: $REASON"
+    done
+    REASON=$reasons
+    return 1
+}
+
+# Sets KEY to the kernel that was built before, if there is one to be used until the archive can be reached. $1: why it
+# cannot.
+stand_in() {
+    local earlier
+    earlier=$(earlier_entry || remembered_entry) || return 1
+    ! $REFRESH || die "cannot look for a newer source: $1; the kernel built before stays in use"
+    say "cannot look for $(pinned_source), which netwarp is released with: $1"
+    say "the kernel that was built before, of another source, stays in use until 'netwarp kernel build' finds it"
+    KEY=${earlier##*/}
+    STANDS_IN=true
 }
 
 # --- A source that the caller gives -------------------------------------------------------------------------
@@ -39,7 +64,7 @@ obtain_source() {
 # Sets SOURCE_ID: what of the given source decides what is built, the same wherever it lies.
 identify_source() {
     if [[ -n $GIT ]]; then
-        COMMIT=$(git -C "$GIT" rev-parse --verify --quiet "$REF^{commit}") ||
+        COMMIT=$(git -C "$GIT" rev-parse --verify --quiet --end-of-options "$REF^{commit}") ||
             die "--git $GIT --ref $REF: there is no such commit, or no repository of git"
         SOURCE_ID="commit $COMMIT"
     elif [[ -d $SOURCE ]]; then
@@ -84,12 +109,10 @@ take_given_source() {
 
 # --- A package of Debian's ----------------------------------------------------------------------------------
 
-# An apt of our own: its sources, lists and cache are below $1, so that the machine's stay untouched and no privilege
+# An apt of our own for the suite $2: its sources, lists and cache are below $1, so that the machine's stay untouched and no privilege
 # is needed. Of the machine's settings it keeps how to reach archives (proxies, certificates), nothing else.
 write_isolated_apt() {
-    local dir=$1 mirror
-    SUITES=("$BACKPORTS")
-    [[ -z $SERIES ]] || SUITES+=("${RELEASES[@]}")
+    local dir=$1 suite=$2 mirror
     mirror=${NETWARP_DEBIAN_MIRROR:-$(mirror_of_this_machine)}
     if [[ -z $mirror ]]; then
         REASON="this machine's package lists name no Debian archive (set NETWARP_DEBIAN_MIRROR=URI)"
@@ -101,7 +124,7 @@ write_isolated_apt() {
     fi
     mkdir -p -- "$dir/lists/partial" "$dir/cache/archives/partial"
     : >"$dir/status"
-    printf "deb [signed-by=$KEYRING] ${mirror%/} %s main\n" "${SUITES[@]}" >"$dir/sources.list"
+    echo "deb [signed-by=$KEYRING] ${mirror%/} $suite main" >"$dir/sources.list"
     {
         # Not which further indices to fetch, as apt-file and software centres ask for.
         apt-config dump | grep '^Acquire::' | grep -vE '^Acquire::(IndexTargets|Languages)'
@@ -129,7 +152,7 @@ APT::Sandbox::User "root";
 EOF
     } >"$dir/apt.conf"
 
-    say "looking for kernel sources in ${SUITES[*]} at ${mirror%/}"
+    say "looking for kernel sources in $suite at ${mirror%/}"
     if ! APT_CONFIG="$dir/apt.conf" apt-get -q update >"$WORK/apt.log" 2>&1; then
         REASON=$(apt_reason)
         return 1
@@ -147,7 +170,7 @@ obtain_package() {
     local apt_env=("$@")
     if [[ -n $SERIES ]]; then
         choose_series || return 1
-    elif $REFRESH || ! choose_pinned; then
+    elif { $REFRESH && ! is_of_another_source; } || ! choose_pinned; then
         choose_newest || return 1
     fi
     KEY=$(key_of "${PACKAGE_VERSION%%-*}" "$PACKAGE $PACKAGE_VERSION")
@@ -168,6 +191,12 @@ obtain_package() {
     rm -f -- "$WORK/$PACKAGE"_*.deb
     TARBALL=$(find "$WORK/package/usr/src" -type f -name 'linux-source-*.tar.*' | sort -V | tail -n 1)
     [[ -n $TARBALL ]] || die "the package $PACKAGE $PACKAGE_VERSION holds no source tarball"
+}
+
+# Whether the kernel built before is of another source than the pinned one.
+is_of_another_source() {
+    local earlier
+    earlier=$(earlier_entry) && ! is_of_pinned_source "$earlier"
 }
 
 # The three ways to choose set PACKAGE and PACKAGE_VERSION. They are run in obtain_package, whose apt_env they use.
@@ -224,6 +253,15 @@ apt_reason() {
     printf '%s' "${errors:-apt-get failed without a message}"
 }
 
+die_unpinned() {
+    die "$PACKAGE $PACKAGE_VERSION is not in guest/sources.sha256 (its SHA-256 is $TARBALL_HASH), which has
+  $(awk '!/^#/ { print $2, $3 }' "$GUEST_DIR/sources.sha256" | paste -sd ';' -): give the tarball of one of these
+  with --source PATH, or build without --pinned"
+}
+
+# Whether guest/sources.sha256 has this hash.
+is_known_source() { awk -v hash="$1" '!/^#/ && $1 == hash { has = 1 } END { exit !has }' "$GUEST_DIR/sources.sha256"; }
+
 # Holds the source against guest/sources.sha256. A package that is not there is as new as the archive: its signature was
 # checked, and what it holds is for --pinned to refuse.
 check_pin() {
@@ -231,9 +269,7 @@ check_pin() {
     pinned=$(awk -v package="$PACKAGE" -v version="$PACKAGE_VERSION" \
         '!/^#/ && $2 == package && $3 == version { print $1 }' "$GUEST_DIR/sources.sha256")
     if [[ -z $pinned ]]; then
-        ! $ONLY_PINNED || die "$PACKAGE $PACKAGE_VERSION is not in guest/sources.sha256, which has
-  $(awk '!/^#/ { print $2, $3 }' "$GUEST_DIR/sources.sha256" | paste -sd ';' -): the archive has moved on. Give one of
-  these with --source PATH and its hash there, or build without --pinned"
+        ! $ONLY_PINNED || die_unpinned
         say "the SHA-256 of $PACKAGE $PACKAGE_VERSION is not pinned: $TARBALL_HASH"
         return
     fi

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,7 @@ def test_kernels_are_listed_by_version_and_what_is_being_built_is_not(
         build(environ, name)
     cache = Path(environ["XDG_CACHE_HOME"], "netwarp", "kernel")
     (cache / "current").symlink_to("7.3.4-cc")
+    build(environ, ".netwarp-build.X1Y2Z3", version="6.6.1")
     build(environ, "build.X1Y2Z3", version="6.6.1")
     (build(environ, "6.6.9-dd") / "linux").unlink()
     assert [each.name for each in built_kernels(environ)] == [
@@ -105,7 +107,8 @@ def test_what_is_not_built_is_refused_with_what_there_is_and_the_remedy(
 
 
 def test_the_default_is_the_released_one_until_another_is_chosen(environ: dict[str, str]) -> None:
-    build(environ, "7.3.4-cc")
+    package, version = released_source()
+    build(environ, "7.3.4-cc", source_package=package, source_version=version)
     build(environ, "6.12.117-aa")
     cache = Path(environ["XDG_CACHE_HOME"], "netwarp", "kernel")
     (cache / "current").symlink_to("7.3.4-cc")
@@ -119,6 +122,39 @@ def test_the_default_is_the_released_one_until_another_is_chosen(environ: dict[s
     assert [each.name for each in built_kernels(environ)] == ["7.3.4-cc"]
     with pytest.raises(BackendError, match="released with, and stays"):
         remove_kernel("7.3", environ)
+
+
+def test_a_default_of_another_source_is_not_called_the_released_one(
+    environ: dict[str, str],
+) -> None:
+    cache = build(environ, "7.1.2-cc").parent
+    (cache / "current").symlink_to("7.1.2-cc")
+    with pytest.raises(BackendError, match=r"in place of .*, which netwarp is released with"):
+        remove_kernel("7.1", environ)
+
+
+def test_no_kernel_is_removed_during_a_build(environ: dict[str, str]) -> None:
+    directory = build(environ, "6.12.117-aa")
+    with (directory.parent / "lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(BackendError, match="being built or removed"):
+            remove_kernel("6.12", environ)
+    assert directory.exists()
+    assert remove_kernel("6.12", environ).name == "6.12.117-aa"
+    assert not directory.exists()
+
+
+def test_a_kernel_that_cannot_be_deleted_is_said(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(environ, "6.12.117-aa")
+
+    def refused(_: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("shutil.rmtree", refused)
+    with pytest.raises(BackendError, match=r"not all of the kernel 6\.12\.117-aa .*denied"):
+        remove_kernel("6.12", environ)
 
 
 def test_a_chosen_default_that_is_gone_says_how_to_do_without(environ: dict[str, str]) -> None:

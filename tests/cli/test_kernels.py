@@ -113,7 +113,7 @@ def test_what_makes_another_kernel_has_a_name_of_its_own(
     own, users = patched["patches"]
     assert own.startswith("fp-registers-of-any-size.patch ")
     assert users.startswith("seedless.patch ")
-    assert not [*(tmp_path / "cache" / "netwarp" / "kernel").glob("build.*")]
+    assert not [*(tmp_path / "cache" / "netwarp" / "kernel").glob(".netwarp-build.*")]
 
 
 def test_a_commit_is_built_and_not_what_lies_in_its_tree(
@@ -141,6 +141,8 @@ def test_a_commit_is_built_and_not_what_lies_in_its_tree(
         (["--patch", "bad.patch"], "does not apply to Linux 6.12.1"),
         (["--patch", "nothing.patch"], "no such file"),
         (["6.12"], "the source says which version it is"),
+        (["--config", 'CONFIG_CMDLINE="a\tb"'], "has a control character"),
+        (["--pinned"], "has hashes of tarballs alone"),
     ],
 )
 def test_what_is_refused_leaves_nothing(
@@ -172,6 +174,33 @@ def test_a_kernel_may_be_kept_elsewhere(build: Build, tree: Path, tmp_path: Path
     assert answer.returncode == 0, answer.stderr
     assert (tmp_path / "elsewhere" / "current" / "linux").is_file()
     assert not (tmp_path / "cache").exists()
+
+
+def test_a_directory_with_files_of_others_is_no_cache(
+    build: Build, tree: Path, tmp_path: Path
+) -> None:
+    others = tmp_path / "project"
+    others.mkdir()
+    (others / "build.rs").write_text("fn main() {}")
+    answer = build("--source", tree, "--cache", others)
+    assert answer.returncode == 1
+    assert "has files of others" in answer.stderr
+    assert [each.name for each in others.iterdir()] == ["build.rs"]
+    # In a cache of ours, too, what others have put there stays.
+    (others / "lock").touch()
+    assert build("--source", tree, "--cache", others).returncode == 0
+    assert (others / "build.rs").is_file()
+
+
+def test_a_tarball_that_is_not_known_is_refused_where_known_ones_are_asked_for(
+    build: Build, tree: Path, tmp_path: Path
+) -> None:
+    tarball = tmp_path / "linux.tar"
+    subprocess.run(["tar", "-cf", tarball, "-C", tmp_path, "tree"], check=True)
+    assert build("--source", tarball).returncode == 0
+    answer = build("--source", tarball, "--pinned")
+    assert answer.returncode == 1
+    assert "is not in guest/sources.sha256" in answer.stderr
 
 
 def test_kernels_are_chosen_and_removed(

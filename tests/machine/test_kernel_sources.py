@@ -32,6 +32,8 @@ def sourced(tmp_path: Path, archive: list[str], command: str) -> subprocess.Comp
     begin = (
         "set -euo pipefail; say() { echo \"$*\" >&2; }; die() { say \"$*\"; exit 1; }\n"
         f"GUEST_DIR='{GUEST}'; WORK='{tmp_path}'; OLDEST_DEFAULT=6.6; OLDEST_KERNEL=6.1\n"
+        f"FRAGMENT='{GUEST}/kernel.config'; SHIM_SOURCE='{GUEST}/getrandom_shim.c'; RECIPE=1\n"
+        "ENTRY_FILES=(linux config kernel.json getrandom_shim.so)\n"
         f"apt_env=('PATH={tmp_path}:/usr/bin:/bin')\n"
         'for each in arguments cache patches source; do source "$GUEST_DIR/$each.sh"; done\n'
     )  # fmt: skip
@@ -103,3 +105,99 @@ def test_every_patch_says_why_and_stays_out_of_the_network_stack() -> None:
         changed = re.findall(r"^\+\+\+ b/(\S+)", text, re.MULTILINE)
         assert changed
         assert all(file.startswith(("arch/um/", "arch/x86/um/")) for file in changed)
+
+
+REMEMBER = """mkdir -p "$CACHE/by-inputs"; ln -s "../{name}" "$CACHE/by-inputs/$BASE"; """
+"""The kernel was built as the default, with the inputs that the repository has now."""
+
+
+def built(tmp_path: Path, package: str, version: str) -> str:
+    """Put a kernel into a cache as build.sh leaves it, and return its name."""
+    number = version.partition("-")[0]
+    entry = tmp_path / "cache" / f"{number}-aa"
+    entry.mkdir(parents=True)
+    said = {"version": number, "source_package": package, "source_version": version}
+    said |= {"source_sha256": "0" * 64, "patches_sha256": "", "seccomp": "true"}
+    lines = ",\n".join(f'  "{key}": "{value}"' for key, value in said.items())
+    (entry / "kernel.json").write_text(f"{{\n{lines},\n}}\n")
+    for part in ("linux", "config", "getrandom_shim.so"):
+        (entry / part).write_text("x")
+    return entry.name
+
+
+def asked_for(tmp_path: Path, arguments: str) -> str:
+    return f"parse_arguments --cache {tmp_path}/cache {arguments}; hash_inputs; "
+
+
+@pytest.mark.parametrize("arguments", ["", PACKAGE.removeprefix("linux-source-")])
+def test_a_default_of_the_pinned_source_is_ready(tmp_path: Path, arguments: str) -> None:
+    name = built(tmp_path, PACKAGE, VERSION)
+    command = asked_for(tmp_path, arguments) + REMEMBER.format(name=name) + "remembered_entry"
+    assert sourced(tmp_path, [], command).stdout == f"{tmp_path}/cache/{name}\n"
+
+
+def test_a_new_pin_reaches_a_machine_that_has_a_kernel(tmp_path: Path) -> None:
+    """It is looked for; until the archive can be reached, the one that is there serves."""
+    name = built(tmp_path, "linux-source-7.1", "7.1.2-1")
+    begin = asked_for(tmp_path, "") + REMEMBER.format(name=name)
+    assert sourced(tmp_path, [], begin + "! remembered_entry").stdout == ""
+    stood_in = 'stand_in "no network"; use_entry "$CACHE/$KEY"; ! remembered_entry'
+    answer = sourced(tmp_path, [], f"rm -r {tmp_path}/cache/by-inputs; " + begin + stood_in)
+    assert answer.returncode == 0, answer.stderr
+    assert f"cannot look for {PACKAGE} {VERSION}" in answer.stderr
+    assert "ready: Linux 7.1.2" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("has", "takes"),
+    [
+        (("linux-source-7.1", "7.1.2-1"), f"{PACKAGE} {VERSION}"),
+        ((PACKAGE, VERSION), "linux-source-9.9 9.9.1-1"),
+    ],
+)
+def test_a_refresh_takes_the_pinned_source_before_a_newer_one(
+    tmp_path: Path, has: tuple[str, str], takes: str
+) -> None:
+    name = built(tmp_path, *has)
+    (tmp_path / "apt-get").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "apt-get").chmod(0o755)
+    begin = asked_for(tmp_path, "--refresh") + REMEMBER.format(name=name)
+    archive = [f"{PACKAGE} {VERSION}", "linux-source-9.9 9.9.1-1"]
+    answer = sourced(tmp_path, archive, f'{begin}! obtain_package "${{apt_env[@]}}"')
+    assert answer.returncode == 0, answer.stderr
+    assert f"downloading {takes}\n" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("package", "version", "is_default"),
+    [("linux-source-6.12", "6.12.5-1", False), (PACKAGE, VERSION, True)],
+)
+def test_a_kernel_that_is_named_by_its_version_becomes_no_default(
+    tmp_path: Path, package: str, version: str, is_default: bool
+) -> None:
+    name = built(tmp_path, package, version)
+    series = package.removeprefix("linux-source-")
+    command = asked_for(tmp_path, series) + f'use_entry "$CACHE/{name}"'
+    answer = sourced(tmp_path, [], command)
+    assert answer.returncode == 0, answer.stderr
+    assert (tmp_path / "cache" / "current").exists() == is_default
+    assert ("studies that name no kernel have none" in answer.stderr) == (not is_default)
+
+
+def test_what_is_built_of_an_unknown_source_is_not_used_where_known_ones_are_asked_for(
+    tmp_path: Path,
+) -> None:
+    name = built(tmp_path, PACKAGE, VERSION)
+    begin = asked_for(tmp_path, "--pinned") + REMEMBER.format(name=name)
+    assert sourced(tmp_path, [], begin + "! remembered_entry").returncode == 0
+
+
+def test_one_suite_that_cannot_be_reached_does_not_keep_another_from_being_asked(
+    tmp_path: Path,
+) -> None:
+    command = (
+        asked_for(tmp_path, "6.12")
+        + "write_isolated_apt() { REASON='no answer'; [[ $2 == trixie ]]; }\n"
+        + 'obtain_package() { echo "$1"; }; obtain_from_debian'
+    )
+    assert sourced(tmp_path, [], command).stdout.endswith("apt-trixie/apt.conf\n")

@@ -2,10 +2,12 @@
 that a kernel lacks.
 """
 
+import contextlib
+import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from netwarp.backends.guest_files import (
@@ -45,9 +47,9 @@ def built_kernels(environ: Mapping[str, str] = os.environ) -> list[GuestKernel]:
     cache = kernel_cache(environ)
     found = []
     for file in sorted(cache.glob("*/kernel.json")):
-        # Kernels that are being built or removed have other names, and links would name kernels
-        # twice.
-        if file.parent.is_symlink() or file.parent.name.startswith("build."):
+        # Names begin with the version, except those of kernels that are being built or removed.
+        # Links would name kernels twice.
+        if file.parent.is_symlink() or not file.parent.name[:1].isdigit():
             continue
         try:
             found.append(open_kernel(file.parent))
@@ -196,27 +198,69 @@ def remove_kernel(name: str, environ: Mapping[str, str] = os.environ) -> GuestKe
     """Remove a kernel from the cache.
 
     Raises:
-        BackendError: no kernel of this name is built, or it is the default.
+        BackendError: no kernel of this name is built, it is the default, a build is under way, or
+            its files cannot be deleted.
     """
     kernel = kernel_named(name, environ)
     cache = kernel_cache(environ)
+    with _locked(cache):
+        _refuse_to_remove_default(kernel, cache)
+        try:
+            # It is renamed first, so that nobody finds half of it. The next build removes what is
+            # left.
+            grave = Path(tempfile.mkdtemp(prefix=".netwarp-build.", dir=cache))
+            kernel.directory.rename(grave / kernel.name)
+            shutil.rmtree(grave)
+            for asked_for in (cache / "by-inputs").glob("*"):
+                if asked_for.is_symlink() and not asked_for.exists():
+                    asked_for.unlink()
+        except OSError as error:
+            raise BackendError(
+                f"not all of the kernel {kernel.name} could be removed from {cache} ({error}):"
+                " make that directory and what it holds your own"
+            ) from None
+    return kernel
+
+
+@contextlib.contextmanager
+def _locked(cache: Path) -> Iterator[None]:
+    """Hold the lock of the cache, which a build holds until it ends.
+
+    Raises:
+        BackendError: a build is under way, or the lock cannot be taken.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            lock = stack.enter_context((cache / "lock").open("ab"))
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BackendError(
+                f"a kernel is being built or removed in {cache}: try again when that is done"
+            ) from None
+        except OSError as error:
+            raise BackendError(f"cannot lock the kernels in {cache}: {error}") from None
+        yield
+
+
+def _refuse_to_remove_default(kernel: GuestKernel, cache: Path) -> None:
     for link in ("current", CHOSEN):
-        if (cache / link).exists() and (cache / link).resolve() == kernel.directory:
+        if not ((cache / link).exists() and (cache / link).resolve() == kernel.directory):
+            continue
+        if link == CHOSEN:
             raise BackendError(
                 f"{kernel.name} is the default, which studies use that name no kernel: choose"
                 " another one first with `netwarp kernel default NAME`"
-                if link == CHOSEN
-                else f"{kernel.name} is the kernel that netwarp is released with, and stays; to"
+            )
+        if is_released(kernel):
+            raise BackendError(
+                f"{kernel.name} is the kernel that netwarp is released with, and stays; to"
                 f" have none at all, remove {cache}"
             )
-    # It is renamed first, so that nobody finds half of it. The next build removes what is left.
-    grave = Path(tempfile.mkdtemp(prefix="build.", dir=cache))
-    kernel.directory.rename(grave / kernel.name)
-    shutil.rmtree(grave)
-    for asked_for in (cache / "by-inputs").glob("*"):
-        if asked_for.is_symlink() and not asked_for.exists():
-            asked_for.unlink()
-    return kernel
+        raise BackendError(
+            f"{kernel.name} is the default, in place of {' '.join(released_source())}, which"
+            f" netwarp is released with: `{BUILD_KERNEL} --refresh` looks for that; to have none at"
+            f" all, remove {cache}"
+        )
 
 
 def described(kernel: GuestKernel, environ: Mapping[str, str] = os.environ) -> dict[str, object]:

@@ -132,7 +132,8 @@ def kernel_info(name: str | None = None, as_json: bool = False) -> None:
     ),
     Option(
         name="refresh", takes=Takes.FLAG,
-        help="Look for a newer source, even if a kernel is built.",
+        help="Look for a newer source, even if a kernel is built; where that is not of the pinned"
+        " source, for the pinned one first.",
     ),
     name="build",
 )  # fmt: skip
