@@ -88,6 +88,18 @@ def test_a_changed_record_is_found(directories: tuple[Path, Path]) -> None:
     assert found.to_json()["runs"][0]["difference"]["kept"] == "1"
 
 
+def test_a_patched_kernel_of_the_same_configuration_is_another(
+    directories: tuple[Path, Path],
+) -> None:
+    kept, recorded = directories
+    for directory, key in ((kept, "7.2.9-aa"), (recorded, "7.2.9-bb")):
+        file = directory / "provenance.json"
+        told = json.loads(file.read_text())
+        file.write_text(json.dumps(told | {"kernel": told["kernel"] | {"key": key}}))
+    found = verify(load(kept), ReplayBackend(recorded), runs=1)
+    assert found.other_programs == {"kernel": ("7.2.9-aa", "7.2.9-bb")}
+
+
 def test_the_hash_of_all_records_changes_with_any_of_them(directories: tuple[Path, Path]) -> None:
     one, two = directories
     assert load(one).records_sha256 == load(two).records_sha256 is not None

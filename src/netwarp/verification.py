@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from netwarp.errors import BackendError, InputError, RunDirectoryError
 from netwarp.execution import Executor, LocalExecutor, Observer, Unobserved, execute
 from netwarp.file_trees import temporary_directory
 from netwarp.plan import PlannedRun, plan_study
-from netwarp.run_directory import RECORDS_FILE, RunDirectory
+from netwarp.run_directory import RECORDS_FILE, RunDirectory, kernel_key
 from netwarp.run_files import lines_of, read_text
 
 if TYPE_CHECKING:
@@ -253,24 +253,20 @@ def _both(run: str, kept: RunDirectory, again: RunDirectory) -> tuple[str, str]:
 
 def _other_programs(then: dict[str, Any], now: dict[str, Any]) -> dict[str, tuple[str, str]]:
     before, today = (
-        {"kernel": _kernel(each.get("kernel", {})), "endpoint": _endpoint(each)}
+        {"kernel": kernel_key(each.get("kernel", {})), "endpoint": _endpoint(each)}
         for each in (then, now)
     )
     for name, kernel in then.get("kernels", {}).items():
-        before[f"kernel {name}"] = _kernel(kernel)
+        before[f"kernel {name}"] = kernel_key(kernel)
         today[f"kernel {name}"] = _kernel_named(name)
     return {part: (before[part], today[part]) for part in before if before[part] != today[part]}
 
 
 def _kernel_named(name: str) -> str:
     try:
-        return _kernel(kernel_named(name).info)
+        return kernel_key(kernel_named(name).info)
     except BackendError:
         return NOTHING
-
-
-def _kernel(kernel: Mapping[str, Any]) -> str:
-    return f"{kernel.get('version', 'unknown')} ({str(kernel.get('config_sha256'))[:12]})"
 
 
 def _endpoint(provenance: dict[str, Any]) -> str:

@@ -24,7 +24,7 @@ from netwarp.backends.kernels import (
 from netwarp.backends.virtual import VirtualBackend
 from netwarp.errors import BackendError, RunDirectoryError
 from netwarp.execution.earlier_runs import refuse_other_programs
-from netwarp.run_directory import RunDirectory, kernels_text
+from netwarp.run_directory import RunDirectory, kernel_key, kernels_text
 from netwarp.study import study_from_mapping
 from netwarp.wire import Job
 from netwarp.wire.asked import asked
@@ -255,6 +255,22 @@ def test_texts_name_the_kernels_of_the_runs() -> None:
     named = {"6.12": {"version": "6.12.117"}, "7.3": {"version": "7.3.4"}}
     assert kernels_text(default | {"kernels": named}) == "6.12.117, 7.3.4"
     assert kernels_text({}) == "unknown"
+
+
+def test_kernels_of_one_version_are_told_apart() -> None:
+    plain = {"version": "7.3.4", "key": "7.3.4-aa"}
+    patched = {"version": "7.3.4", "key": "7.3.4-bb", "own_patches": 1}
+    older = {"version": "7.3.4", "kernel_sha256": "c" * 64}
+    host = {"version": "7.3.4"}
+    assert [kernel_key(each) for each in (plain, patched, older, host)] == [
+        "7.3.4-aa", "7.3.4-bb", "7.3.4-cccccccccccc", "7.3.4",
+    ]  # fmt: skip
+    assert kernels_text({"kernel": plain}) == "7.3.4"
+    assert kernels_text({"kernel": patched}) == "7.3.4-bb"
+    both = {"kernels": {"a": plain, "b": older, "c": older}}
+    assert kernels_text(both) == "7.3.4-aa, 7.3.4-cccccccccccc"
+    git = {"version": "6.12.1", "key": "6.12.1-dd", "source_package": "git v6.12.1"}
+    assert kernels_text({"kernel": git}) == "6.12.1-dd"
 
 
 def test_the_released_kernel_is_told_from_others(environ: dict[str, str]) -> None:

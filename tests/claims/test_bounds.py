@@ -135,6 +135,8 @@ def test_levels_that_the_source_discards_are_left_out() -> None:
     [
         ({"by_at_most": "5%", "by_at_least": "5%"}, "no lead is as large as the lower bound"),
         ({"by_at_most": "5%", "up_to": "6%"}, "no lead is as large as the lower bound"),
+        ({"by_at_most": "5%", "by_at_least": "0%"}, "0 % is no lower bound"),
+        ({"by_at_most": "5%", "up_to": "0%"}, "0 % is no lower bound"),
         ({"by_at_most": "5%", "overall": "path.loss"}, "by_at_most cannot stand beside overall"),
         ({"stays_over": "path.loss", "overall": "path.loss"}, "stays_over cannot stand beside"),
         ({"grows_with": "path.loss", "by_at_most": "5%"}, "by_at_most has no effect beside"),

@@ -144,12 +144,37 @@ def test_failed_runs_and_missing_values_break_it() -> None:
     assert "no value in 1 of 30 runs" in found_text(gave_up)
 
 
+@pytest.mark.parametrize(
+    "expect", ["tcp.goodput_bit_s > 1 Mbit/s", "quic / tcp: goodput_bit_s > 0.5"]
+)
+def test_cells_without_any_value_break_it(expect: str) -> None:
+    """As one missing value does."""
+    found = judge(expect)
+    assert found.kept is Kept.BROKEN
+    assert "no goodput_bit_s" in found_text(found)
+
+
+def test_a_ratio_with_one_side_only_is_undecided_there() -> None:
+    """Such as of an interrupted run: the other conditions alone do not make it hold."""
+    half = Results(
+        tuple(
+            run for run in results().runs
+            if run.factors != {"transport": "tcp", "workload.chunks": "2"}
+        )
+    )  # fmt: skip
+    found = judge("quic / tcp: completion_time_s <= 0.85", half)
+    assert found.kept is Kept.UNDECIDED
+    assert [each.kept for each in found.conditions] == [Kept.HOLDS, Kept.UNDECIDED]
+    assert "only one of the two cells was run" in found_text(found)
+    broken = judge("quic / tcp: completion_time_s <= 0.5", half)
+    assert broken.kept is Kept.BROKEN
+
+
 def test_what_was_not_run_is_undecided() -> None:
     quic = Results(tuple(run for run in results().runs if run.factors["transport"] == "quic"))
     found = judge("tcp.completion_time_s < 100 s", quic)
     assert (found.kept, found.open) == (Kept.UNDECIDED, ())
     assert "none of the cells" in found_text(found)
-    assert judge("tcp.goodput_bit_s > 1 Mbit/s").kept is Kept.UNDECIDED
 
 
 def test_a_bound_of_none() -> None:

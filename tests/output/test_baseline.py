@@ -195,6 +195,7 @@ def test_what_is_no_baseline_is_refused_with_the_remedy(baseline: Baseline, tmp_
         json.dumps({**good, "cells": [*good["cells"], good["cells"][0]]}): "a cell is there twice",
         json.dumps({**good, "metrics": ["goodput_bit_s"]}): "not the same replicates",
         json.dumps({**good, "more": 1}): "more: Extra inputs",
+        json.dumps(good).replace("completion_time_s", "ease"): "metrics: there is no ease",
         json.dumps(good).replace('_time_s": [', '_time_s": [NaN, '): "finite",
     }  # fmt: skip
     for text, reason in broken.items():
@@ -202,3 +203,54 @@ def test_what_is_no_baseline_is_refused_with_the_remedy(baseline: Baseline, tmp_
         with pytest.raises(InputError) as refused:
             read_baseline(file)
         assert reason in str(refused.value), text[:80]
+
+
+def without(data: RunData, *lacking: str) -> RunData:
+    """The same data in which no run whose name begins so has a completion time."""
+    return changed(
+        data,
+        lambda run: None if run.run.startswith(lacking) else run.value("completion_time_s"),
+    )
+
+
+def test_a_metric_that_no_run_has_any_more_is_worse_in_every_cell(
+    data: RunData, baseline: Baseline
+) -> None:
+    """Also beside one that is still there, and if the records are the same."""
+    by_two = baseline_of(data.asked(["completion_time_s", "goodput_bit_s"], {}))
+    now = without(data, "c")
+    found = hold(by_two, now)
+    assert [each.difference.metric for each in found.metrics] == list(by_two.metrics)
+    assert found.metrics[0].counts == {Held.WORSE: 24}
+    assert found.metrics[1].counts == {Held.UNCHANGED: 24}
+    assert status_of(now, found) == 1
+    assert "no run has it any more" in text_of(found)
+    assert hold(baseline, now).metrics[0].counts == {Held.WORSE: 24}
+
+
+def test_what_never_had_a_value_is_unchanged(data: RunData) -> None:
+    """A run of the same seed without a value before and now is the same, whatever its records."""
+    before = without(data, "c000", "c001-r03")
+    baseline = other_bytes(baseline_of(before))
+    assert hold(baseline, before).held == {Held.UNCHANGED}
+    other_seeds = replace(baseline, seeds=tuple(seed + 1 for seed in baseline.seeds))
+    by_cell = {cell.factors["path.rtt"]: cell.held
+               for cell in hold(other_seeds, before).metrics[0].cells[:2]}  # fmt: skip
+    assert by_cell == {"50ms": Held.UNCHANGED, "200ms": Held.UNDECIDED}
+    nearly = changed(before, lambda run: (v := run.value("completion_time_s")) and v * 1.005)
+    assert hold(baseline, nearly).metrics[0].counts == {Held.UNCHANGED: 1, Held.WITHIN: 23}
+
+
+def test_worse_is_what_had_a_value_and_has_none(data: RunData) -> None:
+    before = without(data, "c000", "c001-r03")
+    baseline = other_bytes(baseline_of(before))
+    lost = hold(baseline, without(before, "c001-r04"))
+    assert lost.metrics[0].counts == {Held.UNCHANGED: 23, Held.WORSE: 1}
+    found = hold(baseline, data)
+    assert found.metrics[0].counts == {Held.UNCHANGED: 22, Held.UNDECIDED: 2}, "it is gained"
+    runs = tuple(
+        replace(run, outcome="failed", metrics={}) if run.run == "c000-r00" else run
+        for run in before.results.runs
+    )
+    failed = hold(baseline, replace(before, results=replace(before.results, runs=runs)))
+    assert failed.metrics[0].counts == {Held.UNCHANGED: 23, Held.WORSE: 1}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -9,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 import support
-from netwarp.cli.checks import Checks
+from netwarp.cli.checks import Checks, status_of
 from netwarp.errors import InputError
 from netwarp.evaluation import RunData, load
 from netwarp.output.baseline import HeldAgainst, baseline_of, held_against
@@ -108,6 +109,30 @@ def test_a_failed_run_is_a_failure_with_its_reason(data: RunData) -> None:
     failure = one.find("failure")
     assert failure is not None
     assert support.FAILURE in failure.attrib["message"]
+
+
+def test_runs_that_were_not_done_leave_it_undecided(data: RunData) -> None:
+    """Also if all that was done is as expected."""
+    kept = replace(data.results, runs=data.results.runs[:30])
+    rest = tuple(run.run for run in data.results.runs[30:])
+    held = replace(data, results=kept).expecting(["tcp.completion_time_s < 500 s"])
+    study = replace(held.study, expectations=held.study.expectations[:1])
+    done = replace(held, given_study=study)
+    assert status_of(done, None) == 0
+    unfinished = replace(done, not_done=rest)
+    assert status_of(unfinished, None) == 3
+    runs = cases(unfinished)[0]
+    assert (runs.outcome, runs.found) == (
+        "undecided", "30 of 240 runs succeeded; 210 were not done",
+    )  # fmt: skip
+    failing = replace(data, results=replace(support.results(), runs=support.results().runs[:180]))
+    assert status_of(replace(failing, not_done=rest), None) == 1
+
+
+def test_the_command_is_copied_as_it_was_typed(data: RunData) -> None:
+    line = ["netwarp", "exec", "--", "sh", "-c", "echo `date` | wc ```` \\"]
+    text = markdown(replace(data, provenance={**data.provenance, "command_line": line}), [])
+    assert f"\n\n`````\n{shlex.join(line)}\n`````\n" in text
 
 
 def test_what_a_program_says_cannot_break_the_files(data: RunData) -> None:

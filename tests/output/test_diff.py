@@ -105,6 +105,14 @@ def test_cells_and_conditions_of_one_alone_are_named(before: RunData) -> None:
     assert text.getvalue().endswith("and 1 more\n")
 
 
+def test_another_kernel_of_the_same_version_is_another_condition(before: RunData) -> None:
+    kernels = [{"version": "7.2.9", "key": f"7.2.9-{key}"} for key in ("aa", "bb")]
+    one, two = (
+        replace(before, provenance={**before.provenance, "kernel": kernel}) for kernel in kernels
+    )
+    assert difference(one, two).conditions == (("kernel", "7.2.9-aa", "7.2.9-bb"),)
+
+
 def test_a_change_is_printed_with_both_values_and_its_verdict(before: RunData) -> None:
     text = io.StringIO()
     print_differences(differences(before, slower_quic(before, 1.2)), Console(file=text, width=200))

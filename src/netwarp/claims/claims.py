@@ -198,7 +198,7 @@ def _less(
 ) -> Iterable[tuple[Factors, Evidence, frozenset[int]]]:
     metric, relevant = claim.metric or "", _relevant(claim, results)
     for condition, cell, other in pairs(results, claim.where, less, than):
-        if claim.by_at_most is not None and not (claim.by_at_least or claim.up_to):
+        if claim.by_at_most is not None and claim.by_at_least is None and claim.up_to is None:
             said = bounds.at_most(cell, other, metric, relevant, claim.by_at_most)
         else:
             said = evidence.less(

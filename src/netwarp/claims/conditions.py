@@ -71,6 +71,17 @@ def pairs(
             yield dict(key), cells[0], theirs[key][0]
 
 
+def without_partner(
+    results: Results, where: Factors, first: Factors, second: Factors
+) -> Iterable[tuple[Factors, CellResult]]:
+    """Return each condition that has a cell of only one of the two selections, with that cell."""
+    ours = by_condition(results, {**where, **first}, set(first))
+    theirs = by_condition(results, {**where, **second}, set(first))
+    for key in [*ours, *theirs]:
+        if not (key in ours and key in theirs):
+            yield dict(key), (ours.get(key) or theirs[key])[0]
+
+
 def same_levels(
     cells: Sequence[CellResult], others: Sequence[CellResult], factor: str
 ) -> tuple[list[CellResult], list[CellResult]]:

@@ -14,7 +14,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from netwarp.claims.conditions import OpenCondition, by_condition, indices, needed_by_all, pairs
+from netwarp.claims.conditions import (
+    OpenCondition,
+    by_condition,
+    indices,
+    needed_by_all,
+    pairs,
+    without_partner,
+)
 from netwarp.claims.evidence import Answer, Evidence, Says, less, missing_values
 from netwarp.claims.joining import family_errors, join, smallest_chance
 from netwarp.estimate.comparison import compare
@@ -130,6 +137,9 @@ def _evidence(said: Expectation, results: Results) -> Iterable[_Found]:
         relevant = results.criteria.relevant
         for condition, cell, other in pairs(results, said.where, said.of, said.against):
             yield condition, bounded_ratio(cell, other, said, relevant), indices(cell, other)
+        for condition, cell in without_partner(results, said.where, said.of, said.against):
+            found = Evidence("only one of the two cells was run", fixed="untested")
+            yield condition, found, indices(cell)
         return
     for key, cells in by_condition(results, {**said.where, **said.of}, set(said.of)).items():
         for cell in cells:
@@ -138,7 +148,7 @@ def _evidence(said: Expectation, results: Results) -> Iterable[_Found]:
 
 def bounded_mean(cell: CellResult, said: Expectation) -> Evidence:
     """Test whether the mean of a cell is on the expected side of the bound, or on the other."""
-    if failure := missing_values(said.metric, cell):
+    if failure := _lacking(said.metric, cell):
         return failure
     values = cell.values(said.metric)
     if len(values) < 2:
@@ -160,6 +170,8 @@ def bounded_ratio(
     cell: CellResult, other: CellResult, said: Expectation, relevant: float
 ) -> Evidence:
     """Test whether the ratio of two cells is on the expected side of the bound, or on the other."""
+    if failure := _lacking(said.metric, cell, other):
+        return failure
     found = less(cell, other, said.metric, relevant)
     if found.fixed is not None:
         return found
@@ -168,6 +180,15 @@ def bounded_ratio(
     if location is None or comparison.scale == "difference":
         return Evidence("a ratio needs values above 0", fixed="untested")
     return _bounded(found, location, said, comparison.n, comparison.stdev or 0.0)
+
+
+def _lacking(metric: str, *cells: CellResult) -> Evidence | None:
+    """Return evidence against an expectation if runs that it is about failed or have no value.
+
+    Other than for a claim, this is so if none of them has one, too.
+    """
+    failure = missing_values(metric, *cells)
+    return None if failure is None else replace(failure, fixed="failed")
 
 
 def _bounded(

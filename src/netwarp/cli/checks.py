@@ -87,7 +87,8 @@ def status_of(data: RunData, held: HeldAgainst | None) -> int:
     """Return the exit status for a study's results.
 
     It is 1 if a run failed, an expectation does not hold, or a cell is worse than its baseline or
-    missing; else 3 if an expectation or a changed cell is undecided; else 0.
+    missing; else 3 if an expectation or a changed cell is undecided, or runs of the plan were not
+    done; else 0.
     """
     kinds: set[str] = set()
     if data.raw.get("expect"):
@@ -96,7 +97,7 @@ def status_of(data: RunData, held: HeldAgainst | None) -> int:
         kinds |= {each.value for each in held.held}
     if data.results.failed or kinds & {"does-not-hold", "worse", "missing"}:
         return 1
-    return UNDECIDED if "undecided" in kinds else 0
+    return UNDECIDED if "undecided" in kinds or data.not_done else 0
 
 
 def held_json(held: HeldAgainst | None) -> dict[str, Any]:

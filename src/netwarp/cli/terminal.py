@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netwarp.cli.checks import NO_CHECKS, Checks, held_json, status_of
-from netwarp.errors import one_line
+from netwarp.errors import InputError, ResultError, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from netwarp.evaluation import RunData
     from netwarp.library import Run
     from netwarp.output.baseline import HeldAgainst
 
@@ -38,21 +39,37 @@ def tell(finished: Run, as_json: bool, *, anew: bool = False, checks: Checks = N
     """
     from netwarp.pipeline import write_outputs
 
-    held = checks.held(finished.data)
+    data = finished.data
+    held, problem = None, None
+    try:
+        held = checks.held(data)
+    except Exception as error:  # noqa: BLE001 - It is raised below, after the answer.
+        problem = error
     # Print the answer first, because writing the rest takes longer.
     try:
         print_answer(finished, as_json, held)
-    # Nobody reads the output any more, which rich turns into SystemExit.
-    except (OSError, SystemExit):
-        checks.write(finished.data, held)
-        write_outputs(finished.data, anew=anew)
-        raise
-    checks.write(finished.data, held)
-    write_outputs(finished.data, anew=anew)
+    finally:  # even if nobody reads the output any more, which rich turns into SystemExit
+        write_outputs(data, anew=anew)
+        if problem is None:
+            _write_checks(checks, data, held)
+    if problem is not None:
+        raise _of_results(problem)
     if not as_json:
-        report = finished.data.directory / finished.report_file.name
+        report = data.directory / finished.report_file.name
         answer_console().print(f"report: {report}", soft_wrap=True)
-    end_by(status_of(finished.data, held))
+    end_by(status_of(data, held))
+
+
+def _write_checks(checks: Checks, data: RunData, held: HeldAgainst | None) -> None:
+    try:
+        checks.write(data, held)
+    except InputError as error:
+        raise _of_results(error) from None
+
+
+def _of_results(error: Exception) -> Exception:
+    """Return the error of a check as one of the results: runs were done, so nothing is refused."""
+    return ResultError(str(error)) if isinstance(error, InputError) else error
 
 
 def end_by(status: int) -> None:

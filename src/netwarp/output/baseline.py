@@ -76,7 +76,9 @@ class Held(StrEnum):
     """How a cell compares with its baseline."""
 
     UNCHANGED = "unchanged"
-    """It has the same records, byte for byte; if programs or cells differ, the same values."""
+    """It has the same records, byte for byte; if programs or cells differ, the same values. A run
+    that has no value now and had none before is the same.
+    """
     WITHIN = "within"
     """It changed by less than the smallest relevant difference: either each replicate with the same
     seed did, or an equivalence test shows it for the means.
@@ -84,7 +86,9 @@ class Held(StrEnum):
     BETTER = "better"
     """A relevant and significant difference for the better."""
     WORSE = "worse"
-    """A relevant and significant difference for the worse, or runs without a value."""
+    """A relevant and significant difference for the worse, or runs that failed, or have no value
+    any more.
+    """
     UNDECIDED = "undecided"
     """It changed, but neither of these is shown."""
     MISSING = "missing"
@@ -114,6 +118,8 @@ class HeldByMetric:
     difference: Difference
     cells: tuple[HeldCell, ...]
     """The cells that both have, then the missing ones, then the new ones."""
+    is_gone: bool = False
+    """Whether no run has the metric any more."""
 
     @property
     def counts(self) -> Mapping[Held, int]:
@@ -204,21 +210,15 @@ def held_against(baseline: Baseline, data: RunData, file: str) -> HeldAgainst:
     """Compare results with a baseline, cell by cell and metric by metric.
 
     Args:
-        baseline: the earlier results.
+        baseline: the earlier results, by metrics that this version knows.
         data: a run directory.
         file: the name of the baseline's file, for messages.
-
-    Raises:
-        InputError: the runs have none of the baseline's metrics.
     """
     now = Side(data.results, _short(side_of(data).conditions))
-    metrics = [metric for metric in baseline.metrics if metric in data.results.metrics]
-    if not metrics:
-        raise InputError(
-            f"--baseline {file}: it is by {', '.join(baseline.metrics)}, and no run here has that:"
-            " save it anew"
-        )
-    found = [_held(baseline, data, difference(baseline.side, now, each, {})) for each in metrics]
+    found = [
+        _held(baseline, data, difference(baseline.side, now, metric, {}))
+        for metric in baseline.metrics
+    ]
     return HeldAgainst(file, data.results.criteria.relevant, tuple(found))
 
 
@@ -235,41 +235,64 @@ def _held(baseline: Baseline, data: RunData, found: Difference) -> HeldByMetric:
     for change in found.cells:
         key = frozenset(change.factors.items())
         is_same = key in known and known[key] == _records_sha256(data, cells[key])
-        now = cells[key].samples(found.metric)
-        is_within = _is_within(before[key].samples(found.metric), now, relevant)
-        held = Held.UNCHANGED if is_same else _held_by(change, found.metric, is_within=is_within)
+        both = before[key].samples(found.metric), cells[key].samples(found.metric)
+        held = _held_by(change, found.metric, *both, relevant, is_same=is_same)
         listed.append(HeldCell(change.factors, held, is_same, change, cells[key].runs[0].run))
     listed += [HeldCell(factors, Held.MISSING) for factors in found.only_before]
     listed += [
         HeldCell(factors, Held.NEW, run=cells[frozenset(factors.items())].runs[0].run)
         for factors in found.only_after
     ]
-    return HeldByMetric(found, tuple(listed))
+    return HeldByMetric(found, tuple(listed), found.metric not in data.results.metrics)
 
 
-def _held_by(change: CellChange, metric: str, *, is_within: bool) -> Held:
-    verdict = change.comparison.verdict
-    if verdict is Verdict.IDENTICAL:
-        return Held.UNCHANGED
-    if is_within or verdict is Verdict.EQUIVALENT:
-        return Held.WITHIN
-    if verdict in WITHHELD:
+def _held_by(
+    change: CellChange, metric: str, before: Samples, now: Samples, relevant: float, *,
+    is_same: bool,
+) -> Held:  # fmt: skip
+    if _is_lost(before, now):
         return Held.WORSE
-    better = favourable(change.comparison, metric)
+    verdict = change.comparison.verdict
+    never = not any(sample.value is not None for side in (before, now) for sample in side.values())
+    if is_same or never or verdict is Verdict.IDENTICAL or _is_within(before, now, 0.0):
+        return Held.UNCHANGED
+    if verdict is Verdict.EQUIVALENT or _is_within(before, now, relevant):
+        return Held.WITHIN
+    better = None if verdict in WITHHELD else favourable(change.comparison, metric)
     if better is None:
         return Held.UNDECIDED
     return Held.BETTER if better else Held.WORSE
 
 
+def _is_lost(before: Samples, now: Samples) -> bool:
+    """Return whether a run failed, or has no value where the run of the same seed had one.
+
+    Of other seeds: whether some run has no value although all had one, or none has one any more.
+    """
+    if any(sample.value is None and sample.failed for sample in now.values()):
+        return True
+    had, has = ([each.value is not None for each in side.values()] for side in (before, now))
+    both = before.keys() & now.keys()
+    if shared := [each for each in both if before[each].seed == now[each].seed]:
+        return any(before[each].value is not None and now[each].value is None for each in shared)
+    return (all(had) and not all(has)) or (any(had) and not any(has))
+
+
 def _is_within(before: Samples, now: Samples, relevant: float) -> bool:
-    """Return whether every replicate has the same seed as before, and almost the same value."""
+    """Return whether every replicate has the same seed as before, and almost the same value, or
+    none as before.
+    """
     return before.keys() == now.keys() and all(
-        old.value is not None
-        and new.value is not None
-        and old.seed == new.seed
-        and abs(new.value - old.value) <= relevant * abs(old.value)
-        for old, new in ((before[replicate], now[replicate]) for replicate in before)
+        before[each].seed == now[each].seed
+        and _is_close(before[each].value, now[each].value, relevant)
+        for each in before
     )
+
+
+def _is_close(before: float | None, now: float | None, relevant: float) -> bool:
+    if before is None or now is None:
+        return before is now
+    return abs(now - before) <= relevant * abs(before)
 
 
 def _records_sha256(data: RunData, cell: CellResult) -> str | None:

@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
-from netwarp.errors import InputError, ResultError
+from netwarp.errors import InputError, ResultError, one_line
+from netwarp.metrics import metric_named
 from netwarp.output.baseline import Baseline, BaselineCell
 from netwarp.regular_files import UnreadableFileError, read_regular_file
 from netwarp.run_files import write_text
@@ -111,6 +112,11 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def _baseline(read: _File) -> Baseline:
+    for metric in read.metrics:
+        try:
+            metric_named(metric)
+        except KeyError:
+            raise ValueError(f"metrics: there is no {one_line(metric)}") from None
     cells = tuple(
         BaselineCell(
             cell.factors,

@@ -66,7 +66,9 @@ def held_text(cell: HeldCell, found: HeldByMetric) -> str:
         return "only the baseline has it"
     if cell.change is None:
         return "only these results have it"
-    if cell.is_same_bytes:
+    if found.is_gone and cell.held is Held.WORSE:
+        return f"{both_text(cell.change, found.difference)}, no run has it any more"
+    if cell.is_same_bytes and cell.held is Held.UNCHANGED:
         return "the same records, byte for byte"
     verdict = verdict_text(cell.change.comparison, found.difference.metric)
     if cell.held is Held.WITHIN and cell.change.comparison.verdict is not Verdict.EQUIVALENT:

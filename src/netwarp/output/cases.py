@@ -64,12 +64,15 @@ def cases(data: RunData, held: HeldAgainst | None = None) -> list[Case]:
 
 
 def _runs(data: RunData) -> Iterator[Case]:
-    """Return one case for all runs that succeeded, and one for each that failed."""
+    """Return one case for all runs of the plan, and one for each that failed."""
     failed = data.results.failed
-    succeeded = len(data.results.runs) - len(failed)
-    yield Case("runs", "every run succeeds", "failed" if failed else "passed",
-               "failed" if failed else "passed",
-               f"{succeeded} of {len(data.results.runs)} runs succeeded")  # fmt: skip
+    planned = len(data.results.runs) + len(data.not_done)
+    found = f"{len(data.results.runs) - len(failed)} of {planned} runs succeeded"
+    outcome: Outcome = "failed" if failed else "passed"
+    if data.not_done:
+        found += f"; {len(data.not_done)} were not done"
+        outcome = "failed" if failed else "undecided"
+    yield Case("runs", "every run succeeds", outcome, outcome, found)
     for run in failed:
         name = f"{run.run} ({cell_text(run.factors, ', ')})"
         yield Case("runs", name, "failed", "failed", run.reason or "no reason is known")

@@ -21,7 +21,7 @@ from netwarp.estimate.stats import Estimate, estimate
 from netwarp.metrics import metric_named
 from netwarp.results import CellResult, Factors, Results
 from netwarp.results.comparisons import main_metrics
-from netwarp.run_directory import kernels_text
+from netwarp.run_directory import kernel_keys
 
 if TYPE_CHECKING:
     from netwarp.evaluation import RunData
@@ -251,7 +251,7 @@ def _conditions(data: RunData) -> dict[str, str]:
     return data.fixed | {
         "seed": str(data.study.seed),
         "clock": data.clock,
-        "kernel": kernels_text(data.provenance),
+        "kernel": kernel_keys(data.provenance),
         "endpoint": str(endpoint.get("sha256", "unknown"))[:12],
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, get_args
@@ -98,7 +99,7 @@ def _again(data: RunData) -> Iterator[str]:
     digest = f", records `{data.records_sha256}`" if data.records_sha256 else ""
     yield f"{runs}{digest}"
     if command := data.provenance.get("command_line"):
-        yield from ("", f"{_code(shlex.join(map(str, command)))}")
+        yield from ("", *_fenced(shlex.join(map(str, command))))
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -122,7 +123,14 @@ def _escaped(text: str) -> str:
     return plain.replace("&", "&amp;").replace("<", "&lt;")
 
 
+def _fenced(text: str) -> Iterator[str]:
+    """Write a text as a block of code, in which nothing has a meaning: it is copied as it is."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield from (fence, without_controls(text), fence)
+
+
 def _code(text: str) -> str:
-    """Write a text as code, in which only the column separator has a meaning."""
+    """Write a text as code in a cell of a table, where only the column separator has a meaning."""
     plain = without_controls(text).replace("\n", " ").replace("`", "'")
     return f"`{plain}`".replace("|", "\\|")

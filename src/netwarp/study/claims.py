@@ -222,6 +222,10 @@ def _refuse_crossed_bounds(claim: Claim, key: str) -> None:
     if claim.by_at_most is None:
         return
     least, reached = claim.by_at_least, claim.up_to
+    for name, bound in (("by_at_least", least), ("up_to", reached)):
+        if bound == 0:
+            reason = "0 % is no lower bound, and by_at_most beside it would not be the only one"
+            raise KeyValueError(f"{key}.{name}", bound, reason, "drop it, or give one above 0 %")
     is_crossed = least is not None and least >= claim.by_at_most
     if is_crossed or (reached is not None and reached > claim.by_at_most):
         reason = "no lead is as large as the lower bound and not larger than this"
