@@ -110,6 +110,10 @@ class TransportTraits:
     """Versions of HTTP that run over it."""
     kernel_option: Literal["IP_SCTP", "MPTCP"] | None = None
     """Kernel configuration option that it needs, if a kernel may lack it; None otherwise."""
+    waits_until_a_time: bool = False
+    """Whether its endpoint waits in an io_uring until a time on the clock, which older kernels
+    cannot.
+    """
     inherent: Mapping[str, str] = field(default_factory=dict)
     """Reasons for unavoidable differences from others, by the setting of the equal-treatment
     table.
@@ -214,6 +218,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         most_packet_reason="quinn writes a handshake packet's length in two bytes (quinn-proto,"
         f" packet.rs), up to {QUINN_PACKET_BYTES}",
         options="quic",
+        waits_until_a_time=True,
         own_keys=frozenset({"stack"}),
         http_versions=("3",),
         is_encrypted=True,

@@ -113,7 +113,8 @@ def test_a_kernel_of_another_user_in_the_cache_is_refused(
     """As `sudo -E netwarp` finds it: the shim would be loaded into a process of root's."""
     kernel = tmp_path / "netwarp" / "kernel" / "current"
     kernel.mkdir(parents=True)
-    (kernel / "kernel.json").write_text('{"seccomp": true}')
+    info = '{"version": "7.3.4", "source_package": "linux-source-7.3", "seccomp": true}'
+    (kernel / "kernel.json").write_text(info)
     for name in ("linux", "getrandom_shim.so"):
         (kernel / name).write_text("")
     find_kernel({"XDG_CACHE_HOME": str(tmp_path)})

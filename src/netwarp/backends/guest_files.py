@@ -26,6 +26,21 @@ BUILD_ENDPOINT = "scripts/setup.sh rust"
 CHOSEN = "chosen"
 """Name of the link to the kernel that the user has chosen as the default, if there is one."""
 
+_INFO: Mapping[str, type] = {
+    "version": str,
+    "source_package": str,
+    "source_version": str,
+    "seccomp": bool,
+    "built": str,
+    "own_config": list,
+    "own_patches": int,
+    "netem_seed": bool,
+    "uring_abs_timer": bool,
+}
+"""Types of what is read from a kernel.json."""
+_ALWAYS_THERE = ("version", "source_package", "seccomp")
+"""Fields that every kernel.json has, also those of earlier versions."""
+
 
 @dataclass(frozen=True)
 class GuestKernel:
@@ -175,6 +190,11 @@ def open_kernel(directory: Path, *, is_trusted: bool = False) -> GuestKernel:
         raise BackendError(
             f"no guest kernel in {directory} ({error}): run `{BUILD_KERNEL}`"
         ) from None
+    if wrong := _wrong_in(info):
+        raise BackendError(
+            f"{directory / 'kernel.json'} is none of `{BUILD_KERNEL}`'s ({wrong}): build that"
+            " kernel again"
+        )
     kernel = GuestKernel(directory.resolve(), info)
     if not is_trusted:
         _refuse_anothers(kernel)
@@ -184,6 +204,23 @@ def open_kernel(directory: Path, *, is_trusted: bool = False) -> GuestKernel:
                 f"the guest kernel in {directory} lacks {part.name}: run `{BUILD_KERNEL}`"
             )
     return kernel
+
+
+def _wrong_in(info: object) -> str | None:
+    """Return what is wrong with the contents of a kernel.json, or None."""
+    if not isinstance(info, dict):
+        return "it is no object"
+    for field, kind in _INFO.items():
+        if field in info and type(info[field]) is not kind:
+            return f"{field} is {json.dumps(info[field])}"
+    missing = [field for field in _ALWAYS_THERE if field not in info]
+    if missing:
+        return f"{missing[0]} is missing"
+    if not re.match("[0-9]+[.][0-9]+", info["version"]):
+        return f"version is {json.dumps(info['version'])}"
+    if not all(isinstance(line, str) for line in info.get("own_config", ())):
+        return "own_config has something other than lines"
+    return None
 
 
 def _refuse_anothers(kernel: GuestKernel) -> None:

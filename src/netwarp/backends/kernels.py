@@ -44,8 +44,13 @@ def built_kernels(environ: Mapping[str, str] = os.environ) -> list[GuestKernel]:
     """List the kernels in the cache, by version; those of the same version in the order in which
     they were built.
     """
+    return _examined(environ)[0]
+
+
+def _examined(environ: Mapping[str, str]) -> tuple[list[GuestKernel], dict[str, str]]:
+    """Return the kernels in the cache, and why others there are not used, by their names."""
     cache = kernel_cache(environ)
-    found = []
+    found, refused = [], {}
     for file in sorted(cache.glob("*/kernel.json")):
         # Names begin with the version, except those of kernels that are being built or removed.
         # Links would name kernels twice.
@@ -53,9 +58,10 @@ def built_kernels(environ: Mapping[str, str] = os.environ) -> list[GuestKernel]:
             continue
         try:
             found.append(open_kernel(file.parent))
-        except BackendError:
-            continue
-    return sorted(found, key=lambda each: (each.version_numbers, str(each.info.get("built"))))
+        except BackendError as error:
+            refused[file.parent.name] = str(error)
+    found.sort(key=lambda each: (each.version_numbers, str(each.info.get("built"))))
+    return found, refused
 
 
 def released_source() -> tuple[str, str]:
@@ -88,7 +94,7 @@ def kernel_named(name: str, environ: Mapping[str, str] = os.environ) -> GuestKer
     Raises:
         BackendError: no kernel of this name is built, or several are.
     """
-    kernels = built_kernels(environ)
+    kernels, refused = _examined(environ)
     whole = [each for each in kernels if each.name == name]
     whole = whole or [each for each in kernels if "-" in name and each.name.startswith(name)]
     if len(whole) > 1:
@@ -106,11 +112,19 @@ def kernel_named(name: str, environ: Mapping[str, str] = os.environ) -> GuestKer
             f"kernel {name} is built only with changes of your own: name it whole, {names}, or run"
             f" `{BUILD_KERNEL} {name}`"
         )
+    unused = [why for each, why in refused.items() if _is_named(each, name)]
+    if unused:
+        raise BackendError(f"kernel {name} is built and cannot be used: {'; '.join(unused)}")
     there = ", ".join(dict.fromkeys(each.version for each in kernels)) or "none"
     raise BackendError(
         f"no guest kernel {name} is built (there is {there}): run `{BUILD_KERNEL} {name}`, and"
         " `netwarp kernel list` for their names"
     )
+
+
+def _is_named(directory: str, name: str) -> bool:
+    version = directory.partition("-")[0]
+    return f"{version}.".startswith(f"{name}.") or ("-" in name and directory.startswith(name))
 
 
 def lack(kernel: GuestKernel, job: Job) -> str | None:
@@ -130,9 +144,11 @@ def lack(kernel: GuestKernel, job: Job) -> str | None:
                 " (which came with 6.6): no run could be repeated. Choose another kernel, or leave"
                 " it out"
             )
-    if not kernel.waits_until and any(each.transport.kind == "quic" for each in job.workloads):
+    traits = (TRANSPORTS[each.transport.kind] for each in job.workloads)
+    waiting = next((each.name for each in traits if each.waits_until_a_time), None)
+    if not kernel.waits_until and waiting is not None:
         return (
-            "it asks for QUIC, whose endpoint waits until a time on the clock (io_uring's"
+            f"it asks for {waiting}, whose endpoint waits until a time on the clock (io_uring's"
             f" IORING_ENTER_ABS_TIMER, since 6.12), and Linux {kernel.version} cannot: choose"
             " another kernel, or another transport"
         )
@@ -140,9 +156,26 @@ def lack(kernel: GuestKernel, job: Job) -> str | None:
         if option not in kernel.options:
             return (
                 f"it asks for {words}, and Linux {kernel.version} ({kernel.name}) is built without"
-                f" {option}: choose another kernel, or leave it out"
+                f" {option}: {_remedy(kernel, option)}"
             )
     return None
+
+
+def _remedy(kernel: GuestKernel, option: str) -> str:
+    """Return what to do about an option that a kernel lacks."""
+    chosen_by_user = any(own.startswith(f"--config {option}=") for own in kernel.own)
+    if (
+        chosen_by_user
+        or f"{option}=y"
+        not in (build_script().parent / "kernel.config").read_text(encoding="utf-8").splitlines()
+    ):
+        return "choose another kernel, or leave it out"
+    build = f"with the same options of `{BUILD_KERNEL}`"
+    if not kernel.own:
+        is_current = (kernel.directory.parent / "current").resolve() == kernel.directory
+        series = str(kernel.info["source_package"]).removeprefix("linux-source-")
+        build = f"with `{BUILD_KERNEL}{'' if is_current else f' {series}'}`"
+    return f"it was built before netwarp had that in its configuration; build it again {build}"
 
 
 def _needed_options(job: Job) -> list[tuple[str, str]]:
