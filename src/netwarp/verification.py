@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from netwarp.backends.base import Backend
-from netwarp.backends.kernels import kernel_named
+from netwarp.backends.base import Backend, kernel_provenance
 from netwarp.backends.replay import kept_job_sha256
 from netwarp.errors import BackendError, InputError, RunDirectoryError
 from netwarp.execution import Executor, LocalExecutor, Observer, Unobserved, execute
@@ -155,9 +154,7 @@ def verify(
             else VerifiedRun(run.run, first_difference(*_both(run.run, kept, again)))
             for run in plan
         )
-    return Verification(
-        verified, len(succeeded), _other_programs(data.provenance, backend.provenance())
-    )
+    return Verification(verified, len(succeeded), _other_programs(data.provenance, backend))
 
 
 def _succeeded(kept: RunDirectory) -> Iterator[str]:
@@ -251,20 +248,21 @@ def _both(run: str, kept: RunDirectory, again: RunDirectory) -> tuple[str, str]:
     return first, second
 
 
-def _other_programs(then: dict[str, Any], now: dict[str, Any]) -> dict[str, tuple[str, str]]:
+def _other_programs(then: dict[str, Any], backend: Backend) -> dict[str, tuple[str, str]]:
+    now = backend.provenance()
     before, today = (
         {"kernel": kernel_key(each.get("kernel", {})), "endpoint": _endpoint(each)}
         for each in (then, now)
     )
     for name, kernel in then.get("kernels", {}).items():
         before[f"kernel {name}"] = kernel_key(kernel)
-        today[f"kernel {name}"] = _kernel_named(name)
+        today[f"kernel {name}"] = _kernel_named(name, backend)
     return {part: (before[part], today[part]) for part in before if before[part] != today[part]}
 
 
-def _kernel_named(name: str) -> str:
+def _kernel_named(name: str, backend: Backend) -> str:
     try:
-        return kernel_key(kernel_named(name).info)
+        return kernel_key(kernel_provenance(backend, name))
     except BackendError:
         return NOTHING
 

@@ -26,7 +26,9 @@ from netwarp.backends.kernels import (
 )
 from netwarp.backends.virtual import VirtualBackend
 from netwarp.errors import BackendError, RunDirectoryError
+from netwarp.execution import LocalExecutor
 from netwarp.execution.earlier_runs import refuse_other_programs
+from netwarp.execution.provenance import provenance
 from netwarp.run_directory import RunDirectory, kernel_key, kernels_text
 from netwarp.study import study_from_mapping
 from netwarp.wire import Job
@@ -54,12 +56,18 @@ def build(environ: dict[str, str], name: str, config: str = HAS, **info: Any) ->
     return directory
 
 
+STUDY: dict[str, Any] = {
+    "title": "One cell",
+    "path": {"rtt": "20ms", "rate": "10mbit"},
+    "transport": {"kind": "tcp"},
+    "workload": {"size": "1MB"},
+}
+
+
 def job_of(path: dict[str, Any], **transport: Any) -> Job:
-    study = {
-        "title": "One cell",
-        "path": {"rtt": "20ms", "rate": "10mbit", **path},
-        "transport": {"kind": "tcp", **transport},
-        "workload": {"size": "1MB"},
+    study = STUDY | {
+        "path": STUDY["path"] | path,
+        "transport": STUDY["transport"] | transport,
     }
     return study_from_mapping(study).cells[0].template
 
@@ -294,6 +302,23 @@ def test_a_job_has_the_kernel_that_it_names_or_none(
     for kernel, reason in [("7.3", None), ("6.1", "without a seed"), ("6.12", "kernel build 6.12")]:
         refused = backend.refuse(lossy.model_copy(update={"kernel": kernel}), "")
         assert refused is None if reason is None else reason in str(refused)
+
+
+def test_a_name_means_the_same_kernel_to_runs_and_to_their_provenance(
+    environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The backend's cache is not that of this process."""
+    build(environ, "6.12.117-aa")
+    cache = build(environ, "7.3.4-cc").parent
+    (cache / "current").symlink_to("7.3.4-cc")
+    build({"XDG_CACHE_HOME": str(tmp_path / "another")}, "6.12.1-bb")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
+    monkeypatch.setattr("netwarp.backends.virtual.find_endpoint", lambda _: Path("endpoint"))
+    monkeypatch.setattr("netwarp.backends.virtual.endpoint_version", lambda _: {})
+    study = study_from_mapping(STUDY)
+    backend = VirtualBackend(environ=environ)
+    said = provenance(study, backend, LocalExecutor(), [], ["6.12"])
+    assert said["kernels"]["6.12"]["name"] == "6.12.117-aa"
 
 
 def test_backends_without_guests_refuse_a_named_kernel() -> None:

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 from netwarp.backends.needs import Need
 from netwarp.backends.watch import Bounds
+from netwarp.errors import BackendError
 from netwarp.run_directory import Clock
 from netwarp.run_status import Status
 from netwarp.wire import Job
@@ -83,6 +84,29 @@ class Backend(Protocol):
         """Versions and hashes of everything that the results depend on, such as kernel and
         endpoint.
         """
+
+
+@runtime_checkable
+class BootsKernels(Protocol):
+    """What a backend has in addition if its jobs may name the guest kernel that they run on."""
+
+    def kernel_provenance(self, name: str) -> dict[str, Any]:
+        """Describe the kernel that a name means here.
+
+        Raises:
+            BackendError: it is not built.
+        """
+
+
+def kernel_provenance(backend: Backend, name: str) -> dict[str, Any]:
+    """Describe the guest kernel that a name means to a backend.
+
+    Raises:
+        BackendError: it is not built, or the backend boots no kernels by name.
+    """
+    if not isinstance(backend, BootsKernels):
+        raise BackendError(f"kernel {name}: {backend.name} boots no guest kernel by its name")
+    return backend.kernel_provenance(name)
 
 
 class NamedBackend(Backend, Protocol):

@@ -235,17 +235,23 @@ class VirtualBackend:
             "endpoint": endpoint_version(self.endpoint),
         }
 
+    def kernel_provenance(self, name: str) -> dict[str, Any]:
+        """Describe the kernel of a name; see :class:`netwarp.backends.base.BootsKernels`."""
+        kernel = self._kernel_named(name)
+        return {"name": kernel.name, **kernel.info}
+
     def _kernel_of(self, job: Job) -> GuestKernel:
         """Return the kernel that a job names, or the default one.
 
         Raises:
             BackendError: the kernel is not built.
         """
-        if job.kernel is None:
-            return self.kernel
-        if job.kernel not in self._named:
-            self._named[job.kernel] = kernel_named(job.kernel, self.environ)
-        return self._named[job.kernel]
+        return self.kernel if job.kernel is None else self._kernel_named(job.kernel)
+
+    def _kernel_named(self, name: str) -> GuestKernel:
+        if name not in self._named:
+            self._named[name] = kernel_named(name, self.environ)
+        return self._named[name]
 
     def _kernel_lacks(self, job: Job) -> str | None:
         try:

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from netwarp.backends.base import Backend
+from netwarp.backends.base import Backend, kernel_provenance
 from netwarp.backends.cpus import cpu_model
-from netwarp.backends.kernels import kernel_named
 from netwarp.execution.executor import Executor
 from netwarp.plan.treatment import equal_treatment
 from netwarp.study import Study
@@ -32,13 +31,13 @@ def provenance(
         kernels: the guest kernels that runs name instead of using the default one.
 
     Raises:
-        BackendError: one of these kernels is not built.
+        BackendError: one of these kernels is not built, or the backend boots none by name.
     """
     described = backend.provenance()
     names = sorted(set(kernels))
     # a replay has the kernels with which the runs were measured
     if names and "kernels" not in described:
-        described["kernels"] = {name: _kernel(name) for name in names}
+        described["kernels"] = {name: kernel_provenance(backend, name) for name in names}
     return {
         "netwarp": version("netwarp"),
         "backend": backend.name,
@@ -53,11 +52,6 @@ def provenance(
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "equal_treatment": equal_treatment(study, sets_hosts=backend.sets_path),
     }
-
-
-def _kernel(name: str) -> dict[str, Any]:
-    kernel = kernel_named(name)
-    return {"name": kernel.name, **kernel.info}
 
 
 def host() -> dict[str, Any]:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from netwarp.backends.base import Backend
+from netwarp.backends.base import Backend, kernel_provenance
 from netwarp.backends.needs import Machine, Need, require
 from netwarp.backends.ns3.installation import find_python
 from netwarp.backends.ns3.request import records, refusal, request
@@ -243,6 +243,10 @@ class WithNs3:
     def provenance(self) -> dict[str, Any]:
         """Kernel, endpoint and ns-3."""
         return self._kernel.provenance() | self._ns3.provenance()
+
+    def kernel_provenance(self, name: str) -> dict[str, Any]:
+        """Describe the kernel of a name; see :class:`netwarp.backends.base.BootsKernels`."""
+        return kernel_provenance(self._kernel, name)
 
     def _of(self, job: Job) -> Backend:
         return self._ns3 if runs_in_ns3(job) else self._kernel
