@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import support
@@ -217,6 +218,59 @@ def test_wrong_answers_are_as_rare_as_is_said() -> None:
                              results(noise=noise)).kept)  # fmt: skip
     wrong = sum(each is not Kept.UNDECIDED for each in answers) / len(answers)
     assert wrong <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / len(answers))
+
+
+TIMES = ("completion_time_s", "connect_time_s", "first_byte_s", "busy_s")
+A_FAMILY = (
+    *(f"{transport}.{metric} < 10 s" for transport in ("tcp", "quic") for metric in TIMES),
+    "quic / tcp: completion_time_s > 1",
+)
+
+
+def test_any_wrong_answer_of_a_family_is_as_rare_as_is_said() -> None:
+    """Nine expectations of two conditions each. QUIC is at the bound in both, TCP in one, and far
+    on the expected side of it in the other. Any answer is wrong, and at most 5 % of the studies
+    have one; with each expectation tested alone a quarter of them would.
+    """
+    rng = support.rng("a family of expectations")
+    expected = study(*A_FAMILY).expectations
+    many, wrong = 60, 0
+    for _ in range(many):
+        judged = evaluate_expectations(expected, _at_the_bound(rng))
+        assert {len(each.conditions) for each in judged} == {2}
+        wrong += any(each.kept is not Kept.UNDECIDED for each in judged)
+    assert wrong / many <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / many)
+
+
+def _at_the_bound(rng: np.random.Generator) -> Results:
+    """Make times that vary by themselves, with a mean of 10 s; of TCP with two streams, of 1 s."""
+    runs = []
+    for run in results(10.0, 10.0, (1.0,) * 12).runs:
+        is_far = run.factors == {"transport": "tcp", "workload.chunks": "2"}
+        mean_s = 1.0 if is_far else 10.0
+        times_s = [mean_s * math.exp(noise) for noise in rng.normal(-0.02, 0.2, len(TIMES))]
+        metrics = dict(zip(TIMES, times_s, strict=True))
+        runs.append(replace(run, metrics=metrics, random=("loss",)))
+    return Results(tuple(runs))
+
+
+@pytest.mark.parametrize(
+    ("replicates", "told", "untold"), [(5, 1.53, 1.51), (6, 1.41, 1.38), (7, 1.05, None)]
+)
+@pytest.mark.parametrize(
+    ("expect", "at"),
+    [("tcp.completion_time_s < {} s", 10), ("quic / tcp: completion_time_s < {}", 0.8)],
+)
+def test_fewer_than_seven_replicates_tell_what_is_far_from_the_bound(
+    expect: str, at: float, replicates: int, told: float, untold: float | None
+) -> None:
+    """As docs/testing.md says."""
+    noise = (1.0, 1.002, 1.001, 1.001, 0.999, 1.0005, 0.9995)[:replicates]  # in one mode
+    found = results(noise=noise)
+    where = "where workload.chunks=1"
+    assert judge(f"{expect.format(at * told)} {where}", found).kept is Kept.HOLDS
+    if untold is not None:
+        assert judge(f"{expect.format(at * untold)} {where}", found).kept is Kept.UNDECIDED
 
 
 def test_decide_repeats_the_cells_of_an_open_expectation() -> None:
