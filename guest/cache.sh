@@ -62,7 +62,7 @@ remembered_entry() {
     printf '%s\n' "$entry"
 }
 
-# The kernel that was last built without a source of its own being named, of whatever source.
+# The kernel that was last used where no source was named, of whatever source it is.
 earlier_entry() { takes_pinned_source && entry_behind "$BASE"; }
 
 # The kernel that a link of by-inputs leads to, if it may be used for what is asked for.
@@ -98,13 +98,13 @@ use_entry() {
     local key=${1##*/}
     mkdir -p -- "$CACHE/by-inputs"
     $STANDS_IN || point_link "$CACHE/by-inputs/$INPUTS" "../$key"
-    if takes_pinned_source; then point_link "$CACHE/by-inputs/$BASE" "../$key"; fi
+    if takes_pinned_source || is_of_pinned_source "$1"; then point_link "$CACHE/by-inputs/$BASE" "../$key"; fi
     if is_default || { [[ ! -e $CACHE/current ]] && may_be_default "$1"; }; then point_link "$CACHE/current" "$key"; fi
     say "ready: Linux $(json_field "$1/kernel.json" version) from" \
         "$(json_field "$1/kernel.json" source_package) in $CACHE/$key"
     if [[ -L $CACHE/chosen && $(readlink -- "$CACHE/chosen") != "$key" ]]; then
         say "studies that name no kernel have $(readlink -- "$CACHE/chosen"), as 'netwarp kernel default' has chosen"
-    elif [[ ! -e $CACHE/current ]]; then
+    elif [[ ! -e $CACHE/current && ! -L $CACHE/chosen ]]; then
         say "studies that name no kernel have none: 'netwarp kernel build' builds it, 'netwarp kernel default' chooses one"
     fi
     if [[ $(json_field "$1/kernel.json" seccomp) == false ]]; then

@@ -182,6 +182,9 @@ def test_a_kernel_that_is_named_by_its_version_becomes_no_default(
     assert answer.returncode == 0, answer.stderr
     assert (tmp_path / "cache" / "current").exists() == is_default
     assert ("studies that name no kernel have none" in answer.stderr) == (not is_default)
+    # What the default would be is ready as that, too.
+    ready = sourced(tmp_path, [], asked_for(tmp_path, "") + "remembered_entry")
+    assert (ready.returncode == 0) == is_default
 
 
 def test_what_is_built_of_an_unknown_source_is_not_used_where_known_ones_are_asked_for(

@@ -164,11 +164,8 @@ def lack(kernel: GuestKernel, job: Job) -> str | None:
 def _remedy(kernel: GuestKernel, option: str) -> str:
     """Return what to do about an option that a kernel lacks."""
     chosen_by_user = any(own.startswith(f"--config {option}=") for own in kernel.own)
-    if (
-        chosen_by_user
-        or f"{option}=y"
-        not in (build_script().parent / "kernel.config").read_text(encoding="utf-8").splitlines()
-    ):
+    ours = (build_script().parent / "kernel.config").read_text(encoding="utf-8").splitlines()
+    if chosen_by_user or f"{option}=y" not in ours:
         return "choose another kernel, or leave it out"
     build = f"with the same options of `{BUILD_KERNEL}`"
     if not kernel.own:
