@@ -296,6 +296,10 @@ def test_decide_repeats_the_cells_of_an_open_expectation() -> None:
         ("tcp / tcp: completion_time_s < 1", "both are the same level"),
         ("tcp / quic: completion_time_s >= 0", "a ratio is above 0"),
         ("tcp.completion_time_s < 2 s where transport=quic", "transport is said twice"),
+        (
+            "completion_time_s < 2 s where transport=tcp, transport=quic",
+            "transport is said twice",
+        ),
         ("tcp.completion_time_s < 2 s where streams", "streams is not FACTOR=LEVEL"),
         ("tcp.goodput_bit_s < 2 MB", 'unknown unit "MB"'),
     ],

@@ -89,6 +89,33 @@ def test_the_same_values_of_other_records_are_unchanged(data: RunData, baseline:
     assert "24 unchanged (0 byte for byte)" in text_of(found)
 
 
+def test_values_that_are_not_of_the_records_beside_them_are_held_against_todays(
+    data: RunData, baseline: Baseline
+) -> None:
+    cells = tuple(
+        replace(
+            cell,
+            values={
+                metric: [2 * (each or 0.0) for each in of] for metric, of in cell.values.items()
+            },
+        )
+        for cell in baseline.cells
+    )
+    found = hold(replace(baseline, cells=cells), data)
+    assert found.held == {Held.BETTER}
+    assert not any(cell.is_same_bytes for cell in found.metrics[0].cells)
+
+
+def test_more_or_fewer_replicates_of_the_same_seeds_are_no_change(
+    data: RunData, baseline: Baseline
+) -> None:
+    last = max(run.replicate for run in data.results.runs)
+    fewer = tuple(run for run in data.results.runs if run.replicate < last)
+    now = replace(data, results=Results(fewer, data.results.criteria))
+    assert hold(baseline, now).held == {Held.UNCHANGED}
+    assert hold(baseline_of(now), data).held == {Held.UNCHANGED}
+
+
 @pytest.mark.parametrize(
     ("factor", "held", "status"),
     [(1.2, Held.WORSE, 1), (0.8, Held.BETTER, 0), (1.005, Held.WITHIN, 0)],
@@ -197,6 +224,7 @@ def test_what_is_no_baseline_is_refused_with_the_remedy(baseline: Baseline, tmp_
         json.dumps({**good, "more": 1}): "more: Extra inputs",
         json.dumps(good).replace("completion_time_s", "ease"): "metrics: there is no ease",
         json.dumps(good).replace('_time_s": [', '_time_s": [NaN, '): "finite",
+        json.dumps(good).replace('_time_s": [', '_time_s": [1e308, '): "less than or equal",
     }  # fmt: skip
     for text, reason in broken.items():
         file.write_text(text)

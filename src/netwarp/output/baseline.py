@@ -224,18 +224,15 @@ def held_against(baseline: Baseline, data: RunData, file: str) -> HeldAgainst:
 
 def _held(baseline: Baseline, data: RunData, found: Difference) -> HeldByMetric:
     cells = {frozenset(cell.factors.items()): cell for cell in data.results.cells}
-    known = {
-        frozenset(cell.factors.items()): cell.records_sha256
-        for cell in baseline.cells
-        if cell.records_sha256 is not None
-    }
+    known = {frozenset(cell.factors.items()): cell.records_sha256 or "" for cell in baseline.cells}
     before = {frozenset(cell.factors.items()): cell for cell in baseline.side.results.cells}
     relevant = data.results.criteria.relevant
     listed = []
     for change in found.cells:
         key = frozenset(change.factors.items())
-        is_same = key in known and known[key] == _records_sha256(data, cells[key])
         both = before[key].samples(found.metric), cells[key].samples(found.metric)
+        # A hash beside other values is not of the records that the values are of.
+        is_same = known.get(key) == _records_sha256(data, cells[key]) and _repeats(*both)
         held = _held_by(change, found.metric, *both, relevant, is_same=is_same)
         listed.append(HeldCell(change.factors, held, is_same, change, cells[key].runs[0].run))
     listed += [HeldCell(factors, Held.MISSING) for factors in found.only_before]
@@ -254,7 +251,7 @@ def _held_by(
         return Held.WORSE
     verdict = change.comparison.verdict
     never = not any(sample.value is not None for side in (before, now) for sample in side.values())
-    if is_same or never or verdict is Verdict.IDENTICAL or _is_within(before, now, 0.0):
+    if is_same or never or verdict is Verdict.IDENTICAL or _repeats(before, now):
         return Held.UNCHANGED
     if verdict is Verdict.EQUIVALENT or _is_within(before, now, relevant):
         return Held.WITHIN
@@ -276,6 +273,15 @@ def _is_lost(before: Samples, now: Samples) -> bool:
     if shared := [each for each in both if before[each].seed == now[each].seed]:
         return any(before[each].value is not None and now[each].value is None for each in shared)
     return (all(had) and not all(has)) or (any(had) and not any(has))
+
+
+def _repeats(before: Samples, now: Samples) -> bool:
+    """Return whether the replicates of both have the same seeds and values; one may have more."""
+    both = before.keys() & now.keys()
+    return len(both) == min(len(before), len(now)) and all(
+        before[each].seed == now[each].seed and before[each].value == now[each].value
+        for each in both
+    )
 
 
 def _is_within(before: Samples, now: Samples, relevant: float) -> bool:

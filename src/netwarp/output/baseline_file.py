@@ -20,6 +20,10 @@ MOST_BYTES = 64 << 20
 """Largest file that is read, in bytes: some hundred thousand cells."""
 
 
+_Value = Annotated[FiniteFloat, Field(ge=-1e30, le=1e30)]
+"""No metric is as large; differences of such values stay finite."""
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -28,7 +32,7 @@ class _Cell(_Part):
     factors: dict[str, str]
     records_sha256: str | None
     random: list[str] | None
-    values: dict[str, list[FiniteFloat | None]]
+    values: dict[str, list[_Value | None]]
 
 
 class _File(_Part):

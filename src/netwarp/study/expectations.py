@@ -191,7 +191,9 @@ def _selection(text: str, factors: Sequence[Factor], key: str) -> Mapping[str, s
         if not equals:
             reason = f"{part.strip()} is not FACTOR=LEVEL"
             raise KeyValueError(key, text, reason, "such as where path.loss=1%, path.rtt=100ms")
-        found |= resolve_levels({factor: level}, factors, key)
+        levels = resolve_levels({factor: level}, factors, key)
+        _refuse_twice(levels, found, key)
+        found |= levels
     return found
 
 
