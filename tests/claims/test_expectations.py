@@ -12,7 +12,7 @@ import pytest
 import support
 from claimed import NOISE, grid
 from netwarp.claims import ExpectationResult, Kept, evaluate_expectations
-from netwarp.claims.expected_sentences import found_text
+from netwarp.claims.expected_sentences import distance_text, found_text
 from netwarp.claims.open_questions import cells_to_repeat
 from netwarp.errors import StudyError
 from netwarp.estimate.criteria import Criteria
@@ -93,6 +93,8 @@ def test_the_bound_itself_is_where_the_relation_says(expect: str, kept: Kept) ->
     found = judge(expect, results(noise=EXACT))
     assert found.kept is kept
     assert all(each.is_exact for each in found.conditions)
+    rounded = [replace(each, value=(each.value or 0) * (1 + 1e-15)) for each in found.conditions]
+    assert {distance_text(found, each) for each in rounded} == {"the bound itself"}
 
 
 def test_the_interval_is_that_of_the_table_and_decides() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netwarp.claims.expectations import Kept
+from netwarp.estimate.location import ROUNDING
 from netwarp.wording import condition_text, count, digits_to_tell, number, percent, quantity
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def distance_text(result: ExpectationResult, each: ExpectedCondition) -> str:
     if each.value is None:
         return ""
     side = "below" if each.value < said.bound else "above"
-    if each.value == said.bound:
+    if abs(each.value - said.bound) <= ROUNDING * max(1.0, abs(said.bound)):
         return "the bound itself"
     if each.value > 0 and said.bound > 0:
         larger = max(each.value, said.bound) / min(each.value, said.bound)
