@@ -52,11 +52,12 @@ def test_the_recipe_of_a_language_can_be_followed(
         (tmp_path / block.file).write_text(block.text)
     if language == "rust" and not (Path.home() / ".cargo/bin/cargo").exists():
         pytest.skip("no cargo in ~/.cargo/bin here")
-    path = f"{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}"
+    # The lanes keep what they build elsewhere; a reader's cargo builds in `target`.
+    environ = {key: value for key, value in os.environ.items() if key != "CARGO_TARGET_DIR"}
+    environ["PATH"] = f"{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}"
     done = subprocess.run(
         ["sh", "-e", "-c", commands.text],
-        cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True,
-        timeout=300, check=False,
+        cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "exec: the client ran" in done.stderr
