@@ -66,44 +66,6 @@ def clock_of(provenance: Mapping[str, Any]) -> Clock:
     return "real" if provenance.get("clock") == "real" else "virtual"
 
 
-def kernels_text(provenance: Mapping[str, Any]) -> str:
-    """Return the versions of the kernels of a directory's runs: those that the study names, or the
-    default. Kernels of one version, and those with changes of the user's own, have their keys.
-    """
-    texts = {kernel_key(each): str(each.get("version", "unknown")) for each in _kernels(provenance)}
-    own = {kernel_key(each) for each in _kernels(provenance) if _has_own_changes(each)}
-    versions = list(texts.values())
-    return ", ".join(
-        key if key in own or versions.count(version) > 1 else version
-        for key, version in texts.items()
-    )
-
-
-def kernel_keys(provenance: Mapping[str, Any]) -> str:
-    """Return the keys of the kernels of a directory's runs, which tell any two of them apart."""
-    return ", ".join(dict.fromkeys(map(kernel_key, _kernels(provenance))))
-
-
-def kernel_key(kernel: Mapping[str, Any]) -> str:
-    """Return what tells a kernel from all others: version, and hash of what it was built from; of
-    an older build that of the kernel itself. Of this machine's own kernel it is the version alone.
-    """
-    if key := kernel.get("key"):
-        return str(key)
-    version, sha256 = kernel.get("version", "unknown"), kernel.get("kernel_sha256")
-    return f"{version}-{sha256[:12]}" if isinstance(sha256, str) else str(version)
-
-
-def _kernels(provenance: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return list((provenance.get("kernels") or {"": provenance.get("kernel") or {}}).values())
-
-
-def _has_own_changes(kernel: Mapping[str, Any]) -> bool:
-    package = str(kernel.get("source_package", "linux-source-"))
-    is_own_source = not package.startswith("linux-source-")
-    return bool(is_own_source or kernel.get("own_config") or kernel.get("own_patches"))
-
-
 def question_in(study: str) -> str | None:
     """Return the question of a study's text, the comment in its first line; None without one."""
     first = study.partition("\n")[0].strip()

@@ -13,8 +13,9 @@ from netwarp.backends.replay import kept_job_sha256
 from netwarp.errors import BackendError, InputError, RunDirectoryError
 from netwarp.execution import Executor, LocalExecutor, Observer, Unobserved, execute
 from netwarp.file_trees import temporary_directory
+from netwarp.kernels_of_runs import kernel_key
 from netwarp.plan import PlannedRun, plan_study
-from netwarp.run_directory import RECORDS_FILE, RunDirectory, kernel_key
+from netwarp.run_directory import RECORDS_FILE, RunDirectory
 from netwarp.run_files import lines_of, read_text
 
 if TYPE_CHECKING:

@@ -29,7 +29,8 @@ from netwarp.errors import BackendError, RunDirectoryError
 from netwarp.execution import LocalExecutor
 from netwarp.execution.earlier_runs import refuse_other_programs
 from netwarp.execution.provenance import provenance
-from netwarp.run_directory import RunDirectory, kernel_key, kernels_text
+from netwarp.kernels_of_runs import kernel_key, kernels_text
+from netwarp.run_directory import RunDirectory
 from netwarp.study import study_from_mapping
 from netwarp.wire import Job
 from netwarp.wire.asked import asked

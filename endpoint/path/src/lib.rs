@@ -5,6 +5,7 @@
 //! **Invariants:** only [`netns`] enters namespaces, and only [`netlink`] sends netlink messages.
 
 pub mod calibration;
+pub mod capacity;
 pub mod capture;
 mod distribution;
 pub mod netem;

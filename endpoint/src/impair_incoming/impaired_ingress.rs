@@ -4,12 +4,11 @@
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::process::id;
-use std::thread::sleep;
 
 use anyhow::{Context, Result, bail, ensure};
 use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_ROUTE};
 use netwarp_core::clock::Moment;
-use netwarp_path::calibration::{Count, PAUSE, READINGS};
+use netwarp_path::calibration::{Count, read_until};
 use netwarp_path::netem::{self, InForce};
 use netwarp_path::netlink::bottleneck::{self, QueueSample};
 use netwarp_path::netlink::ethtool::Ethtool;
@@ -183,14 +182,9 @@ impl<'a> ImpairedIngress<'a> {
     /// Reads how many packets arrived, were dropped and were forwarded. The counters are read one after the other, as
     /// those of routers are.
     fn count(&mut self) -> Result<CalibrationRecord> {
-        let mut counted = self.read_counters()?;
-        for _ in 0..READINGS {
-            if counted.count.is_balanced(self.impairments) && !counted.has_bundles() {
-                break;
-            }
-            sleep(PAUSE);
-            counted = self.read_counters()?;
-        }
+        let impairments = self.impairments;
+        let is_balanced = |counted: &Counted| counted.count.is_balanced(impairments) && !counted.has_bundles();
+        let counted = read_until(|| self.read_counters(), is_balanced)?;
         let (count, name) = (counted.count, &self.device.name);
         ensure!(
             !counted.has_bundles(),

@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use netwarp_core::clock;
-use netwarp_path::calibration::{self, Capacities};
+use netwarp_path::calibration;
+use netwarp_path::capacity::Capacities;
 use netwarp_path::capture::{Capture, KeyLog, Watcher};
 use netwarp_path::probe;
 use netwarp_path::timeline::Timeline;

@@ -224,7 +224,7 @@ def held_against(baseline: Baseline, data: RunData, file: str) -> HeldAgainst:
 
 def _held(baseline: Baseline, data: RunData, found: Difference) -> HeldByMetric:
     cells = {frozenset(cell.factors.items()): cell for cell in data.results.cells}
-    known = {frozenset(cell.factors.items()): cell.records_sha256 or "" for cell in baseline.cells}
+    known = {frozenset(cell.factors.items()): cell.records_sha256 for cell in baseline.cells}
     before = {frozenset(cell.factors.items()): cell for cell in baseline.side.results.cells}
     relevant = data.results.criteria.relevant
     listed = []
@@ -232,7 +232,8 @@ def _held(baseline: Baseline, data: RunData, found: Difference) -> HeldByMetric:
         key = frozenset(change.factors.items())
         both = before[key].samples(found.metric), cells[key].samples(found.metric)
         # A hash beside other values is not of the records that the values are of.
-        is_same = known.get(key) == _records_sha256(data, cells[key]) and _repeats(*both)
+        sha256 = _records_sha256(data, cells[key])
+        is_same = sha256 is not None and known.get(key) == sha256 and _repeats(*both)
         held = _held_by(change, found.metric, *both, relevant, is_same=is_same)
         listed.append(HeldCell(change.factors, held, is_same, change, cells[key].runs[0].run))
     listed += [HeldCell(factors, Held.MISSING) for factors in found.only_before]

@@ -18,10 +18,10 @@ from netwarp.estimate.comparison import (
     same_executions,
 )
 from netwarp.estimate.stats import Estimate, estimate
+from netwarp.kernels_of_runs import kernel_keys
 from netwarp.metrics import metric_named
 from netwarp.results import CellResult, Factors, Results
 from netwarp.results.comparisons import main_metrics
-from netwarp.run_directory import kernel_keys
 
 if TYPE_CHECKING:
     from netwarp.evaluation import RunData

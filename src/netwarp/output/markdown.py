@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, get_args
 
 from netwarp.errors import without_controls
+from netwarp.kernels_of_runs import kernels_text
 from netwarp.metrics import metric_named
 from netwarp.output.cases import Case, Suite
-from netwarp.run_directory import kernels_text
 from netwarp.verdict_wording import verdict_text
 from netwarp.wording import condition_text, level_text, mean_text, median_text, quantity
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from netwarp.claims.expected_sentences import WORDS, found_text
 from netwarp.figures.chart import Chart
+from netwarp.kernels_of_runs import kernels_text
 from netwarp.measurement_notes import disturbed_text, uncertainty_notes
 from netwarp.report import trust
 from netwarp.report.answer import answers
@@ -16,7 +17,6 @@ from netwarp.report.limits import limit_table
 from netwarp.report.median_runs import MedianRuns, median_runs
 from netwarp.report.numbers import number_table
 from netwarp.report.templates import figure_values, render_page
-from netwarp.run_directory import kernels_text
 from netwarp.wording import factor_title, level_text, number, percent, transport_text
 from netwarp.workloads import runs_programs
 

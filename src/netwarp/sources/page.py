@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netwarp.figures import draw_all
+from netwarp.kernels_of_runs import kernels_text
 from netwarp.report.numbers import cells_csv
 from netwarp.report.templates import csv_link, figure_values, render_page
-from netwarp.run_directory import RunDirectory, kernels_text
+from netwarp.run_directory import RunDirectory
 from netwarp.sources.scorecard import (
     EXACT,
     HYPOTHESES,

@@ -192,7 +192,7 @@ pub fn link_with(address: IpAddr, answers: &[Vec<u8>]) -> Option<u32> {
 pub struct Link {
     /// The interface index.
     pub index: u32,
-    /// The name.
+    /// The name of the device.
     pub name: String,
     /// The largest IP packet that it carries.
     pub mtu_bytes: u32,

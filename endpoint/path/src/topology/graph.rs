@@ -77,7 +77,7 @@ pub struct Topology<'a> {
 pub struct Link<'a> {
     /// The number of the job's path to which it belongs.
     pub number: u16,
-    /// That path.
+    /// The path with that number, whose impairments its ends have.
     pub path: &'a Path,
     /// Both ends. On a path from client to server, the host comes before the router.
     pub ends: [End<'a>; 2],
@@ -86,7 +86,7 @@ pub struct Link<'a> {
 /// An end of a link: a device of one of its nodes.
 #[derive(Debug)]
 pub struct End<'a> {
-    /// The device.
+    /// The device at this end.
     pub device: Device,
     /// The device's name.
     pub name: String,

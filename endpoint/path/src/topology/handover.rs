@@ -15,10 +15,11 @@
 //! No device is ever set down: the kernel would notice late (`linkwatch_schedule_work` waits up to a second), and would
 //! drop the packets in its qdisc.
 
+use std::net::Ipv4Addr;
+
 use netwarp_transport::stack_of;
 use netwarp_wire::job::Job;
 
-use super::paths::server_network;
 use super::{BuildStep, Endpoint, Link, Presence, Route, Topology};
 
 /// The table with the route for packets from the client's address on path 0. Those of other paths follow.
@@ -28,9 +29,9 @@ const FIRST_TABLE: u8 = 100;
 /// that has not learned that an address is gone keeps its subflow until it times out.
 pub(crate) const SUBFLOWS: u32 = 8;
 
-/// Changes the client's and the server's link of a path to those of a client that moves.
-pub(super) fn rearrange(path: u8, [near, far]: &mut [Link<'_>; 2]) {
-    let server = server_network(0);
+/// Changes the client's and the server's link of a path to those of a client that moves, and of a server with one address,
+/// in the network `server`.
+pub(super) fn rearrange(path: u8, [near, far]: &mut [Link<'_>; 2], server: Ipv4Addr) {
     let client = &mut near.ends[0];
     client.presence = Presence::Attached;
     let to_server = client.routes.iter().map(|route| Route { network: server, ..*route });
@@ -95,8 +96,6 @@ fn endpoint(link: &Link<'_>) -> Endpoint {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
-
     use netwarp_wire::golden;
     use netwarp_wire::job::TransportKind;
 

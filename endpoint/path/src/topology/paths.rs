@@ -38,7 +38,7 @@ pub(super) fn numbered(paths: &[Path]) -> impl Iterator<Item = (u8, &Path)> {
 }
 
 /// Returns the network of the server's address on a path.
-pub(super) fn server_network(path: u8) -> Ipv4Addr {
+fn server_network(path: u8) -> Ipv4Addr {
     network_of(server_address(path))
 }
 
@@ -80,7 +80,7 @@ fn links<'a>(path: u8, description: &'a Path, job: &'a Job) -> [Link<'a>; 2] {
         link(End { routes: vec![to_client.with_window(window)], ..far }, "to-server", 1, &description.up),
     ];
     if moves {
-        handover::rearrange(path, &mut links);
+        handover::rearrange(path, &mut links, server_network(0));
     }
     links
 }

@@ -1,26 +1,26 @@
 //! Carries out the steps of a topology and keeps handles to the namespaces and devices they make.
 
+mod counters;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
-use std::{fs, io};
 
 use anyhow::{Context, Result};
-use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_NETFILTER, NETLINK_ROUTE, NETLINK_SOCK_DIAG};
-use netwarp_wire::job::{DisciplineKind, Impairments};
+use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_NETFILTER, NETLINK_ROUTE};
+use netwarp_wire::job::Impairments;
 
 use crate::netem;
 pub use crate::netlink::bottleneck::QueueSample;
 use crate::netlink::bottleneck::{self, Queueing};
-use crate::netlink::discipline::{self, InForce};
 use crate::netlink::ethtool::{Ethtool, Offloads};
 use crate::netlink::message::{Attributes, Request};
 use crate::netlink::mptcp;
-use crate::netlink::qdisc::{self, NetemCounters};
-use crate::netlink::route::{self, LinkCounters, VethEnd};
+use crate::netlink::qdisc;
+use crate::netlink::route::{self, VethEnd};
 use crate::netlink::{NetlinkError, Socket, nftables, redirect, shaper};
 use crate::netns::{NetNs, write_sysctl};
 use crate::queue_waker::QueueWaker;
-use crate::router_counters::{OwnPackets, has_asked};
 use crate::topology::{BuildStep, Device, Node, Shaper};
 
 /// The most requests that are sent at once: a socket's send buffer has room for them.
@@ -140,102 +140,6 @@ impl Network {
             self.made(of_router[0].0.node)?.route.transact(&requests)?;
         }
         Ok(())
-    }
-
-    /// Reads the counters of a device.
-    pub(crate) fn link_counters(&mut self, device: Device) -> Result<LinkCounters> {
-        Ok(LinkCounters::from_answer(&self.ask(device, route::ask_link(device.index))?)?)
-    }
-
-    /// Reads how many packets a router's device has dropped and holds: by number, in its netem, if it has one, and in
-    /// the device itself. Behind a shaper, the packet that is being transmitted counts as held.
-    pub(crate) fn netem_counters(&mut self, device: Device) -> Result<NetemCounters> {
-        let mut counters = if self.impaired.contains(&device) {
-            NetemCounters::from_answer(&self.ask(device, qdisc::ask_netem(self.impaired_index(device)))?)?
-        } else {
-            NetemCounters { lost_packets: Some(0), ..NetemCounters::default() }
-        };
-        if self.shaped.contains(&device) {
-            let transmitted = NetemCounters::from_answer(&self.ask(device, qdisc::ask_netem(device.index))?)?;
-            counters.queued_packets += transmitted.queued_packets;
-            counters.dropped_packets += transmitted.dropped_packets;
-            counters.dropped_packets += self.link_counters(device.queue())?.send_dropped_packets;
-        }
-        counters.dropped_packets += self.link_counters(device)?.send_dropped_packets;
-        let by_number = self.lost_by_number(device)?;
-        counters.dropped_packets += by_number;
-        counters.lost_packets = counters.lost_packets.map(|lost| lost + by_number);
-        Ok(counters)
-    }
-
-    /// Reads how many packets were lost by their numbers before they came to a router's device.
-    pub(crate) fn lost_by_number(&mut self, device: Device) -> Result<u64> {
-        if !self.numbered.contains(&device) {
-            return Ok(0);
-        }
-        let rules = self.socket(device.node, NETLINK_NETFILTER)?.dump(&nftables::ask_lost(device.index))?;
-        Ok(nftables::lost_packets(&rules)?)
-    }
-
-    /// Reads back the queueing discipline that was given to a router's device.
-    pub fn discipline(&mut self, device: Device, asked: DisciplineKind) -> Result<InForce> {
-        Ok(discipline::in_force(asked, &self.ask(device, bottleneck::ask_discipline(device.queue().index))?)?)
-    }
-
-    /// Reads the present state of a router's bottlenecks.
-    pub fn sample_queues(&mut self, devices: &[Device]) -> Result<Vec<QueueSample>> {
-        let mut requests = Vec::new();
-        for device in devices {
-            if self.impaired.contains(device) {
-                let index = self.impaired_index(*device);
-                requests.push(qdisc::ask_netem(index));
-                requests.extend(self.queueing.get(device).map(|queueing| bottleneck::ask_queueing(index, *queueing)));
-                requests.extend(self.shaped.get(device).map(|device| qdisc::ask_netem(device.index)));
-            }
-        }
-        let Some(first) = devices.first() else { return Ok(Vec::new()) };
-        let answers = self.made(first.node)?.route.transact(&requests)?;
-        let mut answers = answers.iter();
-        let mut samples = vec![QueueSample::default(); devices.len()];
-        for (device, sample) in devices.iter().zip(&mut samples) {
-            if self.impaired.contains(device) {
-                let netem = answers.next().context("the kernel told of no netem")?;
-                let behind = match self.queueing.get(device) {
-                    Some(queueing) => Some((*queueing, answers.next().context("the kernel told of no queue")?)),
-                    None => None,
-                };
-                *sample = QueueSample::from_answers(netem, behind.map(|(queueing, answer)| (queueing, &answer[..])))?;
-                if self.shaped.contains(device) {
-                    *sample =
-                        sample.with_transmission(answers.next().context("the kernel told of no transmission")?)?;
-                }
-            }
-        }
-        Ok(samples)
-    }
-
-    /// Asks the kernel for a host's connections, over a socket of `NETLINK_SOCK_DIAG`.
-    pub fn sample_connections<T>(
-        &mut self,
-        host: Node,
-        ask: impl FnOnce(&mut Socket) -> Result<T, NetlinkError>,
-    ) -> Result<T> {
-        Ok(ask(self.socket(host, NETLINK_SOCK_DIAG)?)?)
-    }
-
-    /// Counts the IPv4 packets that a router sent or kept itself, rather than forwarded.
-    pub(crate) fn own_packets(&self, router: Node) -> Result<OwnPackets> {
-        self.within(router, || OwnPackets::from_table(&read_net("snmp")?))
-    }
-
-    /// Returns whether a node has resolved an address by ARP: it knows one that was not configured (`ATF_PERM` is not
-    /// set), or waits for one.
-    pub(crate) fn resolves_addresses(&self, node: Node) -> Result<bool> {
-        self.within(node, || Ok(has_asked(&read_net("arp")?)))
-    }
-
-    fn ask(&mut self, device: Device, request: Request) -> Result<Vec<u8>> {
-        Ok(self.made(device.node)?.route.ask(&request)?)
     }
 
     /// Carries out the steps: links first, since they join namespaces, then everything else in one batch for each
@@ -407,13 +311,6 @@ fn within(name: &str) -> String {
 
 fn not_built(node: Node) -> String {
     format!("no {node:?} was built")
-}
-
-/// Reads a file of the present network namespace.
-fn read_net(name: &str) -> Result<String> {
-    // A thread that has changed its namespace has another network than its process.
-    let path = format!("/proc/thread-self/net/{name}");
-    fs::read_to_string(&path).with_context(|| format!("read {path}"))
 }
 
 impl Made {
