@@ -291,9 +291,20 @@ def test_delivered_loss_is_judged_by_its_interval(
 
 
 @pytest.mark.parametrize(
-    ("lost", "neighbours", "mark"), [(5, "warm", "good"), (4, "warm", "bad"), (4, "cold", "none")]
+    ("lost", "neighbours", "told_apart", "mark"),
+    [
+        (5, "warm", True, "good"),
+        (4, "warm", True, "bad"),
+        (6, "warm", True, "bad"),
+        (4, "cold", True, "none"),
+        (5, "warm", False, "good"),
+        (4, "warm", False, "bad"),
+        (6, "warm", False, "check"),
+    ],
 )
-def test_losses_by_number_are_those_due_in_each_run(lost: int, neighbours: str, mark: str) -> None:
+def test_losses_by_number_are_those_due_in_each_run(
+    lost: int, neighbours: str, told_apart: bool, mark: str
+) -> None:
     study = {
         "title": "Every hundredth",
         "path": {"loss": "every 100", "neighbours": neighbours},
@@ -301,7 +312,8 @@ def test_losses_by_number_are_those_due_in_each_run(lost: int, neighbours: str, 
         "workload": {"size": "1MB"},
     }
     job = study_from_mapping(study).cells[0].template
-    assert _numbered_check(job, "down", lost, [299.0, 301.0])[1] == mark
+    packets = [299.0, 301.0]
+    assert _numbered_check(job, "down", lost, packets, told_apart=told_apart)[1] == mark
 
 
 def test_what_the_stacks_used_is_read_back(directory: Path) -> None:
