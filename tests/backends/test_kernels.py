@@ -145,6 +145,18 @@ def test_a_default_of_another_source_is_not_called_the_released_one(
         remove_kernel("7.1", environ)
 
 
+@pytest.mark.parametrize("name", ["6", "6.12", "6.12.117", "6.12.117-a"])
+def test_a_name_of_several_kernels_removes_none(environ: dict[str, str], name: str) -> None:
+    build(environ, "6.12.117-aa")
+    build(environ, "6.12.117-ab", own_config=["CONFIG_TCP_CONG_BBR=n"])
+    build(environ, "6.1.192-cc")
+    with pytest.raises(BackendError, match=r"one of .*6\.12\.117-aa, 6\.12\.117-ab.*write more"):
+        remove_kernel(name, environ)
+    assert len(built_kernels(environ)) == 3
+    assert remove_kernel("6.1", environ).name == "6.1.192-cc"
+    assert remove_kernel("6.12.117-aa", environ).name == "6.12.117-aa"
+
+
 def test_no_kernel_is_removed_during_a_build(environ: dict[str, str]) -> None:
     directory = build(environ, "6.12.117-aa")
     with (directory.parent / "lock").open("wb") as lock:

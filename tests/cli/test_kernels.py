@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -217,3 +218,83 @@ def test_kernels_are_chosen_and_removed(
     assert netwarp("kernel", "default", "--reset", **cache).stdout.strip() == first
     assert netwarp("kernel", "remove", second, **cache).returncode == 0
     assert [each["name"] for each in kernels()] == [first]
+
+
+APT_GET = """#!/bin/sh
+# The machine's own archive: no suite of Debian's, one source package.
+for word; do last=$word; done
+case "$*" in
+indextargets*) ;;
+*download*) : > "{package}_{version}_all.deb" ;;
+*) echo "E: unexpected: $*" >&2; exit 1 ;;
+esac
+"""
+APT_CACHE = """#!/bin/sh
+case $1 in
+search) echo "{package} - Linux kernel source with the distribution's patches" ;;
+madison) echo " {package} | {version} | an archive main" ;;
+esac
+"""
+DPKG_DEB = """#!/bin/sh
+mkdir -p "$3/usr/src/{package}"
+tar -cjf "$3/usr/src/{package}/{package}.tar.bz2" -C "{tree}/.." tree
+ln -s "{package}/{package}.tar.bz2" "$3/usr/src/{package}.tar.bz2"
+"""
+
+
+Archive = Callable[[str, str], None]
+
+
+@pytest.fixture
+def archive(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Archive:
+    """Replace the machine's package archive by one that has one source package."""
+
+    def offer(package: str, version: str) -> None:
+        place = tmp_path / "archive"
+        place.mkdir()
+        programs = {"apt-get": APT_GET, "apt-cache": APT_CACHE, "dpkg-deb": DPKG_DEB}
+        for name, text in programs.items():
+            filled = text.replace("{package}", package).replace("{version}", version)
+            (place / name).write_text(filled.replace("{tree}", str(tree)))
+            (place / name).chmod(0o755)
+        monkeypatch.setenv("PATH", f"{place}:{os.environ['PATH']}")
+        monkeypatch.delenv("NETWARP_DEBIAN_MIRROR", raising=False)
+
+    return offer
+
+
+@pytest.mark.parametrize(
+    ("package", "version"),
+    [("linux-source-6.8.0", "6.8.0-45.45"), ("linux-source-9.9.0", "9.9.0-3.3")],
+    ids=["older", "newer"],
+)
+def test_an_archive_without_debians_suites_gives_its_own_source_and_says_what_that_means(
+    build: Build, kernels: Callable[[], list[dict[str, Any]]], archive: Archive, package: str,
+    version: str,
+) -> None:  # fmt: skip
+    """As on Ubuntu, whose package is named by three numbers and holds the source below a folder."""
+    archive(package, version)
+    answer = build()
+    assert answer.returncode == 0, answer.stderr
+    said = " ".join(line.removeprefix("guest kernel: ") for line in answer.stderr.splitlines())
+    assert "name no Debian archive" in said
+    assert "falling back to this machine's own package archive" in said
+    assert f"newest source is {package} {version}, and the kernel that netwarp is released" in said
+    assert "Records repeat on either, but are not the same on both" in said
+    (kernel,) = kernels()
+    assert (kernel["source_package"], kernel["source_version"]) == (package, version)
+    assert kernel["default"]
+    assert not kernel["released"]
+    again = build()
+    assert again.returncode == 0
+    assert "unpacking" not in again.stderr
+
+
+def test_a_machine_whose_only_source_is_too_old_for_the_default_says_so(
+    build: Build, archive: Archive
+) -> None:
+    archive("linux-source-5.15.0", "5.15.0-1.1")
+    answer = build()
+    assert answer.returncode == 1
+    assert "its newest kernel source is linux-source-5.15.0, and netwarp needs 6.6" in answer.stderr
+    assert "--source PATH" in answer.stderr

@@ -225,13 +225,13 @@ def choose_default(name: str | None, environ: Mapping[str, str] = os.environ) ->
 
 
 def remove_kernel(name: str, environ: Mapping[str, str] = os.environ) -> GuestKernel:
-    """Remove a kernel from the cache.
+    """Remove a kernel from the cache. A version that several kernels have names none of them.
 
     Raises:
-        BackendError: no kernel of this name is built, it is the default, a build is under way, or
-            its files cannot be deleted.
+        BackendError: no kernel of this name is built, or several are, it is the default, a build is
+            under way, or its files cannot be deleted.
     """
-    kernel = kernel_named(name, environ)
+    kernel = _only_kernel_named(name, environ)
     cache = kernel_cache(environ)
     with _locked(cache):
         _refuse_to_remove_default(kernel, cache)
@@ -249,6 +249,24 @@ def remove_kernel(name: str, environ: Mapping[str, str] = os.environ) -> GuestKe
                 f"not all of the kernel {kernel.name} could be removed from {cache} ({error}):"
                 " make that directory and what it holds your own"
             ) from None
+    return kernel
+
+
+def _only_kernel_named(name: str, environ: Mapping[str, str]) -> GuestKernel:
+    """Find the only kernel that a name can mean.
+
+    Raises:
+        BackendError: no kernel of this name is built, or several are.
+    """
+    kernel = kernel_named(name, environ)
+    if kernel.name == name:
+        return kernel
+    meant = [each.name for each in built_kernels(environ) if _is_named(each.name, name)]
+    if len(meant) > 1:
+        raise BackendError(
+            f"kernel {name} may be one of {', '.join(meant)}, and none is removed: write more of"
+            " the name"
+        )
     return kernel
 
 
