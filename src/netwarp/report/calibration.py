@@ -261,10 +261,11 @@ def _configured_rate_text(job: Job | None, direction: Direction) -> str:
 def _configured_loss_text(job: Job | None, direction: Direction) -> str:
     if job is None:
         return "unknown"
-    return " or ".join(_loss_text(loss) for loss in _losses(job, direction))
+    return " or ".join(loss_text(loss) for loss in _losses(job, direction))
 
 
-def _loss_text(loss: Loss) -> str:
+def loss_text(loss: Loss) -> str:
+    """Say which packets a loss model loses."""
     if isinstance(loss, PeriodicLoss):
         return f"every {count(loss.packets)}th packet"
     if isinstance(loss, ListedLoss):

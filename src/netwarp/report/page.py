@@ -15,6 +15,7 @@ from netwarp.report import trust
 from netwarp.report.answer import answers
 from netwarp.report.limits import limit_table
 from netwarp.report.median_runs import MedianRuns, median_runs
+from netwarp.report.network_drawing import network_drawing
 from netwarp.report.numbers import number_table
 from netwarp.report.templates import figure_values, render_page
 from netwarp.wording import factor_title, level_text, number, percent, transport_text
@@ -47,6 +48,7 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
             (result.text, found_text(result), result.kept.value, WORDS[result.kept])
             for result in data.expectations
         ],
+        network=network_drawing(data),
         figures=[figure_values(chart) for chart in charts],
         limits=limit_table(data.results),
         over_time=_over_time(runs) if runs else None,

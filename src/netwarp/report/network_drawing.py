@@ -1,0 +1,259 @@
+"""Draws the networks of a study's cells: hosts, routers, links, and which way flows take."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netwarp.report.calibration import loss_text
+from netwarp.report.network_places import HostGroup, Place, groups_of, places_of
+from netwarp.study.cells.sizing import UNLIMITED_LIMIT_PACKETS
+from netwarp.wording import count, number
+
+if TYPE_CHECKING:
+    from netwarp.evaluation import RunData
+    from netwarp.wire import Ends, Exchange, Impairments, Job, Network
+
+MARGIN_ACROSS, MARGIN_DOWN = 120.0, 56.0
+"""Room around the nodes for their names, in pixels."""
+FLOW_GAP = 5.0
+"""Distance between flows that take the same link, in pixels."""
+MOST_COLOURS = 6
+"""Flows beyond as many kinds are drawn in grey."""
+MOST_TEXTS = 3
+"""The most texts that cells may have for one link and that are all shown."""
+
+
+@dataclass(frozen=True)
+class DrawnNode:
+    """A router, or hosts that are alike."""
+
+    place: Place
+    name: str
+    notes: list[str]
+    """What a host's link does, a line each."""
+    kind: str
+    """`router`, `host`, or `hosts` for several."""
+
+
+@dataclass(frozen=True)
+class DrawnLink:
+    """A link between two nodes."""
+
+    first: Place
+    second: Place
+    notes: list[str]
+    """What a link between routers does, a line each."""
+    has_rate: bool
+    """Whether a direction of it has a rate, so that a queue can stand there."""
+
+
+@dataclass(frozen=True)
+class DrawnFlow:
+    """Workloads between the same groups of hosts."""
+
+    points: str
+    """The way that their packets take, as SVG's points."""
+    colour: int
+    """The number of its colour, from 0."""
+    text: str
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A network as it is drawn; lengths are in pixels."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+    nodes: list[DrawnNode]
+    links: list[DrawnLink]
+    flows: list[DrawnFlow]
+    alt: str
+    """The same in words."""
+    note: str | None
+    """Which network is drawn, if cells have different ones."""
+
+
+def network_drawing(data: RunData) -> Drawing | None:
+    """Draw the network of a study's cells, the largest if they have several; None if its paths are
+    those of one client and one server.
+    """
+    jobs = [data.job(cell.runs[0].run) for cell in data.results.cells]
+    return drawing_of([job for job in jobs if job is not None])
+
+
+def drawing_of(jobs: Sequence[Job]) -> Drawing | None:
+    """Draw the largest network of a study's jobs, one of each cell; None if none has a network."""
+    networks = {job.network: job for job in jobs if job.network is not None}
+    if not networks:
+        return None
+    largest = max(networks, key=lambda network: len(network.links))
+    same = [job for job in jobs if job.network == largest]
+    note = None
+    if len(networks) > 1:
+        sizes = " and ".join(map(str, sorted({len(network.hosts) for network in networks})))
+        note = f"Cells have {len(networks)} networks, of {sizes} hosts: this is the largest."
+    return _drawn(largest, same, note)
+
+
+def _drawn(network: Network, jobs: Sequence[Job], note: str | None) -> Drawing:
+    texts = _link_texts(network, jobs)
+    exchanges = jobs[0].workloads
+    clients = frozenset(each.ends.client for each in exchanges if each.ends is not None)
+    host_texts = {
+        node: texts[index]
+        for index, link in enumerate(network.links)
+        for node in (link.first, link.second)
+        if node not in network.routers
+    }
+    groups = groups_of(network, host_texts, clients)
+    routers, hosts = places_of(network, groups)
+    group_of = {name: index for index, group in enumerate(groups) for name in group.names}
+    place_of = {**routers, **{name: hosts[index] for name, index in group_of.items()}}
+    nodes = [_host_node(group, at) for group, at in zip(groups, hosts, strict=True)]
+    nodes += [DrawnNode(at, name, [], "router") for name, at in routers.items()]
+    flows = _flows(exchanges, network, groups, group_of, place_of)
+    left = min(at.x for at in place_of.values()) - MARGIN_ACROSS
+    top = min(at.y for at in place_of.values()) - MARGIN_DOWN
+    return Drawing(
+        left=left,
+        top=top,
+        width=max(at.x for at in place_of.values()) + MARGIN_ACROSS - left,
+        height=max(at.y for at in place_of.values()) + MARGIN_DOWN - top,
+        nodes=nodes,
+        links=_links(network, jobs[0], texts, place_of),
+        flows=flows,
+        alt=_in_words(network, groups, texts, flows),
+        note=note,
+    )
+
+
+def _host_node(group: HostGroup, place: Place) -> DrawnNode:
+    kind = "hosts" if len(group.names) > 1 else "host"
+    return DrawnNode(place, group.text, list(group.link_texts), kind)
+
+
+def _links(
+    network: Network,
+    job: Job,
+    texts: Sequence[tuple[str, ...]],
+    place_of: Mapping[str, Place],
+) -> list[DrawnLink]:
+    """Draw each pair of places once, however many hosts stand at one of them."""
+    drawn: dict[tuple[Place, Place], DrawnLink] = {}
+    for link, path, lines in zip(network.links, job.paths, texts, strict=True):
+        ends = place_of[link.first], place_of[link.second]
+        is_between_routers = link.first in network.routers and link.second in network.routers
+        has_rate = path.down.rate_bit_s is not None or path.up.rate_bit_s is not None
+        drawn[ends] = DrawnLink(*ends, list(lines) if is_between_routers else [], has_rate)
+    return list(drawn.values())
+
+
+def _link_texts(network: Network, jobs: Sequence[Job]) -> list[tuple[str, ...]]:
+    """Say of each link what it does in either direction, in all cells."""
+    found: list[tuple[str, ...]] = []
+    for index, link in enumerate(network.links):
+        up = _in_all(_does(job.paths[index].up) for job in jobs)
+        down = _in_all(_does(job.paths[index].down) for job in jobs)
+        if up == down:
+            found.append((f"both ways: {up}",) if up else ())
+            continue
+        to_second, to_first = f"to {link.second}: {up}", f"to {link.first}: {down}"
+        if link.first not in network.routers or link.second not in network.routers:
+            is_host_first = link.first not in network.routers
+            to_second = f"{'from' if is_host_first else 'to'} it: {up}"
+            to_first = f"{'to' if is_host_first else 'from'} it: {down}"
+        found.append(tuple(text for text, does in ((to_second, up), (to_first, down)) if does))
+    return found
+
+
+def _in_all(cells: Iterable[Sequence[str]]) -> str:
+    """Join what a link's direction does in each cell, each property by itself."""
+    return ", ".join(filter(None, map(_distinct, zip(*cells, strict=True))))
+
+
+def _distinct(texts: Iterable[str]) -> str:
+    """Join the texts of one property, in the order of the cells."""
+    distinct = list(dict.fromkeys(texts))
+    if len(distinct) > MOST_TEXTS:
+        return f"{distinct[0]} to {distinct[-1]} ({len(distinct)} values)"
+    return " or ".join(text or "nothing" for text in distinct) if any(distinct) else ""
+
+
+def _does(impairments: Impairments) -> tuple[str, ...]:
+    """Say what a direction of a link does to packets: a text for each property, empty if none."""
+    rate_bit_s, delay_ns = impairments.rate_bit_s, impairments.delay_ns
+    discipline = impairments.discipline
+    limit_packets = impairments.limit_packets if discipline is None else discipline.limit_packets
+    has_queue = rate_bit_s is not None and limit_packets < UNLIMITED_LIMIT_PACKETS
+    lossy = impairments.loss.kind != "none"
+    return (
+        "" if rate_bit_s is None else f"{number(rate_bit_s / 1e6)} Mbit/s",
+        f"{delay_ns / 1e6:.4g} ms" if delay_ns else "",
+        f"queue of {count(limit_packets)}" if has_queue else "",
+        discipline.kind if discipline else ("fifo" if has_queue else ""),
+        f"loses {loss_text(impairments.loss)}" if lossy else "",
+    )
+
+
+def _flows(
+    exchanges: Sequence[Exchange],
+    network: Network,
+    groups: Sequence[HostGroup],
+    group_of: Mapping[str, int],
+    place_of: Mapping[str, Place],
+) -> list[DrawnFlow]:
+    alike: dict[tuple[int, int, str], list[tuple[Exchange, Ends]]] = {}
+    for each in exchanges:
+        if each.ends is not None:
+            key = group_of[each.ends.client], group_of[each.ends.server], each.workload.direction
+            alike.setdefault(key, []).append((each, each.ends))
+    drawn = []
+    colours = min(len(alike), MOST_COLOURS + 1)
+    for rank, ((client, server, direction), members) in enumerate(alike.items()):
+        colour = min(rank, MOST_COLOURS)
+        shift = FLOW_GAP * (colour - (colours - 1) / 2)
+        ends = members[0][1]
+        way = [place_of[node] for node in _nodes_of(network, ends.client, ends.links)]
+        points = " ".join(f"{at.x:g},{at.y + shift:g}" for at in way)
+        arrow = "→" if direction == "up" else "←"
+        between = f"{groups[client].text} {arrow} {groups[server].text}"
+        name = _named([exchange for exchange, _ in members])
+        drawn.append(DrawnFlow(points, colour, f"{name}: {between}"))
+    return drawn
+
+
+def _nodes_of(network: Network, client: str, links: Sequence[int]) -> list[str]:
+    nodes = [client]
+    for index in links:
+        link = network.links[index]
+        nodes.append(link.second if link.first == nodes[-1] else link.first)
+    return nodes
+
+
+def _named(members: Sequence[Exchange]) -> str:
+    if len(members) > MOST_TEXTS:
+        kinds = Counter(each.workload.kind for each in members)
+        return ", ".join(f"{count(n)} × {kind}" for kind, n in kinds.items())
+    return ", ".join(each.name or each.workload.kind for each in members)
+
+
+def _in_words(
+    network: Network,
+    groups: Sequence[HostGroup],
+    texts: Sequence[tuple[str, ...]],
+    flows: Sequence[DrawnFlow],
+) -> str:
+    parts = [f"A network of {len(network.hosts)} hosts and {len(network.routers)} routers."]
+    for link, lines in zip(network.links, texts, strict=True):
+        if lines and {link.first, link.second} <= set(network.routers):
+            parts.append(f"Between {link.first} and {link.second}, {'; '.join(lines)}.")
+    parts += [
+        f"At {group.router}: {group.text}{''.join(f', {line}' for line in group.link_texts)}."
+        for group in groups
+    ]
+    return " ".join([*parts, *(f"{flow.text}." for flow in flows)])
