@@ -1,6 +1,6 @@
 # Everything starts with the set-up, which is quick when there is nothing to do.
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz soak lock audit bench stacks calibrate-statistics reference-hashes fidelity docs picture site setup clean
+.PHONY: help demo test fuzz soak lock audit bench stacks calibrate-statistics reference-hashes fidelity docs picture site wheel setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,10 @@ site: ## build docs/ as a web site in site/, readable without a server
 	scripts/setup.sh python
 	.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement locks/site.txt
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet
+
+wheel: ## build the two wheels of a release, netwarp and netwarp-kernel, into dist/ (set-up included)
+	scripts/setup.sh demo
+	.venv/bin/python scripts/wheels.py $(ARGS)
 
 setup: ## install packages, make .venv, build the endpoint and the guest kernel, for tests too
 	scripts/setup.sh all

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from netwarp.backends.endpoint_sources import STAMP, sources_sha256
+from netwarp.backends.kernel_package import packaged_kernel
 from netwarp.cache import cache_directory
 from netwarp.errors import BackendError
 from netwarp.regular_files import is_file
@@ -155,7 +156,8 @@ def kernel_cache(environ: Mapping[str, str] = os.environ) -> Path:
 
 def find_kernel(environ: Mapping[str, str] = os.environ) -> GuestKernel:
     """Locate the default kernel: ``$NETWARP_KERNEL`` (a directory), else the one that the user has
-    chosen, else the one that netwarp is released with.
+    chosen, else that of the package ``netwarp-kernel``, else the one that netwarp is released with,
+    from the cache.
 
     Raises:
         BackendError: there is none (the message says how to build it), or the one in the cache
@@ -170,7 +172,9 @@ def find_kernel(environ: Mapping[str, str] = os.environ) -> GuestKernel:
             f"the guest kernel that was chosen as the default is gone ({chosen.readlink()}): run"
             " `netwarp kernel default --reset`, or choose another"
         )
-    return open_kernel(chosen if chosen.is_symlink() else kernel_cache(environ) / "current")
+    if chosen.is_symlink():
+        return open_kernel(chosen)
+    return open_kernel(packaged_kernel() or kernel_cache(environ) / "current")
 
 
 def open_kernel(directory: Path, *, is_trusted: bool = False) -> GuestKernel:
@@ -188,7 +192,8 @@ def open_kernel(directory: Path, *, is_trusted: bool = False) -> GuestKernel:
         info = json.loads((directory / "kernel.json").read_text())
     except (OSError, ValueError) as error:
         raise BackendError(
-            f"no guest kernel in {directory} ({error}): run `{BUILD_KERNEL}`"
+            f"no guest kernel in {directory} ({error}): run `{BUILD_KERNEL}`, or install the wheel"
+            " netwarp-kernel of this release"
         ) from None
     if wrong := _wrong_in(info):
         raise BackendError(
@@ -241,20 +246,23 @@ def _refuse_anothers(kernel: GuestKernel) -> None:
 
 
 def find_endpoint(environ: Mapping[str, str] = os.environ) -> Path:
-    """Locate ``netwarp-endpoint``: ``$NETWARP_ENDPOINT``, else the one set up beside this Python.
+    """Locate ``netwarp-endpoint``: ``$NETWARP_ENDPOINT``, else the one in netwarp's wheel, else the
+    one set up beside this Python.
 
     Raises:
         BackendError: there is none, or its sources have changed since it was built; the message
             says how to build it.
     """
     named = environ.get("NETWARP_ENDPOINT")
-    path = Path(named) if named else Path(sys.prefix) / "libexec" / "netwarp-endpoint"
+    packaged = _PACKAGE / "libexec" / "netwarp-endpoint"
+    beside = Path(sys.prefix) / "libexec" / "netwarp-endpoint"
+    path = Path(named) if named else packaged if packaged.is_file() else beside
     if not (is_file(path) and os.access(path, os.X_OK)):
         raise BackendError(
-            f"no endpoint program at {path}: run `{BUILD_ENDPOINT}` in a clone of netwarp; for"
-            " another installation, name what it built with NETWARP_ENDPOINT=PATH"
+            f"no endpoint program at {path}: run `{BUILD_ENDPOINT}` in a clone of netwarp, or"
+            " install the wheel of a release; for another, say NETWARP_ENDPOINT=PATH"
         )
-    if not named:
+    if not named and path == beside:
         refuse_stale(path, Path(sys.prefix) / STAMP, REPOSITORY / "endpoint")
     return path.resolve()
 

@@ -19,6 +19,7 @@ from netwarp.backends.guest_files import (
     kernel_cache,
     open_kernel,
 )
+from netwarp.backends.kernel_package import PACKAGE, package_directory, packaged_kernel
 from netwarp.errors import BackendError
 from netwarp.fields import DISCIPLINES
 from netwarp.transports import TRANSPORTS
@@ -41,20 +42,30 @@ _BUILT_IN = frozenset({"reno"})
 
 
 def built_kernels(environ: Mapping[str, str] = os.environ) -> list[GuestKernel]:
-    """List the kernels in the cache, by version; those of the same version in the order in which
-    they were built.
+    """List the kernels in the cache, and that of the package ``netwarp-kernel``, by version; those
+    of the same version in the order in which they were built.
     """
     return _examined(environ)[0]
 
 
 def _examined(environ: Mapping[str, str]) -> tuple[list[GuestKernel], dict[str, str]]:
-    """Return the kernels in the cache, and why others there are not used, by their names."""
+    """Return the kernels in the cache and the packaged one, and why others are not used, by their
+    names. Of two with the same name, which are of the same source and configuration, it is the
+    packaged one.
+    """
     cache = kernel_cache(environ)
     found, refused = [], {}
+    try:
+        packaged = packaged_kernel()
+        found += [open_kernel(packaged)] if packaged else []
+    except BackendError as error:
+        refused[PACKAGE] = str(error)
     for file in sorted(cache.glob("*/kernel.json")):
         # Names begin with the version, except those of kernels that are being built or removed.
         # Links would name kernels twice.
         if file.parent.is_symlink() or not file.parent.name[:1].isdigit():
+            continue
+        if any(each.name == file.parent.name for each in found):
             continue
         try:
             found.append(open_kernel(file.parent))
@@ -219,7 +230,9 @@ def choose_default(name: str | None, environ: Mapping[str, str] = os.environ) ->
     # A reader finds either the old link or the new one.
     fresh = link.with_name(f"{CHOSEN}.{os.getpid()}")
     fresh.unlink(missing_ok=True)
-    fresh.symlink_to(kernel.name)
+    fresh.parent.mkdir(parents=True, exist_ok=True)
+    in_cache = kernel.directory.parent == fresh.parent.resolve()
+    fresh.symlink_to(kernel.name if in_cache else kernel.directory)
     fresh.replace(link)
     return kernel
 
@@ -233,6 +246,12 @@ def remove_kernel(name: str, environ: Mapping[str, str] = os.environ) -> GuestKe
     """
     kernel = _only_kernel_named(name, environ)
     cache = kernel_cache(environ)
+    packaged = package_directory()
+    if packaged is not None and kernel.directory.parent == packaged.resolve():
+        raise BackendError(
+            f"{kernel.name} belongs to the package netwarp-kernel: uninstall that, as it was"
+            " installed (`pip uninstall netwarp-kernel`)"
+        )
     with _locked(cache):
         _refuse_to_remove_default(kernel, cache)
         try:
