@@ -71,6 +71,8 @@ class CompareStudyOptions(PathOptions, total=False):
     payload: Levels
     duration: Levels
     arrivals: Levels
+    rtts: Levels
+    stop: str | None
     direction: str | None
     verify: bool
     kernel: Levels

@@ -108,6 +108,17 @@ RACING: tuple[Option, ...] = (
         "arrivals", "When a flow's messages are due: constant, poisson. Default: constant.",
         "workload.arrivals", workload="flow", is_common=False,
     ),
+    _levels(
+        "rtts",
+        "Flows in place of a file, each between hosts of its own, that share the path: the"
+        " round-trip time of each, such as 20ms,160ms. Compares their shares.",
+        "topology.rtts",
+        is_common=False,
+    ),
+    Option(
+        name="stop", help="When these flows end. Default: 30s.", metavar="TIME",
+        panel=Panel.STUDY, key="workload.stop", is_common=False,
+    ),
     Option(
         name="direction", help="down: server to client; up: client to server. Default: down.",
         metavar="down|up", panel=Panel.STUDY, key="workload.direction",

@@ -96,7 +96,8 @@ def _conditions(data: RunData) -> list[Text]:
     shown = {
         key: PurePath(value).name if key == "workload.file" else value
         for key, value in fixed.items()
-        if USUAL.get(key) != value and key.startswith(("path.", "transport", "workload."))
+        if USUAL.get(key) != value
+        and key.startswith(("path.", "topology.", "transport", "workload."))
         and key.count(".") < 2 + key.endswith((".stack.name", ".congestion"))
         and not key.endswith((".stack", ".title"))
     }  # fmt: skip

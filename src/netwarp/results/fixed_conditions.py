@@ -57,11 +57,13 @@ def _unsaid(job: Job, keys: Sequence[str], varied: Collection[str]) -> dict[str,
     if isinstance(path.down.loss, NoLoss):
         defaults["path.loss"] = "0%"
     if "path.profile" not in varied:
-        defaults["path.rtt"] = f"{path.idle_rtt_ns / 1e6:g}ms"
+        if job.network is None:
+            defaults["path.rtt"] = f"{path.idle_rtt_ns / 1e6:g}ms"
         defaults["path.rate_down"] = _rate(path.down.rate_bit_s)
         defaults["path.rate_up"] = _rate(path.up.rate_bit_s)
     if path.down.rate_bit_s or path.up.rate_bit_s:
-        defaults["path.queue"] = _default_queue(path, varied)
+        rtt_ns = max(each.paths[0].idle_rtt_ns for each in job.each_alone)
+        defaults["path.queue"] = _default_queue(path, rtt_ns, varied)
     related = {
         "path.rtt": ("path.delay", "path.redraw", "topology.rtts"),
         "path.rate_down": ("path.rate", "path.trace.down"),
@@ -74,13 +76,13 @@ def _unsaid(job: Job, keys: Sequence[str], varied: Collection[str]) -> dict[str,
     }
 
 
-def _default_queue(path: Path, varied: Collection[str]) -> str:
+def _default_queue(path: Path, rtt_ns: int, varied: Collection[str]) -> str:
     """Return the default queue: one bandwidth-delay product, but not less than some packets."""
-    depends_on = ("path.rtt", "path.delay", "path.rate", "path.profile")
+    depends_on = ("path.rtt", "path.delay", "path.rate", "path.profile", "topology.rtts")
     if any(key.startswith(depends_on) for key in varied):
         return "1bdp"
     rates_bit_s = [rate for rate in (path.down.rate_bit_s, path.up.rate_bit_s) if rate]
-    bdp_bytes = max(rates_bit_s) * path.idle_rtt_ns / 8 / NS_PER_S
+    bdp_bytes = max(rates_bit_s) * rtt_ns / 8 / NS_PER_S
     frame_bytes = path.mtu_bytes + ETHERNET_HEADER_BYTES
     is_least = bdp_bytes < DEFAULT_QUEUE_MIN_PACKETS * frame_bytes
     return f"{DEFAULT_QUEUE_MIN_PACKETS}p" if is_least else "1bdp"
@@ -93,4 +95,4 @@ def _rate(rate_bit_s: int | None) -> str:
 def _text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value)
+    return " / ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -13,6 +13,7 @@ from netwarp.options.keywords import CompareStudyOptions
 from netwarp.study.contenders import LATENCY, contender_factor, shapes_queues
 from netwarp.study.overrides import apply_overrides, overrides_of
 from netwarp.study.refusal import Refusals
+from netwarp.study.sharing import shared_by_flows
 from netwarp.study.study import Study, study_from_mapping
 from netwarp.suggestions import did_you_mean
 from netwarp.transports import ON_ONE_PATH
@@ -46,6 +47,7 @@ def study_from_compare(
         for row in _OF_STUDY
         if row.takes is Takes.LEVELS and row.name in given
     }
+    rtts = levels.pop("rtts", None)
     kind = next((row.workload for row in COMPARE if row.workload and row.name in levels), "bulk")
     section = WORKLOADS[kind].section
     begin = _pages if section.races_http else _contents
@@ -71,6 +73,12 @@ def study_from_compare(
     if len(levels.get("kernel", ())) > 1:
         tables["factors"]["kernel"] = levels["kernel"]
     tables["figure"] = _figures(tables["factors"], section.compared_by)
+    if rtts is not None:
+        tables = shared_by_flows(tables, rtts, given, COMMAND)
+    elif "stop" in given:
+        remedy = "give --rtts as well, or drop it"
+        unused = KeyValueError("--stop", given["stop"], "only flows of --rtts have an end", remedy)
+        raise Refusals(COMMAND).study_error(unused)
     return study_from_mapping(
         apply_overrides(
             tables, overrides_of(given), replicates=given.get("replicates"), seed=given.get("seed")
@@ -151,7 +159,8 @@ def display_by(rows: Iterable[Option]) -> Any:
     def display(key: str) -> str:
         bare = key.removeprefix("factors.").replace('"', "")
         kept = key if key.startswith("figure") else f"--set {bare}"
-        return options.get("transport.kind" if bare == "transport" else bare, kept)
+        of_any = re.sub(r"\.[0-9]+", "", bare)  # an element of a list, or one of several workloads
+        return options.get("transport.kind" if bare == "transport" else of_any, kept)
 
     return display
 

@@ -11,7 +11,7 @@ from netwarp.study.bounds import MOST_PARTS, read_tables, too_deep
 from netwarp.study.refusal import Refusals
 from netwarp.suggestions import did_you_mean
 
-SECTIONS = ("path", "transport", "workload")
+SECTIONS = ("path", "topology", "transport", "workload")
 """Sections of a study whose keys can be factors."""
 KERNEL = "kernel"
 """The key outside of sections that can be a factor. Its values are text although they look like
