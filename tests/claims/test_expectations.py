@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -377,3 +378,31 @@ def test_the_command_line_adds_to_the_study_and_is_kept() -> None:
 def test_a_single_table_is_told_to_be_one_of_several() -> None:
     with pytest.raises(StudyError, match=r"not a list; write \[\[expect\]\] for each"):
         study_from_mapping({**study().raw, "expect": {"that": "completion_time_s < 1 s"}})
+
+
+@pytest.mark.parametrize(
+    ("expect", "reason"),
+    [
+        ("stall_s < 1 s", "no run can have stall_s; there are: connect_time_s"),
+        ("quic / tcp: stall_s < 1", "no run of transport=quic can have stall_s;"),
+        (
+            "tcp.jain_index > 0.9 where workload.chunks=2",
+            "no run of workload.chunks=2, transport=tcp can have jain_index;",
+        ),
+        (
+            "completion_time_s < 9 s where workload.chunks=3",
+            'not a level of factors."workload.chunks"; known: 1, 2',
+        ),
+        ("completion_time_s < 9 s where path.loss=1%", "not a factor of this study; known"),
+    ],
+)
+def test_what_no_cell_can_have_is_refused_when_planned(expect: str, reason: str) -> None:
+    with pytest.raises(StudyError, match=re.escape(reason)):
+        study(expect)
+    with pytest.raises(StudyError, match=re.escape(reason)):
+        expecting(study(), [expect])
+
+
+def test_a_metric_of_some_cells_is_not_refused() -> None:
+    named = study("quic.completion_time_s < 9 s", "tcp.connect_time_s < 1 s")
+    assert [each.metric for each in named.expectations] == ["completion_time_s", "connect_time_s"]

@@ -4,10 +4,12 @@ missing.
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 
 from netwarp.backends.base import NamedBackend
+from netwarp.backends.guest_files import REPOSITORY
 from netwarp.backends.needs import Machine, Need, require
 from netwarp.backends.registry import backend_class, backend_names
 from netwarp.backends.stack_building import describe_stacks
@@ -50,8 +52,25 @@ def examine() -> list[Finding]:
     if all(finding.ok for finding in needed):
         needed.append(_look("guest", _guest))
         needed += [_look_for(need, machine) for need in default.needs if need.optional]
-    stacks = replace(_look("stacks", describe_stacks), optional=True)
-    return [*needed, *(_look_at(backend, machine) for backend in others if backend.needs), stacks]
+    optional = [
+        *(_look_at(backend, machine) for backend in others if backend.needs),
+        *(replace(_look(name, look), optional=True) for name, look in _OPTIONAL.items()),
+    ]
+    return said_once([*needed, *optional])
+
+
+def said_once(findings: Sequence[Finding]) -> list[Finding]:
+    """Refer to an earlier finding wherever the same problem is found again."""
+    first: dict[str, str] = {}
+    for finding in findings:
+        if not finding.ok:
+            first.setdefault(finding.detail, finding.name)
+    return [
+        each
+        if each.ok or first[each.detail] == each.name
+        else replace(each, detail=f"the same as for {first[each.detail]}")
+        for each in findings
+    ]
 
 
 def _look_for(need: Need, machine: Machine) -> Finding:
@@ -83,6 +102,49 @@ def _python() -> str:
             f"Python {sys.version.split()[0]} is too old: `apt-get install python3.11`"
         )
     return f"Python {sys.version.split()[0]}"
+
+
+def _pytest_plugin() -> str:
+    return describe_plugin(installed())
+
+
+def installed() -> Distribution:
+    """Return what is recorded of netwarp in this Python environment.
+
+    Raises:
+        NetwarpError: nothing is, as when it is run from its sources.
+    """
+    try:
+        return distribution("netwarp")
+    except PackageNotFoundError:
+        raise NetwarpError(
+            "netwarp is not installed in this Python environment, so pytest does not find its"
+            f" plugin: {_REINSTALL}"
+        ) from None
+
+
+def describe_plugin(package: Distribution) -> str:
+    """Describe the pytest plugin that an installation registers.
+
+    Raises:
+        NetwarpError: it registers none, as it was made before there was one.
+    """
+    plugin = next(iter(package.entry_points.select(group="pytest11")), None)
+    if plugin is None:
+        raise NetwarpError(
+            "this Python environment was set up when netwarp had no pytest plugin, so pytest does"
+            f" not find the fixture netwarp_path: {_REINSTALL}"
+        )
+    return f"finds the fixture netwarp_path in {plugin.value}"
+
+
+_REINSTALL = (
+    f"run `make setup` in {REPOSITORY}"
+    if (REPOSITORY / "pyproject.toml").is_file()
+    else "run `pip install --force-reinstall --no-deps netwarp`"
+)
+_OPTIONAL: Mapping[str, Callable[[], str]] = {"pytest": _pytest_plugin, "stacks": describe_stacks}
+"""What runs in no backend need, by name."""
 
 
 def _guest() -> str:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from netwarp.measure.metric import Metric, Unit
 from netwarp.measure.run_records import RunRecords
 from netwarp.metrics.competing import competing_metrics, metrics_of_workloads
+from netwarp.metrics.possible import possible_metrics
 from netwarp.metrics.registry import MAIN_METRICS, METRICS, metric_named
 from netwarp.metrics.times import GAVE_UP
 from netwarp.metrics.verdict import failure_from_records
@@ -28,6 +29,7 @@ __all__ = [
     "metric_named",
     "metrics_from_records",
     "metrics_of_workloads",
+    "possible_metrics",
 ]
 
 

@@ -45,9 +45,9 @@ HARM_RATIO = Metric(
     " al., HotNets 2019).", "of_workload", unmeasured, in_report=True,
 )  # fmt: skip
 SHARING_METRICS = (JAIN_INDEX, CONVERGENCE_TIME_S, SHARE_RATIO, HARM_RATIO)
-_OF_ONE = (SHARE_RATIO, HARM_RATIO)
+OF_ONE = (SHARE_RATIO, HARM_RATIO)
 """The sharing metrics that each workload has."""
-_OF_ALL = (*PATH_METRICS, *QUEUEING_METRICS)
+OF_ALL = (*PATH_METRICS, *QUEUEING_METRICS)
 """Metrics that are measured on the path, for all workloads together."""
 _OWN = (*TIME_METRICS, *STACK_METRICS, *LIMIT_METRICS, *CPU_METRICS)
 """Metrics that each workload has, whatever its kind."""
@@ -55,10 +55,16 @@ _BETWEEN_ITS_HOSTS = (PATH_MIN_RTT_S,)
 """Metrics of the path that each workload has in a network of several hosts."""
 
 
+def own_metrics(job: Job) -> tuple[Metric, ...]:
+    """Return the metrics that the workload of a job for one workload has in a run of several."""
+    between = () if job.network is None else _BETWEEN_ITS_HOSTS
+    return (*_OWN, *between, *workload_of(job).metrics)
+
+
 def metrics_of_workloads(names: Iterable[str]) -> tuple[str, ...]:
     """List the names of all metrics that workloads of these names can have."""
     kinds = (metric for workload in WORKLOADS.values() for metric in workload.metrics)
-    metrics = [*_OWN, *_BETWEEN_ITS_HOSTS, *kinds, *_OF_ONE]
+    metrics = [*_OWN, *_BETWEEN_ITS_HOSTS, *kinds, *OF_ONE]
     return tuple(f"{name}.{metric.name}" for name in names for metric in metrics)
 
 
@@ -164,13 +170,12 @@ def competing_metrics(job: Job, records: Sequence[Record]) -> dict[str, float | 
     for view in (each for each in views if each not in gave_up):
         kinds = {each.record for each in view.records}
         run = view.run
-        between = () if job.network is None else _BETWEEN_ITS_HOSTS
-        for metric in (*_OWN, *between, *workload_of(view.job).metrics):
+        for metric in own_metrics(view.job):
             if kinds.intersection(metric.source.split(", ")):
                 measured[f"{view.name}.{metric.name}"] = metric.measure(run)
     whole = RunRecords(job, records, _AllWorkloads(views))
     kinds = {each.record for each in records}
-    for metric in _OF_ALL:
+    for metric in OF_ALL:
         if kinds.intersection(metric.source.split(", ")):
             measured[metric.name] = metric.measure(whole)
     return measured

@@ -70,6 +70,14 @@ def _longest_gap_s(run: RunRecords) -> float | None:
     return seconds(max(gaps_ns, default=None))
 
 
+COMPLETION_TIME_S = Metric(
+    "completion_time_s", "s", "lower", "Completion time",
+    f"{_START} the receiver has the last one, reconnections included; of programs by the"
+    " interop runner's contract, from the start of the client's to its end; a stream, a page"
+    " and what has a duration have none.",
+    "connection, transfer, download", _completion_time_s, FASTER, head="completion",
+    beside=("goodput_bit_s", "retransmitted_packets", "connect_time_s"),
+)  # fmt: skip
 GAVE_UP = Metric(
     "gave_up_s", "s", "higher", "Time to giving up",
     "From the run's begin until a transport gave up, since the peer did not answer any more; such a"
@@ -88,14 +96,7 @@ TIME_METRICS = (
         f"{_START} the receiver has the first content byte.",
         "transfer, segment, resource", _first_byte_s, FASTER,
     ),
-    Metric(
-        "completion_time_s", "s", "lower", "Completion time",
-        f"{_START} the receiver has the last one, reconnections included; of programs by the"
-        " interop runner's contract, from the start of the client's to its end; a stream, a page"
-        " and what has a duration have none.",
-        "connection, transfer, download", _completion_time_s, FASTER, head="completion",
-        beside=("goodput_bit_s", "retransmitted_packets", "connect_time_s"),
-    ),
+    COMPLETION_TIME_S,
     Metric(
         "goodput_bit_s", "bit/s", "higher", "Goodput",
         "Content bits over the completion time; of a stream, whole segments over the session; of a"

@@ -11,7 +11,8 @@ from typing import Literal, get_args
 from pydantic import Field
 
 from netwarp.fields import KeyValueError, Section
-from netwarp.metrics import METRICS, metric_named
+from netwarp.metrics import METRICS, metric_named, possible_metrics
+from netwarp.study.cells.design import Cell
 from netwarp.study.cells.factors import Factor
 from netwarp.study.figures import Levels, refuse_unknown_metric, resolve_levels
 from netwarp.suggestions import did_you_mean
@@ -71,7 +72,10 @@ class Expectation:
 
 
 def checked_expectations(
-    written: Sequence[Expect], factors: Sequence[Factor], own_metrics: Collection[str] = ()
+    written: Sequence[Expect],
+    factors: Sequence[Factor],
+    own_metrics: Collection[str] = (),
+    cells: Sequence[Cell] = (),
 ) -> tuple[Expectation, ...]:
     """Read the expectations of a study file.
 
@@ -79,6 +83,7 @@ def checked_expectations(
         written: the expectations in the order of the file.
         factors: the study's factors.
         own_metrics: metrics that the study itself defines.
+        cells: the study's cells.
 
     Raises:
         KeyValueError: one cannot be read, or names something that the study does not have.
@@ -90,8 +95,28 @@ def checked_expectations(
         where = resolve_levels(each.where, factors, f"{key}.where")
         _refuse_twice(where, {**read.of, **read.where}, f"{key}.where")
         text = read.text + (_where_text(where, read) if where else "")
-        found.append(replace(read, text=text, where={**read.where, **where}))
+        whole = replace(read, text=text, where={**read.where, **where})
+        refuse_impossible_metric(whole, cells)
+        found.append(whole)
     return tuple(found)
+
+
+def refuse_impossible_metric(said: Expectation, cells: Sequence[Cell]) -> None:
+    """Check that the cells that an expectation is about can have its metric, each side of a ratio.
+
+    Raises:
+        KeyValueError: none of them can, so that no run could meet it.
+    """
+    for side in (said.of, *(() if said.against is None else (said.against,))):
+        wanted = {**said.where, **side}
+        named = [cell for cell in cells if wanted.items() <= cell.levels.items()]
+        if named and not any(said.metric in possible_metrics(cell.template) for cell in named):
+            there = dict.fromkeys(
+                name for cell in named for name in possible_metrics(cell.template)
+            )
+            of = ", ".join(f"{factor}={level}" for factor, level in wanted.items())
+            reason = f"no run{f' of {of}' if of else ''} can have {said.metric}"
+            raise KeyValueError(said.place, said.text, reason, f"there are: {', '.join(there)}")
 
 
 def parse_expectation(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from netwarp.study.expectations import parse_expectation
+from netwarp.study.expectations import parse_expectation, refuse_impossible_metric
 from netwarp.study.overrides import COMMAND_LINE
 from netwarp.study.refusal import Refusals
 from netwarp.study.study import Study
@@ -21,6 +21,8 @@ def expecting(study: Study, texts: Sequence[str]) -> Study:
     has = {each.text for each in study.expectations}
     with Refusals(COMMAND_LINE).told():
         read = [parse_expectation(text, study.factors, study.own_metrics, OPTION) for text in texts]
+        for each in read:
+            refuse_impossible_metric(each, study.cells)
     added = {each.text: each for each in read if each.text not in has}
     if not added:
         return study

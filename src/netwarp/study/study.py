@@ -231,7 +231,9 @@ def study_from_mapping(
                 for index, figure in enumerate(header.figure)
             ),
             claims=claims,
-            expectations=checked_expectations(header.expect, design.factors, own_metrics),
+            expectations=checked_expectations(
+                header.expect, design.factors, own_metrics, design.cells
+            ),
             own_metrics=tuple(own_metrics),
             controls=checked_controls(header.control, header.claim),
             sensitivities=checked_sensitivities(

@@ -358,6 +358,10 @@ class Workload(ContentReader, ABC, Generic[W]):
         """
         return job.direction == "up"
 
+    content_records: ClassVar[tuple[str, ...]] = ()
+    """Kinds of the records of the content that it transfers, of which times and rates are computed;
+    empty if only its own metrics are.
+    """
     one_way_delay: ClassVar[str | None] = None
     """Metric of the delay from one host to the other that it measures, if it measures one."""
 

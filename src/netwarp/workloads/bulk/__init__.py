@@ -25,6 +25,7 @@ class BulkWorkload(Workload[wire.Bulk]):
     section = BulkSection
     wire_type = wire.Bulk
     metrics = BULK_METRICS
+    content_records = ("transfer", "download")
     simulated = SIMULATED
 
     def with_file_size(self, workload: wire.Bulk, size_of: FileSize) -> wire.Bulk:

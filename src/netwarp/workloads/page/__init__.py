@@ -41,6 +41,7 @@ class PageWorkload(Workload[wire.Page]):
     section = PageSection
     wire_type = wire.Page
     metrics = PAGE_METRICS
+    content_records = ("resource",)
     programs = tuple(PROGRAMS.values())
 
     def needed_programs(self, job: Job) -> Sequence[Program]:

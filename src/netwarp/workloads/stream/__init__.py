@@ -24,6 +24,7 @@ class StreamWorkload(Workload[wire.Stream]):
     section = StreamSection
     wire_type = wire.Stream
     metrics = STREAM_METRICS
+    content_records = ("segment",)
 
     def refuse_unused(self, given: Mapping[str, object], sections: Sequence[Section]) -> None:
         """Refuse keys of rules that no cell uses."""

@@ -1,0 +1,53 @@
+"""Which metrics the runs of a job can have, as far as the job tells before it is run."""
+
+from collections.abc import Iterable
+
+from netwarp.measure.metric import Metric
+from netwarp.metrics.competing import OF_ALL, OF_ONE, SHARING_METRICS, own_metrics
+from netwarp.metrics.handovers import HANDOVER_METRICS
+from netwarp.metrics.registry import METRICS
+from netwarp.metrics.times import COMPLETION_TIME_S
+from netwarp.wire import Job
+from netwarp.workloads import WORKLOADS, workload_of
+
+
+def possible_metrics(job: Job) -> tuple[str, ...]:
+    """List the names of the metrics that a run of a job can have.
+
+    Left out are those of other workloads, those of content that the workload does not transfer (a
+    player has no completion time), and those of handovers, of several workloads, or of connections
+    that the run does not have. What only the run shows, such as whether its transport counts
+    retransmissions, leaves nothing out.
+    """
+    if not job.names_workloads:
+        own = (each.name for each in workload_of(job).own_metrics(job))
+        shared = (each for each in METRICS.values() if each not in SHARING_METRICS)
+        return (*own, *_possible(job, shared))
+    names = [
+        f"{alone.only.name}.{name}"
+        for alone in job.each_alone
+        for name in _possible(alone, (*own_metrics(alone), *OF_ONE))
+    ]
+    of_all = (*SHARING_METRICS, *OF_ALL)
+    return (*(metric.name for metric in of_all if metric not in OF_ONE), *names)
+
+
+def _possible(job: Job, metrics: Iterable[Metric]) -> list[str]:
+    """Keep the metrics of a single workload's job that its records can determine."""
+    workload = workload_of(job)
+    others = {each for other in WORKLOADS.values() for each in other.metrics} - {*workload.metrics}
+    if not job.timeline.has_handovers:
+        others |= {*HANDOVER_METRICS}
+    if workload.breaks_off(job):
+        others |= {COMPLETION_TIME_S}
+    contents = {kind for other in WORKLOADS.values() for kind in other.content_records}
+    absent = contents - {*workload.content_records}
+    if not workload.dials(job):
+        absent |= {"connection"}
+
+    def is_measured(metric: Metric) -> bool:
+        sources = {*metric.source.split(", ")}
+        content = sources & contents
+        return not sources <= absent and (not content or bool(content - absent))
+
+    return [each.name for each in metrics if each not in others and is_measured(each)]
