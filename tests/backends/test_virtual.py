@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 from netwarp.backends.guest_files import GuestKernel, find_endpoint, find_kernel
-from netwarp.backends.scratch import check_scratch, full_scratch_text, ran_out_of_scratch
+from netwarp.backends.scratch import (
+    check_scratch,
+    full_scratch_text,
+    ran_out_of_scratch,
+    scratch_directory,
+)
 from netwarp.backends.virtual import guest_command, guest_environment
 from netwarp.errors import BackendError
 
@@ -84,6 +89,27 @@ def test_scratch_too_small_for_one_guest_is_refused(
     monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(1, 1, 10 << 20))
     with pytest.raises(BackendError, match=r"10 MiB free .* make room, or name another directory"):
         check_scratch(tmp_path, guests=1)
+
+
+@pytest.mark.parametrize(
+    ("free_mib", "chosen"),
+    [
+        ((900, 900), 0),
+        ((63, 900), 1),  # a container's
+        ((63, 63), 0),  # of which the refusal then speaks
+    ],
+)
+def test_memory_is_elsewhere_where_the_usual_place_is_too_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_mib: tuple[int, int], chosen: int
+) -> None:
+    places = tmp_path / "shm", tmp_path / "tmp"
+    for each in places:
+        each.mkdir()
+    room = dict(zip(places, free_mib, strict=True))
+    monkeypatch.setattr("shutil.disk_usage", lambda place: Usage(1, 1, room[place] << 20))
+    assert scratch_directory({}, places) == places[chosen]
+    named = {"NETWARP_SCRATCH": str(tmp_path)}
+    assert scratch_directory(named, places) == tmp_path
 
 
 def test_a_guest_whose_memory_found_no_room_names_the_place(tmp_path: Path) -> None:

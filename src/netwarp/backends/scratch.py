@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from netwarp.backends.needs import Machine, Need
@@ -14,9 +14,27 @@ MEMORY_TOUCHED_BYTES = 400 << 20
 SCRATCH_GAVE_OUT = "Bus error - the host /dev/shm or /tmp mount likely just ran out of space"
 
 
-def scratch_directory(environ: Mapping[str, str]) -> Path:
-    """Return the directory that contains guests' memory."""
-    return Path(environ.get("NETWARP_SCRATCH") or "/dev/shm")  # noqa: S108
+PLACES = (Path("/dev/shm"), Path("/tmp"))  # noqa: S108
+"""Where guests' memory may be. Containers have 64 MiB of the first, and mount it noexec."""
+
+
+def scratch_directory(environ: Mapping[str, str], places: Sequence[Path] = PLACES) -> Path:
+    """Return the directory that contains guests' memory: what NETWARP_SCRATCH names, else the first
+    of the usual places that can contain one guest's, else the first.
+    """
+    named = environ.get("NETWARP_SCRATCH")
+    if named:
+        return Path(named)
+    return next((place for place in places if _unsuitable(place) is None), places[0])
+
+
+def _unsuitable(scratch: Path) -> str | None:
+    """Return why a directory cannot contain a guest's memory; None if it can."""
+    try:
+        check_scratch(scratch, guests=1)
+    except BackendError as error:
+        return str(error)
+    return None
 
 
 def ran_out_of_scratch(console: Path) -> bool:
@@ -70,7 +88,9 @@ def _describe(machine: Machine) -> str:
     _check(machine)
     scratch = scratch_directory(machine.environ)
     free_mib = shutil.disk_usage(scratch).free >> 20
-    return f"{scratch}: {free_mib} MiB free for {machine.jobs} guests at a time"
+    passed_over = _unsuitable(PLACES[0]) if scratch == PLACES[1] else None
+    instead = f"; {passed_over}" if passed_over else ""
+    return f"{scratch}: {free_mib} MiB free for {machine.jobs} guests at a time{instead}"
 
 
 MEMORY = Need("memory", _check, _describe)

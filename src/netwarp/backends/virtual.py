@@ -7,15 +7,17 @@ from __future__ import annotations
 import logging
 import os
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
 from netwarp.backends.abilities import IN_GUESTS, beyond
 from netwarp.backends.cpus import free_cpu
+from netwarp.backends.fixed_addresses import FIXED_ADDRESSES, fixed_addresses
 from netwarp.backends.guest_files import (
     GuestKernel,
     endpoint_version,
@@ -36,6 +38,7 @@ from netwarp.backends.needs import (
     require,
 )
 from netwarp.backends.outcome import status_of
+from netwarp.backends.platforms import refused_machine
 from netwarp.backends.processes import Processes
 from netwarp.backends.scratch import (
     MEMORY,
@@ -61,11 +64,9 @@ MEMORY_SLACK_BYTES = 16 << 20
 
 
 def _check_architecture(_: Machine) -> None:
-    machine = os.uname().machine
-    if machine != "x86_64":
-        raise BackendError(
-            f"User-Mode Linux runs on x86_64, and this is {machine}: use such a host"
-        )
+    refused = refused_machine(os.uname().machine, sys.maxsize.bit_length() + 1)
+    if refused is not None:
+        raise BackendError(refused)
 
 
 def _describe_architecture(machine: Machine) -> str:
@@ -138,6 +139,7 @@ class VirtualBackend:
         programs("setpriv", "setarch", "taskset"),
         MEMORY,
         CONFINEMENT,
+        FIXED_ADDRESSES,
         HUGE_PAGES,
         PROGRAMS,
     )
@@ -279,10 +281,14 @@ class VirtualBackend:
                 logging.getLogger("netwarp").warning("warning: %s", missing)
             return missing is None
 
+    @cached_property
+    def _fixed_addresses(self) -> tuple[str, ...]:
+        """The beginning of a command without address randomisation, for repeatability."""
+        return fixed_addresses()
+
     def _command(self, cpu: int, job: Job, memory: Path, *, must: bool) -> list[str]:
-        # setarch: no address randomisation on the host, for repeatability. taskset: a guest system
-        # call costs a quarter when pinned.
-        pinned = ["setarch", "-R", "taskset", "-c", str(cpu)]
+        # taskset: a guest system call costs a quarter when pinned.
+        pinned = [*self._fixed_addresses, "taskset", "-c", str(cpu)]
         memory_bytes = max(workload_of(each).memory_bytes(each) for each in job.each_alone)
         if has_own_file_system(self.environ):
             own_bytes = memory_bytes + MEMORY_SLACK_BYTES

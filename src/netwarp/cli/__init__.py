@@ -12,8 +12,10 @@ and `last_resort.py` handles unexpected ones. `terminal.py`, `printing.py` and `
 
 import gc
 import os
+import sys
 from typing import NoReturn
 
+from netwarp.backends.platforms import refused_system
 from netwarp.cli.interruption import interruption
 from netwarp.cli.surroundings import open_standard_streams, refuse_little_memory, why_refused
 
@@ -31,6 +33,9 @@ def main() -> NoReturn:
 
 def _status() -> int:
     try:
+        elsewhere = refused_system(sys.platform)
+        if elsewhere is not None:
+            return _said(elsewhere)
         open_standard_streams()
         too_little = refuse_little_memory()
         if too_little is not None:

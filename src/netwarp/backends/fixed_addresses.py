@@ -1,0 +1,45 @@
+"""Starts guest kernels at addresses that are not randomised, where the host allows it.
+
+The default seccomp profiles of Docker and Podman forbid it (personality(2), ADDR_NO_RANDOMIZE). A
+kernel of User-Mode Linux then starts all the same; only the gap behind its program differs, which
+it adds to its memory if it is larger than 1 MiB (arch/um/kernel/um_arch.c, `linux_main`).
+"""
+
+import subprocess
+
+from netwarp.backends.needs import Machine, Need
+from netwarp.errors import BackendError
+
+FIXED = ("setarch", "-R")
+"""The beginning of a command whose program starts at fixed addresses."""
+
+
+def fixed_addresses() -> tuple[str, ...]:
+    """Return the beginning of a command that starts a program at fixed addresses; empty where the
+    host forbids it.
+    """
+    return FIXED if _refused() is None else ()
+
+
+def _refused() -> str | None:
+    """Try it, and return the host's refusal; None if there is none."""
+    try:
+        tried = subprocess.run([*FIXED, "true"], capture_output=True, text=True, check=False)
+    except OSError as error:
+        return str(error)
+    return None if tried.returncode == 0 else tried.stderr.strip()
+
+
+def _describe(_: Machine) -> str:
+    refused = _refused()
+    if refused is not None:
+        raise BackendError(
+            "guests' memory differs by up to 32 MiB between runs, because addresses cannot be fixed"
+            f" here ({refused}), as in a container; records were the same wherever that was tried."
+            " `--security-opt seccomp=unconfined` allows it"
+        )
+    return "guests' kernels start at the same addresses in every run"
+
+
+FIXED_ADDRESSES = Need("addresses", _describe, _describe, optional=True)
+"""The need for addresses that are not randomised."""

@@ -1,0 +1,30 @@
+"""Guests start also where the host randomises their addresses, as containers do by default."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netwarp.backends.fixed_addresses import FIXED, FIXED_ADDRESSES, fixed_addresses
+from netwarp.backends.needs import Machine
+from netwarp.errors import BackendError
+
+
+def test_they_are_fixed_where_the_host_allows_it() -> None:
+    assert fixed_addresses() == FIXED
+    assert "same addresses" in FIXED_ADDRESSES.describe(Machine({}))
+
+
+def test_they_are_left_where_the_host_forbids_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setarch = tmp_path / "setarch"
+    setarch.write_text("#!/bin/sh\necho 'setarch: failed to set personality' >&2\nexit 1\n")
+    setarch.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert fixed_addresses() == ()
+    with pytest.raises(BackendError, match=r"cannot be fixed here \(setarch: failed to set pers"):
+        FIXED_ADDRESSES.describe(Machine({}))
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    assert fixed_addresses() == ()
