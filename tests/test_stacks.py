@@ -15,10 +15,12 @@ from netwarp.backends.stack_building import build_stack, describe_stacks, shippe
 from netwarp.errors import BackendError, InputError, StudyError
 from netwarp.plan import plan_study
 from netwarp.plan.treatment import equal_treatment
+from netwarp.stack_pairs import paired
 from netwarp.stacks import (
     MANIFEST,
     PATH_VARIABLE,
     SOURCES,
+    Stack,
     find_stack,
     installed,
     missing_program,
@@ -28,6 +30,7 @@ from netwarp.stacks import (
 from netwarp.study import Study
 from netwarp.study.study import study_from_mapping
 from netwarp.transports import TRANSPORTS
+from netwarp.wire import Bulk
 from netwarp.wording import transport_text
 
 WRONG = Path(__file__).parent / "guest" / "wrong_stack"
@@ -280,3 +283,84 @@ def test_what_the_contract_has_no_words_for_is_refused(tables: dict[str, Any], w
 def test_what_is_no_endpoint_is_refused(named: dict[str, str], words: str) -> None:
     with pytest.raises(StudyError, match=words):
         study_of(named)
+
+
+def of_roles(name: str, **manifest: Any) -> Stack:
+    return Stack.model_validate({**TABLE, "name": name, "program": f"/opt/{name}", **manifest})
+
+
+def test_two_stacks_are_the_ends_of_a_run_each_with_its_own_default() -> None:
+    client, server = of_roles("client", congestion=("cubic",)), of_roles("server")
+    pair = paired(client=client, server=server).model_dump(mode="json")
+    study = study_of(pair)
+    _, planned = plan_study(study)
+    transport = planned.job.only.transport
+    assert transport.stack is not None
+    assert transport.client is not None
+    assert (transport.stack.program, transport.congestion) == ("/opt/server", "reno")
+    assert (transport.client.stack.program, transport.client.congestion) == ("/opt/client", "cubic")
+    assert [stack.name for stack in transport.stacks] == ["server", "client"]
+    again = study_from_mapping(study.raw)
+    assert [cell.template for cell in again.cells] == [cell.template for cell in study.cells]
+    told = {row["setting"]: row for row in equal_treatment(study) if row["transport"] == "other"}
+    assert told["congestion control"]["value"] == "reno; the client cubic"
+
+
+@pytest.mark.parametrize(
+    ("client", "tables", "words"),
+    [
+        ({"congestion": ("cubic",)}, {"transport": {"congestion": "bbr"}}, "no congestion control"),
+        ({}, {"workload": {"chunks": 2}}, "carries a content in one piece"),
+        ({"resume": ()}, {"transport": {"resume": "0rtt"}, "workload": {"transfers": 2}}, "resume"),
+    ],
+)
+def test_a_pair_is_refused_what_one_end_lacks(
+    client: dict[str, Any], tables: dict[str, Any], words: str
+) -> None:
+    server = of_roles("server", chunks=True, resume=("1rtt", "0rtt"))
+    pair = paired(client=of_roles("client", **client), server=server)
+    with pytest.raises(StudyError, match=words):
+        study_of(pair.model_dump(mode="json"), **tables)
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        ({"client": "none-such", "server": dict(INTEROP)}, "no stack none-such is built here"),
+        ({"client": dict(INTEROP)}, "for each end"),
+        ({"client": {"client": INTEROP, "server": INTEROP}, "server": INTEROP}, "two ends itself"),
+        ({"client": "wrong_stack", "server": INTEROP}, "keeps the interop runner's contract"),
+    ],
+)
+def test_two_that_are_no_pair_are_refused(
+    monkeypatch: pytest.MonkeyPatch, named: Any, words: str
+) -> None:
+    monkeypatch.setenv(PATH_VARIABLE, str(WRONG.parent))
+    with pytest.raises(StudyError, match=words):
+        study_of(named)
+
+
+def test_a_test_case_has_the_runners_files_and_is_told_to_both_programs() -> None:
+    pair = {"client": dict(INTEROP), "server": dict(INTEROP)}
+    transport = {"kind": "quic", "stack": pair}
+    study = study_from_mapping(
+        {"title": "t", "replicates": 1, "transport": transport, "workload": {"case": "keyupdate"}}
+    )
+    (planned,) = plan_study(study)
+    bulk = planned.job.only.workload
+    assert isinstance(bulk, Bulk)
+    assert bulk.case is not None
+    assert (bulk.case.client, bulk.case.server) == ("keyupdate", "transfer")
+    assert bulk.content.size_bytes == sum(bulk.case.file_bytes) == 3 << 20
+
+
+def test_a_test_case_is_for_programs_by_the_runners_contract() -> None:
+    with pytest.raises(StudyError, match="for programs by its contract"):
+        study_from_mapping(
+            {"title": "t", "transport": {"kind": "quic"}, "workload": {"case": "transfer"}}
+        )
+
+
+def test_two_that_carry_nothing_in_common_are_no_pair() -> None:
+    with pytest.raises(InputError, match="carry no workload that both know"):
+        paired(client=of_roles("client", workloads=("rr",)), server=of_roles("server"))

@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
@@ -88,11 +88,30 @@ class Stack(Manifest):
 
     contract: wire.Contract = "roles"
     """The interface by which its program is called."""
+    client: Stack | None = None
+    """The implementation at the client's end, where it is another one."""
 
     @property
     def decides_alone(self) -> bool:
         """Whether its program chooses the transport's options itself."""
         return self.contract == "interop"
+
+    @property
+    def shown_name(self) -> str:
+        """Its name with its version; of two, the client's and the server's."""
+        own = f"{self.name} {self.version}"
+        return own if self.client is None else f"{self.client.shown_name} to {own}"
+
+    def client_end(self, congestion: str | None) -> wire.ClientEnd | None:
+        """Return the client's part of the job, if another implementation is at that end.
+
+        Args:
+            congestion: the study's congestion control; None leaves each end its own default.
+        """
+        if self.client is None:
+            return None
+        own = congestion or self.client.congestion[0]
+        return wire.ClientEnd(stack=self.client.in_job(), congestion=own)
 
     def in_job(self) -> wire.Stack:
         """Return the stack part of the job."""
@@ -108,7 +127,7 @@ class Stack(Manifest):
             fixed = f"the interop runner's contract does not tell {self.name} any"
         return replace(
             usual,
-            stack=f"{usual.name} ({self.name} {self.version})",
+            stack=f"{usual.name} ({self.shown_name})",
             congestion_controls=self.congestion,
             is_always_paced=self.paced,
             fixed_initial_window=fixed,
@@ -299,12 +318,3 @@ def _refuse_unseen(program: Path) -> None:
             raise InputError(
                 f"{program} is below {emptied}, which guests find empty: put it elsewhere"
             )
-
-
-def stack_table(name: str) -> dict[str, Any]:
-    """Return the table that describes a stack which a study names.
-
-    Raises:
-        InputError: as :func:`find_stack`.
-    """
-    return find_stack(name).model_dump(mode="json")

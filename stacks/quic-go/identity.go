@@ -1,7 +1,8 @@
 package main
 
 import (
-	"crypto/ed25519"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/binary"
@@ -10,18 +11,27 @@ import (
 	"time"
 )
 
+// What all stacks call the server and the application protocol, so that any two of them can be the ends of a run.
 const (
-	serverName = "server"
+	serverName = "netwarp.test"
 	protocol   = "netwarp"
 )
 
+// keyBytes is the length of a private key on the curve P-256, the one that every stack knows.
+const keyBytes = 32
+
 // identity makes a certificate from the run's seed, so that it is the same whenever the run is repeated.
 func identity(seed uint64) (tls.Certificate, error) {
-	var key [ed25519.SeedSize]byte
-	for word := range uint64(ed25519.SeedSize / wordBytes) {
+	var key [keyBytes]byte
+	for word := range uint64(keyBytes / wordBytes) {
 		binary.LittleEndian.PutUint64(key[word*wordBytes:], splitmix64(seed, word))
 	}
-	private := ed25519.NewKeyFromSeed(key[:])
+	// Without its first bit the number is below the curve's order.
+	key[0] &= 0x7f
+	private, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), key[:])
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("make a key: %w", err)
+	}
 	template := x509.Certificate{
 		SerialNumber: big.NewInt(1), DNSNames: []string{serverName},
 		NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<33, 0),

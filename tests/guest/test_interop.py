@@ -22,11 +22,15 @@ SIZE_BYTES = 5_001
 
 
 def job_of(program: str, **path: Any) -> Job:
+    return job_of_stack({"interop": program}, **path)
+
+
+def job_of_stack(stack: dict[str, Any], **path: Any) -> Job:
     tables = {
         "title": "A file by the interop runner's contract",
         "replicates": 1,
         "path": {"rtt": "20ms", "rate": "10mbit", **path},
-        "transport": {"kind": "quic", "stack": {"interop": program}},
+        "transport": {"kind": "quic", "stack": stack},
         "workload": {"kind": "bulk", "size": f"{SIZE_BYTES}B"},
         "limits": {"virtual_s": 30},
     }
@@ -66,7 +70,7 @@ def test_the_servers_certificate_is_verified_by_openssl(tmp_path: Path) -> None:
     ("program", "reason"),
     [
         ("wrong-bytes", "left a file whose SHA-256 is"),
-        ("unsupported", "does not support the test case transfer"),
+        ("unsupported", "does not support the test case"),
         ("hangs", "was not over after 30"),
         ("leaves-nothing", "left no /downloads/content"),
         ("takes-it", "No such file or directory: '/www/content'"),
@@ -86,3 +90,28 @@ def test_a_shipped_stack_races_this_way_too(tmp_path: Path, name: str) -> None:
         pytest.skip(missing or f"the {name} that is built here is an older one")
     outcome = run(name, tmp_path / "run", loss="2%")
     assert not outcome.failed, outcome.status.reason
+
+
+PAIRS = [("quic-go", "quiche"), ("quiche", "quic-go")]
+
+
+@pytest.mark.parametrize("contract", ["roles", "interop"])
+@pytest.mark.parametrize(("client", "server"), PAIRS)
+def test_two_stacks_talk_to_each_other(
+    tmp_path: Path, client: str, server: str, contract: str
+) -> None:
+    for name in (client, server):
+        stack = find_stack(name)
+        missing = missing_program(stack.name, stack.program)
+        if missing is not None or not stack.interop:
+            pytest.skip(missing or f"the {name} that is built here is an older one")
+    ends: dict[str, Any] = {"client": client, "server": server}
+    if contract == "interop":
+        ends = {end: {"interop": name} for end, name in ends.items()}
+    job = job_of_stack(ends, loss="2%")
+    outcome = run_job(VirtualBackend(), job, tmp_path / "run")
+    assert not outcome.failed, outcome.status.reason
+    assert not (tmp_path / "run" / "client-end").exists()
+    metrics = metrics_from_records(job, read_records(tmp_path / "run" / RECORDS_FILE))
+    assert metrics["completion_time_s"] > 0.020
+    assert ("connect_time_s" in metrics) == (contract == "roles")

@@ -97,7 +97,7 @@ def test_a_player_may_resume_after_a_handover() -> None:
         ({"direction": "down"}, "workload.direction"),
         ({"transfers": 2}, "workload.transfers = 2: a bulk has it"),
         ({"kind": "bulk", "size": "1MB", "seek": "3%"}, "a stream has it, not a bulk"),
-        ({"kind": "bulk"}, "workload.size: of size and file, neither is given"),
+        ({"kind": "bulk"}, "workload.size: of size, file and case, none is given"),
         ({"kind": "steam"}, 'did you mean "stream"?'),
         ({"qualities": {}}, "workload.qualities = {}: there is none"),
         ({"qualities": {"a": "2MB", "b": "1MB"}}, "not ascending in size"),

@@ -61,7 +61,7 @@ impl Host for Namespaces {
     }
 
     fn spawn(&mut self, side: Side, job: &Job, job_file: &Path, shared: Shared<'_>) -> Result<Box<dyn Role>> {
-        let role = job.only().transport.stack.as_ref().filter(|stack| stack.contract == Contract::Roles);
+        let role = job.only().transport.stack_of(side).filter(|stack| stack.contract == Contract::Roles);
         let program = role.map(|stack| stack.program.as_str());
         let host = |side| {
             let name = host_of(job.only(), side);

@@ -167,6 +167,11 @@ fn check_transport(one: &Exchange, has_handovers: bool, problems: &mut Problems)
     problems.require(is_kept, "transport.stack.contract", || {
         "is interop, by which programs move a file, and nothing else".to_owned()
     });
+    problems.require(
+        transport.client.as_ref().is_none_or(|end| contract == Some(end.stack.contract)),
+        "transport.client.stack.contract",
+        || "is another than the server's".to_owned(),
+    );
     problems.require(transport.model == Model::Kernel, "transport.model", || {
         "is a simulator's, and this endpoint carries out the kernel's transports".to_owned()
     });

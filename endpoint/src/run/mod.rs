@@ -78,7 +78,7 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
             gauges: sampler.as_ref().and_then(|each| each.gauges(side)),
             qlog: one.only().transport.quic.qlog.then_some(&*qlog),
         };
-        pairs.push(Pair::spawn(host, one, files.file(place, job_file), shared).stage("setup")?);
+        pairs.push(Pair::spawn(host, one, |side| files.file(place, side), shared).stage("setup")?);
     }
     let capture = start_capture(host, &topology, job, keys, job_file).stage("setup")?;
     let watcher = start_watcher(host, &topology, job).stage("setup")?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use netwarp_wire::job::Job;
+use netwarp_wire::job::{Contract, Job};
 use netwarp_wire::record::{Failure, OfWorkloadRecord, Record, Side};
 use netwarp_wire::role_protocol::Order;
 use netwarp_workload::Workload;
@@ -32,15 +32,15 @@ pub(super) struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    /// Starts both roles of a job, which read it from `job_file`.
+    /// Starts both roles of a job, which read it from their side's `job_file`.
     pub(super) fn spawn<'s>(
         host: &mut dyn Host,
         job: &'a Job,
-        job_file: &Path,
+        job_file: impl Fn(Side) -> &'s Path,
         shared: impl Fn(Side) -> Shared<'s>,
     ) -> Result<Self> {
-        let server = host.spawn(Side::Server, job, job_file, shared(Side::Server))?;
-        let client = host.spawn(Side::Client, job, job_file, shared(Side::Client))?;
+        let server = host.spawn(Side::Server, job, job_file(Side::Server), shared(Side::Server))?;
+        let client = host.spawn(Side::Client, job, job_file(Side::Client), shared(Side::Client))?;
         Ok(Self {
             job,
             workload: netwarp_workload::of(&job.only().workload),
@@ -173,43 +173,75 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// The job files of a run with several workloads, or with a network of its own, one for each, for the roles to read. They are removed when this is
-/// dropped.
-pub(super) struct JobFiles(Vec<PathBuf>);
+/// The job files that the roles read. The run's own is one; a run with several workloads or with a network of its own
+/// has one more for each, and where another implementation is at the client's end, its role has one of its own. They are
+/// removed when this is dropped.
+pub(super) struct JobFiles {
+    /// The files of each workload: the server's, then the client's.
+    of_workloads: Vec<(PathBuf, PathBuf)>,
+    /// The directories that were made for them.
+    directories: Vec<PathBuf>,
+}
+
+/// The directory of the job file for a client of another implementation than the server's.
+const CLIENT_END: &str = "client-end";
 
 impl JobFiles {
-    /// Writes the jobs, each into a directory of its own beside the run's job file.
+    /// Writes the jobs that are not the run's own, each into a directory beside the run's job file.
     pub(super) fn write(jobs: &[Job], job_file: &Path) -> Result<Self> {
-        let mut files = Self(Vec::new());
-        if let [one] = jobs
-            && one.only().ends.is_none()
-        {
-            return Ok(files);
-        }
+        let mut files = Self { of_workloads: Vec::new(), directories: Vec::new() };
         for job in jobs {
-            let name = job.only().name.as_deref().context("one of several workloads has no name")?;
-            let file = job_file.with_file_name(name).join("job.json");
-            let attempt = || format!("write the job of the workload {name}, {}", file.display());
-            let directory = file.parent().with_context(attempt)?;
-            fs::create_dir_all(directory).with_context(attempt)?;
-            files.0.push(file.clone());
-            // A role is told of the path between its host and the other one.
-            let mut own = job.clone();
-            own.only_mut().ends = None;
-            fs::write(&file, serde_json::to_vec(&own)?).with_context(attempt)?;
+            let only_one = jobs.len() == 1 && job.only().ends.is_none();
+            let server = if only_one { job_file.to_owned() } else { files.add_alone(job, job_file)? };
+            let client = match own_end(job) {
+                Some(own) => files.add(&own, &server, CLIENT_END)?,
+                None => server.clone(),
+            };
+            files.of_workloads.push((server, client));
         }
         Ok(files)
     }
 
-    /// Returns the file of the job with this index.
-    pub(super) fn file<'a>(&'a self, place: usize, job_file: &'a Path) -> &'a Path {
-        self.0.get(place).map_or(job_file, |file| file)
+    fn add_alone(&mut self, job: &Job, job_file: &Path) -> Result<PathBuf> {
+        let name = job.only().name.as_deref().context("one of several workloads has no name")?;
+        // A role is told of the path between its host and the other one.
+        let mut own = job.clone();
+        own.only_mut().ends = None;
+        self.add(&own, job_file, name)
     }
+
+    fn add(&mut self, job: &Job, beside: &Path, name: &str) -> Result<PathBuf> {
+        let directory = beside.with_file_name(name);
+        let file = directory.join("job.json");
+        let attempt = || format!("write a role's job, {}", file.display());
+        fs::create_dir_all(&directory).with_context(attempt)?;
+        self.directories.push(directory);
+        fs::write(&file, serde_json::to_vec(job)?).with_context(attempt)?;
+        Ok(file)
+    }
+
+    /// Returns the file of a side's role of the workload with this index.
+    pub(super) fn file(&self, place: usize, side: Side) -> &Path {
+        let (server, client) = &self.of_workloads[place];
+        if side == Side::Server { server } else { client }
+    }
+}
+
+/// Returns the job as the role of the client's own implementation reads it; none if it reads the server's, or both
+/// ends are programs that read no job.
+fn own_end(job: &Job) -> Option<Job> {
+    let end = job.only().transport.client.as_ref().filter(|end| end.stack.contract == Contract::Roles)?.clone();
+    let mut own = job.clone();
+    let exchange = own.only_mut();
+    exchange.ends = None;
+    let transport = &mut exchange.transport;
+    (transport.stack, transport.congestion, transport.client) = (Some(end.stack), end.congestion, None);
+    Some(own)
 }
 
 impl Drop for JobFiles {
     fn drop(&mut self) {
-        for directory in self.0.iter().filter_map(|file| file.parent()) {
+        for directory in &self.directories {
             // The run is over, and its records say how it went.
             let _ = fs::remove_dir_all(directory);
         }

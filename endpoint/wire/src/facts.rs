@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::job::{
     Change, Content, Contract, Direction, Distribution, Ends, Event, Exchange, Flow, Http, Impairments, Job, Loss,
-    Network, Page, Path, Reconnect, Redraw, Reorder, Rr, Timeline, Trace, Workload,
+    Network, Page, Path, Reconnect, Redraw, Reorder, Rr, Stack, Timeline, Trace, Transport, Workload,
 };
 use crate::record::Side;
 
@@ -167,6 +167,14 @@ impl Exchange {
             Workload::Bulk(_) => self.transport.stack.as_ref().is_some_and(|stack| stack.contract == Contract::Interop),
             Workload::Stream(_) | Workload::Flow(_) | Workload::Rr(_) => false,
         }
+    }
+}
+
+impl Transport {
+    /// Returns the implementation at a side's end; none if it is netwarp's own.
+    pub fn stack_of(&self, side: Side) -> Option<&Stack> {
+        let client = self.client.as_ref().filter(|_| side == Side::Client);
+        client.map(|end| &end.stack).or(self.stack.as_ref())
     }
 }
 

@@ -195,8 +195,8 @@ def _lack_of_one(capabilities: HostCapabilities, job: Job) -> str | None:
     if refused is not None:
         return refused
     transport = job.only.transport
-    stack = transport.stack
-    lacking = None if stack is None else missing_program(stack.name, stack.program)
+    missing = (missing_program(each.name, each.program) for each in transport.stacks)
+    lacking = next(filter(None, missing), None)
     if lacking is not None:
         return lacking
     wanted = asked(job)

@@ -179,8 +179,8 @@ class VirtualBackend:
         """Return a message that a third-party stack or program is missing, or that no guest
         supports what the job requires; None otherwise.
         """
-        stacks = (each.transport.stack for each in job.workloads)
-        lacking = (missing_program(each.name, each.program) for each in stacks if each is not None)
+        stacks = (stack for each in job.workloads for stack in each.transport.stacks)
+        lacking = (missing_program(each.name, each.program) for each in stacks)
         return (
             next(filter(None, lacking), None)
             or beyond(_asked_of_guests(job), IN_GUESTS, "the virtual backend")

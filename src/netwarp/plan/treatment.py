@@ -117,7 +117,13 @@ def _treated(cell: Cell) -> Iterator[tuple[str, _Treated]]:
 
 def _congestion(treated: _Treated) -> str:
     transport = treated.transport
-    return transport.resolved_congestion if transport.traits.repeats_what_is_lost else NOT_ITS_OWN
+    if not transport.traits.repeats_what_is_lost:
+        return NOT_ITS_OWN
+    client = treated.job.only.transport.client
+    own = transport.resolved_congestion
+    if client is None or client.congestion == own:
+        return own
+    return f"{own}; the client {client.congestion}"
 
 
 def _initial_window(treated: _Treated) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from netwarp.errors import InputError, StudyError
 from netwarp.fields import DIRECTIONS, KeyValueError
 from netwarp.regular_files import UnreadableFileError, located, read_regular_file
-from netwarp.stacks import interop_stack, stack_table
+from netwarp.stack_pairs import named_stack
 from netwarp.study.sections.mahimahi import TraceError, parse_trace
 from netwarp.study.sections.timeline import DEFAULT_STEP_NS
 from netwarp.study.tables import Table, Written, plain
@@ -18,7 +18,6 @@ from netwarp.transports import TRANSPORTS
 from netwarp.units import UnitError, parse_duration_ns
 from netwarp.workloads import FileReader, section_of
 
-INTEROP_KEYS = frozenset({"interop", "name", "version"})
 Reader = Callable[[Written], object]
 """Returns the contents of a file, or the description of a stack, in place of its name; other values
 are unchanged.
@@ -178,25 +177,13 @@ def _step_ns(written: Written, default_ns: int) -> int:
 def _of_stacks(folder: Path | None) -> Mapping[str, Reader]:
     def of_name(written: Written) -> object:
         named = plain(written.value)
+        # A table that was replaced before has a manifest's keys.
+        if isinstance(named, dict) and "program" in named:
+            return named
         try:
-            if isinstance(named, str):
-                return stack_table(named)
-            # A table that was replaced before has a manifest's keys instead of `interop`.
-            if isinstance(named, dict) and isinstance(named.get("interop"), str):
-                return _interop_table(named, folder or Path())
+            table = named_stack(named, folder or Path()).model_dump(mode="json")
         except InputError as error:
             raise KeyValueError(written.place, None, str(error)) from None
-        return named
+        return {key: value for key, value in table.items() if (key, value) != ("client", None)}
 
     return {"stack": of_name, **{f"{kind}.stack": of_name for kind in TRANSPORTS}}
-
-
-def _interop_table(named: dict[str, str], folder: Path) -> object:
-    if set(named) - INTEROP_KEYS or not all(isinstance(value, str) for value in named.values()):
-        raise InputError(
-            'write { interop = "PROGRAM" }, with a name and a version (texts) if there are any'
-        )
-    of_stack = interop_stack(
-        named["interop"], folder, name=named.get("name"), version=named.get("version")
-    )
-    return of_stack.model_dump(mode="json")

@@ -109,6 +109,7 @@ from netwarp.wire.transfers import (
     Transfer,
 )
 from netwarp.wire.transport import (
+    ClientEnd,
     Contract,
     Model,
     QuicOptions,
@@ -129,6 +130,7 @@ from netwarp.wire.workload import (
     Dial,
     Done,
     FileContent,
+    InteropCase,
     LinkDelayRule,
     Quality,
     Rule,

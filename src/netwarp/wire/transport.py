@@ -115,6 +115,15 @@ class Transport(Wire):
     """Options of `sctp`."""
     quic: QuicOptions
     """Options of `quic`."""
+    client: ClientEnd | None = None
+    """The client's end, where another implementation is at it than at the server's, whose are
+    `stack` and `congestion`."""
+
+    @property
+    def stacks(self) -> tuple[Stack, ...]:
+        """The implementations at its ends that are not netwarp's own, the server's first."""
+        client = () if self.client is None else (self.client.stack,)
+        return client if self.stack is None else (self.stack, *client)
 
 
 Contract = Annotated[
@@ -141,6 +150,15 @@ class Stack(Wire):
     """Absolute path of the program."""
     contract: Contract
     """The contract by which the program is told what to do."""
+
+
+class ClientEnd(Wire):
+    """The client's end of a connection between two implementations."""
+
+    stack: Stack
+    """The client's implementation, by the same contract as the server's."""
+    congestion: str
+    """The client's congestion control by its name in that stack."""
 
 
 class TcpOptions(Wire):

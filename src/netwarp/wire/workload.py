@@ -63,6 +63,24 @@ class Bulk(Extended):
     duration_ns: U64 | None
     """How long after it began the client breaks off, so that what has arrived by then is the
     result. Null: the content arrives completely."""
+    case: InteropCase | None = None
+    """The test case of the QUIC interop runner that programs by its contract carry out; null for
+    one file in the case `transfer`."""
+
+
+class InteropCase(Wire):
+    """A test case of the QUIC interop runner, as the two programs are told of it."""
+
+    server: str
+    """`TESTCASE` in the server's environment."""
+    client: str
+    """`TESTCASE` in the client's environment."""
+    file_bytes: Annotated[tuple[U64, ...], Field(min_length=1, strict=False)]
+    """Sizes of the files that the client requests; together they are the content."""
+    name_bytes: U32
+    """Length of each file's name."""
+    certificates: U32
+    """Length of the server's certificate chain, without the authority's."""
 
 
 ViewerClock = Annotated[

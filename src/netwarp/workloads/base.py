@@ -102,6 +102,11 @@ class WorkloadSection(Section):
         return False
 
     @property
+    def runners_case(self) -> str | None:
+        """The QUIC interop runner's test case that it carries out, if it does one."""
+        return None
+
+    @property
     def has_table(self) -> bool:
         """Whether a run writes a table of its messages (`packets.csv`) beside its records."""
         return False
@@ -345,8 +350,8 @@ class Workload(ContentReader, ABC, Generic[W]):
 
     def reads(self, job: Job) -> Reads | None:
         """Return the files of this machine that a run reads; None if it reads none."""
-        stack = job.only.transport.stack
-        return None if stack is None else Reads((stack.program,))
+        stacks = job.only.transport.stacks
+        return Reads(tuple(each.program for each in stacks)) if stacks else None
 
     def real_time_refusal(self, job: Job) -> str | None:
         """Return the reason why it cannot be carried out in real time; None where it can."""

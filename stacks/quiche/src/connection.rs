@@ -135,7 +135,9 @@ impl Connection {
                     Ok((length, is_end)) => {
                         chunk.incoming(&self.block[..length])?;
                         if is_end {
+                            // Once both sides have ended a stream, quiche has forgotten it.
                             self.ended.insert(stream);
+                            break;
                         }
                     }
                     Err(quiche::Error::Done) => break,

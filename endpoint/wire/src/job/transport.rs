@@ -41,6 +41,10 @@ pub struct Transport {
     pub sctp: SctpOptions,
     /// Options of `quic`.
     pub quic: QuicOptions,
+    /// The client's end, where another implementation is at it than at the server's, whose are `stack` and
+    /// `congestion`.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub client: Option<ClientEnd>,
 }
 
 /// The protocol of a transport.
@@ -186,4 +190,19 @@ pub struct QuicOptions {
     /// Whether a file in the folder `qlog` of the run's directory logs each connection, as qlog
     /// (draft-ietf-quic-qlog-main-schema).
     pub qlog: bool,
+}
+
+/// The client's end of a connection between two implementations.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
+pub struct ClientEnd {
+    /// The client's implementation, by the same contract as the server's.
+    pub stack: Stack,
+    /// The client's congestion control by its name in that stack.
+    pub congestion: String,
+}
+
+/// Whether a key that was added with a default has it: then it is left out.
+fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

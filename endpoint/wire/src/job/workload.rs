@@ -60,6 +60,10 @@ pub struct Bulk {
     /// How long after it began the client breaks off, so that what has arrived by then is the result. Null: the content
     /// arrives completely.
     pub duration_ns: Option<u64>,
+    /// The test case of the QUIC interop runner that programs by its contract carry out; null for one file in the case
+    /// `transfer`.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub case: Option<InteropCase>,
 }
 
 /// Bytes to send.
@@ -102,6 +106,22 @@ pub enum Done {
     /// The sender ends each stream after its chunk, and the receiver waits for these ends. When it has all, it says so
     /// with a byte on one more stream of the connection, or closes the connections where they have no streams.
     Transfer,
+}
+
+/// A test case of the QUIC interop runner, as the two programs are told of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
+pub struct InteropCase {
+    /// `TESTCASE` in the server's environment.
+    pub server: String,
+    /// `TESTCASE` in the client's environment.
+    pub client: String,
+    /// Sizes of the files that the client requests; together they are the content.
+    pub file_bytes: Vec<u64>,
+    /// Length of each file's name.
+    pub name_bytes: u32,
+    /// Length of the server's certificate chain, without the authority's.
+    pub certificates: u32,
 }
 
 /// A medium in segments, each in several qualities, fetched by a player that adapts.
@@ -188,4 +208,9 @@ pub enum ViewerClock {
     Play,
     /// The run's time since the client started, whether anything plays or not.
     Wall,
+}
+
+/// Whether a key that was added with a default has it: then it is left out.
+fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

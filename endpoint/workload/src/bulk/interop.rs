@@ -6,6 +6,7 @@
 //! sent and received, is measured from outside.
 
 use std::fs::{self, File, Permissions};
+use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -17,8 +18,8 @@ use netwarp_path::capture::{Ring, Selection, key_log};
 use netwarp_path::topology::FIRST_INDEX;
 use netwarp_programs::files_of::{FilesOf, below_root};
 use netwarp_transport::identity::pem;
-use netwarp_wire::content::{self, Reader};
-use netwarp_wire::job::{Bulk, Command, Content, Contract, Job, Ready, Variable};
+use netwarp_wire::content::{self, Part, Reader, hex_digest, new_hasher};
+use netwarp_wire::job::{Bulk, Command, Content, Contract, InteropCase, Job, Ready, Variable};
 use netwarp_wire::record::{DownloadRecord, Record, Side};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256,
@@ -29,6 +30,13 @@ use crate::sandbox::Sandbox;
 
 /// The test case that requests files over one connection, without special features.
 const TEST_CASE: &str = "transfer";
+
+/// How many further names of [`LONG_LABELS`] labels the server's certificate has in a chain of several: with them it
+/// exceeds what a server may send before it knows the client's address (RFC 9000, section 8.1), as the runner's does.
+const LONG_NAMES: usize = 20;
+
+/// The labels of such a name, of 60 letters each: together almost as long as a name may be (RFC 1035, section 2.3.4).
+const LONG_LABELS: usize = 4;
 
 /// The port on which the contract's servers listen.
 const PORT: u16 = 443;
@@ -42,7 +50,7 @@ const CERTIFIED: [&str; 4] = ["server", SERVER, "server6", "server46"];
 /// The name of the authority that issues them.
 const AUTHORITY: &str = "netwarp authority";
 
-/// The name of the file that is transferred.
+/// The beginning of the names of the files that are transferred.
 const FILE: &str = "content";
 
 /// The contract's directories, empty except for the files described here.
@@ -53,6 +61,9 @@ const SCRIPTS: [&str; 2] = ["setup.sh", "wait-for-it.sh"];
 
 /// The room for the programs' logs, in bytes.
 const LOGGED_BYTES: u64 = 1 << 30;
+
+/// The size of the blocks in which what was downloaded is read, in bytes.
+const BLOCK_BYTES: usize = 1 << 20;
 
 /// How many bytes of a packet are kept: only its time is needed.
 const SNAP_BYTES: u32 = 64;
@@ -65,22 +76,28 @@ const UNSUPPORTED: i32 = 127;
 
 /// Returns the contract's special meaning of an exit status, if it has one.
 fn meaning(status: ExitStatus) -> Option<&'static str> {
-    (status.code() == Some(UNSUPPORTED)).then_some("it does not support the test case transfer")
+    (status.code() == Some(UNSUPPORTED)).then_some("it does not support the test case")
 }
 
 /// A run of two programs that follow the contract.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Interop<'a> {
-    program: &'a str,
+    server: &'a str,
+    client: &'a str,
     content: &'a Content,
+    case: Option<&'a InteropCase>,
     is_captured: bool,
 }
 
 impl<'a> Interop<'a> {
     /// Returns the run of a job, if its stack follows the contract.
     pub(super) fn of(job: &'a Job, bulk: &'a Bulk) -> Option<Self> {
-        let stack = job.only().transport.stack.as_ref().filter(|stack| stack.contract == Contract::Interop)?;
-        Some(Self { program: &stack.program, content: &bulk.content, is_captured: job.capture })
+        let program_of = |side| {
+            let stack = job.only().transport.stack_of(side)?;
+            (stack.contract == Contract::Interop).then_some(stack.program.as_str())
+        };
+        let (server, client) = program_of(Side::Server).zip(program_of(Side::Client))?;
+        Some(Self { server, client, content: &bulk.content, case: bulk.case.as_ref(), is_captured: job.capture })
     }
 
     /// Returns the run of a job whose stack follows the contract.
@@ -92,7 +109,7 @@ impl<'a> Interop<'a> {
     /// directories from outside.
     pub(super) fn sandbox(&self) -> Sandbox<'a> {
         let written_bytes = LOGGED_BYTES + 2 * self.content.size_bytes();
-        let working_directory = self.directory();
+        let working_directory = self.directory(Side::Server);
         Sandbox { working_directory, is_shared: false, keep: false, written_bytes, server_names: &[SERVER] }
     }
 
@@ -101,7 +118,7 @@ impl<'a> Interop<'a> {
     /// # Errors
     /// The content cannot be read, or memory has no room for it.
     pub(super) fn fill_sandbox(&self) -> Result<()> {
-        let certificates = certificates()?;
+        let certificates = certificates(self.case.map_or(1, |case| case.certificates))?;
         for side in [Side::Server, Side::Client] {
             let files = FilesOf::One(side);
             DIRECTORIES.iter().try_for_each(|directory| files.mount_fresh("tmpfs", directory, None))?;
@@ -119,16 +136,62 @@ impl<'a> Interop<'a> {
         self.write_content()
     }
 
-    /// Returns the program's own directory: start scripts look there for what they start.
-    fn directory(&self) -> &'a Path {
-        Path::new(self.program).parent().unwrap_or(Path::new("/"))
+    fn program(&self, side: Side) -> &'a str {
+        if side == Side::Server { self.server } else { self.client }
+    }
+
+    /// Returns a side's program's own directory: start scripts look there for what they start.
+    fn directory(&self, side: Side) -> &'a Path {
+        Path::new(self.program(side)).parent().unwrap_or(Path::new("/"))
+    }
+
+    /// Returns the names of the files, each with its part of the content, in order.
+    fn files(&self) -> Vec<(String, Part)> {
+        let Some(case) = self.case else {
+            return vec![(FILE.to_owned(), self.content.whole())];
+        };
+        let mut offset_bytes = 0;
+        let name = |place| format!("{FILE}-{place:x<width$}", width = (case.name_bytes as usize).saturating_sub(8));
+        case.file_bytes
+            .iter()
+            .zip(1..)
+            .map(|(&length_bytes, place)| {
+                let part = Part { offset_bytes, length_bytes };
+                offset_bytes = part.end_bytes();
+                (name(place), part)
+            })
+            .collect()
     }
 
     fn write_content(&self) -> Result<()> {
-        let path = FilesOf::One(Side::Server).below(&Path::new("/www").join(FILE))?;
-        let attempt = || format!("write {} for the server's program", path.display());
-        let mut file = File::create(&path).with_context(attempt)?;
-        Reader::open(self.content, self.content.whole(), false)?.copy_to(&mut file).with_context(attempt)
+        let directory = FilesOf::One(Side::Server).below(Path::new("/www"))?;
+        for (name, part) in self.files() {
+            let path = directory.join(name);
+            let attempt = || format!("write {} for the server's program", path.display());
+            let mut file = File::create(&path).with_context(attempt)?;
+            Reader::open(self.content, part, false)?.copy_to(&mut file).with_context(attempt)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the size and the hash of the files that the client's program was asked for, one after another in order.
+    fn downloaded(&self) -> Result<(u64, String)> {
+        let directory = below_root(Path::new("/downloads"))?;
+        let (mut bytes, mut hasher) = (0, new_hasher());
+        let mut block = vec![0; BLOCK_BYTES];
+        for (name, _) in self.files() {
+            let attempt = || format!("the client's program ended well, but left no /downloads/{name}");
+            let mut file = File::open(directory.join(&name)).with_context(attempt)?;
+            loop {
+                let count = file.read(&mut block).with_context(attempt)?;
+                if count == 0 {
+                    break;
+                }
+                bytes += count as u64;
+                hasher.update(&block[..count]);
+            }
+        }
+        Ok((bytes, hex_digest(hasher)))
     }
 
     /// Runs the server's program until the client's has ended.
@@ -147,7 +210,7 @@ impl<'a> Interop<'a> {
             command::run_client(orchestrator, &self.command(Side::Client), run.by_contract(meaning), epoch_ns).await?;
         ring.stop()?;
         let (first_packet_ns, last_packet_ns) = span(&ring, epoch_ns, ran.ended_ns)?;
-        let (bytes, sha256) = downloaded()?;
+        let (bytes, sha256) = self.downloaded()?;
         orchestrator.write(vec![Record::Download(DownloadRecord {
             started_ns: ran.started_ns,
             ended_ns: ran.ended_ns,
@@ -161,10 +224,12 @@ impl<'a> Interop<'a> {
     /// Returns the command that starts a side's program.
     fn command(&self, side: Side) -> Command {
         let (logs, role) = (logs(side), side.name());
+        let case = self.case.map(|case| if side == Side::Server { &case.server } else { &case.client });
+        let requests: Vec<_> = self.files().iter().map(|(name, _)| format!("https://{SERVER}:{PORT}/{name}")).collect();
         let variables = [
             ("ROLE", role.to_owned()),
-            ("TESTCASE", TEST_CASE.to_owned()),
-            ("REQUESTS", format!("https://{SERVER}:{PORT}/{FILE}")),
+            ("TESTCASE", case.map_or(TEST_CASE, String::as_str).to_owned()),
+            ("REQUESTS", requests.join(" ")),
             (key_log::VARIABLE, format!("{logs}/keys.log")),
             ("QLOGDIR", format!("{logs}/qlog/")),
             ("CLIENT_PARAMS", String::new()),
@@ -176,11 +241,11 @@ impl<'a> Interop<'a> {
         let is_given = |name| self.is_captured && name == key_log::VARIABLE;
         let told = variables.into_iter().filter(|(name, _)| !others.contains(name) && !is_given(*name));
         Command {
-            server: vec![self.program.to_owned()],
-            client: vec![self.program.to_owned()],
+            server: vec![self.server.to_owned()],
+            client: vec![self.client.to_owned()],
             ready: Ready::Listening { port: Some(PORT) },
             environment: told.map(|(name, value)| Variable { name: name.to_owned(), value }).collect(),
-            working_directory: self.directory().display().to_string(),
+            working_directory: self.directory(side).display().to_string(),
             memory_bytes: 0,
             start_date_s: 0,
             exact_coarse_clocks: false,
@@ -220,40 +285,54 @@ fn logs(side: Side) -> String {
 
 /// Returns the names and contents of certificates like the runner's: issued by an authority of their own, for the
 /// server's names.
-fn certificates() -> Result<[(&'static str, String); 3]> {
+///
+/// # Arguments
+/// * `length` - how many certificates the server sends: its own and those of authorities between it and that one.
+fn certificates(length: u32) -> Result<[(&'static str, String); 3]> {
     let generate = || KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).context("make a key for the server's certificate");
-    let mut authority = CertificateParams::default();
-    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    // Without a name of its own it would have the server's, which OpenSSL then takes for self-signed.
-    authority.distinguished_name.push(DnType::CommonName, AUTHORITY);
-    authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    let (authority_key, key) = (generate()?, generate()?);
-    let root = authority.self_signed(&authority_key).context("sign the authority's certificate")?;
-    let names = CERTIFIED.map(str::to_owned);
+    let root_key = generate()?;
+    let root = authority(AUTHORITY).self_signed(&root_key).context("sign the authority's certificate")?;
+    let mut issuer = Issuer::new(authority(AUTHORITY), root_key);
+    let mut chain = String::new();
+    for place in 1..length {
+        let (own, own_key) = (authority(&format!("{AUTHORITY} {place}")), generate()?);
+        let signed = own.signed_by(&own_key, &issuer).context("sign an authority's certificate")?;
+        chain.insert_str(0, &pem("CERTIFICATE", signed.der()));
+        issuer = Issuer::new(own, own_key);
+    }
+    let long = (0..if length > 1 { LONG_NAMES } else { 0 }).map(long_name);
+    let names: Vec<_> = CERTIFIED.map(str::to_owned).into_iter().chain(long).collect();
+    let key = generate()?;
     let mut server = CertificateParams::new(names).context("name the server in its certificate")?;
     server.distinguished_name.push(DnType::CommonName, SERVER);
     server.use_authority_key_identifier_extension = true;
-    let server =
-        server.signed_by(&key, &Issuer::new(authority, authority_key)).context("sign the server's certificate")?;
+    let server = server.signed_by(&key, &issuer).context("sign the server's certificate")?;
+    chain.insert_str(0, &pem("CERTIFICATE", server.der()));
     Ok([
         ("ca.pem", pem("CERTIFICATE", root.der())),
-        ("cert.pem", pem("CERTIFICATE", server.der())),
+        ("cert.pem", chain),
         ("priv.key", pem("PRIVATE KEY", &key.serialize_der())),
     ])
 }
 
-fn write(path: &Path, content: &[u8]) -> Result<()> {
-    fs::write(path, content).with_context(|| format!("write {}", path.display()))
+/// Returns the certificate of an authority, to be signed.
+fn authority(name: &str) -> CertificateParams {
+    let mut authority = CertificateParams::default();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    // Without a name of its own it would have the server's, which OpenSSL then takes for self-signed.
+    authority.distinguished_name.push(DnType::CommonName, name);
+    authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    authority
 }
 
-/// Returns the size and the hash of the file that the client's program was asked for.
-fn downloaded() -> Result<(u64, String)> {
-    let path = below_root(&Path::new("/downloads").join(FILE))?;
-    let about = fs::metadata(&path);
-    let size_bytes =
-        about.with_context(|| format!("the client's program ended well, but left no /downloads/{FILE}"))?.len();
-    let file = Content::File { path: path.display().to_string(), size_bytes };
-    Ok((size_bytes, content::hash(&file, file.whole())?))
+/// Returns one of the names that make a certificate long.
+fn long_name(place: usize) -> String {
+    let letter = char::from(b'a' + (place % 26) as u8);
+    vec![letter.to_string().repeat(60); LONG_LABELS].join(".")
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<()> {
+    fs::write(path, content).with_context(|| format!("write {}", path.display()))
 }
 
 /// Returns when the first packet was sent, and when the last one before the program's end was received.
@@ -280,7 +359,8 @@ mod tests {
     use super::*;
 
     fn interop(content: &Content) -> Interop<'_> {
-        Interop { program: "/opt/quic/run_endpoint.sh", content, is_captured: false }
+        let program = "/opt/quic/run_endpoint.sh";
+        Interop { server: program, client: program, content, case: None, is_captured: false }
     }
 
     #[test]
@@ -301,6 +381,38 @@ mod tests {
             "ROLE=server TESTCASE=transfer SSLKEYLOGFILE=/logs/server/keys.log QLOGDIR=/logs/server/qlog/ SERVER_PARAMS="
         );
         assert_eq!(interop(&content).command(Side::Client).working_directory, "/opt/quic");
+    }
+
+    #[test]
+    fn each_side_of_a_test_case_is_told_its_own_and_all_files() {
+        let content = Content::Seeded { seed: 1, size_bytes: 7 };
+        let (server, client) = ("transfer".to_owned(), "keyupdate".to_owned());
+        let case = InteropCase { server, client, file_bytes: vec![4, 3], name_bytes: 12, certificates: 1 };
+        let client = "/opt/other/run_endpoint.sh";
+        let interop = Interop { case: Some(&case), client, ..interop(&content) };
+        let told = |side, name: &str| {
+            let command = interop.command(side);
+            command.environment.iter().find(|each| each.name == name).map(|each| each.value.clone())
+        };
+        assert_eq!(told(Side::Server, "TESTCASE").as_deref(), Some("transfer"));
+        assert_eq!(told(Side::Client, "TESTCASE").as_deref(), Some("keyupdate"));
+        assert_eq!(
+            told(Side::Client, "REQUESTS").as_deref(),
+            Some("https://server4:443/content-1xxx https://server4:443/content-2xxx")
+        );
+        assert_eq!(interop.command(Side::Client).client, ["/opt/other/run_endpoint.sh"]);
+        assert_eq!(interop.command(Side::Client).working_directory, "/opt/other");
+        let parts: Vec<_> = interop.files().iter().map(|(_, part)| (part.offset_bytes, part.length_bytes)).collect();
+        assert_eq!(parts, [(0, 4), (4, 3)]);
+    }
+
+    #[test]
+    fn a_chain_of_certificates_is_longer_than_a_server_may_send_at_once() {
+        let [_, (_, one), _] = certificates(1).unwrap();
+        let [_, (_, nine), _] = certificates(9).unwrap();
+        assert_eq!((one.matches("BEGIN").count(), nine.matches("BEGIN").count()), (1, 9));
+        // The text has four characters for three bytes; the client's first flight is at least 1200 bytes.
+        assert!(nine.len() * 3 / 4 > 7500 && one.len() < 1200, "{} and {}", nine.len(), one.len());
     }
 
     #[test]

@@ -131,8 +131,8 @@ def _stacks(job: Job) -> tuple[str, ...]:
     """Return the stacks of a run that cannot be sampled, because their state is in their own
     processes.
     """
-    stacks = (each.transport.stack for each in job.workloads)
-    return tuple(dict.fromkeys(stack.name for stack in stacks if stack is not None))
+    stacks = (stack for each in job.workloads for stack in each.transport.stacks)
+    return tuple(dict.fromkeys(stack.name for stack in stacks))
 
 
 def _end_ns(job: Job, records: Sequence[Record]) -> int:

@@ -154,6 +154,11 @@ class CellSections:
 
     def _refuse_what_the_stack_lacks(self) -> None:
         stack = self.transport.stack
+        case = self.workload.runners_case
+        if case is not None and (stack is None or not stack.decides_alone):
+            reason = "test cases of the interop runner are for programs by its contract"
+            remedy = 'give the transport such a stack: { kind = "quic", stack = { interop = "…" } }'
+            raise KeyValueError("workload.case", case, reason, remedy)
         if stack is None:
             return
         if self.workload.kind not in stack.workloads:

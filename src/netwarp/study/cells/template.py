@@ -161,6 +161,9 @@ def _transport(
         tcp=transport.resolved_tcp,
         sctp=transport.resolved_sctp,
         quic=transport.resolved_quic,
+        client=None
+        if transport.stack is None
+        else transport.stack.client_end(transport.congestion),
     )
     message_bytes = resolved.sctp.max_message_bytes
     has_messages = transport.kind in owners("max_message_bytes")

@@ -60,6 +60,11 @@ class CellTransport(TransportOptions):
     @model_validator(mode="after")
     def _refuse_what_the_stack_lacks(self) -> Self:
         known = self.traits.congestion_controls
+        client = None if self.stack is None else self.stack.client
+        if client is not None and self.congestion not in (None, *client.congestion):
+            reason = f"{client.name}, at the client's end, has no congestion control of this name"
+            remedy = "drop it: each end then has its own default"
+            raise KeyValueError("congestion", self.congestion, reason, remedy)
         if self.congestion is not None and self.congestion not in known:
             raise KeyValueError(
                 "congestion",

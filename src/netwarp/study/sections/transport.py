@@ -48,7 +48,7 @@ class CommonOptions(Section):
     stack: StackField | None = None
     """QUIC: the implementation, where it is not quinn, the default: the name of a stack in `netwarp
     stack list`, or `{ interop = "PROGRAM" }`, a program that implements the endpoint interface of
-    the QUIC interop runner."""
+    the QUIC interop runner; or `{ client = …, server = … }`, with one of these for each end."""
     model: Model = "kernel"
     """Where transport and path are implemented. `kernel`: in the Linux kernel. `ns3`: in the
     simulator ns-3, configured like Linux, over point-to-point links. `ns3default`: in ns-3 with its
