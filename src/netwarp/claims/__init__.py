@@ -5,7 +5,8 @@
 result. `expectations.py` judges bounds with the same tests, and `expected_sentences.py` words the
 result. `effects.py` estimates how a control alters an effect, using `contrasts.py`; `bounds.py`
 tests claims that bound a lead, `open_questions.py` selects the cells that need more replicates, and
-`too_few.py` finds the questions that the planned ones cannot answer.
+`too_few.py` finds the questions that the planned ones cannot answer. `published.py` tests claims
+that give a number.
 """
 
 from netwarp.claims.claims import ClaimResult, evaluate_claim, evaluate_claims, not_tested

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from netwarp.claims import bounds, evidence, trends
+from netwarp.claims import bounds, evidence, published, trends
 from netwarp.claims.conditions import (
     OpenCondition,
     by_condition,
@@ -21,7 +21,7 @@ from netwarp.claims.conditions import (
 from netwarp.claims.evidence import Evidence, Says
 from netwarp.claims.joining import ClaimVerdict, family_errors, join, smallest_chance
 from netwarp.claims.sentences import found_text
-from netwarp.results import Factors, Results, without_levels
+from netwarp.results import CellResult, Factors, Results, without_levels
 from netwarp.study.claims import Claim
 
 OF_HYPOTHESES = {
@@ -30,6 +30,11 @@ OF_HYPOTHESES = {
     ClaimVerdict.REVERSED: "not-supported",
 }
 """Names of the verdicts on a study's own hypotheses, which reproduce no publication's result."""
+OF_NUMBERS = {
+    ClaimVerdict.PARTLY_REVERSED: "partly-missed",
+    ClaimVerdict.REVERSED: "missed",
+}
+"""Names of the verdicts on published numbers, of which there is no opposite."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +62,10 @@ class ClaimResult:
     @property
     def word(self) -> str:
         """The word for the verdict in tables, pages and `--json`."""
-        own = None if self.claim.authors else OF_HYPOTHESES.get(self.verdict)
-        return own or self.verdict.value
+        names = {} if self.claim.authors else dict(OF_HYPOTHESES)
+        if self.claim.published is not None:
+            names |= OF_NUMBERS
+        return names.get(self.verdict, self.verdict.value)
 
     @property
     def random(self) -> bool:
@@ -186,11 +193,22 @@ def _evidence(claim: Claim, results: Results) -> Iterable[tuple[Factors, Evidenc
         for key, cells in by_condition(results, claim.where, {over}).items():
             said = evidence.flat(cells, claim.metric or "", over, claim.tolerance)
             yield dict(key), said, indices(*cells)
+    elif claim.published is not None:
+        for key, cells in by_condition(results, claim.where, set()).items():
+            for cell in cells:
+                yield dict(key), _number(claim, cell), indices(cell)
     elif claim.linear_over is not None:
         over, relevant = claim.linear_over, _relevant(claim, results)
         for key, cells in by_condition(results, claim.where, {over}).items():
             said = trends.linear(cells, claim.metric or "", over, claim.tolerance, relevant)
             yield dict(key), said, indices(*cells)
+
+
+def _number(claim: Claim, cell: CellResult) -> Evidence:
+    metric = claim.metric or ""
+    if claim.of_one_run:
+        return published.of_one_run(cell, metric, claim.published_number)
+    return published.near(cell, metric, claim.published_number, claim.tolerance)
 
 
 def _less(

@@ -1,7 +1,7 @@
 """The effect of a claim as a contrast of its cells, replicate by replicate.
 
 The effect is the logarithm of the ratio that the claim compares, or the gap in the metric's unit: a
-weighted sum over the cells of one condition.
+weighted sum over the cells of one condition. Of a published number it is the mean itself.
 """
 
 import math
@@ -48,7 +48,7 @@ def _terms(
     terms: Terms = []
     for level, weight in weights.items():
         sides = [(at(level, first), weight)]
-        if claim.flat_over is None:
+        if claim.flat_over is None and claim.published is None:
             sides.append((at(level, second), -weight))
         if any(cell is None for cell, _ in sides):
             return []

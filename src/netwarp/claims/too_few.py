@@ -278,7 +278,8 @@ def _needed_by_claims(
     differences have the same probability of a mode that was not seen, and all equivalences that of
     an unseen event.
     """
-    random = [each for each in claims if any(c.is_random for c in _cells_of(each, cells))]
+    tested = [each for each in claims if not each.of_one_run]
+    random = [each for each in tested if any(c.is_random for c in _cells_of(each, cells))]
     same = [_tolerance(each) for each in random]
     differ = alpha / max(1, len(random))
     share = alpha / max(1, sum(each is not None for each in same))
@@ -295,7 +296,7 @@ def _tolerance(claim: Claim) -> float | None:
 
     Gaps and deviations from a line have no logarithm, and no event is too small to matter for them.
     """
-    if claim.equal is not None or claim.flat_over is not None:
+    if claim.equal is not None or claim.flat_over is not None or claim.published is not None:
         return math.log1p(claim.tolerance)
     return 0.0 if claim.stays_over is not None or claim.linear_over is not None else None
 

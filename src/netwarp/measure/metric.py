@@ -54,6 +54,8 @@ class Metric:
     denominator from a run's other metrics. It weights the run in the mean of a cell.
     """
 
+    is_mean: bool = False
+    """Whether it is a mean over time, which is no whole number even if what it counts is."""
     is_performance: bool = False
     """Whether it measures the performance of a workload, so that a worse value is the harm done by
     other workloads.
@@ -66,7 +68,7 @@ class Metric:
     @property
     def is_whole(self) -> bool:
         """Whether a run's value is a whole number: packets, bytes, events."""
-        return self.unit in ("packets", "B", "count")
+        return self.unit in ("packets", "B", "count") and not self.is_mean
 
     def stored(self, value: float | None) -> float | int | None:
         """Return a run's value as it is stored in files: a whole number without decimals."""

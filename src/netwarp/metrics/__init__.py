@@ -1,9 +1,9 @@
 """The metrics: their names, and how each is computed from a run's records.
 
 Each metric is one entry beside the function that computes it, in `times.py`, `handovers.py`,
-`path.py`, `queueing.py`, `limits.py`, `stacks.py`, `competing.py` (for several workloads), or in
-its workload's folder. `registry.py` combines them, and `verdict.py` checks whether records support
-a run's status.
+`path.py`, `queueing.py`, `limits.py`, `stacks.py`, `second_half.py`, `competing.py` (for several
+workloads), or in its workload's folder. `registry.py` combines them, and `verdict.py` checks
+whether records support a run's status.
 
 Invariant: a metric that the records do not determine is missing, never 0.
 """

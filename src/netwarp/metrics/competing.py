@@ -10,6 +10,7 @@ from netwarp.measure.sharing import Arrived, convergence_ns, jain_index, shares
 from netwarp.metrics.limits import LIMIT_METRICS
 from netwarp.metrics.path import PATH_METRICS, PATH_MIN_RTT_S
 from netwarp.metrics.queueing import QUEUEING_METRICS
+from netwarp.metrics.second_half import SECOND_HALF_METRICS
 from netwarp.metrics.stacks import CPU_METRICS, STACK_METRICS
 from netwarp.metrics.times import GAVE_UP, TIME_METRICS
 from netwarp.units import NS_PER_S
@@ -37,6 +38,11 @@ SHARE_RATIO = Metric(
     "Share of the content that arrived while all workloads were there.", "of_workload", unmeasured,
     head="share", in_report=True,
 )  # fmt: skip
+SHARE_RATIO_SECOND_HALF = Metric(
+    "share_ratio_second_half", "ratio", "neither", "Share of the goodput, second half",
+    "Share of the content that arrived in the second half of the time in which all workloads were"
+    " there.", "of_workload", unmeasured, head="share, 2nd half",
+)  # fmt: skip
 HARM_RATIO = Metric(
     "harm_ratio", "ratio", "lower", "Harm",
     "How much worse a workload did than in the run of the same replicate in which it was alone (the"
@@ -44,12 +50,12 @@ HARM_RATIO = Metric(
     " (solo - together) ÷ solo of the goodput, (together - solo) ÷ together of the latency (Ware et"
     " al., HotNets 2019).", "of_workload", unmeasured, in_report=True,
 )  # fmt: skip
-SHARING_METRICS = (JAIN_INDEX, CONVERGENCE_TIME_S, SHARE_RATIO, HARM_RATIO)
-OF_ONE = (SHARE_RATIO, HARM_RATIO)
+OF_ONE = (SHARE_RATIO, SHARE_RATIO_SECOND_HALF, HARM_RATIO)
 """The sharing metrics that each workload has."""
+SHARING_METRICS = (JAIN_INDEX, CONVERGENCE_TIME_S, *OF_ONE)
 OF_ALL = (*PATH_METRICS, *QUEUEING_METRICS)
 """Metrics that are measured on the path, for all workloads together."""
-_OWN = (*TIME_METRICS, *STACK_METRICS, *LIMIT_METRICS, *CPU_METRICS)
+_OWN = (*TIME_METRICS, *STACK_METRICS, *LIMIT_METRICS, *SECOND_HALF_METRICS, *CPU_METRICS)
 """Metrics that each workload has, whatever its kind."""
 _BETWEEN_ITS_HOSTS = (PATH_MIN_RTT_S,)
 """Metrics of the path that each workload has in a network of several hosts."""
@@ -200,5 +206,7 @@ def _sharing(job: Job, views: Sequence[WorkloadView]) -> Iterable[tuple[str, flo
     converged_ns = convergence_ns(arrived, span_ns, rtt_ns)
     yield JAIN_INDEX.name, jain_index([each.between(*span_ns) for each in arrived])
     yield CONVERGENCE_TIME_S.name, None if converged_ns is None else converged_ns / NS_PER_S
-    for (view, _), share in zip(sharing, shares(arrived, *span_ns) or (), strict=False):
-        yield f"{view.name}.{SHARE_RATIO.name}", share
+    half_ns = (sum(span_ns) // 2, span_ns[1])
+    for metric, counted_ns in ((SHARE_RATIO, span_ns), (SHARE_RATIO_SECOND_HALF, half_ns)):
+        for (view, _), share in zip(sharing, shares(arrived, *counted_ns) or (), strict=False):
+            yield f"{view.name}.{metric.name}", share

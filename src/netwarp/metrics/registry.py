@@ -7,6 +7,7 @@ from netwarp.metrics.handovers import HANDOVER_METRICS
 from netwarp.metrics.limits import LIMIT_METRICS
 from netwarp.metrics.path import PATH_METRICS
 from netwarp.metrics.queueing import QUEUEING_METRICS
+from netwarp.metrics.second_half import SECOND_HALF_METRICS
 from netwarp.metrics.stacks import CPU_METRICS, STACK_METRICS
 from netwarp.metrics.times import TIME_METRICS
 from netwarp.plugins import Extended
@@ -24,6 +25,7 @@ METRICS: Extended[Metric] = Extended(
             *QUEUEING_METRICS,
             *STACK_METRICS,
             *LIMIT_METRICS,
+            *SECOND_HALF_METRICS,
             *CPU_METRICS,
             *SHARING_METRICS,
         )

@@ -135,7 +135,9 @@ def prepare(
             tuple(load_study(path, quick=quick, seed=other) for other in others),
         )
 
-    return Prepared(source, directory, quick, seed, tuple(map(prepared, source.studies)))
+    left_out = source.index.not_quick if quick else []
+    run = [path for path in source.studies if path.stem not in left_out]
+    return Prepared(source, directory, quick, seed, tuple(map(prepared, run)))
 
 
 def first_cost_cpu_s(study: Study) -> float:

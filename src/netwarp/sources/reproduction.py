@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netwarp.claims import ClaimResult, ClaimVerdict, evaluate_claims, not_tested
+from netwarp.claims.claims import OF_NUMBERS
 from netwarp.claims.effects import Effect, evaluate_effects
 from netwarp.estimate.comparison import ALPHA
 from netwarp.machine import load
@@ -337,6 +338,7 @@ class Reproduction:
 
 def _in_order(words: Iterable[str]) -> list[str]:
     seen = set(words)
-    first = ["supported", "reproduced", "partly-not-supported", "not-supported"]
+    own = ("partly-not-supported", "not-supported")
+    first = ["supported", "reproduced", *OF_NUMBERS.values(), *own]
     order = dict.fromkeys(first + [verdict.value for verdict in ClaimVerdict])
     return [word for word in order if word in seen]

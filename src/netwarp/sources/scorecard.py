@@ -111,7 +111,9 @@ def clock_text(done: Reproduction) -> str:
     text = f"virtual time {virtual}, wall time of the runs {wall}"
     if not done.quick:
         return text
-    return f"{text}; provisional: smaller versions of the studies (--quick)"
+    text += "; provisional: smaller versions of the studies (--quick)"
+    left_out = done.source.index.not_quick
+    return f"{text}, without {', '.join(left_out)}" if left_out else text
 
 
 def expected_text(expected: Expected, cpus: int | None, *, quick: bool) -> str:

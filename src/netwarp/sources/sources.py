@@ -32,6 +32,9 @@ class SourceFile(Section):
     """Differences from the authors' method, and the reasons."""
     studies: list[str] = Field(min_length=1)
     """Names of the study files, without extension, in the order of the document."""
+    not_quick: list[str] = Field(default_factory=list)
+    """Those of them that are not part of `--quick`: of too many packets, where fewer would ask
+    another question."""
 
 
 @dataclass(frozen=True)
@@ -111,4 +114,9 @@ def load_source(folder: Path) -> Source:
                 reason = "there is no such study beside it"
                 remedy = f"add {study.name}, or drop the name"
                 raise KeyValueError("studies", study.stem, reason, remedy)
+        for name in index.not_quick:
+            if name not in index.studies:
+                reason = "it is none of the studies"
+                remedy = did_you_mean(name, index.studies)
+                raise KeyValueError("not_quick", name, reason, remedy)
     return Source(folder.resolve().name, index, studies)

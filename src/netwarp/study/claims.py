@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from netwarp.fields import KeyValueError, RatioField, Section
+from netwarp.metrics import metric_named
 from netwarp.study.cells.factors import Factor
 from netwarp.study.figures import (
     Levels,
@@ -15,8 +16,9 @@ from netwarp.study.figures import (
     refuse_unknown_metric,
     resolve_levels,
 )
+from netwarp.units import UnitError, parse_value
 
-FORMS = ("less", "equal", "flat_over", "linear_over")
+FORMS = ("less", "equal", "flat_over", "linear_over", "published")
 LOWER_BOUNDS = ("by_at_least", "up_to")
 OF_LESS = (
     "than", "by_at_least", "by_at_most", "up_to", "grows_with", "shrinks_with", "stays_over",
@@ -26,14 +28,14 @@ OF_LESS = (
 
 _NO_BOUND = (
     "there are no absolute bounds: a claim compares cells with each other (less and than,"
-    ' by_at_most = "10%" of what `than` has)'
+    ' by_at_most = "10%" of what `than` has), or with a number (published = "12")'
 )
 
 
 class Claim(Section):
-    """A sentence that the results can support or contradict, in one of six forms: `less` and
-    `than`, the same with `grows_with` or `shrinks_with`, `equal`, `flat_over`, `linear_over`. A
-    sentence that nothing here can test says why in `not_testable`.
+    """A sentence that the results can support or contradict, in one of seven forms: `less` and
+    `than`, the same with `grows_with` or `shrinks_with`, `equal`, `flat_over`, `linear_over`,
+    `published`. A sentence that nothing here can test says why in `not_testable`.
     """
 
     impossible: ClassVar[Mapping[str, str]] = dict.fromkeys(
@@ -95,8 +97,16 @@ class Claim(Section):
     """Factor over whose levels the metric should stay the same, within `tolerance`."""
     linear_over: str | None = None
     """Factor over whose levels the metric should grow along a line, within `tolerance`."""
+    published: str | None = None
+    """The number that the source has, above 0, with the unit of the metric: `"17.22 Mbit/s"`, or
+    `"12"` for a count. The mean should be the same, within `tolerance`."""
+    of_one_run: bool | None = None
+    """`true`: the number in `published` is of a single run. It should lie within the range that has
+    95 % of such runs, in place of a `tolerance`; of twenty numbers from the same distribution one
+    does not."""
     tolerance: RatioField = 0.05
-    """What still counts as the same: a share of the value; for `linear_over`, of the growth."""
+    """What still counts as the same: a share of the value, for `published` of that number; for
+    `linear_over`, of the growth."""
     overall: str | None = None
     """Factor over whose levels the lead is taken together, as its geometric mean: what a source
     says of a whole figure. Without it the claim must hold at every level."""
@@ -109,6 +119,15 @@ class Claim(Section):
     where: Levels = Field(default_factory=dict)
     """Levels all cells share. Factors not named are compared level by level, and the claim must
     hold in every such condition."""
+
+    @property
+    def published_number(self) -> float:
+        """The number in `published`, in the unit in which the metric is stored.
+
+        Raises:
+            UnitError: it is not a number in that unit.
+        """
+        return parse_value(self.published or "", metric_named(self.metric or "").unit)
 
     @property
     def trend(self) -> str | None:
@@ -135,6 +154,7 @@ def checked_claims(
         _refuse_mixed_forms(claim, key)
         if claim.metric is not None:
             refuse_unknown_metric(claim.metric, f"{key}.metric", own_metrics)
+        _refuse_bad_number(claim, key)
         spelled: dict[str, Any] = {
             part: resolve_levels(levels, factors, f"{key}.{part}")
             for part in ("less", "than", "where")
@@ -169,7 +189,7 @@ def _refuse_mixed_forms(claim: Claim, key: str) -> None:
         raise KeyValueError(f"{key}.metric", None, reason, remedy)
     if len(forms) != 1:
         reason = "a claim has one form" if forms else "a claim without a relation"
-        remedy = "give one of: less and than, equal, flat_over, linear_over"
+        remedy = "give one of: less and than, equal, flat_over, linear_over, published"
         raise KeyValueError(key, None, reason, remedy)
     if claim.equal is not None and (
         len(claim.equal) != 2 or set(claim.equal[0]) != set(claim.equal[1]) or not claim.equal[0]
@@ -191,6 +211,27 @@ def _refuse_mixed_forms(claim: Claim, key: str) -> None:
         remedy = "drop it; by_at_least says how much less"
         raise KeyValueError(f"{key}.tolerance", None, "tolerance has no effect beside less", remedy)
     _refuse_mixed_trend(claim, key)
+
+
+def _refuse_bad_number(claim: Claim, key: str) -> None:
+    """Check that a published number is one in the metric's unit, and that its keys go together."""
+    if claim.published is None:
+        if claim.of_one_run is not None:
+            reason = "of_one_run has no effect without published"
+            raise KeyValueError(f"{key}.of_one_run", claim.of_one_run, reason, "add it or drop it")
+        return
+    if claim.of_one_run and "tolerance" in claim.model_fields_set:
+        reason = "a number of one run is compared with the range of runs"
+        raise KeyValueError(f"{key}.tolerance", claim.tolerance, reason, "drop one of the two")
+    try:
+        value = claim.published_number
+    except UnitError as error:
+        place = f"{key}.published"
+        raise KeyValueError(place, claim.published, error.reason, error.remedy) from None
+    if value <= 0:
+        reason = "a share of 0 is 0, so nothing is near it"
+        remedy = "compare cells with each other: less and than"
+        raise KeyValueError(f"{key}.published", claim.published, reason, remedy)
 
 
 def _refuse_mixed_trend(claim: Claim, key: str) -> None:

@@ -1,0 +1,76 @@
+"""Metrics over the second half of a run, in which what a start leaves behind no longer counts.
+
+Steady state is what models and most publications speak of. That half of the run is long enough for
+the start is for the study to say: how many losses, or round-trip times, a run has in all.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from netwarp.measure.metric import Metric
+from netwarp.measure.run_records import RunRecords
+from netwarp.measure.select import connections, sender
+from netwarp.measure.sharing import Arrived
+from netwarp.units import NS_PER_S
+from netwarp.wire import ConnectionSamples, Goodput
+
+
+def mean_between(
+    at_ns: Sequence[int], values: Sequence[float], since_ns: int, until_ns: int
+) -> float | None:
+    """Return the mean over a span of time of a value that is sampled and linear in between.
+
+    None where fewer than two samples are in the span.
+    """
+    inside = [
+        (at, value)
+        for at, value in zip(at_ns, values, strict=True)
+        if since_ns <= at <= until_ns
+    ]  # fmt: skip
+    if len(inside) < 2:
+        return None
+    area = sum((b - a) * (x + y) / 2 for (a, x), (b, y) in pairwise(inside))
+    return area / (inside[-1][0] - inside[0][0])
+
+
+def _second_half_ns(run: RunRecords) -> tuple[int, int]:
+    start_ns, end_ns = run.span_ns
+    return (start_ns + end_ns) // 2, end_ns
+
+
+def _cwnd_packets(run: RunRecords) -> float | None:
+    side = sender(run.job)
+    sizes = [each.settings.mss_bytes for each in connections(run.measured, side)]
+    if not sizes or not sizes[0]:
+        return None
+    since_ns, until_ns = _second_half_ns(run)
+    means = [
+        mean_between(each.at_ns, each.cwnd_bytes, since_ns, until_ns)
+        for each in run.of_kind(ConnectionSamples)
+        if each.side == side
+    ]
+    known = [mean for mean in means if mean is not None]
+    return sum(known) / len(known) / sizes[0] if known else None
+
+
+def _goodput_bit_s(run: RunRecords) -> float | None:
+    since_ns, until_ns = _second_half_ns(run)
+    came = sum(Arrived.of(each).between(since_ns, until_ns) for each in run.of_kind(Goodput))
+    return 8 * came * NS_PER_S / (until_ns - since_ns) if came else None
+
+
+SECOND_HALF_METRICS = (
+    Metric(
+        "cwnd_packets_second_half", "packets", "neither", "Congestion window, second half",
+        "Mean over time of a connection's congestion window at the sender, in full-size packets,"
+        " from the middle of the run to its end; of several connections their mean. The window is"
+        " sampled (`sampling`), and taken as linear in between.",
+        "connection_samples", _cwnd_packets, is_mean=True,
+    ),
+    Metric(
+        "goodput_bit_s_second_half", "bit/s", "higher", "Goodput, second half",
+        "Content bits that arrived from the middle of the run to its end, over that time; of runs"
+        " that record content over time, as those of several workloads do.",
+        "goodput", _goodput_bit_s,
+    ),
+)  # fmt: skip

@@ -1,0 +1,49 @@
+"""Means over the second half of a run, against samples written by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netwarp.measure.run_records import RunRecords
+from netwarp.metrics import METRICS
+from netwarp.metrics.second_half import mean_between
+from netwarp.wire import Connection, ConnectionSamples, job_from_json, read_records
+from netwarp.workloads import workload_of
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+def test_a_mean_over_time_weights_samples_by_their_distance() -> None:
+    # 10 for 1 s, then 30 for 9 s, with a jump between: not the mean of the samples, 20.
+    times, values = (0, 10, 11, 100), (10, 10, 30, 30)
+    assert mean_between(times, values, 0, 100) == pytest.approx((100 + 20 + 89 * 30) / 100)
+    assert mean_between(times, values, 5, 100) == pytest.approx((20 + 89 * 30) / 90)
+    assert mean_between(times, values, 50, 100) is None, "one sample is no mean over time"
+
+
+def test_the_window_of_the_second_half_is_in_packets_of_the_sender() -> None:
+    job = job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
+    records = list(read_records(GOLDEN / "records-bulk-quic.jsonl"))
+    mine = next(
+        each for each in records if isinstance(each, ConnectionSamples) and each.side == "server"
+    )
+    (sending,) = (
+        each for each in records if isinstance(each, Connection) and each.side == "server"
+    )
+    (receiving,) = (
+        each for each in records if isinstance(each, Connection) and each.side == "client"
+    )
+    start_ns = receiving.start_ns
+    end_ns = max(each.last_byte_ns for each in records if hasattr(each, "last_byte_ns"))
+    mss = sending.settings.mss_bytes
+    quarter = (end_ns - start_ns) // 4
+    at_ns = tuple(start_ns + step * quarter for step in (0, 1, 2, 3, 4))
+    windows = (900 * mss, 900 * mss, 10 * mss, 20 * mss, 10 * mss)
+    changed = mine.model_copy(update={"at_ns": at_ns, "cwnd_bytes": windows})
+    altered = [changed if each is mine else each for each in records]
+    metric = METRICS["cwnd_packets_second_half"]
+    found = metric.measure(RunRecords(job, altered, workload_of(job)))
+    assert found == pytest.approx(15, rel=0.01), "900 is of the first half"
+    assert metric.stored(found) == found, "a mean has decimals"
