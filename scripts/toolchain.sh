@@ -7,6 +7,8 @@ readonly VENV="$REPO/.venv"
 # What is built once for all checkouts of this user.
 readonly CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/netwarp"
 export CARGO_TARGET_DIR="$CACHE/target"
+# Each checkout's incremental state of the tests is over 1 GB, and hardly ever the state of the next one's.
+export CARGO_INCREMENTAL=0
 
 # These scripts are run by make, whose flags are not meant for the make and cargo below them.
 unset MAKEFLAGS MFLAGS MAKELEVEL
