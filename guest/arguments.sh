@@ -7,9 +7,14 @@ SERIES=
 SOURCE=
 GIT=
 REF=
+# Where the tree and its objects of a commit are kept between calls; empty for nowhere.
+KEPT_TREE=
 # Lines of configuration and patches of the user's own.
 CONFIG=()
 OWN_PATCHES=()
+# Directories with congestion controls of the user's own, and the files in them.
+MODULES=()
+MODULE_FILES=()
 JOBS=$(nproc)
 CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/netwarp/kernel"
 PRINT=false
@@ -29,8 +34,10 @@ Options:
   --source PATH   build from this kernel source instead: a tarball, or a directory
   --git DIR       build from a commit in this git repository instead
   --ref REF       which commit: a tag, branch or hash (with --git)
+  --tree DIR      keep the tree and its objects in DIR (with --git), so that the next commit compiles only what changed
   --config LINE   a line of configuration more, such as CONFIG_TCP_CONG_BBR=n; repeatable
   --patch FILE    a patch to apply to the source (patch -p1); repeatable
+  --module DIR    build the TCP congestion controls in DIR in: a file tcp_NAME.c for each, and headers; repeatable
   --jobs N        compile N files at a time (default: $JOBS, the number of CPUs)
   --cache DIR     where kernels are kept (default: $CACHE)
   --pinned        build only from a source whose SHA-256 is in guest/sources.sha256
@@ -38,6 +45,9 @@ Options:
                   that first
   --print         print the directory of the built kernel, and build nothing; exit 1 if there is none
   --help          print this text
+
+Exit status: 0 when the kernel is there, 2 for wrong options, 4 when this source cannot be built (it does not compile, say),
+1 for anything else.
 
 Environment:
   NETWARP_DEBIAN_MIRROR   URI of a Debian archive (default: the one in this machine's apt sources)
@@ -47,15 +57,17 @@ EOF
 parse_arguments() {
     while (($#)); do
         case $1 in
-        --source | --git | --ref | --config | --patch | --jobs | --cache)
+        --source | --git | --ref | --tree | --config | --patch | --module | --jobs | --cache)
             (($# >= 2)) || usage_error "$1 needs a value"
             [[ -n $2 ]] || usage_error "$1 needs a value, not an empty one"
             case $1 in
             --source) SOURCE=$2 ;;
             --git) GIT=$2 ;;
             --ref) REF=$2 ;;
+            --tree) KEPT_TREE=$2 ;;
             --config) CONFIG+=("$2") ;;
             --patch) OWN_PATCHES+=("$2") ;;
+            --module) MODULES+=("$2") ;;
             --jobs) JOBS=$2 ;;
             --cache) CACHE=$2 ;;
             esac
@@ -76,8 +88,10 @@ parse_arguments() {
         esac
     done
     CACHE=$(realpath -m -- "$CACHE")
+    [[ -z $KEPT_TREE ]] || KEPT_TREE=$(realpath -m -- "$KEPT_TREE")
     refuse_bad_arguments
-    readonly SERIES SOURCE GIT REF CONFIG OWN_PATCHES JOBS CACHE PRINT REFRESH ONLY_PINNED
+    find_module_files
+    readonly SERIES SOURCE GIT REF KEPT_TREE CONFIG OWN_PATCHES MODULES MODULE_FILES JOBS CACHE PRINT REFRESH ONLY_PINNED
 }
 
 refuse_bad_arguments() {
@@ -94,11 +108,12 @@ refuse_bad_arguments() {
     [[ -z $GIT || -d $GIT ]] || usage_error "--git $GIT: no such directory"
     [[ -z $GIT || -n $REF ]] || usage_error "--git needs --ref: a tag, branch or hash"
     [[ -n $GIT || -z $REF ]] || usage_error "--ref $REF: in which repository? Give --git DIR"
+    [[ -z $KEPT_TREE || -n $GIT ]] || usage_error "--tree $KEPT_TREE: objects are kept of a commit alone (--git)"
     ! $ONLY_PINNED || [[ -z $GIT && ! -d $SOURCE ]] ||
         usage_error "--pinned beside --git or a directory: guest/sources.sha256 has hashes of tarballs alone"
     # All of these are written into kernel.json.
-    [[ ! "$SOURCE$REF${CONFIG[*]}${OWN_PATCHES[*]}" =~ [[:cntrl:]] ]] ||
-        usage_error "a value of --source, --ref, --config or --patch has a control character, such as a newline"
+    [[ ! "$SOURCE$REF${CONFIG[*]}${OWN_PATCHES[*]}${MODULES[*]}" =~ [[:cntrl:]] ]] ||
+        usage_error "a value of --source, --ref, --config, --patch or --module has a control character, such as a newline"
     for line in "${CONFIG[@]}"; do
         [[ $line =~ ^CONFIG_[A-Za-z0-9_]+=.+$ ]] ||
             usage_error "--config $line: not CONFIG_NAME=VALUE, such as CONFIG_TCP_CONG_BBR=n"
@@ -107,8 +122,8 @@ refuse_bad_arguments() {
         [[ -f $patch && -r $patch ]] || usage_error "--patch $patch: no such file"
     done
     # The kernel's own makefile refuses such a path, only much later and less clearly.
-    [[ ! $CACHE =~ [[:space:]:] ]] ||
-        usage_error "$CACHE: a kernel cannot be built below a path with spaces or colons; choose another: --cache DIR"
+    [[ ! $CACHE$KEPT_TREE =~ [[:space:]:] ]] ||
+        usage_error "$CACHE $KEPT_TREE: a kernel cannot be built below a path with spaces or colons; choose another"
 }
 
 # Whether the caller named nothing that makes another kernel than the default.
@@ -118,7 +133,7 @@ is_default() { takes_pinned_source && is_unchanged; }
 takes_pinned_source() { [[ -z $SERIES$SOURCE$GIT ]]; }
 
 # Whether the caller changes neither configuration nor source.
-is_unchanged() { ((${#CONFIG[@]} + ${#OWN_PATCHES[@]} == 0)); }
+is_unchanged() { ((${#CONFIG[@]} + ${#OWN_PATCHES[@]} + ${#MODULES[@]} == 0)); }
 
 # $2 is $1 or later.
 is_at_least() { [[ $(printf '%s\n' "$1" "$2" | sort -V | sed -n 1p) == "$1" ]]; }

@@ -23,10 +23,14 @@ readonly SHIM_SOURCE="$GUEST_DIR/getrandom_shim.c"
 source "$GUEST_DIR/arguments.sh"
 # shellcheck source=guest/cache.sh
 source "$GUEST_DIR/cache.sh"
+# shellcheck source=guest/modules.sh
+source "$GUEST_DIR/modules.sh"
 # shellcheck source=guest/patches.sh
 source "$GUEST_DIR/patches.sh"
 # shellcheck source=guest/source.sh
 source "$GUEST_DIR/source.sh"
+# shellcheck source=guest/kept_tree.sh
+source "$GUEST_DIR/kept_tree.sh"
 
 # Part of the key: raise it when this script begins to build something else from the same inputs.
 readonly RECIPE=1
@@ -70,12 +74,18 @@ die() {
     exit 1
 }
 
+# For what is wrong with this source, and may be right in another commit.
+die_of_source() {
+    printf 'guest kernel: error: %s\n' "$*" >&2
+    exit 4
+}
+
 # --- One build ----------------------------------------------------------------------------------------------
 
 build_entry() {
     local free_mb needed_mb=$NEEDED_MB
     # A directory or commit is packed first, to be hashed as one file.
-    if [[ -n $GIT || -d $SOURCE ]]; then needed_mb=$((NEEDED_MB + 1500)); fi
+    if [[ -n $KEPT_TREE ]]; then take_kept_tree; elif [[ -n $GIT || -d $SOURCE ]]; then needed_mb=$((NEEDED_MB + 1500)); fi
     free_mb=$(df --output=avail -BM -- "$CACHE" | tail -n 1 | tr -dc 0-9)
     ((free_mb >= needed_mb)) ||
         die "a build needs $needed_mb MB and $CACHE has $free_mb MB free; make room, or choose another: --cache DIR"
@@ -96,8 +106,10 @@ build_entry() {
     fi
 
     local started=$SECONDS
-    unpack_source
+    if [[ -n $KEPT_TREE ]]; then check_out_commit; else unpack_source; fi
+    examine_source
     apply_patches
+    add_modules
     configure
     compile
     build_shim
@@ -139,13 +151,17 @@ unpack_source() {
     mkdir -- "$TREE"
     tar -xf "$TARBALL" -C "$TREE" --strip-components=1 --no-same-owner ||
         die "$TARBALL cannot be unpacked: is it a complete kernel source tarball?"
-    [[ -f $TREE/arch/um/Kconfig ]] || die "$PACKAGE holds no Linux kernel with the um architecture"
-    VERSION=$(kernel_make -s kernelversion)
-    is_at_least "$OLDEST_KERNEL" "$VERSION" ||
-        die "$PACKAGE is Linux $VERSION, and netwarp needs $OLDEST_KERNEL or later"
-    if [[ -z $KEY ]]; then KEY=$(key_of "$VERSION"); fi
     # What somebody has built in a directory is not part of its source.
     if [[ -d $SOURCE ]]; then (kernel_make -s mrproper >/dev/null); fi
+}
+
+# Sets VERSION, and KEY unless the package has set it.
+examine_source() {
+    [[ -f $TREE/arch/um/Kconfig ]] || die_of_source "$PACKAGE holds no Linux kernel with the um architecture"
+    VERSION=$(kernel_make -s kernelversion) || die_of_source "the Makefile of $PACKAGE says no version"
+    is_at_least "$OLDEST_KERNEL" "$VERSION" ||
+        die_of_source "$PACKAGE is Linux $VERSION, and netwarp needs $OLDEST_KERNEL or later"
+    if [[ -z $KEY ]]; then KEY=$(key_of "$VERSION"); fi
 }
 
 # An empty environment but for this: the caller's may hold make flags (this script is run by a makefile) or a kernel
@@ -164,23 +180,28 @@ configure() {
     overridden=$(overridden_symbols)
     sed 's/^#? //' -- "$FRAGMENT" | grep -vE "^($overridden)=" >"$wanted"
     for line in "${CONFIG[@]}"; do echo "$line"; done >>"$wanted"
+    module_lines >>"$wanted"
     # -n: what the fragment does not name is off (allnoconfig), instead of at its default.
     if ! (cd -- "$TREE" && env -i PATH="$PATH" HOME="$HOME" LC_ALL=C ARCH=um \
         scripts/kconfig/merge_config.sh -n -O "$TREE" /dev/null "$wanted") >"$log" 2>&1; then
         tail -n 20 -- "$log" >&2
-        die "Linux $VERSION cannot be configured"
+        die_of_source "Linux $VERSION cannot be configured"
     fi
     # Kconfig drops in silence what it does not know and what lacks a dependency.
     missing=$(grep -E '^CONFIG_' -- "$FRAGMENT" | grep -vE "^($overridden)=" | grep -vxFf "$TREE/.config" || true)
     [[ -z $missing ]] ||
-        die "Linux $VERSION does not take these lines of $FRAGMENT (unknown, or a dependency is missing):
+        die_of_source "Linux $VERSION does not take these lines of $FRAGMENT (unknown, or a dependency is missing):
 $missing"
+    for line in $(module_lines); do
+        grep -xF -- "$line" "$TREE/.config" >/dev/null || die "Linux $VERSION does not take $line, which builds a module in"
+    done
     for line in "${CONFIG[@]}"; do
         if [[ $line == *=n ]]; then
-            ! grep -E "^${line%=n}=" -- "$TREE/.config" >&2 || die "Linux $VERSION does not take --config $line: others need it"
+            ! grep -E "^${line%=n}=" -- "$TREE/.config" >&2 ||
+                die_of_source "Linux $VERSION does not take --config $line: others need it"
         else
             grep -xF -- "$line" "$TREE/.config" >/dev/null ||
-                die "Linux $VERSION does not take --config $line: no such option, no prompt for it, or a dependency is missing"
+                die_of_source "Linux $VERSION does not take --config $line: no such option, no prompt for it, or a dependency is missing"
         fi
     done
 }
@@ -194,7 +215,8 @@ overridden_symbols() {
 
 compile() {
     local log="$WORK/make.log" started=$SECONDS
-    say "compiling Linux $VERSION with $JOBS jobs; this takes about 6 CPU-minutes, once"
+    say "compiling Linux $VERSION with $JOBS jobs; $(compiling_takes)"
+    [[ -z $KEPT_TREE ]] || note_compiling
     # Its own process group, so that clean_up can end make with everything below it.
     set -m
     kernel_make -j "$JOBS" linux >"$log" 2>&1 </dev/null &
@@ -207,13 +229,17 @@ compile() {
     if ((status != 0)); then
         cp -- "$log" "$CACHE/failed-build.log"
         grep -nE 'error:|Error [0-9]|not found|undefined reference' -- "$log" | head -n 20 >&2 || true
-        die "Linux $VERSION does not compile with $(gcc_version); the whole log is in $CACHE/failed-build.log"
+        ! is_full "$TREE" || die "the disk of $TREE is full: make room, and start again"
+        die_of_source "Linux $VERSION does not compile with $(gcc_version); the whole log is in $CACHE/failed-build.log"
     fi
+    [[ -z $KEPT_TREE ]] || note_compiled
     say "compiled $(count_objects "$log") files in $((SECONDS - started)) s"
     strip -o "$WORK/linux" -- "$TREE/linux"
     # Proof that this machine can execute it; whether it boots is for 'netwarp doctor' to say.
     "$WORK/linux" --version >/dev/null || die "the kernel was built but does not start: $TREE/linux --version failed"
 }
+
+is_full() { (($(df --output=avail -BM -- "$1" | tail -n 1 | tr -dc 0-9) < 16)); }
 
 count_objects() { grep -cE '^  (AR|AS|CC|HOSTCC|LD|VDSO) ' -- "$1" || true; }
 
@@ -233,6 +259,14 @@ show_progress() {
     [[ ! -t 2 ]] || printf '\r\033[K' >&2
 }
 
+compiling_takes() {
+    if [[ -n $KEPT_TREE && -f $TREE/vmlinux ]]; then
+        echo "only what differs from the commit before"
+    else
+        echo "this takes about 6 CPU-minutes, once"
+    fi
+}
+
 build_shim() {
     gcc -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -shared -fPIC -o "$WORK/getrandom_shim.so" "$SHIM_SOURCE" ||
         die "$SHIM_SOURCE does not compile with $(gcc_version)"
@@ -248,7 +282,7 @@ json_string() {
 }
 
 describe() {
-    local seconds=$1 seccomp=false seeds=false waits=false patch_names=() config_lines=() patch line
+    local seconds=$1 seccomp=false seeds=false waits=false patch_names=() config_lines=() modules=() patch line
     # Asked of the kernel itself: the option came with 6.16, but a distribution may carry it earlier.
     if "$WORK/linux" --help 2>&1 | grep -c '^seccomp=' >/dev/null; then seccomp=true; fi
     # Asked of the source that it was built of, for the same reason. What else runs need is told by its configuration.
@@ -256,6 +290,7 @@ describe() {
     if grep -q IORING_ENTER_ABS_TIMER -- "$TREE/include/uapi/linux/io_uring.h"; then waits=true; fi
     for patch in "${PATCHES[@]}"; do patch_names+=("$(json_string "${patch##*/} $(short_hash <"$patch")")"); done
     for line in "${CONFIG[@]}"; do config_lines+=("$(json_string "$line")"); done
+    for line in "${MODULE_FILES[@]}"; do modules+=("$(json_string "${line##*/} $(short_hash <"$line")")"); done
     cp -- "$TREE/.config" "$WORK/config"
     cat >"$WORK/kernel.json" <<EOF
 {
@@ -272,6 +307,7 @@ describe() {
   "patches_sha256": $(json_string "$(hash_patches "$VERSION")"),
   "own_config": [$(IFS=, && printf '%s' "${config_lines[*]}")],
   "own_patches": ${#OWN_PATCHES[@]},
+  "own_modules": [$(IFS=, && printf '%s' "${modules[*]}")],
   "netem_seed": $seeds,
   "uring_abs_timer": $waits,
   "gcc": $(json_string "$(gcc_version)"),

@@ -18,6 +18,7 @@ hash_inputs() {
             grep -vE '^[[:space:]]*(//|$)' -- "$SHIM_SOURCE" | sha256sum
             for line in "${CONFIG[@]}"; do echo "config $line"; done
             for patch in "${OWN_PATCHES[@]}"; do sha256sum <"$patch"; done
+            for line in "${MODULE_FILES[@]}"; do echo "module ${line##*/} $(sha256sum <"$line")"; done
             if [[ -n $SOURCE || -n $GIT ]]; then echo "$SOURCE_ID"; fi
         } | short_hash
     )

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034  # build.sh reads what is set here
+# shellcheck disable=SC2119,SC2120  # arguments are given where a name is a function's (obtain_from_debian)
 # Where the kernel's source comes from: sourced by build.sh, whose say, die and variables it uses.
 
 readonly BACKPORTS=trixie-backports
@@ -34,11 +35,12 @@ obtain_source() {
 }
 
 # Asks one suite after the other, so that one that cannot be reached, or lacks it, does not keep the rest from being asked.
+# $1: what takes a package of a suite, obtain_package unless it is given.
 obtain_from_debian() {
-    local suite suites=("$BACKPORTS") reasons=""
+    local suite suites=("$BACKPORTS") reasons="" obtain=${1:-obtain_package}
     [[ -z $SERIES ]] || suites+=("${RELEASES[@]}")
     for suite in "${suites[@]}"; do
-        if write_isolated_apt "$WORK/apt-$suite" "$suite" && obtain_package APT_CONFIG="$WORK/apt-$suite/apt.conf"; then
+        if write_isolated_apt "$WORK/apt-$suite" "$suite" && "$obtain" APT_CONFIG="$WORK/apt-$suite/apt.conf"; then
             return
         fi
         reasons+="${reasons:+; }$suite: $REASON"
@@ -87,7 +89,8 @@ take_given_source() {
         PACKAGE="git $REF"
         PACKAGE_VERSION=$COMMIT
         TARBALL="$WORK/source.tar"
-        git -C "$GIT" archive --format=tar --prefix=linux/ -o "$TARBALL" "$COMMIT" ||
+        # A tree that is kept is brought to the commit by git itself.
+        [[ -n $KEPT_TREE ]] || git -C "$GIT" archive --format=tar --prefix=linux/ -o "$TARBALL" "$COMMIT" ||
             die "git archive of $REF in $GIT failed"
         TARBALL_TIME=$(git -C "$GIT" show -s --format=%ct "$COMMIT")
     elif [[ -d $SOURCE ]]; then
@@ -179,6 +182,12 @@ obtain_package() {
         return 0
     fi
 
+    download_package
+}
+
+# Downloads PACKAGE in PACKAGE_VERSION, and sets TARBALL to the source in it. It is run below obtain_package or
+# obtain_exactly, whose apt_env it uses.
+download_package() {
     say "downloading $PACKAGE $PACKAGE_VERSION"
     if ! (cd -- "$WORK" && env "${apt_env[@]}" apt-get -q -o APT::Sandbox::User=root download \
         "$PACKAGE=$PACKAGE_VERSION") \
@@ -191,6 +200,16 @@ obtain_package() {
     rm -f -- "$WORK/$PACKAGE"_*.deb
     TARBALL=$(find "$WORK/package/usr/src" -type f -name 'linux-source-*.tar.*' | sort -V | tail -n 1)
     [[ -n $TARBALL ]] || die "the package $PACKAGE $PACKAGE_VERSION holds no source tarball"
+}
+
+# The package of PACKAGE and PACKAGE_VERSION alone. $@ as for obtain_package.
+obtain_exactly() {
+    local apt_env=("$@")
+    if ! versions_of "$PACKAGE" | grep -xF -- "$PACKAGE_VERSION" >/dev/null; then
+        REASON="it has no $PACKAGE $PACKAGE_VERSION"
+        return 1
+    fi
+    download_package
 }
 
 # Whether the kernel built before is of another source than the pinned one.

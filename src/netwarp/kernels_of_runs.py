@@ -39,4 +39,5 @@ def _kernels(provenance: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _has_own_changes(kernel: Mapping[str, Any]) -> bool:
     package = str(kernel.get("source_package", "linux-source-"))
     is_own_source = not package.startswith("linux-source-")
-    return bool(is_own_source or kernel.get("own_config") or kernel.get("own_patches"))
+    changes = ("own_config", "own_patches", "own_modules")
+    return is_own_source or any(kernel.get(each) for each in changes)

@@ -25,7 +25,7 @@ from netwarp.backends.kernels import (
     remove_kernel,
 )
 from netwarp.backends.virtual import VirtualBackend
-from netwarp.errors import BackendError, RunDirectoryError
+from netwarp.errors import BackendError, RunDirectoryError, StudyError
 from netwarp.execution import LocalExecutor
 from netwarp.execution.earlier_runs import refuse_other_programs
 from netwarp.execution.provenance import provenance
@@ -143,6 +143,40 @@ def test_a_default_of_another_source_is_not_called_the_released_one(
     (cache / "current").symlink_to("7.1.2-cc")
     with pytest.raises(BackendError, match=r"in place of .*, which netwarp is released with"):
         remove_kernel("7.1", environ)
+
+
+def test_a_congestion_control_of_ones_own_needs_a_kernel_that_was_built_with_it(
+    environ: dict[str, str],
+) -> None:
+    job = job_of({}, congestion="own:mild")
+    assert job.only.transport.congestion == "mild"
+    build(environ, "7.3.4-aa")
+    said = lack(kernel_named("7.3", environ), job)
+    assert "without CONFIG_TCP_CONG_MILD" in str(said)
+    assert "netwarp kernel build --module DIR" in str(said)
+    config = f"{HAS}CONFIG_TCP_CONG_MILD=y\n"
+    build(environ, "7.3.4-bb", config, own_modules=["tcp_mild.c 0123"])
+    kernel = kernel_named("7.3.4-bb", environ)
+    assert lack(kernel, job) is None
+    assert kernel.own == ["with tcp_mild.c"]
+    # A version alone means the kernel without changes.
+    assert kernel_named("7.3", environ).name == "7.3.4-aa"
+
+
+@pytest.mark.parametrize(
+    ("transport", "says"),
+    [
+        ({"congestion": "own:Mild"}, "no name of a congestion control"),
+        ({"congestion": "own:"}, "no name of a congestion control"),
+        ({"congestion": "mild"}, "is own:NAME"),
+        ({"kind": "quic", "congestion": "own:mild"}, "built into a kernel, for its TCP"),
+    ],
+)
+def test_what_cannot_be_a_congestion_control_of_ones_own_is_refused(
+    transport: dict[str, str], says: str
+) -> None:
+    with pytest.raises(StudyError, match=says):
+        job_of({}, **transport)
 
 
 @pytest.mark.parametrize("name", ["6", "6.12", "6.12.117", "6.12.117-a"])

@@ -48,6 +48,8 @@ def tree(tmp_path: Path) -> Path:
         "scripts/kconfig/merge_config.sh": MERGE_CONFIG,
         HEADER: "TCA_NETEM_PRNG_SEED\n",
         "include/uapi/linux/io_uring.h": "",
+        "net/ipv4/Kconfig": "",
+        "net/ipv4/Makefile": "",
     }.items():
         file = tree / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -132,6 +134,101 @@ def test_a_commit_is_built_and_not_what_lies_in_its_tree(
     answer = build("--git", tree, "--ref", "v9")
     assert answer.returncode == 1
     assert "there is no such commit" in answer.stderr
+
+
+def test_a_tree_is_kept_with_its_objects_and_only_what_differs_is_touched(
+    build: Build, kernels: Callable[[], list[dict[str, Any]]], tree: Path, tmp_path: Path
+) -> None:
+    git = ["git", "-C", str(tree), "-c", "user.name=n", "-c", "user.email=e@example.org"]
+    makefile = f".PHONY: linux\n{(tree / 'Makefile').read_text()}"
+    texts = {"first": makefile, "broken": f"{makefile}\tfalse\n", "mended": f"{makefile}\ttrue\n"}
+    subprocess.run([*git, "init", "-q"], check=True)
+    for tag, text in texts.items():
+        (tree / "Makefile").write_text(text)
+        for arguments in (["add", "."], ["commit", "-qm", tag], ["tag", tag]):
+            subprocess.run([*git, *arguments], check=True)
+    kept = tmp_path / "kept"
+    options = ("--git", tree, "--tree", kept)
+    assert build(*options, "--ref", "first").returncode == 0
+    header = kept / "source" / HEADER
+    (kept / "source" / "an.o").write_text("an object")
+    times = header.stat().st_mtime_ns, (kept / "source" / "Makefile").stat().st_mtime_ns
+    # A commit that does not build says so by its status; what is wrong with the call has another.
+    answer = build(*options, "--ref", "broken")
+    assert answer.returncode == 4
+    assert "does not compile" in answer.stderr
+    assert build(*options, "--ref", "nothing").returncode == 1
+    assert build("--source", tree, "--tree", kept).returncode == 2
+    assert build(*options, "--ref", "mended").returncode == 0
+    assert header.stat().st_mtime_ns == times[0]
+    assert (kept / "source" / "Makefile").stat().st_mtime_ns != times[1]
+    assert (kept / "source" / "an.o").exists()
+    first, mended = kernels()
+    assert {first["source_package"], mended["source_package"]} == {"git first", "git mended"}
+    # It is the kernel that the commit gives without a tree that is kept.
+    assert "compiling" not in build("--git", tree, "--ref", "mended").stderr
+
+
+def test_objects_of_a_build_that_was_killed_are_made_again(
+    build: Build, tree: Path, tmp_path: Path
+) -> None:
+    git = ["git", "-C", str(tree), "-c", "user.name=n", "-c", "user.email=e@example.org"]
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
+        subprocess.run([*git, *arguments], check=True)
+    kept = tmp_path / "kept"
+    options = ("--git", tree, "--tree", kept, "--ref", "HEAD")
+    assert build(*options).returncode == 0
+    whole, torn = (kept / "source" / each for each in ("whole.o", "torn.o"))
+    whole.write_text("")
+    os.utime(whole, (1_000_000_000, 1_000_000_000))
+    (kept / "compiling").write_text("")
+    os.utime(kept / "compiling", (1_500_000_000, 1_500_000_000))
+    torn.write_text("")
+    answer = build(*options, "--config", "CONFIG_TCP_CONG_BBR=n")
+    assert answer.returncode == 0, answer.stderr
+    assert "was interrupted" in answer.stderr
+    assert whole.exists()
+    assert not torn.exists()
+    assert not (kept / "compiling").exists()
+
+
+def test_a_congestion_control_of_ones_own_is_built_in_and_part_of_the_name(
+    build: Build, kernels: Callable[[], list[dict[str, Any]]], tree: Path, tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    for text in ('.name = "mild"', '.name\t\t= "mild", /* another */'):
+        (mine / "tcp_mild.c").write_text(text)
+        answer = build("--source", tree, "--module", mine)
+        assert answer.returncode == 0, answer.stderr
+    first, second = kernels()
+    assert first["name"] != second["name"]
+    assert first["own_modules"][0].startswith("tcp_mild.c ")
+    config = Path(first["directory"], "config").read_text()
+    assert "CONFIG_TCP_CONG_MILD=y" in config.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ({}, "it has no tcp_NAME.c"),
+        ({"tcp_mild.c": '.name = "other"'}, "registers no congestion control mild"),
+        ({"tcp_Mild.c": '.name = "Mild"'}, "neither a header nor a tcp_NAME.c"),
+        ({"tcp_mild.c": '.name = "mild"', "more.c": ""}, "more.c is neither"),
+        ({"tcp_cubic.c": '.name = "cubic"'}, "has net/ipv4/tcp_cubic.c itself"),
+    ],
+)
+def test_what_is_no_congestion_control_is_refused(
+    build: Build, tree: Path, tmp_path: Path, files: dict[str, str], says: str
+) -> None:
+    (tree / "net/ipv4/tcp_cubic.c").write_text("")
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    for name, text in files.items():
+        (mine / name).write_text(text)
+    answer = build("--source", tree, "--module", mine)
+    assert answer.returncode != 0
+    assert says in answer.stderr
 
 
 @pytest.mark.parametrize(

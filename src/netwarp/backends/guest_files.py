@@ -35,6 +35,7 @@ _INFO: Mapping[str, type] = {
     "built": str,
     "own_config": list,
     "own_patches": int,
+    "own_modules": list,
     "netem_seed": bool,
     "uring_abs_timer": bool,
 }
@@ -80,6 +81,7 @@ class GuestKernel:
         own = [f"--config {line}" for line in self.info.get("own_config", ())]
         patches = self.info.get("own_patches", 0)
         own += [f"{patches} patch{'es' if patches > 1 else ''}"] if patches else []
+        own += [f"with {file.split()[0]}" for file in self.info.get("own_modules", ())]
         package = str(self.info["source_package"])
         return own if package.startswith("linux-source-") else [package, *own]
 
@@ -223,8 +225,9 @@ def _wrong_in(info: object) -> str | None:
         return f"{missing[0]} is missing"
     if not re.match("[0-9]+[.][0-9]+", info["version"]):
         return f"version is {json.dumps(info['version'])}"
-    if not all(isinstance(line, str) for line in info.get("own_config", ())):
-        return "own_config has something other than lines"
+    for field in ("own_config", "own_modules"):
+        if not all(isinstance(line, str) and line.strip() for line in info.get(field, ())):
+            return f"{field} has something other than lines"
     return None
 
 

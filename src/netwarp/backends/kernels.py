@@ -176,6 +176,8 @@ def _remedy(kernel: GuestKernel, option: str) -> str:
     """Return what to do about an option that a kernel lacks."""
     chosen_by_user = any(own.startswith(f"--config {option}=") for own in kernel.own)
     ours = (build_script().parent / "kernel.config").read_text(encoding="utf-8").splitlines()
+    if option.startswith("CONFIG_TCP_CONG_") and f"{option}=y" not in ours:
+        return f'build one with `{BUILD_KERNEL} --module DIR`, and name it with kernel = "…"'
     if chosen_by_user or f"{option}=y" not in ours:
         return "choose another kernel, or leave it out"
     build = f"with the same options of `{BUILD_KERNEL}`"

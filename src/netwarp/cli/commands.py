@@ -75,6 +75,8 @@ COMMANDS = {
         "Third-party QUIC stacks: build, list, and check them against the role protocol.",
     ),
     "kernel": ("machine", "The guest kernels: build them by version, list them."),
+    "bisect": ("bisect", "Find the commit of a kernel's repository that broke an expectation."),
+    "selftest": ("selftest", "Run the kernel's own tests of the network in virtual time."),
     "ns3": ("machine", "Install the simulator ns-3, for studies that compare with it."),
 }  # fmt: skip
 

@@ -111,12 +111,22 @@ def kernel_info(name: str | None = None, as_json: bool = False) -> None:
     ),
     Option(name="ref", metavar="REF", help="With --git: a tag, branch or hash, such as v6.13."),
     Option(
+        name="tree", metavar="DIR", takes=Takes.PATH,
+        help="With --git: keep source and objects in DIR, so that the next commit compiles only"
+        " what changed.",
+    ),
+    Option(
         name="config", metavar="LINE", takes=Takes.TEXTS,
         help="An additional line of configuration: CONFIG_TCP_CONG_BBR=n. Repeatable.",
     ),
     Option(
         name="patch", metavar="FILE", takes=Takes.TEXTS,
         help="A patch to apply to the source (`patch -p1`). Repeatable.",
+    ),
+    Option(
+        name="module", metavar="DIR", takes=Takes.TEXTS,
+        help="TCP congestion controls of your own, in C, that are built in: a file tcp_NAME.c for"
+        " each, with headers. Studies have them as own:NAME. Repeatable.",
     ),
     Option(
         name="jobs", metavar="N", takes=Takes.WHOLE, least=1,

@@ -137,6 +137,8 @@ def _initial_window(treated: _Treated) -> str:
 
 def _pacing(treated: _Treated) -> str:
     transport = treated.transport
+    if transport.has_own_congestion:
+        return "if it asks for it"
     paced = transport.traits.is_always_paced or transport.resolved_congestion in PACED_CONGESTION
     return "paced" if paced else "not paced"
 

@@ -2,6 +2,7 @@
 not set.
 """
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Self
@@ -26,6 +27,10 @@ from netwarp.units import NS_PER_MS
 from netwarp.wire import QuicOptions, Reconnect, SctpOptions, TcpOptions
 
 GUEST_TICK_NS = 10 * NS_PER_MS  # User-Mode Linux has HZ = 100
+OWN = "own:"
+"""Begins a level of `congestion` that names one of the user's own."""
+OWN_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
+"""Names of congestion controls: with the NUL, 16 bytes in the kernel (TCP_CA_NAME_MAX)."""
 PER_TRANSPORT = "set it per transport, such as in [transport.tcp]"
 _OWN_KEYS = frozenset[str]().union(*(traits.own_keys for traits in TRANSPORTS.values()))
 """Keys in addition to `OWN_OPTIONS` that not every transport has."""
@@ -65,13 +70,15 @@ class CellTransport(TransportOptions):
             reason = f"{client.name}, at the client's end, has no congestion control of this name"
             remedy = "drop it: each end then has its own default"
             raise KeyValueError("congestion", self.congestion, reason, remedy)
-        if self.congestion is not None and self.congestion not in known:
+        if self.congestion is not None and self.has_own_congestion:
+            self._refuse_impossible_own_congestion(self.congestion)
+        elif self.congestion is not None and self.congestion not in known:
             raise KeyValueError(
                 "congestion",
                 self.congestion,
                 f"{self.kind} has no congestion control of this name",
                 f"{self.kind} knows {', '.join(known)}; give each transport its own in"
-                f" [transport.{self.kind}]",
+                f" [transport.{self.kind}]; one that a kernel was built with is own:NAME",
             )
         window_packets = self.initial_window_packets
         if window_packets is not None and self.traits.fixed_initial_window is not None:
@@ -96,6 +103,15 @@ class CellTransport(TransportOptions):
                 "mss", self.mss_bytes, self.traits.mss_reason, f"choose {bound}, or {PER_TRANSPORT}"
             )
         return self
+
+    def _refuse_impossible_own_congestion(self, name: str) -> None:
+        if not self.traits.runs_over_tcp or self.model != "kernel":
+            reason = "a congestion control of one's own is built into a kernel, for its TCP"
+            remedy = f"give each transport its own in [transport.{self.kind}]"
+            raise KeyValueError("congestion", name, reason, remedy)
+        if not OWN_NAME.fullmatch(self.resolved_congestion):
+            remedy = "such as own:mine: small letters, digits and _, at most 15"
+            raise KeyValueError("congestion", name, "no name of a congestion control", remedy)
 
     @model_validator(mode="after")
     def _refuse_options_of_another_protocol(self) -> Self:
@@ -175,10 +191,15 @@ class CellTransport(TransportOptions):
         return self
 
     @property
+    def has_own_congestion(self) -> bool:
+        """Whether its congestion control is the user's own, of a kernel that was built with it."""
+        return self.congestion is not None and self.congestion.startswith(OWN)
+
+    @property
     def resolved_congestion(self) -> str:
         """The congestion control that is set, or the default one."""
         if self.congestion is not None:
-            return self.congestion
+            return self.congestion.removeprefix(OWN)
         if self.preset == "tcp-2008":
             return "reno"
         return self.traits.congestion_controls[0]

@@ -57,7 +57,8 @@ class CommonOptions(Section):
     congestion: str | None = Field(
         default=None,
         description="Congestion control, by its name in the transport's stack."
-        f" {congestion_controls_in_words()}. Default: the first of them.",
+        f" {congestion_controls_in_words()}; `own:NAME` is one that a kernel was built with"
+        " (`netwarp kernel build --module`). Default: the first of them.",
     )
     buffer_bytes: SizeBytes | None = Field(default=None, alias="buffer")
     """Socket buffers and flow-control windows, each side. Default: four times BDP plus queue,

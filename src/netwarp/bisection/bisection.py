@@ -1,0 +1,136 @@
+"""Examines commits until the first bad one is known, and keeps a log to resume from."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol
+
+from netwarp.bisection import log
+from netwarp.bisection.search import Answer, Culprits, Examined, Remaining, search
+from netwarp.errors import InputError
+from netwarp.pipeline import DEFAULT_PARENT
+from netwarp.run_files import write_json, write_text
+
+LOG_FILE = "bisect.log"
+ASKED_FILE = "bisection.json"
+
+
+class Commits(Protocol):
+    """What a bisection asks of a repository."""
+
+    def ranked(self, bad: str, goods: Sequence[str]) -> Sequence[str]:
+        """See :data:`netwarp.bisection.search.Ranked`."""
+
+    def subject(self, commit: str) -> str:
+        """Return the first line of a commit's message."""
+
+
+Examine = Callable[[str], Examined]
+"""Builds a commit, runs the study on it and judges."""
+
+
+@dataclass
+class Bisection:
+    """A search in a directory of its own."""
+
+    place: Path
+    commits: Commits
+    examine: Examine
+    on_step: Callable[[Examined, str], None]
+    """Called with each commit that was examined, and its subject."""
+    on_next: Callable[[Remaining], None]
+    """Called before each further examination."""
+    known: dict[str, Examined] = field(default_factory=dict)
+
+    def run(self, bad: str, good: str, asked: Mapping[str, Any]) -> Culprits:
+        """Search for the first bad commit.
+
+        Args:
+            bad: the commit in whose history the expectations are broken.
+            good: a commit before that, for which they hold.
+            asked: all else that decides what is asked; a directory of another question is refused.
+
+        Raises:
+            InputError: `bad` is not bad, or `good` is not good; or the directory has another
+                bisection.
+        """
+        self._begin({"bad": bad, "good": good, **asked})
+        for commit, wanted in ((bad, Answer.BAD), (good, Answer.GOOD)):
+            found = self._examined(commit)
+            if found.answer is not wanted:
+                raise InputError(_not_as_said(found, wanted))
+        for following in search(bad, good, self.commits.ranked, self.known):
+            if isinstance(following, Culprits):
+                return following
+            self.on_next(following)
+            self._examined(following.commit)
+        raise AssertionError("a search ends with culprits")
+
+    def _begin(self, asked: Mapping[str, Any]) -> None:
+        """Read what was examined before, if the directory is of the same question."""
+        file = self.place / ASKED_FILE
+        if file.is_file():
+            try:
+                before = json.loads(file.read_text(encoding="utf-8"))
+            except ValueError:
+                before = None
+            if before != asked:
+                raise InputError(
+                    f"{self.place} holds another bisection (of other commits, or another question):"
+                    " choose another place with --out DIR, or remove it"
+                )
+        elif self.place.is_dir() and any(self.place.iterdir()):
+            raise InputError(f"{self.place} has files of others: choose another with --out DIR")
+        else:
+            self.place.mkdir(parents=True, exist_ok=True)
+            write_json(file, dict(asked))
+        if self._log.is_file():
+            self.known |= log.read(self._log.read_text(encoding="utf-8"))
+
+    @property
+    def _log(self) -> Path:
+        return self.place / LOG_FILE
+
+    def _examined(self, commit: str) -> Examined:
+        """Examine a commit, or return what is known of it; note it in the log."""
+        if commit not in self.known:
+            self.known[commit] = self.examine(commit)
+            entries = (log.entry(each, self.commits.subject(each.commit)) for each in self._all())
+            write_text(self._log, log.START + "".join(entries))
+        found = self.known[commit]
+        self.on_step(found, self.commits.subject(commit))
+        return found
+
+    def _all(self) -> Sequence[Examined]:
+        return list(self.known.values())
+
+
+def default_place(asked: Mapping[str, Any], study: str) -> Path:
+    """Return the name of a directory that follows from what is asked, so that the same command
+    finds its own again.
+    """
+    digest = sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:8]
+    return DEFAULT_PARENT / f"bisect-{Path(study).stem}-{digest}"
+
+
+def before_and_after(
+    known: Mapping[str, Examined], culprits: Culprits, commits: Commits
+) -> tuple[Examined, Examined]:
+    """Return the newest good commit before the culprits, and the bad one."""
+    bad = culprits.commits[0]
+    goods = [each for each in known.values() if each.answer is Answer.GOOD]
+    # The nearer a good commit, the fewer commits are between.
+    newest = min(goods, key=lambda each: len(commits.ranked(bad, [each.commit])))
+    return newest, known[bad]
+
+
+def _not_as_said(found: Examined, wanted: Answer) -> str:
+    other = "does not meet" if wanted is Answer.GOOD else "meets"
+    if found.answer is Answer.SKIP:
+        other = "does not tell whether it meets"
+    return (
+        f"--{wanted.value} {found.commit[:12]} {other} the expectations, so there is nothing to"
+        f" bisect: {'; '.join(found.why.splitlines())}. Choose another commit or bound"
+    )

@@ -1,0 +1,114 @@
+"""Decides which commit is examined next, and when a bisection is over."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Answer(StrEnum):
+    """What an examination says of a commit; the words are git bisect's."""
+
+    GOOD = "good"
+    BAD = "bad"
+    SKIP = "skip"
+    """It cannot be told: the commit cannot be built, or its runs decide nothing."""
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A commit that was examined."""
+
+    commit: str
+    answer: Answer
+    why: str
+    """The results of the expectations, or why there are none."""
+
+
+@dataclass(frozen=True)
+class Culprits:
+    """The end of a search: the first bad commit, or those among which it is."""
+
+    commits: tuple[str, ...]
+    """The first bad commit alone, if it is known; else it and those that were skipped before it."""
+
+    @property
+    def is_found(self) -> bool:
+        """Whether the first bad commit is known."""
+        return len(self.commits) == 1
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """How much of a search is left, as an answer to what comes next."""
+
+    commit: str
+    """The commit that is examined next."""
+    commits: int
+    """The number of commits among which the first bad one is."""
+
+    @property
+    def steps(self) -> int:
+        """About how many more examinations it takes."""
+        return (self.commits - 1).bit_length()
+
+
+Ranked = Callable[[str, Sequence[str]], Sequence[str]]
+"""Returns, for a bad commit and good ones, the commits that are in the former's history and in none
+of the latter's, the bad one among them: first those that divide them best (`git rev-list
+--bisect-all`).
+"""
+
+
+def what_next(bad: str, ranked: Sequence[str], skipped: Sequence[str]) -> Remaining | Culprits:
+    """Return the commit to examine next, or the end of the search.
+
+    Args:
+        bad: the commit that was found bad last; all others are in its history.
+        ranked: see `Ranked`.
+        skipped: the commits about which nothing can be told.
+    """
+    untold = [each for each in ranked if each in set(skipped) and each != bad]
+    open_ = [each for each in ranked if each != bad and each not in set(skipped)]
+    if open_:
+        return Remaining(_away_from(untold, open_, ranked), len(ranked))
+    return Culprits((bad, *untold))
+
+
+def _away_from(skipped: Sequence[str], open_: Sequence[str], ranked: Sequence[str]) -> str:
+    """Choose the commit that divides best; where that one and its neighbours were skipped, one that
+    is further away the more of them there are, because commits that do not build lie together.
+    """
+    beginning = ranked[: 2 * len(skipped)]
+    near = sum(each in set(skipped) for each in beginning)
+    return open_[min(near * near // 2, len(open_) - 1)]
+
+
+def search(
+    bad: str, good: str, ranked: Ranked, earlier: Mapping[str, Examined]
+) -> Iterator[Remaining | Culprits]:
+    """Yield what comes next, until the culprits are known; the answer to each commit must be in
+    `earlier` when the next one is asked for.
+
+    Args:
+        bad: a commit that was found bad.
+        good: a commit that was found good, in the history of the bad one.
+        ranked: see `Ranked`.
+        earlier: what was examined, by commit; the caller adds to it.
+    """
+    while True:
+        goods = list(dict.fromkeys([good, *_with(earlier, Answer.GOOD)]))
+        candidates = ranked(bad, goods)
+        others = set(candidates) - {bad}
+        narrower = [each for each in _with(earlier, Answer.BAD) if each in others]
+        if narrower:
+            # Each bad commit that was found lies in the history of the one before.
+            bad = min(narrower, key=lambda each: len(ranked(each, goods)))
+            continue
+        following = what_next(bad, candidates, _with(earlier, Answer.SKIP))
+        yield following
+        if isinstance(following, Culprits):
+            return
+
+
+def _with(earlier: Mapping[str, Examined], answer: Answer) -> list[str]:
+    return [each.commit for each in earlier.values() if each.answer is answer]

@@ -1,0 +1,185 @@
+"""The command that runs the kernel's own tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from netwarp.cli.command import Argument, command
+from netwarp.errors import InputError
+from netwarp.options import Option, Takes
+from netwarp.options.running import JOBS, JSON, OUT, SEED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netwarp.selftests.catalogue import SelfTest
+    from netwarp.selftests.outcomes import Row
+
+SOURCE = (
+    Option(
+        name="source", metavar="PATH", takes=Takes.PATH,
+        help="The kernel's source, if it is not a package of Debian's, or that is not to be had any"
+        " more: a tarball, or a directory.",
+    ),
+    Option(
+        name="git", metavar="DIR", takes=Takes.PATH,
+        help="The kernel's source is a commit of this git repository, which --ref names.",
+    ),
+    Option(name="ref", metavar="REF", help="With --git: a tag, branch or hash, such as v6.13."),
+)  # fmt: skip
+
+
+@command(
+    Argument(
+        "names", "[NAME]…",
+        "Tests, such as mptcp/simult_flows or 'fib*', or a folder of them. Default: all.", nargs=-1,
+    ),
+    Option(
+        name="repeat", metavar="N", takes=Takes.WHOLE, least=1,
+        help="Run each test N times, each time with other random numbers. Default: 1.",
+    ),
+    Option(
+        name="kernel", metavar="NAME",
+        help="The guest kernel: a version such as 6.12, or a name of `netwarp kernel list`."
+        " Default: the default of this machine.",
+    ),
+    JOBS,
+    SEED,
+    OUT,
+    Option(
+        name="list", takes=Takes.FLAG,
+        help="Only list the tests, with what they lack here; run nothing.",
+    ),
+    *SOURCE,
+    JSON,
+)  # fmt: skip
+def selftest(
+    names: Sequence[str] = (),
+    *,
+    repeat: int = 1,
+    kernel: str | None = None,
+    jobs: int | None = None,
+    seed: int | None = None,
+    out: Path | None = None,
+    list: bool = False,  # noqa: A002 - the option's name
+    source: Path | None = None,
+    git: Path | None = None,
+    ref: str | None = None,
+    as_json: bool = False,
+) -> None:
+    """Run the kernel's own tests of the network in virtual time.
+
+    They are those of tools/testing/selftests/net, built from the very source of the kernel on which
+    they run. Each runs as root in a guest of its own. A test that needs an option which the kernel
+    lacks, or a program that is not installed here, is skipped, with its name.
+
+    The exit status is 1 if a test fails, and 3 if none does but one was stopped before its end.
+    """
+    from netwarp.backends.guest_files import find_kernel
+    from netwarp.backends.kernels import kernel_named
+    from netwarp.backends.selftest_building import selftests_of
+    from netwarp.cli.interruption import interruption
+    from netwarp.selftests.catalogue import built_tests, chosen
+
+    if source is not None and git is not None:
+        raise InputError("selftest --source beside --git: the kernel was built of one source")
+    guest_kernel = find_kernel() if kernel is None else kernel_named(kernel)
+    interruption.kept_text = lambda: "nothing of the tests' build is kept"
+    given = {"--source": source, "--git": git, "--ref": ref}
+    where = [each for name, value in given.items() if value for each in (name, str(value))]
+    place = selftests_of(guest_kernel, where)
+    tests = chosen(built_tests(place, guest_kernel), names)
+    if list:
+        print_list(tests, as_json=as_json)
+        return
+    name = None if kernel is None else guest_kernel.name
+    run_tests(tests, place, name, repeat, seed, jobs, out, as_json=as_json)
+
+
+def run_tests(
+    tests: Sequence[SelfTest],
+    place: Path,
+    kernel: str | None,
+    repeat: int,
+    seed: int | None,
+    jobs: int | None,
+    out: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Run the tests that lack nothing, and print how all of them ended."""
+    from netwarp.cli.running import command_line, progress_bar
+    from netwarp.cli.terminal import answer_console, end_by, print_json
+    from netwarp.library import run
+    from netwarp.selftests.outcomes import place_text, rows, summary
+    from netwarp.selftests.study import study_of
+
+    able = [each for each in tests if each.lacks is None]
+    data = None
+    if able:
+        study = study_of(able, place, repeat=repeat, kernel=kernel, seed=seed)
+        given: dict[str, Any] = {"jobs": jobs, "out": out}
+        how = {name: value for name, value in given.items() if value is not None}
+        data = run(study, observer=progress_bar(), command_line=command_line(), **how).data
+    found = rows(tests, data, repeat)
+    directory = None if data is None else data.directory
+    if as_json:
+        told = [each.to_json() for each in found]
+        print_json({"out": directory and str(directory), "tests": told})
+    else:
+        print_rows(found)
+        answer_console().print(summary(found), highlight=False, soft_wrap=True)
+        if directory is not None:
+            answer_console().print(place_text(directory), highlight=False, soft_wrap=True)
+    end_by(status_of(found))
+
+
+def status_of(found: Sequence[Row]) -> int:
+    """Return the exit status: 1 if a test failed, 3 if one was stopped before its end."""
+    from netwarp.cli.checks import UNDECIDED
+    from netwarp.selftests.outcomes import Verdict
+
+    verdicts = {each.verdict for each in found}
+    if Verdict.FAIL in verdicts:
+        return 1
+    return UNDECIDED if Verdict.STOPPED in verdicts else 0
+
+
+def print_rows(found: Sequence[Row]) -> None:
+    """Print a line for each test: its name, how it ended, how often, its time, and why."""
+    from netwarp.cli.terminal import answer_console, escaped
+    from netwarp.selftests.outcomes import Verdict
+
+    styles = {Verdict.PASS: "green", Verdict.FAIL: "bold red", Verdict.STOPPED: "yellow"}
+    width = max(len(each.test.name) for each in found)
+    for each in found:
+        style = styles.get(each.verdict, "dim")
+        took_s = [run.took_s for run in each.runs if run.took_s is not None]
+        took = f"{max(took_s):8.1f} s" if took_s else " " * 10
+        often = ""
+        if each.planned > 1:
+            counts = (f"{each.counts[of]} {of.value}" for of in Verdict if each.counts[of])
+            often = f"  {', '.join(counts)} of {each.planned}{', FLIPS' if each.flips else ''}"
+        answer_console().print(
+            f"[{style}]{each.verdict.value:7}[/] {escaped(each.test.name):{width}} {took}{often}"
+            f"  {escaped(each.why)}".rstrip(),
+            soft_wrap=True,
+            highlight=False,
+        )
+
+
+def print_list(tests: Sequence[SelfTest], *, as_json: bool) -> None:
+    """Print the names of tests, and what they lack."""
+    from netwarp.cli.terminal import answer_console, escaped, print_json
+
+    if as_json:
+        print_json({"tests": [{"test": each.name, "lacks": each.lacks} for each in tests]})
+        return
+    for each in tests:
+        line = each.name if each.lacks is None else f"{each.name}: {each.lacks}"
+        answer_console().print(escaped(line), soft_wrap=True, highlight=False)
+    if not tests:
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,91 @@
+"""The tests that are built of a kernel's source: lists them, and chooses among them by name."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from netwarp.backends.guest_files import GuestKernel
+from netwarp.errors import InputError
+from netwarp.selftests.needs import lacking
+from netwarp.suggestions import nearest
+
+SELFTESTS = Path("tools", "testing", "selftests")
+ROOT = "net"
+"""Folder of all tests, below `SELFTESTS`; names of tests are relative to it."""
+
+
+@dataclass(frozen=True)
+class SelfTest:
+    """One test of the kernel's."""
+
+    name: str
+    """Its path below `net` without the ending `.sh` or `.py`, such as `mptcp/simult_flows`."""
+    file: str
+    """Its path below `net`."""
+    lacks: str | None
+    """What it needs that kernel or machine lack; None if there is nothing."""
+
+
+def built_tests(place: Path, kernel: GuestKernel) -> list[SelfTest]:
+    """List the tests of a directory that `guest/selftests.sh` made, by name.
+
+    Raises:
+        BackendError: the kernel's configuration cannot be read.
+    """
+    root = place / SELFTESTS / ROOT
+    lines = (place / "tests").read_text(encoding="utf-8").splitlines()
+    found = []
+    for collection, _, file in sorted({line.partition(":") for line in lines}):
+        path = Path(collection, file).relative_to(ROOT)
+        name = path.with_suffix("") if path.suffix in (".sh", ".py") else path
+        found.append(SelfTest(str(name), str(path), _lacks(root / path, kernel)))
+    return found
+
+
+def _lacks(test: Path, kernel: GuestKernel) -> str | None:
+    if not test.is_file():
+        return "it could not be built here"
+    source = test if test.suffix in (".sh", ".py") else test.with_suffix(".c")
+    config = test.parent / "config"
+    return lacking(
+        _text(source if source.is_file() else test),
+        _text(config).splitlines(),
+        kernel.options,
+        lambda name: (test.parent / name).exists() or not test.with_name(f"{name}.c").exists(),
+    )
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+
+
+def chosen(tests: Sequence[SelfTest], names: Iterable[str]) -> list[SelfTest]:
+    """Return the tests of these names, in the order of the list; all of them without a name.
+
+    A name may be written with its folder `net/` and its ending, may be a folder, and may have the
+    wildcards of a shell.
+
+    Raises:
+        InputError: nothing has one of the names.
+    """
+    wanted = [_plain(name) for name in names]
+    for name in wanted:
+        if not any(_is_meant(each, name) for each in tests):
+            near = nearest(name, [each.name for each in tests])
+            hint = f"did you mean {near}?" if near else "--list names them"
+            raise InputError(f"selftest {name}: this kernel's source has no such test; {hint}")
+    if not wanted:
+        return list(tests)
+    return [each for each in tests if any(_is_meant(each, name) for name in wanted)]
+
+
+def _plain(name: str) -> str:
+    short = name.removeprefix(f"{ROOT}/").rstrip("/")
+    return short.removesuffix(".sh").removesuffix(".py") or name
+
+
+def _is_meant(test: SelfTest, name: str) -> bool:
+    if name == ROOT:
+        return "/" not in test.name
+    return fnmatchcase(test.name, name) or test.name.startswith(f"{name}/")

@@ -1,0 +1,112 @@
+"""Determines what a test needs that the guest's kernel or this machine lacks.
+
+A test does not say which options of the kernel it needs; the file `config` beside it lists those of
+all tests of its folder. An option counts as needed by a test whose text has the option's word, such
+as `vxlan` for `CONFIG_VXLAN`.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+_FAMILIES = ("NET_", "IPV6_", "INET_", "IP_")
+"""Beginnings of options' names that are not part of the option's word."""
+_OF_TC = ("NET_SCH_", "NET_ACT_", "NET_CLS_")
+"""Beginnings of the names of options whose word stands in a command of tc(8)."""
+_WITHOUT_WORD = ("CRYPTO_", "NF_", "NFT_", "NETFILTER_NETLINK", "DEBUG_", "PROC_")
+"""Beginnings of the names of options that the text of a test says nothing about."""
+_OF_TABLES: Mapping[str, str] = {
+    "IP6_NF_": "ip6tables",
+    "IP_NF_": "iptables",
+    "NETFILTER_XT": "ip6?tables",
+}
+_WORDS: Mapping[str, str] = {
+    "BPF_SYSCALL": r"bpf\w*",
+    "BRIDGE_VLAN_FILTERING": "vlan_filtering",
+    "CAN": r"v?can\d+|type v?can",
+    "CAN_VXCAN": "vxcan",
+    "CGROUP_BPF": r"bpf\w*",
+    "INET_ESP": "xfrm",
+    "IPV6_GRE": r"ip6gre\w*",
+    "IPV6_SEG6_LWTUNNEL": r"seg6\w*",
+    "IPV6_SIT": "sit",
+    "IPV6_TUNNEL": "ip6tnl",
+    "IPV6_VTI": "vti6",
+    "L2TP_V3": "l2tp",
+    "MPLS_IPTUNNEL": "mpls",
+    "MPLS_ROUTING": "mpls",
+    "NET_DROP_MONITOR": r"dropwatch|drop_monitor",
+    "NET_FOU": "fou|gue",
+    "NET_IPGRE": r"gre(?:tap)?",
+    "NET_IPVTI": "vti",
+    "NET_TEAM": "team|teamd",
+    "NET_VRF": "vrf",
+    "NUMA": "numa",
+    "PSAMPLE": "psample",
+    "SYN_COOKIES": "tcp_syncookies",
+    "TRACEPOINTS": "perf",
+    "VLAN_8021Q": r"type vlan|vlan_filtering",
+    "XFRM_INTERFACE": "type xfrm",
+    "XFRM_USER": "xfrm",
+}
+"""Words of options that do not follow from their names (here without `CONFIG_`), as patterns."""
+_BUILT = re.compile(r"\./([A-Za-z][\w-]*)(?![\w./-])")
+"""A program beside a test, as a script calls it."""
+LEAST_LETTERS = 3
+
+
+def lacking(
+    text: str,
+    config: Iterable[str],
+    options: Collection[str],
+    has_built: Callable[[str], bool],
+) -> str | None:
+    """Return what a test uses that is not there, with its name, or None.
+
+    Args:
+        text: the test's script, or the source of its program.
+        config: the lines of the file `config` of its folder.
+        options: the options that the kernel has, such as `CONFIG_VETH`.
+        has_built: whether a program beside the test, by its name, was built or is not built at all.
+    """
+    code = "\n".join(_without_comments(text))
+    for option in _missing_options(config, options):
+        word = word_of(option)
+        if word and re.search(rf"(?<![\w-])(?:{word})(?![\w-])", code):
+            return f"{option} is not in the kernel"
+    for program in dict.fromkeys(_BUILT.findall(code)):
+        if not has_built(program):
+            return f"its program {program} could not be built here"
+    return None
+
+
+def word_of(option: str) -> str:
+    """Return the regular expression of the word for an option; empty if it has none."""
+    name = option.removeprefix("CONFIG_")
+    if name in _WORDS:
+        return _WORDS[name]
+    for tables, word in _OF_TABLES.items():
+        if name.startswith(tables):
+            return word
+    for family in _OF_TC:
+        if name.startswith(family):
+            return rf"(?:tc|qdisc|action)\b.*\b{name.removeprefix(family).lower()}"
+    if name.startswith(_WITHOUT_WORD):
+        return ""
+    family = next((each for each in _FAMILIES if name.startswith(each)), "")
+    word = name.removeprefix(family).lower()
+    return word if len(word) >= LEAST_LETTERS else ""
+
+
+def _missing_options(config: Iterable[str], options: Collection[str]) -> Iterator[str]:
+    for line in config:
+        option, equals, value = line.strip().partition("=")
+        is_asked = equals and option.startswith("CONFIG_") and value in ("y", "m")
+        if is_asked and option not in options:
+            yield option
+
+
+def _without_comments(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        stripped = line.strip()
+        if not stripped.startswith(("#", "//", "*", "/*")):
+            yield stripped

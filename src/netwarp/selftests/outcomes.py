@@ -1,0 +1,166 @@
+"""Reads how tests ended: pass, fail or skip, with the reason."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from netwarp.evaluation import RunData
+from netwarp.selftests.catalogue import SelfTest
+from netwarp.selftests.study import FACTOR, STATUS
+
+SKIPPED = 4
+"""Exit status of a test that could not be carried out (kselftest.h, KSFT_SKIP)."""
+TIMED_OUT = 124
+"""Exit status of timeout(1) when it has ended its program."""
+NO_MORE_THAN_BYTES = 64 << 20
+"""Bytes that are kept of a test's output."""
+_FAILED = re.compile(r"\b(?:not ok|fail(?:ed|ure)?|error)\b", re.IGNORECASE)
+_SKIP = re.compile(r"\bskip(?:ped|ping)?\b", re.IGNORECASE)
+_MISSING = re.compile(
+    r"(?:^|[\s:])([\w.+-]+): (?:command )?not found$|No such file or directory: '([\w.+-]+)'",
+    re.MULTILINE,
+)
+"""A shell's message, or Python's, of a program that is not installed."""
+_NONE_FAILED = re.compile(r"\bfail(?:ed)?: *0\b|\b0 (?:tests? )?fail", re.IGNORECASE)
+
+
+class Verdict(StrEnum):
+    """How a test ended."""
+
+    PASS = "pass"  # noqa: S105
+    FAIL = "fail"
+    SKIP = "skip"
+    STOPPED = "stopped"
+    """It did not come to an end that says anything about the kernel."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How one run of a test ended."""
+
+    run: str
+    seed: int
+    verdict: Verdict
+    why: str
+    """The reason; empty if it passed."""
+    took_s: float | None
+    """Time that it took on the run's clock, in s."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """All runs of a test."""
+
+    test: SelfTest
+    runs: tuple[Ended, ...]
+    planned: int
+
+    @property
+    def counts(self) -> Counter[Verdict]:
+        """How many of its runs ended in which way."""
+        return Counter(run.verdict for run in self.runs)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of its runs; of a test that was not run, skip."""
+        for verdict in (Verdict.FAIL, Verdict.STOPPED, Verdict.PASS):
+            if self.counts[verdict]:
+                return verdict
+        return Verdict.SKIP
+
+    @property
+    def flips(self) -> bool:
+        """Whether its runs, which differ in their seeds alone, ended in different ways."""
+        return len(self.counts) > 1
+
+    @property
+    def why(self) -> str:
+        """The reason of the first run that ended as the whole did."""
+        if self.test.lacks is not None:
+            return self.test.lacks
+        if not self.runs:
+            return "not run yet; the same command goes on"
+        return next(run.why for run in self.runs if run.verdict is self.verdict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields that `--json` prints."""
+        return {
+            "test": self.test.name,
+            "verdict": self.verdict.value,
+            "why": self.why or None,
+            "flips": self.flips,
+            "counts": {verdict.value: self.counts[verdict] for verdict in Verdict},
+            "planned": self.planned,
+            "runs": [{**vars(run), "verdict": run.verdict.value} for run in self.runs],
+        }
+
+
+def rows(tests: Sequence[SelfTest], data: RunData | None, planned: int) -> list[Row]:
+    """Read how each test ended.
+
+    Args:
+        tests: the tests that were chosen, also those that lack something.
+        data: the runs of those that do not; None if there are none.
+        planned: the number of runs of each.
+    """
+    ended: dict[str, list[Ended]] = {}
+    if data is None:
+        return [Row(each, (), 0 if each.lacks else planned) for each in tests]
+    for run in data.results.runs:
+        output, _ = data.kept.printed(run.run, "client.stdout", NO_MORE_THAN_BYTES)
+        verdict, why = judged(output, run.reason)
+        took_s = run.metrics.get("run_time_s")
+        file = str(run.factors[FACTOR])
+        ended.setdefault(file, []).append(Ended(run.run, run.seed, verdict, why, took_s))
+    return [
+        Row(each, tuple(ended.get(each.file, ())), 0 if each.lacks else planned) for each in tests
+    ]
+
+
+def judged(output: str, failure: str | None) -> tuple[Verdict, str]:
+    """Return how a test ended, and the reason, by what it printed.
+
+    Args:
+        output: what the run printed, of which the last line has the test's exit status.
+        failure: why the run failed; None if it did not.
+    """
+    printed, _, status = output.rpartition(STATUS)
+    if failure is not None or not status.strip().isdigit():
+        return Verdict.STOPPED, failure or "its output is not whole: it printed too much"
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    match int(status):
+        case 0:
+            return Verdict.PASS, ""
+        case _ if int(status) == SKIPPED:
+            return Verdict.SKIP, _last(lines, _SKIP) or "it says no reason"
+        case _ if int(status) == TIMED_OUT:
+            return Verdict.FAIL, f"it did not end in its time; the last it said: {_last(lines)}"
+        case _ if missing := _MISSING.search(printed):
+            return Verdict.SKIP, f"{missing[1] or missing[2]} is not installed"
+        case other:
+            told = _last([line for line in lines if not _NONE_FAILED.search(line)], _FAILED)
+            return Verdict.FAIL, told or f"exit status {other}"
+
+
+def _last(lines: Sequence[str], wanted: re.Pattern[str] | None = None) -> str:
+    matching = [line for line in lines if wanted is None or wanted.search(line)]
+    return (matching or lines or [""])[-1]
+
+
+def summary(found: Iterable[Row]) -> str:
+    """Write how many tests ended in which way."""
+    listed = list(found)
+    counts = Counter(row.verdict for row in listed)
+    words = [f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict]]
+    flips = sum(row.flips for row in listed)
+    runs = sum(len(row.runs) for row in listed)
+    return f"{len(listed)} tests: {', '.join(words)}; {runs} runs, {flips} of the tests flip"
+
+
+def place_text(place: Path) -> str:
+    """Write where the outputs of the tests are."""
+    return f"outputs: {place}/runs/*/client.stdout"

@@ -1,0 +1,67 @@
+"""Makes the study whose cells are tests: a command in a guest for each."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from netwarp.selftests.catalogue import ROOT, SELFTESTS, SelfTest
+from netwarp.study import Study, study_from_mapping
+
+FACTOR = "command.test"
+STATUS = "netwarp-selftest: exit status"
+"""Begins the last line that a run prints, which has the test's exit status."""
+STALL_CPU_S = 20
+LIMIT_S = 20_000
+"""Time in s on the run's clock after which a test is given up in any case; those that do not say
+otherwise in `settings` have 45 s, as in the kernel's own runner.
+"""
+_SCRIPT = f"""\
+mount -t sysfs sysfs /sys && ip link set lo up && cd "$(dirname "$1")" || exit 125
+limit=$(sed -n 's/^timeout=//p' settings 2>/dev/null)
+timeout --kill-after=10 "${{limit:-45}}" "./$(basename "$1")" 2>&1
+echo "{STATUS} $?"
+"""
+"""Runs a test as the kernel's own runner does with a network namespace of its own
+(tools/testing/selftests/kselftest/runner.sh, `run_in_netns`)."""
+
+
+def study_of(
+    tests: Sequence[SelfTest],
+    place: Path,
+    *,
+    repeat: int,
+    kernel: str | None = None,
+    seed: int | None = None,
+) -> Study:
+    """Make the study that runs these tests.
+
+    Args:
+        tests: at least one test that lacks nothing.
+        place: the directory of the built tests.
+        repeat: the number of times that each is run, each with a seed of its own.
+        kernel: the name of the kernel; None for the default.
+        seed: the study's seed; None for the usual one.
+    """
+    tables: dict[str, Any] = {
+        "title": "The kernel's own tests",
+        "replicates": repeat,
+        "path": {"rtt": "1ms"},
+        "transport": {"kind": "tcp"},
+        "workload": {
+            "kind": "command",
+            "server": "echo ready",
+            "ready": "line:ready",
+            "client": [
+                *("unshare", "--net", "--mount", "--propagation", "private", "--"),
+                *("/bin/sh", "-c", _SCRIPT, "selftest", "{test}"),
+            ],
+            "directory": str(place / SELFTESTS / ROOT),
+        },
+        "limits": {"virtual_s": LIMIT_S, "stall_cpu_s": STALL_CPU_S},
+        "factors": {FACTOR: [each.file for each in tests]},
+    }
+    if kernel is not None:
+        tables["kernel"] = kernel
+    if seed is not None:
+        tables["seed"] = seed
+    return study_from_mapping(tables, file="selftest", folder=place)

@@ -1,0 +1,164 @@
+"""The kernel's own tests: which there are, what they lack, and how they ended."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from netwarp.backends.guest_files import GuestKernel
+from netwarp.errors import InputError
+from netwarp.selftests.catalogue import SelfTest, built_tests, chosen
+from netwarp.selftests.needs import lacking, word_of
+from netwarp.selftests.outcomes import Ended, Row, Verdict, judged, summary
+from netwarp.selftests.study import FACTOR, STATUS, study_of
+
+CONFIG = ["CONFIG_VXLAN=m", "CONFIG_VETH=y", "CONFIG_NET_SCH_ETF=m", "CONFIG_IP6_NF_FILTER=m"]
+OPTIONS = frozenset({"CONFIG_VETH"})
+
+
+def lack(text: str, *, is_built: bool = True) -> str | None:
+    return lacking(text, CONFIG, OPTIONS, lambda name: is_built or name != "tls_tool")
+
+
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [
+        ("ip link add v type vxlan id 1", "CONFIG_VXLAN"),
+        ("ip link add a type veth peer name b", None),
+        ("# without vxlan", None),
+        ("ip link add my-vxlan-name type veth", None),
+        ("tc qdisc add dev lo root etf", "CONFIG_NET_SCH_ETF"),
+        ("echo etf", None),
+        ("ip6tables -A FORWARD -j DROP", "CONFIG_IP6_NF_FILTER"),
+        ("echo 'this is a filter'", None),
+    ],
+)
+def test_an_option_is_needed_where_its_word_stands(text: str, option: str | None) -> None:
+    expected = option and f"{option} is not in the kernel"
+    assert lack(text) == expected
+
+
+def test_a_program_that_could_not_be_built_is_named() -> None:
+    assert lack("./tls_tool -s 1") is None
+    assert lack("./tls_tool -s 1", is_built=False) == "its program tls_tool could not be built here"
+    assert lack("./lib.sh; ./tls_tool.py", is_built=False) is None
+
+
+@pytest.mark.parametrize(
+    ("option", "word"),
+    [("CONFIG_GENEVE", "geneve"), ("CONFIG_NET_VRF", "vrf"), ("CONFIG_CRYPTO_SHA1", ""),
+     ("CONFIG_NF_TABLES_IPV4", ""), ("CONFIG_IP_NF_MANGLE", "iptables")],
+)  # fmt: skip
+def test_the_word_of_an_option_is_its_name_without_its_family(option: str, word: str) -> None:
+    assert word_of(option) == word
+
+
+NAMES = ("fib_tests", "fib_rules", "mptcp/diag", "mptcp/simult_flows", "udpgso")
+TESTS = [SelfTest(name, f"{name}.sh", None) for name in NAMES]
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ([], NAMES),
+        (["mptcp/simult_flows"], ["mptcp/simult_flows"]),
+        (["net/mptcp/simult_flows.sh"], ["mptcp/simult_flows"]),
+        (["mptcp"], ["mptcp/diag", "mptcp/simult_flows"]),
+        (["fib*", "udpgso"], ["fib_tests", "fib_rules", "udpgso"]),
+        (["net"], ["fib_tests", "fib_rules", "udpgso"]),
+    ],
+)
+def test_tests_are_chosen_by_name_folder_or_pattern(names: list[str], expected: list[str]) -> None:
+    assert [each.name for each in chosen(TESTS, names)] == list(expected)
+
+
+def test_a_name_that_there_is_not_is_refused_with_what_was_meant() -> None:
+    with pytest.raises(InputError, match=r"did you mean mptcp/simult_flows\?"):
+        chosen(TESTS, ["mptcp/simult_flow"])
+
+
+@pytest.mark.parametrize(
+    ("printed", "status", "verdict", "why"),
+    [
+        ("ok 1\n", 0, Verdict.PASS, ""),
+        ("SKIP: no ethtool\nbye\n", 4, Verdict.SKIP, "SKIP: no ethtool"),
+        ("not ok 3 - MTU\nPassed: 7\nFailed: 1\n", 1, Verdict.FAIL, "Failed: 1"),
+        ("not ok 3 - MTU\nFAILED: 0\n", 1, Verdict.FAIL, "not ok 3 - MTU"),
+        ("", 2, Verdict.FAIL, "exit status 2"),
+        ("waiting\n", 124, Verdict.FAIL, "it did not end in its time; the last it said: waiting"),
+        (
+            "a.sh: line 7: tcpdump: command not found\nFAIL\n",
+            1,
+            Verdict.SKIP,
+            "tcpdump is not installed",
+        ),
+        ("No such file or directory: 'ynl'\n", 1, Verdict.SKIP, "ynl is not installed"),
+    ],
+)
+def test_exit_statuses_are_kselftests(
+    printed: str, status: int, verdict: Verdict, why: str
+) -> None:
+    assert judged(f"{printed}{STATUS} {status}\n", None) == (verdict, why)
+
+
+def test_a_run_that_was_given_up_says_nothing_about_the_kernel() -> None:
+    assert judged("ok 1\n", "the run spins") == (Verdict.STOPPED, "the run spins")
+    assert judged("x" * 100, None)[0] is Verdict.STOPPED
+
+
+def row(*verdicts: Verdict, lacks: str | None = None, planned: int = 3) -> Row:
+    runs = (Ended(f"c000-r0{n}", n, each, f"why {n}", 1.0) for n, each in enumerate(verdicts))
+    return Row(SelfTest("a", "a.sh", lacks), tuple(runs), planned)
+
+
+def test_a_test_is_as_bad_as_its_worst_run_and_flips_where_they_differ() -> None:
+    mixed = row(Verdict.PASS, Verdict.FAIL, Verdict.PASS)
+    assert (mixed.verdict, mixed.flips, mixed.why) == (Verdict.FAIL, True, "why 1")
+    steady = row(Verdict.PASS, Verdict.PASS, Verdict.PASS)
+    assert (steady.verdict, steady.flips) == (Verdict.PASS, False)
+    absent = row(lacks="CONFIG_VXLAN is not in the kernel", planned=0)
+    assert (absent.verdict, absent.why) == (Verdict.SKIP, "CONFIG_VXLAN is not in the kernel")
+    text = summary([mixed, steady, absent])
+    assert text == "3 tests: 1 pass, 1 fail, 1 skip; 6 runs, 1 of the tests flip"
+
+
+def built(place: Path) -> None:
+    """Lay tests down as guest/selftests.sh leaves them."""
+    root = place / "tools" / "testing" / "selftests" / "net"
+    (root / "mptcp").mkdir(parents=True)
+    (root / "config").write_text("CONFIG_VXLAN=m\n")
+    (root / "plain.sh").write_text("true\n")
+    (root / "tunnel.sh").write_text("ip link add type vxlan\n")
+    (root / "program").write_bytes(b"\x7fELF")
+    (root / "program.c").write_text('system("true vxlan");\n')
+    (root / "mptcp" / "plain.sh").write_text("./connect\n")
+    (root / "mptcp" / "connect.c").write_text("\n")
+    lines = ("net:plain.sh", "net:tunnel.sh", "net:program", "net:absent", "net/mptcp:plain.sh")
+    (place / "tests").write_text("".join(f"{line}\n" for line in lines))
+    (place / "selftests.json").write_text(json.dumps({"kernel": "7.3.4-aa"}))
+
+
+def test_tests_are_read_with_what_they_lack(tmp_path: Path) -> None:
+    built(tmp_path)
+    (tmp_path / "kernel").mkdir()
+    (tmp_path / "kernel" / "config").write_text("CONFIG_VETH=y\n")
+    kernel = GuestKernel(tmp_path / "kernel", {"version": "7.3.4"})
+    assert {each.name: each.lacks for each in built_tests(tmp_path, kernel)} == {
+        "absent": "it could not be built here",
+        "plain": None,
+        "program": "CONFIG_VXLAN is not in the kernel",
+        "tunnel": "CONFIG_VXLAN is not in the kernel",
+        "mptcp/plain": "its program connect could not be built here",
+    }
+
+
+def test_each_test_is_a_cell_and_each_time_a_replicate(tmp_path: Path) -> None:
+    built(tmp_path)
+    study = study_of(TESTS[:2], tmp_path, repeat=3, kernel="7.3.4-aa")
+    assert [cell.levels[FACTOR] for cell in study.cells] == ["fib_tests.sh", "fib_rules.sh"]
+    assert study.replicates == 3
+    jobs = [cell.template for cell in study.cells]
+    assert {job.kernel for job in jobs} == {"7.3.4-aa"}
+    assert study_of(TESTS[:1], tmp_path, repeat=1).cells[0].levels == {FACTOR: "fib_tests.sh"}
