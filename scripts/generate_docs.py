@@ -31,6 +31,7 @@ from netwarp.study.figure_kinds import FIGURE_KINDS, figure_kind
 from netwarp.study.figures import Figure
 from netwarp.study.sections.competing import CompetingSection
 from netwarp.study.sections.diagnose import describe_type
+from netwarp.study.sections.hosts import HostSection, LinkSection, RouterSection
 from netwarp.study.sections.paths import PathSection
 from netwarp.study.sections.timeline import (
     HandoversSection,
@@ -64,6 +65,9 @@ STUDY_TABLES: Mapping[str, type[BaseModel]] = {
     "`[path.redraw]`": RedrawSection,
     "`[path.trace]`": TraceSection,
     "`[topology]`": TopologySection,
+    "`[[host]]`": HostSection,
+    "`[[router]]`": RouterSection,
+    "`[[link]]`": LinkSection,
     "`[transport]`": TransportSection,
     **{f'`[workload]`, `kind = "{each.name}"`': each.section for each in WORKLOADS.values()},
     "`[[workload]]`": CompetingSection,

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from netwarp.measure.metric import SHORTER, Metric, unmeasured
 from netwarp.measure.run_records import Arrival, ContentReader, RunRecords
 from netwarp.measure.select import of_kind, sender
 from netwarp.measure.sharing import Arrived, convergence_ns, jain_index, shares
+from netwarp.metrics.groups import GROUP_METRICS, metrics_of_group
 from netwarp.metrics.limits import LIMIT_METRICS
 from netwarp.metrics.path import PATH_METRICS, PATH_MIN_RTT_S
 from netwarp.metrics.queueing import QUEUEING_METRICS
@@ -61,16 +63,21 @@ _BETWEEN_ITS_HOSTS = (PATH_MIN_RTT_S,)
 """Metrics of the path that each workload has in a network of several hosts."""
 
 
-def own_metrics(job: Job) -> tuple[Metric, ...]:
-    """Return the metrics that the workload of a job for one workload has in a run of several."""
-    between = () if job.network is None else _BETWEEN_ITS_HOSTS
+def own_metrics(job: Job, *, between_hosts: bool) -> tuple[Metric, ...]:
+    """Return the metrics that the workload of a job for one workload has in a run of several.
+
+    Args:
+        job: the job of the workload alone.
+        between_hosts: whether the run has a network of several hosts.
+    """
+    between = _BETWEEN_ITS_HOSTS if between_hosts else ()
     return (*_OWN, *between, *workload_of(job).metrics)
 
 
 def metrics_of_workloads(names: Iterable[str]) -> tuple[str, ...]:
     """List the names of all metrics that workloads of these names can have."""
     kinds = (metric for workload in WORKLOADS.values() for metric in workload.metrics)
-    metrics = [*_OWN, *_BETWEEN_ITS_HOSTS, *kinds, *OF_ONE]
+    metrics = [*_OWN, *_BETWEEN_ITS_HOSTS, *kinds, *OF_ONE, *GROUP_METRICS, JAIN_INDEX]
     return tuple(f"{name}.{metric.name}" for name in names for metric in metrics)
 
 
@@ -98,6 +105,15 @@ class WorkloadView:
     job: Job
     records: Sequence[Record]
     """Records of the workload, of its connections and of the path."""
+    is_in_network: bool
+    """Whether the run has more hosts than its client and its server."""
+
+    @property
+    def known_as(self) -> str:
+        """The name under which it is evaluated, which several have if a study names them
+        together.
+        """
+        return self.job.only.group or self.name
 
     @property
     def run(self) -> RunRecords:
@@ -124,7 +140,13 @@ def workload_views(job: Job, records: Sequence[Record]) -> list[WorkloadView]:
     if not job.names_workloads:
         return []
     return [
-        WorkloadView(each.only.name or "", each, _seen_by(each, records)) for each in job.each_alone
+        WorkloadView(
+            each.only.name or "",
+            each,
+            _seen_by(each, records),
+            is_in_network=job.network is not None,
+        )
+        for each in job.each_alone
     ]
 
 
@@ -172,19 +194,36 @@ def competing_metrics(job: Job, records: Sequence[Record]) -> dict[str, float | 
     # If a workload was not completed, the shares are unknown.
     measured: dict[str, float | None] = {} if gave_up else dict(_sharing(job, views))
     for view in gave_up:
-        measured[f"{view.name}.{GAVE_UP.name}"] = GAVE_UP.measure(view.run)
-    for view in (each for each in views if each not in gave_up):
-        kinds = {each.record for each in view.records}
-        run = view.run
-        for metric in own_metrics(view.job):
-            if kinds.intersection(metric.source.split(", ")):
-                measured[f"{view.name}.{metric.name}"] = metric.measure(run)
+        key, at_s = f"{view.known_as}.{GAVE_UP.name}", GAVE_UP.measure(view.run)
+        measured[key] = min(filter(None, (measured.get(key), at_s)), default=None)
+    groups: dict[str, list[dict[str, float | None]]] = {}
+    for view in (each for each in views if each.gave_up_ns is None):
+        groups.setdefault(view.known_as, []).append(_of_one(view))
+    for name, members in groups.items():
+        own = metrics_of_group(_by_name(), members) if len(members) > 1 else members[0]
+        measured |= {f"{name}.{metric}": value for metric, value in own.items()}
     whole = RunRecords(job, records, _AllWorkloads(views))
     kinds = {each.record for each in records}
     for metric in OF_ALL:
         if kinds.intersection(metric.source.split(", ")):
             measured[metric.name] = metric.measure(whole)
     return measured
+
+
+def _of_one(view: WorkloadView) -> dict[str, float | None]:
+    """Compute the metrics that a workload has by itself."""
+    kinds, run = {each.record for each in view.records}, view.run
+    return {
+        metric.name: metric.measure(run)
+        for metric in own_metrics(view.job, between_hosts=view.is_in_network)
+        if kinds.intersection(metric.source.split(", "))
+    }
+
+
+@cache
+def _by_name() -> dict[str, Metric]:
+    kinds = (metric for workload in WORKLOADS.values() for metric in workload.metrics)
+    return {metric.name: metric for metric in (*_OWN, *_BETWEEN_ITS_HOSTS, *kinds)}
 
 
 def _sharing(job: Job, views: Sequence[WorkloadView]) -> Iterable[tuple[str, float | None]]:
@@ -204,9 +243,23 @@ def _sharing(job: Job, views: Sequence[WorkloadView]) -> Iterable[tuple[str, flo
     arrived = [each for _, each in sharing]
     rtt_ns = max(view.job.paths[0].idle_rtt_ns for view in views)
     converged_ns = convergence_ns(arrived, span_ns, rtt_ns)
-    yield JAIN_INDEX.name, jain_index([each.between(*span_ns) for each in arrived])
+    came = [each.between(*span_ns) for each in arrived]
+    yield JAIN_INDEX.name, jain_index(came)
     yield CONVERGENCE_TIME_S.name, None if converged_ns is None else converged_ns / NS_PER_S
     half_ns = (sum(span_ns) // 2, span_ns[1])
     for metric, counted_ns in ((SHARE_RATIO, span_ns), (SHARE_RATIO_SECOND_HALF, half_ns)):
-        for (view, _), share in zip(sharing, shares(arrived, *counted_ns) or (), strict=False):
-            yield f"{view.name}.{metric.name}", share
+        for name, share in _by_name_in_study(sharing, shares(arrived, *counted_ns) or ()).items():
+            yield f"{name}.{metric.name}", sum(share)
+    for name, bytes_ in _by_name_in_study(sharing, came).items():
+        if len(bytes_) > 1:
+            yield f"{name}.{JAIN_INDEX.name}", jain_index(bytes_)
+
+
+def _by_name_in_study(
+    sharing: Sequence[tuple[WorkloadView, Arrived]], values: Iterable[float]
+) -> dict[str, list[float]]:
+    """Collect values of workloads, one for each, by the names that they have in the study."""
+    found: dict[str, list[float]] = {}
+    for (view, _), value in zip(sharing, values, strict=False):
+        found.setdefault(view.known_as, []).append(value)
+    return found

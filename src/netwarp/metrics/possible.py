@@ -3,7 +3,14 @@
 from collections.abc import Iterable
 
 from netwarp.measure.metric import Metric
-from netwarp.metrics.competing import OF_ALL, OF_ONE, SHARING_METRICS, own_metrics
+from netwarp.metrics.competing import (
+    JAIN_INDEX,
+    OF_ALL,
+    OF_ONE,
+    SHARING_METRICS,
+    own_metrics,
+)
+from netwarp.metrics.groups import GROUP_METRICS
 from netwarp.metrics.handovers import HANDOVER_METRICS
 from netwarp.metrics.registry import METRICS
 from netwarp.metrics.times import COMPLETION_TIME_S
@@ -21,13 +28,16 @@ def possible_metrics(job: Job) -> tuple[str, ...]:
     """
     if not job.names_workloads:
         own = (each.name for each in workload_of(job).own_metrics(job))
-        shared = (each for each in METRICS.values() if each not in SHARING_METRICS)
+        own_to_several = {*SHARING_METRICS, *GROUP_METRICS}
+        shared = (each for each in METRICS.values() if each not in own_to_several)
         return (*own, *_possible(job, shared))
-    names = [
-        f"{alone.only.name}.{name}"
-        for alone in job.each_alone
-        for name in _possible(alone, (*own_metrics(alone), *OF_ONE))
-    ]
+    names: dict[str, None] = {}
+    for alone in job.each_alone:
+        of_one = own_metrics(alone, between_hosts=job.network is not None)
+        of_group = (*GROUP_METRICS, JAIN_INDEX) if alone.only.group else ()
+        found = _possible(alone, (*of_one, *OF_ONE, *of_group))
+        known_as = alone.only.group or alone.only.name
+        names |= dict.fromkeys(f"{known_as}.{name}" for name in found)
     of_all = (*SHARING_METRICS, *OF_ALL)
     return (*(metric.name for metric in of_all if metric not in OF_ONE), *names)
 

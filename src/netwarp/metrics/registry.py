@@ -3,6 +3,7 @@
 from netwarp.measure.metric import Metric
 from netwarp.measure.printed import printed_metric
 from netwarp.metrics.competing import SHARING_METRICS, of_workload
+from netwarp.metrics.groups import GROUP_METRICS
 from netwarp.metrics.handovers import HANDOVER_METRICS
 from netwarp.metrics.limits import LIMIT_METRICS
 from netwarp.metrics.path import PATH_METRICS
@@ -28,6 +29,7 @@ METRICS: Extended[Metric] = Extended(
             *SECOND_HALF_METRICS,
             *CPU_METRICS,
             *SHARING_METRICS,
+            *GROUP_METRICS,
         )
     },
     lambda added: isinstance(added, Metric),

@@ -106,13 +106,18 @@ class _Treated:
 
 
 def _treated(cell: Cell) -> Iterator[tuple[str, _Treated]]:
-    """Yield the label and sections of each transport of a cell, one for each workload."""
+    """Yield the label and sections of each transport of a cell, one for each workload of the
+    study.
+    """
     if not cell.workloads:
         label = cell.levels.get("transport", cell.sections.transport.kind)
         yield label, _Treated(cell.sections, cell.template)
+    seen: set[str] = set()
     for one, job in zip(cell.workloads, cell.template.each_alone, strict=False):
-        own = cell.levels.get(f"workload.{one.name}.transport", one.sections.transport.kind)
-        yield f"{one.name}: {own}", _Treated(one.sections, job)
+        if one.known_as not in seen:
+            own = cell.levels.get(f"workload.{one.known_as}.transport", one.sections.transport.kind)
+            yield f"{one.known_as}: {own}", _Treated(one.sections, job)
+        seen.add(one.known_as)
 
 
 def _congestion(treated: _Treated) -> str:

@@ -49,15 +49,23 @@ def with_contents(study: Table, folder: Path | None) -> Table:
             stack = {"stack": _of_stacks(folder)["stack"]}
             study = _read(study, f"{place}.transport", f"{varied}.transport", stack)
     study = _read(study, "path", "path", _of_path(study.table("path"), folder))
+    for place, link in _tables(study, "link"):
+        study = _read(study, place, f"link.{link.text('name')}", _of_path(link, folder))
     return _read(study, "transport", "transport", _of_stacks(folder))
 
 
 def _workloads(study: Table) -> list[tuple[str, Table]]:
     """Return the tables of a study's workloads with their places."""
     found = study.find("workload").value
+    alone = [("workload", found)] if isinstance(found, Table) else []
+    return [*alone, *_tables(study, "workload")]
+
+
+def _tables(study: Table, kind: str) -> list[tuple[str, Table]]:
+    """Return the tables of a list of tables with their places."""
+    found = study.find(kind).value
     several = enumerate(found) if isinstance(found, list) else ()
-    tables = [("workload", found), *((f"workload.{index}", each) for index, each in several)]
-    return [(place, table) for place, table in tables if isinstance(table, Table)]
+    return [(f"{kind}.{index}", each) for index, each in several if isinstance(each, Table)]
 
 
 def _read(study: Table, place: str, varied: str, readers: Mapping[str, Reader]) -> Table:

@@ -41,6 +41,7 @@ Seed = Annotated[
 ]
 
 
+Tables = Annotated[tuple[dict[str, Any], ...], Field(strict=False), Kind("`[[…]]` for each")]
 Workloads = Annotated[Any, Kind("a table, or `[[workload]]` for each of several")]
 
 if TYPE_CHECKING:
@@ -89,6 +90,12 @@ class StudyFile(Section):
     """Client, router, server, and what happens to packets in between."""
     topology: dict[str, Any] = Field(default_factory=dict)
     """Several hosts in place of one client and one server."""
+    host: Tables = ()
+    """The hosts of a network of the study's own."""
+    router: Tables = ()
+    """Its routers."""
+    link: Tables = ()
+    """Its links, in place of `[path]`."""
     transport: dict[str, Any] = Field(default_factory=dict)
     """Options of the transports."""
     workload: Workloads = Field(default_factory=dict)

@@ -112,6 +112,9 @@ class Exchange(Wire):
     """The transport and its options."""
     workload: Annotated[Workload, DETAIL]
     """The workload: what is sent."""
+    group: Annotated[str | None, DETAIL] = None
+    """The name that it shares with others of the study's run, of which records are evaluated
+    together; null if it is alone."""
     ends: Annotated[Ends | None, DETAIL] = None
     """The hosts of its client and its server; null in a job without a network of its own."""
 

@@ -35,6 +35,13 @@ class Link(Wire):
     """The node at which packets up begin, and packets down end."""
     second: Annotated[NodeName, DETAIL]
     """The node at the other end."""
+    name: Annotated[str | None, DETAIL] = None
+    """Its name, if that is not the names of its two nodes."""
+
+    @property
+    def label(self) -> str:
+        """Its name in metrics and tables: `left-right` if it has none of its own."""
+        return self.name or f"{self.first}-{self.second}"
 
 
 class Ends(Wire):

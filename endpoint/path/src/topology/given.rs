@@ -235,7 +235,8 @@ mod tests {
         let names = |word: &str| (1..=pairs).map(|number| format!("{word}{number}")).collect::<Vec<_>>();
         let (clients, servers) = (names("client"), names("server"));
         network.links.truncate(1);
-        let link = |first: &str, second: &str| job::Link { first: first.to_owned(), second: second.to_owned() };
+        let link =
+            |first: &str, second: &str| job::Link { first: first.to_owned(), second: second.to_owned(), name: None };
         network.links.extend(clients.iter().map(|name| link(name, "left")));
         network.links.extend(servers.iter().map(|name| link("right", name)));
         job.paths = std::iter::once(bottleneck)

@@ -70,6 +70,10 @@ pub struct Exchange {
     pub transport: Transport,
     /// The workload: what is sent.
     pub workload: Workload,
+    /// The name that it shares with others of the study's run, of which records are evaluated together; null if it is
+    /// alone.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub group: Option<String>,
     /// The hosts of its client and its server; null in a job without a network of its own.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub ends: Option<Ends>,

@@ -37,4 +37,12 @@ pub struct Link {
     pub first: String,
     /// The node at the other end.
     pub second: String,
+    /// Its name, if that is not the names of its two nodes.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub name: Option<String>,
+}
+
+/// Whether a key that was added with a default has it: then it is left out.
+fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

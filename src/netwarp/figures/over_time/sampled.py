@@ -83,10 +83,11 @@ def sampling_interval_s(records: Sequence[Record]) -> float | None:
 
 def _by_workload(job: Job, records: Sequence[Record]) -> list[tuple[str, list[ConnectionSamples]]]:
     """Return the samples of each workload's sending connections; empty for a single workload."""
-    return [
-        (view.name, [each for each in view.records if isinstance(each, ConnectionSamples)])
-        for view in workload_views(job, records)
-    ]
+    found: dict[str, list[ConnectionSamples]] = {}
+    for view in workload_views(job, records):
+        own = [each for each in view.records if isinstance(each, ConnectionSamples)]
+        found.setdefault(view.known_as, []).extend(own)
+    return list(found.items())
 
 
 def _queueing_delay_ms(job: Job, records: Sequence[Record], path: int) -> list[Point]:
@@ -157,16 +158,25 @@ class WorkloadGoodput:
 
 
 def workload_goodputs(job: Job, records: Sequence[Record], end_ns: int) -> list[WorkloadGoodput]:
-    """Return the goodput of each workload with content, in common steps of time."""
+    """Return the goodput of each workload with content, in common steps of time; that of workloads
+    which the study names together is added up.
+    """
     step_ns = max(end_ns // STEPS, SHORTEST_STEP_NS)
     starts_ns = range(0, max(end_ns, 1), step_ns)
-    found = []
+    found: dict[str, list[Arrived]] = {}
     for view in workload_views(job, records):
         for goodput in view.run.of_kind(Goodput):
-            arrived = Arrived.of(goodput)
-            points = [
-                (at_ns / NS_PER_S, 8e3 * arrived.between(at_ns, at_ns + step_ns) / step_ns)
+            found.setdefault(view.known_as, []).append(Arrived.of(goodput))
+    return [
+        WorkloadGoodput(
+            name,
+            [
+                (
+                    at_ns / NS_PER_S,
+                    8e3 * sum(each.between(at_ns, at_ns + step_ns) for each in arrived) / step_ns,
+                )
                 for at_ns in starts_ns
-            ]
-            found.append(WorkloadGoodput(view.name, points))
-    return found
+            ],
+        )
+        for name, arrived in found.items()
+    ]

@@ -1,12 +1,13 @@
 """Builds the sections of cells from tables and levels, each distinct section once."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
+from netwarp import wire
 from netwarp.fields import KeyValueError, Section, parse_sampling
-from netwarp.study.cells.cell_sections import CellSections, LimitsSection
+from netwarp.study.cells.cell_sections import CellSections, Crossing, LimitsSection
 from netwarp.study.cells.factors import KERNEL_FACTOR, Level, word_of
-from netwarp.study.cells.template import JobTemplates
+from netwarp.study.cells.template import JobTemplates, built_paths, built_timeline
 from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.diagnose import validated
 from netwarp.study.sections.inheritance import completed
@@ -16,6 +17,7 @@ from netwarp.study.tables import Table, Written
 from netwarp.wire import Job, TransportKind
 from netwarp.workloads import WorkloadSection, section_model
 
+Made = TypeVar("Made")
 _MODELS: Mapping[str, type[Section]] = {
     "path": PathSection,
     "transport": CellTransport,
@@ -40,22 +42,51 @@ class CellBuilder:
         )
         self._sections: dict[tuple[str | None, ...], tuple[Section, Table]] = {}
 
-    def build(self, chosen: Mapping[str, Level]) -> tuple[CellSections, Job]:
+    def build(
+        self, chosen: Mapping[str, Level], crossing: Crossing | None = None
+    ) -> tuple[CellSections, Job]:
         """Build the sections of a cell, and the job that its runs share.
 
         Args:
             chosen: the cell's levels, by factor.
+            crossing: how the workload crosses the path, if that is one of several links.
 
         Raises:
             KeyValueError: the cell cannot be run; the error has the key that the user wrote.
         """
+
+        def made(cell: CellSections) -> tuple[CellSections, Job]:
+            return cell, self._templates.template(cell, self._kernel(chosen))
+
+        return self._built(chosen, crossing, made)
+
+    def link(
+        self, chosen: Mapping[str, Level], crossing: Crossing
+    ) -> tuple[wire.Path, wire.Timeline]:
+        """Build one link of several, with its events.
+
+        Raises:
+            KeyValueError: it cannot be set up; the error has the key that the user wrote.
+        """
+
+        def made(cell: CellSections) -> tuple[wire.Path, wire.Timeline]:
+            return built_paths(cell)[0], built_timeline(cell)
+
+        return self._built(chosen, crossing, made)
+
+    def _built(
+        self,
+        chosen: Mapping[str, Level],
+        crossing: Crossing | None,
+        made: Callable[[CellSections], Made],
+    ) -> Made:
+        """Build the sections of a cell, and what is made of them."""
         workload, _ = self._section("workload", chosen)
         usual = workload.usual_transport if isinstance(workload, WorkloadSection) else None
         found = {name: self._section(name, chosen, usual) for name in _SECTIONS}
         try:
             sections: dict[str, Any] = {name: section for name, (section, _) in found.items()}
-            cell = CellSections(**sections)
-            return cell, self._templates.template(cell, self._kernel(chosen))
+            return made(CellSections(**sections, crossing=crossing))
         except KeyValueError as error:
             tables = {name: Written(table, table.place) for name, (_, table) in found.items()}
             raise Table(tables).told(error) from None

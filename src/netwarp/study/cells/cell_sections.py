@@ -58,6 +58,16 @@ duplex.
 
 
 @dataclass(frozen=True)
+class Crossing:
+    """How a workload crosses a path that is one of several links between its hosts."""
+
+    rtt_ns: int
+    """Round-trip time of all links between the hosts, in ns."""
+    is_forward: bool
+    """Whether the client is at the link's first end."""
+
+
+@dataclass(frozen=True)
 class CellSections:
     """The sections of one cell, which are consistent with each other.
 
@@ -69,6 +79,8 @@ class CellSections:
     transport: CellTransport
     workload: WorkloadSection
     limits: LimitsSection
+    crossing: Crossing | None = None
+    """Where the path is one of several links, how the workload for which it is sized crosses it."""
 
     def __post_init__(self) -> None:
         self._refuse_what_the_stack_lacks()
@@ -95,6 +107,18 @@ class CellSections:
         else:
             uses_second = self.transport.uses_two_paths
         return self.path.all_paths if uses_second else self.path.all_paths[:1]
+
+    @property
+    def content_direction(self) -> wire.Direction:
+        """Direction of the path in which the content goes."""
+        direction = self.workload.content_direction
+        if self.crossing is None or self.crossing.is_forward:
+            return direction
+        return "up" if direction == "down" else "down"
+
+    def queued_rtt_ns(self, path: SinglePath) -> int:
+        """Return the round-trip time in ns by which the path's queue is sized."""
+        return path.base_rtt_ns if self.crossing is None else self.crossing.rtt_ns
 
     @cached_property
     def events(self) -> tuple[wire.Event, ...]:

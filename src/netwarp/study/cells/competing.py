@@ -10,16 +10,19 @@ from dataclasses import dataclass
 from netwarp import wire
 from netwarp.fields import DIRECTIONS, KeyValueError
 from netwarp.study.cells.builder import CellBuilder
-from netwarp.study.cells.cell_sections import CellSections
-from netwarp.study.cells.dumbbell import (
-    Between,
-    hosts_of,
-    in_dumbbell,
-    path_of,
-    refuse_misfit,
-    refused_delay,
-)
+from netwarp.study.cells.cell_sections import CellSections, Crossing
 from netwarp.study.cells.factors import Level, factor_key
+from netwarp.study.cells.several_hosts import (
+    Between,
+    BuiltLink,
+    Links,
+    Placed,
+    hosts_of,
+    in_network,
+    refuse_misfit,
+)
+from netwarp.study.cells.shapes import layout_of
+from netwarp.study.cells.written_network import writes_network, written_layout
 from netwarp.study.sections.competing import ALL, FIRST_PORT, OWN_KEYS, CompetingSection
 from netwarp.study.sections.diagnose import validated
 from netwarp.study.sections.topology import TopologySection
@@ -34,6 +37,10 @@ WORKLOADS_FACTOR = "workloads"
 """The factor that selects which of a study's workloads run; at a level with one name that workload
 runs alone.
 """
+MOST_WORKLOADS = 1000
+"""Most workloads in a run: each has two processes in the guest."""
+OF_NETWORKS = ("workload.", "topology.", "host.", "link.")
+"""Beginnings of the keys of factors that do not vary a workload that is alone."""
 _TIMED = ("workload.start", "workload.stop", "workload.port", "workload.from", "workload.to")
 """Keys of workloads of every kind that only exist if there are several, and that factors can
 vary.
@@ -46,13 +53,32 @@ class NamedWorkload:
 
     name: str
     index: int
-    """The workload's index in the study, from 0."""
+    """The workload's number in the study, from 0, by which its random numbers are told apart."""
     sections: CellSections
     """The sections of a cell with this workload alone."""
     start_ns: int
     port: int
     between: Between | None
     """Its hosts; None where there is one client and one server."""
+    group: str | None = None
+    """The workload's name in the study, if that is one for each of several hosts."""
+
+    @property
+    def known_as(self) -> str:
+        """Its name in the study, which several have if they are between several hosts."""
+        return self.group or self.name
+
+
+@dataclass(frozen=True)
+class _Member:
+    """A workload before it is built: one of a study's, or one of those that it stands for."""
+
+    table: int
+    """Index of its table in the study, from 0."""
+    name: str
+    index: int
+    ends: tuple[str, str] | None
+    group: str | None
 
 
 class CompetingBuilder:
@@ -77,30 +103,70 @@ class CompetingBuilder:
             KeyValueError: the cell cannot be run; the error has the key that the user wrote.
         """
         running = self._running(chosen.get(WORKLOADS_FACTOR))
-        topology = self._topology(chosen)
-        built = [self._one(index, chosen, topology) for index in running]
-        workloads = tuple(workload for workload, _ in built)
-        for place, (workload, _) in enumerate(built):
-            _refuse_alone(workload)
-            if topology is not None:
-                refuse_misfit(workload.sections, workload.index)
-            for other in workloads[:place]:
-                _refuse_together(other, workload)
-        job = _job_of_all(workloads, [job for _, job in built])
-        if topology is None:
+        links = self._links(chosen)
+        members = [member for index in running for member in self._members(index, chosen, links)]
+        if links is not None:
+            links.layout.refuse_islands()
+        if len(members) > MOST_WORKLOADS:
+            reason = f"there would be {len(members)} workloads in a run"
+            raise KeyValueError("workload", None, reason, f"have {MOST_WORKLOADS} at most")
+        built = [self._one(member, chosen, links) for member in members]
+        workloads = tuple(workload for workload, _, _ in built)
+        _refuse_misfits(members, workloads)
+        job = _job_of_all(workloads, [job for _, job, _ in built])
+        if links is None:
             return workloads, job
-        apart = [(one.sections, one.between, own) for one, own in built if one.between is not None]
-        return workloads, in_dumbbell(job, topology, apart)
+        for member, workload in zip(members, workloads, strict=True):
+            refuse_misfit(workload.sections, f"workload.{member.table}")
+        return workloads, in_network(job, links, [each for _, _, each in built if each is not None])
 
-    def _topology(self, chosen: Mapping[str, Level]) -> TopologySection | None:
-        """Validate the hosts of a cell; None where there is one client and one server."""
+    def _links(self, chosen: Mapping[str, Level]) -> Links | None:
+        """Lay out the hosts of a cell; None where there is one client and one server."""
+        if writes_network(self._study):
+            return Links(written_layout(self._study, chosen))
         own = {key: level for key, level in chosen.items() if key.startswith("topology.")}
         if "topology" not in self._study and not own:
             return None
         table = self._study.table("topology")
         for key, level in own.items():
             table = table.with_value(level.written, key.removeprefix("topology."))
-        return validated(TopologySection, table)
+        path = self._study.table("path")
+        for key, level in chosen.items():
+            if key.startswith("path."):
+                path = path.with_value(level.written, *key.split(".")[1:])
+        return Links(layout_of(validated(TopologySection, table), path))
+
+    def _members(
+        self, index: int, chosen: Mapping[str, Level], links: Links | None
+    ) -> list[_Member]:
+        """Return the workloads for which a table of the study stands: itself, or one for each of
+        the hosts that it names together.
+        """
+        section = _section(self._timed_table(index, chosen))
+        place = f"workload.{index}"
+        if links is None:
+            for key, host in (("from", section.client), ("to", section.server)):
+                if host is not None:
+                    reason = "there is one client and one server"
+                    remedy = "drop it, or give [topology] or [[host]]"
+                    raise KeyValueError(f"{place}.{key}", host, reason, remedy)
+            return [_Member(index, section.name, index, None, None)]
+        pairs = hosts_of(section, index, links.layout)
+        if len(pairs) == 1:
+            return [_Member(index, section.name, index, pairs[0], None)]
+        if section.port is not None:
+            reason = f"{len(pairs)} servers would listen on one port"
+            raise KeyValueError(f"{place}.port", section.port, reason, "leave it to netwarp")
+        return [
+            _Member(
+                index,
+                f"{section.name}-{number + 1}",
+                index + number * len(self._names),
+                ends,
+                section.name,
+            )
+            for number, ends in enumerate(pairs)
+        ]
 
     def _running(self, level: Level | None) -> list[int]:
         """Return the indices of the workloads that a level of the factor `workloads` names."""
@@ -115,33 +181,44 @@ class CompetingBuilder:
         return [index for index, name in enumerate(self._names) if name in named]
 
     def _one(
-        self, index: int, chosen: Mapping[str, Level], topology: TopologySection | None
-    ) -> tuple[NamedWorkload, Job]:
-        own = self._levels(index, chosen)
-        timed = {key.removeprefix("workload."): own.pop(key) for key in _TIMED if key in own}
-        table = self._tables[index].replaced({key: each.written for key, each in timed.items()})
+        self, member: _Member, chosen: Mapping[str, Level], links: Links | None
+    ) -> tuple[NamedWorkload, Job, Placed | None]:
+        own = self._levels(member.table, chosen)
+        for key in _TIMED:
+            own.pop(key, None)
+        table = self._timed_table(member.table, chosen)
         section = _section(table)
-        between, path = self._way(index, section, topology)
-        if topology is not None and topology.rtts and "path.rtt" in own:
-            raise refused_delay(factor_key("path.rtt"), "path.rtt")
-        sections, job = self._builder(index, section, table, path).build(own)
-        port = section.port or FIRST_PORT + index
-        return NamedWorkload(section.name, index, sections, section.start_ns, port, between), job
+        port = section.port or FIRST_PORT + member.index
+        if member.ends is None or links is None:
+            builder = self._builder(member.table, section, table, self._study.table("path"))
+            sections, job = builder.build(own)
+            named = NamedWorkload(member.name, member.index, sections, section.start_ns, port, None)
+            return named, job, None
+        own = {key: level for key, level in own.items() if not key.startswith("path.")}
+        between = Between(*member.ends, links.layout.way(*member.ends))
+        path, crossing = links.alone(between.way)
+        builder = self._builder(member.table, section, table, path)
+        sections, job = builder.build(own, crossing)
 
-    def _way(
-        self, index: int, section: CompetingSection, topology: TopologySection | None
-    ) -> tuple[Between | None, Table]:
-        """Give a workload's hosts, and the path between them."""
-        path = self._study.table("path")
-        if topology is not None:
-            between = hosts_of(section, index, topology)
-            return between, path_of(path, topology, between)
-        for key, host in (("from", section.client), ("to", section.server)):
-            if host is not None:
-                reason = "there is one client and one server"
-                where = f"workload.{index}.{key}"
-                raise KeyValueError(where, host, reason, "drop it, or give [topology]")
-        return None, path
+        def of_link(link: Table, crossed: Crossing) -> BuiltLink:
+            return self._builder(member.table, section, table, link).link(own, crossed)
+
+        named = NamedWorkload(
+            member.name, member.index, sections, section.start_ns, port, between, member.group
+        )
+        return named, job, Placed(sections, between, of_link)
+
+    def _timed_table(self, index: int, chosen: Mapping[str, Level]) -> Table:
+        """Return a workload's table with the levels of the keys that workloads of every kind
+        have.
+        """
+        prefix = f"workload.{self._names[index]}."
+        timed = {
+            key.removeprefix(prefix): level.written
+            for key, level in chosen.items()
+            if key.startswith(prefix) and f"workload.{key.removeprefix(prefix)}" in _TIMED
+        }
+        return self._tables[index].replaced(timed)
 
     def _levels(self, index: int, chosen: Mapping[str, Level]) -> dict[str, Level]:
         """Return a workload's levels by the keys of a study with this workload alone."""
@@ -152,7 +229,7 @@ class CompetingBuilder:
                 rest = key.removeprefix(prefix)
                 is_transport = rest.partition(".")[0] == "transport"
                 own[rest if is_transport else f"workload.{rest}"] = level
-            elif key.startswith(("workload.", "topology.")) or key == WORKLOADS_FACTOR:
+            elif key.startswith(OF_NETWORKS) or key == WORKLOADS_FACTOR:
                 continue
             elif key != "transport" or not self._has_own_transport(index):
                 own[key] = level
@@ -197,7 +274,8 @@ class CompetingBuilder:
                 }
             )
             own = self._levels(index, dict.fromkeys(self._keys, Level("", None, "")))
-            keys = [key for key in own if key not in _TIMED]
+            varied = "path" if "topology" in self._study else None
+            keys = [key for key in own if key not in _TIMED and key.partition(".")[0] != varied]
             self._builders[known] = CellBuilder(study, keys)
         return self._builders[known]
 
@@ -224,9 +302,24 @@ def _refuse_stop(table: Table, stop: Written) -> None:
         raise KeyValueError(stop.place, None, f"a {kind} ends when all of it is done", "drop it")
 
 
-def _refuse_alone(one: NamedWorkload) -> None:
+def _refuse_misfits(members: Sequence[_Member], workloads: Sequence[NamedWorkload]) -> None:
+    """Refuse workloads that cannot share a run. What one table of the study stands for is compared
+    with others once.
+    """
+    seen: dict[tuple[int, int], NamedWorkload] = {}
+    for member, one in zip(members, workloads, strict=True):
+        of_kind = (member.table, one.sections.path.mtu_bytes)
+        if of_kind in seen:
+            continue
+        _refuse_alone(one, f"workload.{member.table}")
+        for other in seen.values():
+            _refuse_together(other, one, f"workload.{member.table}")
+        seen[of_kind] = one
+
+
+def _refuse_alone(one: NamedWorkload, key: str) -> None:
     """Refuse a workload that cannot share a run, or that outlasts the run's limit."""
-    key, alone = f"workload.{one.index}", one.sections
+    alone = one.sections
     if alone.workload.is_alone:
         raise KeyValueError(
             f"{key}.kind",
@@ -259,9 +352,8 @@ def _refuse_alone(one: NamedWorkload) -> None:
         )
 
 
-def _refuse_together(one: NamedWorkload, other: NamedWorkload) -> None:
+def _refuse_together(one: NamedWorkload, other: NamedWorkload, key: str) -> None:
     """Refuse two workloads on one port, or with different settings of their hosts' kernel."""
-    key = f"workload.{other.index}"
     if one.port == other.port:
         reason = f"{one.name} and {other.name} would listen on one port"
         remedy = "choose another, or leave it to netwarp"
@@ -292,6 +384,7 @@ def _job_of_all(workloads: Sequence[NamedWorkload], jobs: Sequence[Job]) -> Job:
         wire.Exchange.of_checked(
             {
                 "name": one.name,
+                "group": one.group,
                 "port": one.port,
                 "start_ns": one.start_ns,
                 "transport": _transport((one, job), jobs),

@@ -11,6 +11,7 @@ from netwarp.study.cells.cell_sections import CellSections
 from netwarp.study.cells.competing import CompetingBuilder, NamedWorkload
 from netwarp.study.cells.factors import Factor, factor_key, read_factors
 from netwarp.study.sections.diagnose import validated
+from netwarp.study.sections.hosts import TABLES, names_of_tables
 from netwarp.study.sections.transport import TransportOptions
 from netwarp.study.tables import Table, Written
 from netwarp.transports import TRANSPORTS, with_two_paths_in_words
@@ -61,10 +62,12 @@ def build_design(study: Table, workloads: Mapping[str, Table]) -> Design:
     Raises:
         KeyValueError: a factor, level or combination cannot be run.
     """
-    factors = read_factors(study.table("factors"), tuple(workloads))
-    if "topology" in study and not workloads:
+    named = {kind: names_of_tables(study, kind) for kind in TABLES}
+    factors = read_factors(study.table("factors"), tuple(workloads), named)
+    several = next((key for key in ("topology", *TABLES) if key in study), None)
+    if several is not None and not workloads:
         reason = "workloads between several hosts have names"
-        raise KeyValueError("topology", None, reason, "write [[workload]], with a name, for each")
+        raise KeyValueError(several, None, reason, "write [[workload]], with a name, for each")
     transports = study.table("transport")
     for kind in (kind for kind in TRANSPORTS if kind in transports):
         validated(TransportOptions, transports.table(kind))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -38,6 +39,10 @@ _SECTIONS: Mapping[str, type[Section]] = {
     "topology": TopologySection,
 }
 """Tables whose keys can be factors."""
+_OF_LINKS = ("path", "path.redraw", "path.outages", "path.trace")
+"""Those whose keys a link between several hosts has."""
+Named = Mapping[str, Sequence[str]]
+"""Names of a study's hosts, routers and links, by the kind of their tables."""
 KERNEL_FACTOR = "kernel"
 """The factor whose levels are guest kernels."""
 _FIXED = frozenset({*TRANSPORTS, "kind", "shape", "timeline", "step", "metrics", "stack"})
@@ -85,18 +90,22 @@ class Factor:
         return {_squeezed(level.label): level for level in self.levels}
 
 
-def read_factors(factors: Table, workloads: Sequence[str] = ()) -> tuple[Factor, ...]:
+def read_factors(
+    factors: Table, workloads: Sequence[str] = (), named: Named = MappingProxyType({})
+) -> tuple[Factor, ...]:
     """Read the ``[factors]`` table of a study.
 
     Args:
         factors: levels by key, flattened.
         workloads: the names of its workloads, where it has several.
+        named: the names of its hosts and links, where it writes them itself.
 
     Raises:
         KeyValueError: a key cannot vary, has no levels, or lists a level twice.
     """
     return tuple(
-        Factor(key, _levels(key, plain(each.value), workloads)) for key, each in factors.items()
+        Factor(key, _levels(key, plain(each.value), workloads, named))
+        for key, each in factors.items()
     )
 
 
@@ -130,8 +139,8 @@ def flattened(factors: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _levels(key: str, values: Any, workloads: Sequence[str]) -> tuple[Level, ...]:
-    _refuse_what_cannot_vary(key, workloads)
+def _levels(key: str, values: Any, workloads: Sequence[str], named: Named) -> tuple[Level, ...]:
+    _refuse_what_cannot_vary(key, workloads, named)
     if not isinstance(values, list) or not values:
         reason = "a factor is a list of at least one level"
         remedy = 'write a list, such as ["tcp", "quic"]'
@@ -161,7 +170,7 @@ def _refuse_misnamed_kernels(values: Sequence[Any]) -> None:
             raise KeyValueError(factor_key(KERNEL_FACTOR), value, reason, remedy) from None
 
 
-def _refuse_what_cannot_vary(key: str, workloads: Sequence[str]) -> None:
+def _refuse_what_cannot_vary(key: str, workloads: Sequence[str], named: Named) -> None:
     if key in ("transport", KERNEL_FACTOR) or (word_of(key) and not workloads):
         return
     if workloads and key.partition(".")[0] in ("workload", "workloads"):
@@ -181,7 +190,7 @@ def _refuse_what_cannot_vary(key: str, workloads: Sequence[str]) -> None:
     if section == "transport" and name.split(".")[0] in TRANSPORTS:
         remedy = 'vary one transport by levels: transport = [{ kind = "tcp", label = "…", … }]'
         raise KeyValueError(factor_key(key), None, "an option of one transport cannot vary", remedy)
-    known = what_can_vary()
+    known = [*what_can_vary(), *_keys_of_network(named)]
     if key not in known:
         reason = "there is nothing of this name to vary"
         raise KeyValueError(factor_key(key), None, reason, did_you_mean(key, ["transport", *known]))
@@ -201,6 +210,16 @@ def _refuse_what_no_workload_has(key: str, workloads: Sequence[str]) -> None:
     if key not in known:
         reason = "there is nothing of this name to vary"
         raise KeyValueError(factor_key(key), None, reason, did_you_mean(key, known))
+
+
+def _keys_of_network(named: Named) -> list[str]:
+    """List the keys of hosts and links, by their names, that can be factors."""
+    of_paths = (key.partition(".")[2] for table in _OF_LINKS for key in _keys_of_table(table))
+    of_links = [each for each in of_paths if each.partition(".")[0] not in ("second", "handovers")]
+    return [
+        *(f"host.{name}.count" for name in named.get("host", ())),
+        *(f"link.{name}.{key}" for name in named.get("link", ()) for key in of_links),
+    ]
 
 
 def what_can_vary() -> list[str]:

@@ -110,7 +110,7 @@ def shaper_queue_bytes(cell: CellSections, direction: Direction, index: int = 0)
     path = _path(cell, index)
     impairments = path.impairments(direction)
     frame = path.mtu_bytes + ETHERNET_HEADER_BYTES
-    bdp = bdp_bytes(impairments, path.base_rtt_ns)
+    bdp = bdp_bytes(impairments, cell.queued_rtt_ns(path))
     queue = impairments.queue
     if queue is None:
         size_bytes = max(DEFAULT_QUEUE_MIN_PACKETS * frame, ceil(bdp))
@@ -177,7 +177,7 @@ def queue_packets(cell: CellSections, direction: Direction, index: int = 0) -> i
     impairments = _path(cell, index).impairments(direction)
     frame = frame_bytes(cell, direction, index)
     if impairments.queue is None:
-        bdp = bdp_bytes(impairments, _path(cell, index).base_rtt_ns)
+        bdp = bdp_bytes(impairments, cell.queued_rtt_ns(_path(cell, index)))
         return max(DEFAULT_QUEUE_MIN_PACKETS, ceil(bdp / frame))
     if impairments.queue.unit == "packets":
         return int(impairments.queue.amount)
@@ -191,7 +191,7 @@ def _queue_bytes(cell: CellSections, direction: Direction, index: int) -> Fracti
     queue = impairments.queue
     if queue is None or queue.unit == "packets":
         raise AssertionError("a queue in packets has no size in bytes")
-    bdp = bdp_bytes(impairments, path.base_rtt_ns)
+    bdp = bdp_bytes(impairments, cell.queued_rtt_ns(path))
     size_bytes = Fraction(queue.amount) * (bdp if queue.unit == "bdp" else 1)
     if size_bytes == 0:
         reason = "the bandwidth-delay product is 0 without a delay"
@@ -245,20 +245,20 @@ def most_content_bytes(cell: CellSections, lasts_ns: int) -> int:
     if _is_unlimited(cell):
         reason = "no rate bounds what arrives in that time"
         raise KeyValueError("workload.size", None, reason, "give it, or path.rate")
-    direction = cell.workload.content_direction
+    direction = cell.content_direction
     indices = range(len(cell.path.all_paths))
     rate_bit_s = sum(_peak_rate_bit_s(cell, direction, index) for index in indices)
     return ceil(Fraction(rate_bit_s * lasts_ns, 8 * NS_PER_S)) + 1
 
 
 def _is_unlimited(cell: CellSections) -> bool:
-    direction = cell.workload.content_direction
+    direction = cell.content_direction
     rates = [path.impairments(direction).usual_rate_bit_s for path in cell.path.all_paths]
     return None in rates
 
 
 def _needed_bytes(cell: CellSections) -> int:
-    flight_bytes = _flight_bytes(cell, cell.workload.content_direction)
+    flight_bytes = _flight_bytes(cell, cell.content_direction)
     return max(SMALLEST_BUFFER_BYTES, BUFFER_BDPS * flight_bytes)
 
 
@@ -295,7 +295,7 @@ def _peak_rate_bit_s(cell: CellSections, direction: Direction, index: int) -> in
 
 def frame_bytes(cell: CellSections, direction: Direction, index: int = 0) -> int:
     """Return the size in bytes of a direction's frames: full-size data or bare acknowledgements."""
-    if direction != cell.workload.content_direction:
+    if direction != cell.content_direction:
         return ACK_FRAME_BYTES
     packet_bytes = _path(cell, index).mtu_bytes
     if cell.transport.mss_bytes is not None:

@@ -49,18 +49,7 @@ class JobTemplates:
         Raises:
             KeyValueError: a queue, buffer or SCTP association cannot be set up as the study asks.
         """
-        paths = tuple(
-            wire.Path.of_checked(
-                {
-                    "mtu_bytes": path.mtu_bytes,
-                    "attached": index == 0 or not cell.has_handovers,
-                    "neighbours": path.known_neighbours,
-                    "down": _impairments(cell, "down", index),
-                    "up": _impairments(cell, "up", index),
-                }
-            )
-            for index, path in enumerate(cell.paths)
-        )
+        paths = built_paths(cell)
         transport = self._transport(cell)
         refuse_lost_associations(cell)
         exchange = wire.Exchange.of_checked(
@@ -79,7 +68,7 @@ class JobTemplates:
                 "seed": 0,
                 "paths": paths,
                 "workloads": (exchange,),
-                "timeline": _timeline(cell),
+                "timeline": built_timeline(cell),
                 "capture": self._capture,
                 "sampling": _sampling(cell, self._sampling),
                 "limits": self._limits.get(cell.limits, None, _limits),
@@ -105,6 +94,26 @@ class JobTemplates:
             (mtu_bytes, buffers, reconnect, ecn),
             lambda transport: _transport(transport, mtu_bytes, buffers, reconnect, ecn),
         )
+
+
+def built_paths(cell: CellSections) -> tuple[wire.Path, ...]:
+    """Make the paths of a cell, with their queues sized and without seeds.
+
+    Raises:
+        KeyValueError: a queue cannot be set up as the study asks.
+    """
+    return tuple(
+        wire.Path.of_checked(
+            {
+                "mtu_bytes": path.mtu_bytes,
+                "attached": index == 0 or not cell.has_handovers,
+                "neighbours": path.known_neighbours,
+                "down": _impairments(cell, "down", index),
+                "up": _impairments(cell, "up", index),
+            }
+        )
+        for index, path in enumerate(cell.paths)
+    )
 
 
 def _limits(limits: LimitsSection) -> wire.Limits:
@@ -183,7 +192,8 @@ def _nothing_happens() -> wire.Timeline:
     return wire.Timeline(events=(), redraws=(), traces=())
 
 
-def _timeline(cell: CellSections) -> wire.Timeline:
+def built_timeline(cell: CellSections) -> wire.Timeline:
+    """Make the events of a cell's paths, with random times at their earliest."""
     if not cell.events and all(path.redraw is None and path.trace is None for path in cell.paths):
         return _nothing_happens()
     return wire.Timeline(

@@ -43,11 +43,15 @@ class CompetingSection(Section):
     """Time at which it ends, in place of `duration`: a `bulk` is aborted, a `flow` or `rr` stops
     sending."""
     client: str | None = Field(default=None, alias="from")
-    """In a `[topology]`, the host of its client, which begins it: `"client1"`. Default: the client
-    with the number of the workload."""
+    """Between several hosts, that of its client, which begins it: `"client1"`. The name of several
+    hosts without a number, `"client"`, makes a workload for each of them, in pairs if `to` has as
+    many; their metrics are those of all together: means, sums of counts, shares and Jain's index,
+    and quantiles of completion times. Default: in a `dumbbell` the client with the number of the
+    workload, in an `incast` the `receiver`, in a `chain` the `client`."""
     server: str | None = Field(default=None, alias="to")
-    """In a `[topology]`, the host of its server: `"server1"`. Default: the server with the number
-    of the workload."""
+    """Between several hosts, that of its server: `"server1"`, or the name of several. Default: in a
+    `dumbbell` the server with the number of the workload, in an `incast` each `sender`, in a
+    `chain` the `server`."""
     port: Port | None = None
     """Port on which its server listens. Default: 4433 for the first workload, 4434 for the second,
     etc."""

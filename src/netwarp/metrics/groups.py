@@ -1,0 +1,62 @@
+"""Metrics of workloads that a study names together: one for each of several hosts."""
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+from statistics import mean
+
+from netwarp.measure.metric import SHORTER, Metric, unmeasured
+from netwarp.metrics.times import TIME_METRICS
+
+COMPLETION = next(each for each in TIME_METRICS if each.name == "completion_time_s")
+_SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0}
+
+
+def _quantile_words(name: str) -> str:
+    words = {"p50": "the median", "max": "the longest"}
+    return words.get(name, f"the {name.removeprefix('p')}th percentile")
+
+
+GROUP_METRICS = tuple(
+    Metric(
+        f"{COMPLETION.name}_{name}", "s", "lower", f"Completion time, {name}",
+        "Completion times of the workloads that a study names together, one for each of several"
+        f" hosts: {_quantile_words(name)} of them in a run.",
+        "of_workload", unmeasured, SHORTER, head=f"completion {name}", in_report=True,
+    )
+    for name in _SHARES
+)  # fmt: skip
+"""Flow completion times, of workloads that a study names together."""
+
+
+def metrics_of_group(
+    metrics: Mapping[str, Metric], members: Sequence[Mapping[str, float | None]]
+) -> dict[str, float | None]:
+    """Compute the metrics of a group: counts of all members together, of other metrics the mean.
+
+    Args:
+        metrics: the metrics by name.
+        members: the metrics of each of its workloads, by name.
+
+    Returns:
+        Values by name; None where the records of a member do not determine it.
+    """
+    names = dict.fromkeys(name for each in members for name in each)
+    found = {name: _together(metrics[name], [each.get(name) for each in members]) for name in names}
+    times_s = [each.get(COMPLETION.name) for each in members]
+    known_s = sorted(time_s for time_s in times_s if time_s is not None)
+    if len(known_s) == len(members):
+        for metric, share in zip(GROUP_METRICS, _SHARES.values(), strict=True):
+            found[metric.name] = _quantile(known_s, share)
+    return found
+
+
+def _together(metric: Metric, values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    return sum(known) if metric.is_whole or metric.name == "share_ratio" else mean(known)
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    """Return the smallest value that a share of them does not exceed."""
+    return ordered[max(0, ceil(share * len(ordered)) - 1)]

@@ -1,0 +1,150 @@
+"""The hosts, routers and links of a cell, before its job is made: which lead where.
+
+A layout is made of a shape by name, or of the study's own tables. It is a tree: between two hosts
+there is one way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from netwarp.fields import KeyValueError
+from netwarp.study.tables import Table
+
+Way = tuple[tuple[int, bool], ...]
+"""The links between two hosts, each by its index, and whether it is crossed from its first end."""
+
+
+@dataclass(frozen=True)
+class LaidLink:
+    """A link between two nodes, with the keys of a path that say what it does to packets."""
+
+    first: str
+    second: str
+    table: Table
+    name: str | None = None
+    """Its name, if it is not that of its ends."""
+    place: str = "topology"
+    """Where the study has it."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The network of a cell."""
+
+    hosts: tuple[str, ...]
+    routers: tuple[str, ...]
+    links: tuple[LaidLink, ...]
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Hosts that are named together: `client` for `client1`, `client2`, and so on."""
+    usual: Callable[[int], tuple[str, str]] | None = None
+    """Returns the client and the server, hosts or groups, of a workload that does not say, by its
+    index in the study; None where it has to say."""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Where the study has each node; by default its shape."""
+
+    def __post_init__(self) -> None:
+        self._refuse_loops()
+
+    @cached_property
+    def _parents(self) -> Mapping[str, tuple[str, int] | None]:
+        """For each node that links lead to from the first one: the node before it on the way from
+        there, and the index of the link between them.
+        """
+        links: dict[str, list[tuple[str, int]]] = {}
+        for index, link in enumerate(self.links):
+            links.setdefault(link.first, []).append((link.second, index))
+            links.setdefault(link.second, []).append((link.first, index))
+        root = (*self.hosts, *self.routers)[0]
+        parents: dict[str, tuple[str, int] | None] = {root: None}
+        waiting = [root]
+        for node in waiting:
+            for other, index in links.get(node, ()):
+                if other not in parents:
+                    parents[other] = (node, index)
+                    waiting.append(other)
+        return parents
+
+    def joins(self, client: str, server: str) -> bool:
+        """Return whether links lead from one host to another."""
+        return (client in self._parents) == (server in self._parents)
+
+    def way(self, client: str, server: str) -> Way:
+        """Return the links between two hosts of a network without islands, from the client to the
+        server.
+        """
+        of_client, of_server = list(self._to_root(client)), list(self._to_root(server))
+        while of_client and of_server and of_client[-1] == of_server[-1]:
+            of_client.pop()
+            of_server.pop()
+        way = [(index, self.links[index].first == node) for node, index in of_client]
+        back = [(index, self.links[index].second == node) for node, index in reversed(of_server)]
+        return (*way, *back)
+
+    def _to_root(self, node: str) -> Iterator[tuple[str, int]]:
+        """Yield the nodes from this one to the first of all, each with the link by which it is
+        left.
+        """
+        while (parent := self._parents[node]) is not None:
+            yield node, parent[1]
+            node = parent[0]
+
+    def members(self, name: str) -> tuple[str, ...]:
+        """Return the hosts that a name stands for: a host, or a group; none if there is neither."""
+        return (name,) if name in self._all_hosts else self.groups.get(name, ())
+
+    @cached_property
+    def _all_hosts(self) -> frozenset[str]:
+        return frozenset(self.hosts)
+
+    @property
+    def hosts_in_words(self) -> str:
+        """The names of all hosts, groups as ranges."""
+        grouped = {host for group in self.groups.values() for host in group}
+        alone = [host for host in self.hosts if host not in grouped]
+        return ", ".join([*alone, *map(joined_names, self.groups.values())])
+
+    def place(self, node: str) -> str:
+        """Return where the study has a node."""
+        return self.places.get(node, "topology")
+
+    def _refuse_loops(self) -> None:
+        """Refuse a link between nodes that others connect already: packets would have a choice."""
+        parts = {node: node for node in (*self.hosts, *self.routers)}
+
+        def part(node: str) -> str:
+            while parts[node] != node:
+                parts[node] = parts[parts[node]]
+                node = parts[node]
+            return node
+
+        for link in self.links:
+            first, second = part(link.first), part(link.second)
+            if first == second:
+                ends = f"{link.first} and {link.second}"
+                reason = f"there would be two routes between {ends}"
+                raise KeyValueError(link.place, None, reason, "drop one of the links")
+            parts[first] = second
+
+    def refuse_islands(self) -> None:
+        """Refuse a node that no links connect with the first host.
+
+        Raises:
+            KeyValueError: there is one.
+        """
+        apart = [node for node in (*self.hosts, *self.routers) if node not in self._parents]
+        if apart:
+            reason = f"no links lead from {apart[0]} to {self.hosts[0]}"
+            raise KeyValueError(self.place(apart[0]), None, reason, "add a [[link]]")
+
+
+def numbered(word: str, count: int) -> tuple[str, ...]:
+    """Return the names of a group of hosts: `client1`, `client2`, and so on."""
+    return tuple(f"{word}{number}" for number in range(1, count + 1))
+
+
+def joined_names(names: Sequence[str]) -> str:
+    """Return the first and the last of several names, for messages."""
+    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"

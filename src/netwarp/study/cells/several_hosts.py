@@ -1,0 +1,373 @@
+"""Makes the job of several workloads one of many hosts: a path for each link of their network.
+
+A host does nothing to what it sends. What a link does to packets that a host sends is therefore
+done by a router of its own, which is put between the host and its link.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from netwarp import wire
+from netwarp.fields import DIRECTIONS, KeyValueError
+from netwarp.study.cells.cell_sections import CellSections, Crossing
+from netwarp.study.cells.layout import Layout, Way
+from netwarp.study.cells.shapes import delayed, without_delays
+from netwarp.study.cells.sizing import UNLIMITED_LIMIT_PACKETS
+from netwarp.study.sections.competing import CompetingSection
+from netwarp.study.sections.diagnose import validated
+from netwarp.study.sections.inheritance import completed
+from netwarp.study.sections.paths import PathSection
+from netwarp.study.tables import Table
+from netwarp.wire import Direction, Job
+
+KINDS = ("bulk", "rr")
+"""The workloads that hosts of a network can have."""
+BuiltLink = tuple[wire.Path, wire.Timeline]
+"""A link of a job, with its events, in which it is path 0."""
+LinkBuilder = Callable[[Table, Crossing], BuiltLink]
+"""Builds a link for a workload, given the link's table and how it is crossed."""
+
+
+@dataclass(frozen=True)
+class Between:
+    """The hosts of a workload, and the links between them."""
+
+    client: str
+    server: str
+    way: Way
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A workload of a cell, with its hosts."""
+
+    sections: CellSections
+    between: Between
+    build: LinkBuilder
+
+    def crosses(self, index: int) -> bool | None:
+        """Return whether it crosses a link from its first end; None if it does not cross it."""
+        return self._crossed.get(index)
+
+    @cached_property
+    def _crossed(self) -> Mapping[int, bool]:
+        return dict(self.between.way)
+
+
+class Links:
+    """The links of a layout, with what is needed of each to build the jobs of workloads."""
+
+    def __init__(self, layout: Layout) -> None:
+        """Validate the links of a layout.
+
+        Raises:
+            KeyValueError: a link's keys contradict each other, or a link cannot have one.
+        """
+        self.layout = layout
+        self.texts = tuple(str(link.table.plain()) for link in layout.links)
+        """A text for each link, the same for links with the same keys."""
+        self._sections: dict[str, PathSection] = {}
+        for text, link in zip(self.texts, layout.links, strict=True):
+            if text not in self._sections:
+                self._sections[text] = validated(PathSection, completed(link.table))
+                _refuse_what_links_lack(link.table, self._sections[text])
+
+    def section(self, index: int) -> PathSection:
+        """Return the validated keys of a link."""
+        return self._sections[self.texts[index]]
+
+    def crossing(self, way: Way, index: int) -> Crossing:
+        """Describe how a link is crossed by what goes a way."""
+        rtt_ns = sum(self.section(each).base_rtt_ns for each, _ in way)
+        return Crossing(rtt_ns, dict(way).get(index, True))
+
+    def alone(self, way: Way) -> tuple[Table, Crossing]:
+        """Return the path that two hosts see: the table of the slowest link, with the delays of
+        all, and how it is crossed.
+        """
+        slowest, is_forward = min(way, key=lambda each: self._rate_bit_s(each[0]))
+        delays_ns = dict.fromkeys(DIRECTIONS, 0)
+        for index, goes_forward in way:
+            for direction in DIRECTIONS:
+                theirs = direction if goes_forward == is_forward else _other(direction)
+                delays_ns[direction] += self.section(index).impairments(theirs).delay_ns
+        link = self.layout.links[slowest]
+        table = without_delays(link.table).without(["redraw"])
+        tables = [self.layout.links[index].table for index, _ in way]
+        smallest = min((each.mtu_bytes, index) for index, each in enumerate(map(self._of, way)))[1]
+        if "mtu" in tables[smallest]:
+            table = table.replaced({"mtu": tables[smallest]["mtu"]})
+        table = delayed(table, link.place, delay_down=delays_ns["down"], delay_up=delays_ns["up"])
+        return table, self.crossing(way, slowest)
+
+    def _of(self, crossed: tuple[int, bool]) -> PathSection:
+        return self.section(crossed[0])
+
+    def _rate_bit_s(self, index: int) -> float:
+        rates = [self.section(index).impairments(each).usual_rate_bit_s for each in DIRECTIONS]
+        return min((rate for rate in rates if rate is not None), default=float("inf"))
+
+
+def hosts_of(section: CompetingSection, index: int, layout: Layout) -> list[tuple[str, str]]:
+    """Return the hosts of a workload, client and server: of each pair, if it names several hosts
+    together.
+
+    Args:
+        section: the workload's own keys.
+        index: its index in the study, from 0.
+        layout: the network.
+
+    Raises:
+        KeyValueError: there are no such hosts, or they are no pairs.
+    """
+    usual = (None, None) if layout.usual is None else layout.usual(index)
+    found: list[tuple[str, ...]] = []
+    for key, asked, default in zip(
+        ("from", "to"), (section.client, section.server), usual, strict=True
+    ):
+        where = f"workload.{index}.{key}"
+        name = asked or default
+        if name is None:
+            reason = f"nothing says which host it is {key}"
+            raise KeyValueError(where, None, reason, f"choose of {layout.hosts_in_words}")
+        hosts = layout.members(name)
+        if not hosts:
+            reason = f"the hosts are {layout.hosts_in_words}"
+            raise KeyValueError(where, name, reason, "choose one, or have more of them")
+        found.append(hosts)
+    clients, servers = found
+    place = f"workload.{index}.to"
+    if 1 not in (len(clients), len(servers)) and len(clients) != len(servers):
+        reason = f"it is from {len(clients)} hosts to {len(servers)}"
+        raise KeyValueError(place, section.server, reason, "name one host, or as many")
+    pairs = max(len(clients), len(servers))
+    both = [each * pairs if len(each) == 1 else each for each in found]
+    for client, server in zip(*both, strict=True):
+        if client == server:
+            reason = f"it would be between {client} and itself"
+            raise KeyValueError(place, section.server, reason, "choose another host")
+        if not layout.joins(client, server):
+            reason = f"no links lead from {client} to {server}"
+            raise KeyValueError(place, section.server, reason, "add a [[link]]")
+    return list(zip(*both, strict=True))
+
+
+def refuse_misfit(sections: CellSections, place: str) -> None:
+    """Refuse a workload that a network of many hosts does not have.
+
+    Args:
+        sections: those of the workload.
+        place: where the study has the workload.
+
+    Raises:
+        KeyValueError: it has it.
+    """
+    workload = sections.workload
+    if workload.kind not in KINDS:
+        reason = f"workloads between several hosts are {' and '.join(KINDS)}"
+        raise KeyValueError(f"{place}.kind", workload.kind, reason, "choose one of them")
+
+
+def _refuse_what_links_lack(table: Table, section: PathSection) -> None:
+    """Refuse keys of a path that a link between several hosts does not have."""
+    lacking = {
+        "second": ("there is one way between two hosts", section.second is not None),
+        "handovers": ("hosts stay where they are", section.may_hand_over),
+        "neighbours": ("hosts and routers know each other", section.known_neighbours == "cold"),
+    }
+    for key, (reason, is_asked) in lacking.items():
+        if is_asked:
+            raise table.told(KeyValueError(key, None, reason, "drop it"))
+
+
+def in_network(job: Job, links: Links, workloads: Sequence[Placed]) -> Job:
+    """Make a job with one path one of several hosts.
+
+    Args:
+        job: that of all workloads together.
+        links: the links of the network.
+        workloads: the workloads, each with its hosts.
+
+    Raises:
+        KeyValueError: packets are to be captured, or a link cannot be set up.
+    """
+    if job.capture:
+        reason = "packets of several hosts are not captured"
+        raise KeyValueError("capture", "pcap", reason, "drop it, or have one client and one server")
+    _refuse_random_times(links, workloads)
+    built = tuple(_Sizing(links, workloads).links())
+    network, paths = _network(links.layout, built)
+    exchanges = (
+        each.model_copy(update={"ends": _ends(links.layout, placed.between, network)})
+        for each, placed in zip(job.workloads, workloads, strict=True)
+    )
+    return job.model_copy(
+        update={
+            "paths": paths,
+            "network": network,
+            "workloads": tuple(exchanges),
+            "timeline": _timeline([timeline for _, timeline in built]),
+        }
+    )
+
+
+def _refuse_random_times(links: Links, workloads: Sequence[Placed]) -> None:
+    """Refuse events at random times, unless the first link alone has events and all of the run's
+    are those of the first workload's path.
+    """
+    eventful = [index for index, _ in enumerate(links.texts) if links.section(index).events]
+    random = [index for index in eventful if links.section(index).has_random_times]
+    is_first = eventful == [0] and workloads[0].sections.path.has_random_times
+    if random and not is_first:
+        reason = "several links have events, and random times are of one"
+        place = links.layout.links[random[0]].table.place
+        raise KeyValueError(f"{place}.outages.jitter", None, reason, "drop it")
+
+
+class _Sizing:
+    """Builds each link for the workloads that cross it."""
+
+    def __init__(self, links: Links, workloads: Sequence[Placed]) -> None:
+        self._links, self._workloads = links, workloads
+        self._built: dict[tuple[str, int, Crossing], BuiltLink] = {}
+
+    def links(self) -> Iterator[BuiltLink]:
+        """Yield each link."""
+        crossing: dict[int, list[Placed]] = {}
+        for placed in self._workloads:
+            for index, _ in placed.between.way:
+                crossing.setdefault(index, []).append(placed)
+        for index in range(len(self._links.layout.links)):
+            yield self._link(index, crossing.get(index, self._workloads))
+
+    def _link(self, index: int, crossing: Sequence[Placed]) -> BuiltLink:
+        """Build a link, each direction's queue sized for the longest round-trip time of the
+        workloads whose content goes that way.
+        """
+        section = self._links.section(index)
+        rates = [section.impairments(direction).usual_rate_bit_s for direction in DIRECTIONS]
+        if rates == [None, None]:
+            return self._built_for(index, self._workloads[0], Crossing(0, is_forward=True))
+        down, up = (self._sized(index, crossing, direction) for direction in DIRECTIONS)
+        return down[0].model_copy(update={"up": up[0].up}), down[1]
+
+    def _sized(self, index: int, crossing: Sequence[Placed], direction: Direction) -> BuiltLink:
+        found = [(each, self._links.crossing(each.between.way, index)) for each in crossing]
+        that_way = [
+            (each, crossed)
+            for each, crossed in found
+            if (each.sections.workload.content_direction == direction) == crossed.is_forward
+        ]
+        placed, crossed = max(that_way or found, key=lambda each: each[1].rtt_ns)
+        return self._built_for(index, placed, crossed)
+
+    def _built_for(self, index: int, placed: Placed, crossed: Crossing) -> BuiltLink:
+        text, table = self._links.texts[index], self._links.layout.links[index].table
+        known = (text, id(placed.sections.workload), crossed)
+        if known not in self._built:
+            self._built[known] = placed.build(table, crossed)
+        return self._built[known]
+
+
+def _network(
+    layout: Layout, built: Sequence[BuiltLink]
+) -> tuple[wire.Network, tuple[wire.Path, ...]]:
+    """Make the network of a layout, with a router for each host whose link does something to what
+    the host sends. Their links to the hosts come last.
+    """
+    hosts = frozenset(layout.hosts)
+    links: list[wire.Link] = []
+    routers, further = list(layout.routers), []
+    for link, (path, timeline) in zip(layout.links, built, strict=True):
+        ends = {"first": link.first, "second": link.second}
+        for end, sent in (("first", path.up), ("second", path.down)):
+            has_work = _impairs(sent) or not timeline.is_empty or not layout.routers
+            if ends[end] in hosts and has_work:
+                port = _port(routers, layout.hosts)
+                routers.append(port)
+                further.append((wire.Link(first=ends[end], second=port), path.mtu_bytes))
+                ends[end] = port
+        is_moved = (ends["first"], ends["second"]) != (link.first, link.second)
+        name = link.name or (f"{link.first}-{link.second}" if is_moved else None)
+        links.append(wire.Link(**ends, name=name))
+    network = wire.Network(
+        hosts=layout.hosts,
+        routers=tuple(routers),
+        links=(*links, *(link for link, _ in further)),
+    )
+    paths = [path for path, _ in built]
+    return network, (*paths, *(_nothing(mtu_bytes) for _, mtu_bytes in further))
+
+
+def _port(routers: Sequence[str], hosts: Sequence[str]) -> str:
+    """Return a name for one more router."""
+    taken = {*routers, *hosts}
+    number = len(routers) + 1
+    while f"port{number}" in taken:
+        number += 1
+    return f"port{number}"
+
+
+def _impairs(sent: wire.Impairments) -> bool:
+    """Return whether a direction does anything to packets."""
+    return sent.model_copy(update={"seed": 0}) != _nothing(0).down
+
+
+@cache
+def _nothing(mtu_bytes: int) -> wire.Path:
+    """Return a link that does nothing to packets."""
+    nothing = wire.Impairments(
+        delay_ns=0,
+        jitter_ns=0,
+        jitter_correlation=0.0,
+        distribution="uniform",
+        loss=wire.NoLoss(kind="none"),
+        rate_bit_s=None,
+        limit_packets=UNLIMITED_LIMIT_PACKETS,
+        shaper_queue_bytes=None,
+        discipline=None,
+        reorder=wire.Reorder(ratio=0.0, correlation=0.0, gap=0),
+        duplicate_ratio=0.0,
+        corrupt_ratio=0.0,
+        seed=0,
+    )
+    return wire.Path(
+        mtu_bytes=mtu_bytes, attached=True, neighbours="warm", down=nothing, up=nothing
+    )
+
+
+def _ends(layout: Layout, between: Between, network: wire.Network) -> wire.Ends:
+    """Return the ends of a workload, with all links between them."""
+    ports = {
+        link.first: index for index, link in enumerate(network.links) if index >= len(layout.links)
+    }
+    way = [index for index, _ in between.way]
+    first = [ports[between.client]] if between.client in ports else []
+    last = [ports[between.server]] if between.server in ports else []
+    return wire.Ends(client=between.client, server=between.server, links=(*first, *way, *last))
+
+
+def _timeline(timelines: Sequence[wire.Timeline]) -> wire.Timeline:
+    """Merge the timelines of all links, each of which has its link as path 0."""
+    events = [
+        event.model_copy(update={"path": index}) if index else event
+        for index, timeline in enumerate(timelines)
+        for event in timeline.events
+    ]
+    redraws, traces = (
+        [
+            each.model_copy(update={"path": index}) if index else each
+            for index, timeline in enumerate(timelines)
+            for each in getattr(timeline, kind)
+        ]
+        for kind in ("redraws", "traces")
+    )
+    events.sort(key=lambda event: event.at_ns)
+    return wire.Timeline.of_checked(
+        {"events": tuple(events), "redraws": tuple(redraws), "traces": tuple(traces)}
+    )
+
+
+def _other(direction: Direction) -> Direction:
+    return "up" if direction == "down" else "down"

@@ -1,0 +1,181 @@
+"""Networks by the names of their shapes: dumbbell, star, incast, chain and parking lot.
+
+The links that `[path]` describes come first, so that the report's path is one of them. All lead
+away from the client of the content's usual direction, so that `down` is towards it.
+"""
+
+import itertools
+from collections.abc import Callable, Mapping
+
+from netwarp.fields import KeyValueError
+from netwarp.study.cells.layout import LaidLink, Layout, numbered
+from netwarp.study.sections.diagnose import validated
+from netwarp.study.sections.inheritance import completed
+from netwarp.study.sections.paths import PathSection
+from netwarp.study.sections.timeline import halves_ns
+from netwarp.study.sections.topology import Shape, TopologySection
+from netwarp.study.tables import Table, Written
+from netwarp.units import format_duration
+
+DELAYS = ("rtt", "delay", "delay_down", "delay_up", "profile")
+"""Keys of a path that give it a delay."""
+
+
+def layout_of(topology: TopologySection, path: Table) -> Layout:
+    """Return the network of a shape.
+
+    Args:
+        topology: the shape, with its size.
+        path: what its bottlenecks do to packets.
+
+    Raises:
+        KeyValueError: the study gives delays twice.
+    """
+    if topology.rtts:
+        for key in DELAYS:
+            if key in path:
+                reason = f"topology.rtts has the round-trip times, and {key} would have one too"
+                raise KeyValueError(path[key].place, None, reason, "keep one of them")
+    return _SHAPES[topology.shape](topology, path)
+
+
+def without_delays(path: Table) -> Table:
+    """Return a path's table without its delays, its profile resolved."""
+    return completed(path).without(DELAYS)
+
+
+def delays_ns(path: Table) -> tuple[int, int]:
+    """Return the delays of a path's table, down and up, in ns."""
+    section = validated(PathSection, completed(path))
+    return section.down.delay_ns, section.up.delay_ns
+
+
+def delayed(path: Table, place: str, **delays: int) -> Table:
+    """Return a path's table with delays in ns, by their keys, as if they were written at a
+    place.
+    """
+    written = {key: Written(format_duration(each), place) for key, each in delays.items()}
+    return path.replaced(written)
+
+
+def _plain(path: Table, **delays: int) -> Table:
+    """Return the table of a link that has the packet size of the path, delays, and no more."""
+    of_path = {key: path[key] for key in ("mtu",) if key in path}
+    return delayed(Table(of_path, path.place), "topology.rtts", **delays)
+
+
+def _dumbbell(topology: TopologySection, path: Table) -> Layout:
+    clients, servers = numbered("client", topology.size), numbered("server", topology.size)
+    if topology.rtts:
+        all_ns = [halves_ns(rtt_ns) for rtt_ns in topology.rtts]
+    else:
+        all_ns = [delays_ns(path)] * topology.size
+    bottleneck = LaidLink("left", "right", without_delays(path))
+    of_clients = (
+        LaidLink(client, "left", _plain(path, delay_down=down_ns))
+        for client, (down_ns, _) in zip(clients, all_ns, strict=True)
+    )
+    of_servers = (
+        LaidLink("right", server, _plain(path, delay_up=up_ns))
+        for server, (_, up_ns) in zip(servers, all_ns, strict=True)
+    )
+    return Layout(
+        hosts=(*clients, *servers),
+        routers=("left", "right"),
+        links=(bottleneck, *of_clients, *of_servers),
+        groups={"client": clients, "server": servers},
+        usual=lambda index: (f"client{index + 1}", f"server{index + 1}"),
+    )
+
+
+def _star(topology: TopologySection, path: Table) -> Layout:
+    hosts = numbered("host", topology.size)
+    tables = (
+        [delayed(path, "topology.rtts", rtt=rtt_ns) for rtt_ns in topology.rtts]
+        if topology.rtts
+        else [path] * topology.size
+    )
+    return Layout(
+        hosts=hosts,
+        routers=("switch",),
+        links=tuple(
+            LaidLink(host, "switch", table, name=host)
+            for host, table in zip(hosts, tables, strict=True)
+        ),
+        groups={"host": hosts},
+    )
+
+
+def _incast(topology: TopologySection, path: Table) -> Layout:
+    senders = numbered("sender", topology.size)
+    tables = (
+        [delayed(_plain(path), "topology.rtts", rtt=rtt_ns) for rtt_ns in topology.rtts]
+        if topology.rtts
+        else [_plain(path)] * topology.size
+    )
+    of_senders = (
+        LaidLink("switch", sender, table, name=sender)
+        for sender, table in zip(senders, tables, strict=True)
+    )
+    return Layout(
+        hosts=("receiver", *senders),
+        routers=("switch",),
+        links=(LaidLink("receiver", "switch", path, name="receiver"), *of_senders),
+        groups={"sender": senders},
+        usual=lambda _: ("receiver", "sender"),
+    )
+
+
+def _row(links: int, path: Table) -> tuple[tuple[str, ...], tuple[LaidLink, ...]]:
+    """Return the routers in a row and the links between them."""
+    routers = numbered("router", links + 1)
+    between = (
+        LaidLink(first, second, path, name=f"hop{number}")
+        for number, (first, second) in enumerate(itertools.pairwise(routers), 1)
+    )
+    return routers, tuple(between)
+
+
+def _chain(topology: TopologySection, path: Table) -> Layout:
+    routers, between = _row(topology.size, path)
+    return Layout(
+        hosts=("client", "server"),
+        routers=routers,
+        links=(*between, *_ends(routers, path)),
+        usual=lambda _: ("client", "server"),
+    )
+
+
+def _ends(routers: tuple[str, ...], path: Table) -> tuple[LaidLink, LaidLink]:
+    """Return the links of the hosts at both ends of a row."""
+    return (
+        LaidLink("client", routers[0], _plain(path)),
+        LaidLink(routers[-1], "server", _plain(path)),
+    )
+
+
+def _parking_lot(topology: TopologySection, path: Table) -> Layout:
+    routers, between = _row(topology.size, path)
+    left, right = numbered("left", topology.size), numbered("right", topology.size)
+    of_left = (
+        LaidLink(host, router, _plain(path)) for host, router in zip(left, routers, strict=False)
+    )
+    of_right = (
+        LaidLink(router, host, _plain(path))
+        for host, router in zip(right, routers[1:], strict=True)
+    )
+    return Layout(
+        hosts=("client", "server", *left, *right),
+        routers=routers,
+        links=(*between, *_ends(routers, path), *of_left, *of_right),
+        groups={"left": left, "right": right},
+    )
+
+
+_SHAPES: Mapping[Shape, Callable[[TopologySection, Table], Layout]] = {
+    "dumbbell": _dumbbell,
+    "star": _star,
+    "incast": _incast,
+    "chain": _chain,
+    "parking-lot": _parking_lot,
+}

@@ -1,0 +1,162 @@
+"""Networks that a study writes itself: ``[[host]]``, ``[[router]]`` and ``[[link]]``."""
+
+from collections.abc import Mapping, Sequence
+
+from netwarp.fields import KeyValueError
+from netwarp.study.cells.factors import Level
+from netwarp.study.cells.layout import LaidLink, Layout, numbered
+from netwarp.study.sections.diagnose import validated
+from netwarp.study.sections.hosts import (
+    OWN_KEYS,
+    TABLES,
+    HostSection,
+    LinkSection,
+    RouterSection,
+)
+from netwarp.study.sections.topology import MOST_HOSTS
+from netwarp.study.tables import Table, plain
+
+MOST_NODES = 1 << 15
+"""Most hosts and routers: the endpoint gives each link a /24 of 10.0.0.0/8, and as many are left
+for links of routers that hosts have for themselves.
+"""
+LONGEST_NAME = 12
+"""Most characters of a host's name, with its number: the kernel's names of devices have no room for
+more (`IFNAMSIZ`)."""
+
+
+def writes_network(study: Table) -> bool:
+    """Return whether a study writes its network itself."""
+    return study.has(*TABLES)
+
+
+def written_layout(study: Table, chosen: Mapping[str, Level]) -> Layout:
+    """Return the network that a study writes.
+
+    Args:
+        study: the study's tables.
+        chosen: the cell's levels, by factor.
+
+    Raises:
+        KeyValueError: it is none; the error names the host, router or link.
+    """
+    for key in ("topology", "path"):
+        if key in study:
+            reason = "the study writes its hosts and links itself"
+            raise KeyValueError(key, None, reason, f"drop [{key}], or [[host]] and [[link]]")
+    hosts = [
+        (place, validated(HostSection, table)) for place, table in _with(study, "host", chosen)
+    ]
+    routers = [
+        (place, validated(RouterSection, table)) for place, table in _with(study, "router", {})
+    ]
+    groups = {host.name: _names(host) for _, host in hosts}
+    places: dict[str, str] = {}
+    for place, name in [
+        *((place, name) for place, host in hosts for name in (host.name, *groups[host.name])),
+        *((place, router.name) for place, router in routers),
+    ]:
+        if places.setdefault(name, place) != place:
+            reason = "another host or router has this name"
+            raise KeyValueError(f"{place}.name", name, reason, "choose another")
+        if len(name) > LONGEST_NAME:
+            reason = f"a name has {LONGEST_NAME} characters at most, its number included"
+            raise KeyValueError(f"{place}.name", name, reason, "choose a shorter one")
+    all_hosts = tuple(name for names in groups.values() for name in names)
+    if len(all_hosts) > MOST_HOSTS:
+        reason = f"there would be {len(all_hosts)} hosts"
+        raise KeyValueError(hosts[-1][0], None, reason, f"have {MOST_HOSTS} at most")
+    if len(all_hosts) + len(routers) > MOST_NODES:
+        reason = f"10.0.0.0/8 has networks for the links of {MOST_NODES} hosts and routers"
+        raise KeyValueError(routers[-1][0], None, reason, "have fewer")
+    nodes = {**groups, **{router.name: (router.name,) for _, router in routers}}
+    nodes |= {name: (name,) for name in all_hosts}
+    links = [
+        link
+        for place, table in _with(study, "link", chosen)
+        for link in _links(place, table, nodes)
+    ]
+    _refuse_misplaced(hosts, links, all_hosts)
+    return Layout(
+        hosts=all_hosts,
+        routers=tuple(router.name for _, router in routers),
+        links=tuple(links),
+        groups={name: names for name, names in groups.items() if names != (name,)},
+        places=places,
+    )
+
+
+def _names(host: HostSection) -> tuple[str, ...]:
+    return (host.name,) if host.count is None else numbered(host.name, host.count)
+
+
+def _with(study: Table, kind: str, chosen: Mapping[str, Level]) -> list[tuple[str, Table]]:
+    """Return the tables of a kind with their places, and with the levels of the factors that name
+    them.
+    """
+    written = study.find(kind)
+    if written.value is None:
+        return []
+    if not isinstance(written.value, list):
+        raise KeyValueError(kind, None, "not a list of tables", f"write [[{kind}]] for each")
+    found = []
+    for index in range(len(written.value)):
+        table = Table.at(written.inside(str(index)), f"write [[{kind}]]")
+        prefix = f"{kind}.{plain(table.find('name').value)}."
+        for key, level in chosen.items():
+            if key.startswith(prefix):
+                table = table.with_value(level.written, *key.removeprefix(prefix).split("."))
+        found.append((f"{kind}.{index}", table))
+    return found
+
+
+def _links(place: str, table: Table, nodes: Mapping[str, Sequence[str]]) -> list[LaidLink]:
+    """Return the links for which a table stands: itself, or one for each of several hosts."""
+    section = validated(LinkSection, table.without([*(set(table) - OWN_KEYS)]))
+    path = table.without(OWN_KEYS)
+    for name in section.between:
+        if name not in nodes:
+            reason = "there is no host or router of this name"
+            raise KeyValueError(f"{place}.between", name, reason, "add it, or choose another")
+    firsts, seconds = (nodes[name] for name in section.between)
+    if 1 not in (len(firsts), len(seconds)) and len(firsts) != len(seconds):
+        reason = f"it is between {len(firsts)} and {len(seconds)}"
+        remedy = "name one of them, or as many"
+        raise KeyValueError(f"{place}.between", list(section.between), reason, remedy)
+    count = max(len(firsts), len(seconds))
+    both = [tuple(each) * (count if len(each) == 1 else 1) for each in (firsts, seconds)]
+    return [
+        LaidLink(
+            first,
+            second,
+            path,
+            name=section.name and (f"{section.name}{number}" if count > 1 else section.name),
+            place=place,
+        )
+        for number, (first, second) in enumerate(zip(*both, strict=True), 1)
+    ]
+
+
+def _refuse_misplaced(
+    hosts: Sequence[tuple[str, HostSection]], links: Sequence[LaidLink], all_hosts: Sequence[str]
+) -> None:
+    """Refuse a host with several links, two links of one name, and a network without links."""
+    if len(all_hosts) < 2 or not links:
+        reason = "there are fewer than two hosts" if links else "nothing connects the hosts"
+        remedy = "add a [[host]]" if links else "add a [[link]]"
+        raise KeyValueError(
+            hosts[0][0] if hosts else links[0].place if links else "router", None, reason, remedy
+        )
+    linked: set[str] = set()
+    names: set[str] = set()
+    for link in links:
+        for end in {link.first, link.second} & set(all_hosts):
+            if end in linked:
+                reason = f"{end} has another link, and there would be two routes from it"
+                raise KeyValueError(f"{link.place}.between", None, reason, "put a router before it")
+            linked.add(end)
+        label = link.name or f"{link.first}-{link.second}"
+        if label in names:
+            reason = "another link has this name"
+            raise KeyValueError(f"{link.place}.name", label, reason, "choose another")
+        names.add(label)

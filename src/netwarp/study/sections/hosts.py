@@ -1,0 +1,81 @@
+"""The ``[[host]]``, ``[[router]]`` and ``[[link]]`` tables of a study that writes its network."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from netwarp.fields import Kind, Section
+from netwarp.study.sections.topology import MOST_HOSTS
+from netwarp.study.tables import Table
+
+Count = Annotated[
+    int, Field(ge=1, le=MOST_HOSTS, strict=True), Kind(f"a whole number from 1 to {MOST_HOSTS}")
+]
+HostName = Annotated[
+    str,
+    Field(pattern="^[a-z][a-z0-9]{0,11}$"),
+    Kind("up to 12 lower-case letters and digits, a letter first, with the number if it has one"),
+]
+LinkName = Annotated[
+    str,
+    Field(pattern="^[a-z][a-z0-9_-]{0,31}$"),
+    Kind("up to 32 lower-case letters, digits, `_` and `-`, a letter first"),
+]
+
+
+class HostSection(Section):
+    """A host, or several of one kind. Each has one link.
+
+    A factor names its count by its name: `"host.NAME.count"`.
+    """
+
+    name: HostName
+    """Its name; with `count`, each of them has a number behind it: `client1`, `client2`."""
+    count: Count | None = None
+    """How many of them there are. Default: one, without a number."""
+
+
+class RouterSection(Section):
+    """A router, which sends on what it gets. Networks are trees: between two hosts there is one
+    way.
+    """
+
+    name: HostName
+    """Its name."""
+
+
+class LinkSection(Section):
+    """A link between two hosts or routers. Beside these keys it has those of `[path]`, but for
+    `second` and `handovers`: `_up` is from the first of the two to the second, `_down` the other
+    way. A timeline is `[[link.timeline]]`.
+
+    Packets are delayed, lost and queued at routers, never on a sender: if the link does anything to
+    what a host sends, a router of its own is put between the host and the link.
+
+    A factor names any key of it by the link's name: `"link.NAME.rate"`. The first link is the
+    report's path, and a queue in BDPs is sized by the longest round-trip time of the workloads that
+    cross the link.
+    """
+
+    between: tuple[str, str] = Field(strict=False)
+    """The hosts or routers at its ends: `["client", "left"]`. The name of several hosts makes a
+    link for each of them, in pairs if both ends have as many."""
+    name: LinkName | None = None
+    """Its name in factors and metrics, with a number behind it if it stands for several. Default:
+    the names of its ends: `client1-left`."""
+
+
+TABLES = ("host", "router", "link")
+"""The lists of tables that write a network."""
+OWN_KEYS = frozenset({"between", "name"})
+"""Keys of a link that are not those of a path."""
+
+
+def names_of_tables(study: Table, kind: str) -> tuple[str, ...]:
+    """Return the names that a study's hosts, routers or links have."""
+    written = study.find(kind).value
+    tables = (
+        [each for each in written if isinstance(each, Table)] if isinstance(written, list) else []
+    )
+    names = [each.text("name") for each in tables]
+    return tuple(name for name in names if name is not None)
