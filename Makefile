@@ -1,6 +1,6 @@
 # Everything starts with the set-up, which is quick when there is nothing to do.
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz soak lock audit bench stacks calibrate-statistics reference-hashes fidelity docs picture site wheel setup clean
+.PHONY: help demo test fuzz soak lock audit bench stacks calibrate-statistics reference-hashes fidelity docs picture site wheel places image setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,12 @@ site: ## build docs/ as a web site in site/, readable without a server
 wheel: ## build the two wheels of a release, netwarp and netwarp-kernel, into dist/ (set-up included)
 	scripts/setup.sh demo
 	.venv/bin/python scripts/wheels.py $(ARGS)
+
+places: wheel ## try the wheels in empty roots, in containers and where something is missing (as root, with debootstrap)
+	.venv/bin/python scripts/places.py $(ARGS)
+
+image: wheel ## build the image of the Containerfile, with podman or docker, from the wheels
+	scripts/image.sh $(ARGS)
 
 setup: ## install packages, make .venv, build the endpoint and the guest kernel, for tests too
 	scripts/setup.sh all

@@ -7,26 +7,22 @@ it adds to its memory if it is larger than 1 MiB (arch/um/kernel/um_arch.c, `lin
 
 import subprocess
 
+from netwarp.backends.launching import at_fixed_addresses
 from netwarp.backends.needs import Machine, Need
 from netwarp.errors import BackendError
 
-FIXED = ("setarch", "-R")
-"""The beginning of a command whose program starts at fixed addresses."""
 
-
-def fixed_addresses() -> tuple[str, ...]:
+def fixed_addresses() -> list[str]:
     """Return the beginning of a command that starts a program at fixed addresses; empty where the
     host forbids it.
     """
-    return FIXED if _refused() is None else ()
+    return at_fixed_addresses() if _refused() is None else []
 
 
 def _refused() -> str | None:
     """Try it, and return the host's refusal; None if there is none."""
-    try:
-        tried = subprocess.run([*FIXED, "true"], capture_output=True, text=True, check=False)
-    except OSError as error:
-        return str(error)
+    command = [*at_fixed_addresses(), "true"]
+    tried = subprocess.run(command, capture_output=True, text=True, check=False)
     return None if tried.returncode == 0 else tried.stderr.strip()
 
 

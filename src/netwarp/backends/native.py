@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from netwarp.backends.abilities import AT_THE_ENDS, BUILT, beyond
 from netwarp.backends.guest_files import endpoint_version, find_endpoint
-from netwarp.backends.needs import ENDPOINT, Machine, Need, missing_directory, programs, require
+from netwarp.backends.needs import ENDPOINT, Machine, Need, missing_directory
 from netwarp.backends.outcome import status_of
 from netwarp.backends.processes import Processes
 from netwarp.backends.watch import Bounds
@@ -111,7 +111,6 @@ def _describe_host(machine: Machine) -> str:
     )
 
 
-TOOLS = programs("setpriv")
 NAMESPACES = Need("namespaces", _check_host, _describe_host)
 
 
@@ -119,7 +118,7 @@ class NativeBackend:
     """Runs jobs one at a time on the host's kernel."""
 
     name = "native"
-    needs: tuple[Need, ...] = (ENDPOINT, TOOLS, NAMESPACES)
+    needs: tuple[Need, ...] = (ENDPOINT, NAMESPACES)
     clock: Clock = "real"
     parallel = False
     interleaved = False
@@ -143,9 +142,8 @@ class NativeBackend:
         return cls(bounds)
 
     def check(self, jobs: int) -> None:
-        """Check that a path can be built and that the tools exist."""
+        """Check that a path can be built."""
         _require_path(self.capabilities)
-        require((TOOLS,), Machine(jobs=jobs))
 
     def refuse(self, job: Job, sha256: str) -> str | None:
         """Return what a job requires that the host's kernel lacks; see :func:`lack`."""

@@ -64,6 +64,21 @@ def programs(*names: str) -> Need:
     return Need("tools", check, describe)
 
 
+def _describe_tools(_: Machine) -> str:
+    names = ("setpriv", "setarch", "taskset")
+    missing = [name for name in names if shutil.which(name) is None]
+    if missing:
+        raise BackendError(
+            f"Python stands in for {' and '.join(missing)}, and every run starts some hundredths of"
+            " a second later: `apt-get install util-linux`"
+        )
+    return ", ".join(names)
+
+
+TOOLS = Need("tools", _describe_tools, _describe_tools, optional=True)
+"""The need for the programs that start others (`launching.py`)."""
+
+
 def _describe_endpoint(machine: Machine) -> str:
     path = find_endpoint(machine.environ)
     return f"netwarp-endpoint {endpoint_version(path)['endpoint']}, {path}"

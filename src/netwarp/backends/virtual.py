@@ -25,16 +25,17 @@ from netwarp.backends.guest_files import (
     find_kernel,
 )
 from netwarp.backends.kernels import is_released, kernel_named, lack, released_source
+from netwarp.backends.launching import on_cpu
 from netwarp.backends.leftovers import make_harmless
 from netwarp.backends.native import probe_host
 from netwarp.backends.needs import (
     ENDPOINT,
     PROGRAMS,
+    TOOLS,
     Machine,
     Need,
     missing_directory,
     missing_programs,
-    programs,
     require,
 )
 from netwarp.backends.outcome import status_of
@@ -136,8 +137,8 @@ class VirtualBackend:
         ARCHITECTURE,
         KERNEL,
         ENDPOINT,
-        programs("setpriv", "setarch", "taskset"),
         MEMORY,
+        TOOLS,
         CONFINEMENT,
         FIXED_ADDRESSES,
         HUGE_PAGES,
@@ -282,13 +283,13 @@ class VirtualBackend:
             return missing is None
 
     @cached_property
-    def _fixed_addresses(self) -> tuple[str, ...]:
+    def _fixed_addresses(self) -> list[str]:
         """The beginning of a command without address randomisation, for repeatability."""
         return fixed_addresses()
 
     def _command(self, cpu: int, job: Job, memory: Path, *, must: bool) -> list[str]:
-        # taskset: a guest system call costs a quarter when pinned.
-        pinned = [*self._fixed_addresses, "taskset", "-c", str(cpu)]
+        # A guest system call costs a quarter when pinned.
+        pinned = [*self._fixed_addresses, *on_cpu(cpu)]
         memory_bytes = max(workload_of(each).memory_bytes(each) for each in job.each_alone)
         if has_own_file_system(self.environ):
             own_bytes = memory_bytes + MEMORY_SLACK_BYTES

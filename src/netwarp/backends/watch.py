@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from netwarp.backends.launching import dying_with_parent
 from netwarp.backends.process_tree import cpu_ticks, peak_rss_bytes, tree_cpu_s
 
 PROGRESS = re.compile(rb"netwarp-progress (\d+(?:\.\d+)?)\s*")
@@ -226,6 +227,5 @@ def ending_with_us(command: Sequence[str | Path]) -> list[str | Path]:
     shell sets, is removed, because it would make a guest's memory layout depend on the run
     directory's path.
     """
-    asked = ["setpriv", "--pdeathsig", "KILL"]
     still_ours = '[ "$PPID" = "$0" ] && unset PWD OLDPWD && exec "$@"'
-    return [*asked, "sh", "-c", still_ours, str(os.getpid()), *command]
+    return [*dying_with_parent(), "sh", "-c", still_ours, str(os.getpid()), *command]

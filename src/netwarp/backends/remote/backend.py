@@ -14,7 +14,7 @@ from typing import Any, Self
 from netwarp.backends.cpus import CpuTimes, busy_share, cpu_times
 from netwarp.backends.guest_files import endpoint_version, find_endpoint
 from netwarp.backends.native import HostCapabilities, probe_host
-from netwarp.backends.needs import ENDPOINT, Machine, Need, programs, require
+from netwarp.backends.needs import ENDPOINT, Machine, Need, require
 from netwarp.backends.outcome import status_of
 from netwarp.backends.processes import Processes
 from netwarp.backends.remote.admission import Limits, refusal
@@ -58,7 +58,7 @@ class RemoteBackend:
     """
 
     name = "remote"
-    needs: tuple[Need, ...] = (ENDPOINT, programs("setpriv"))
+    needs: tuple[Need, ...] = (ENDPOINT,)
     clock: Clock = "real"
     parallel = False
     interleaved = True

@@ -1,0 +1,61 @@
+"""Starts programs with what util-linux's programs set for them; where one of those is missing, this
+file, run by Python, sets it instead. Only the standard library is imported.
+"""
+
+import ctypes
+import os
+import shutil
+import signal
+import sys
+
+PR_SET_PDEATHSIG = 1
+ADDR_NO_RANDOMIZE = 0x40000
+"""Of personality(2)."""
+
+
+def dying_with_parent() -> list[str]:
+    """Return the beginning of a command that is killed when the thread that starts it ends."""
+    return _program("setpriv", "--pdeathsig", "KILL") or _ourselves("dying-with-parent")
+
+
+def on_cpu(cpu: int) -> list[str]:
+    """Return the beginning of a command that runs on one CPU."""
+    return _program("taskset", "-c", str(cpu)) or _ourselves(f"on-cpu={cpu}")
+
+
+def at_fixed_addresses() -> list[str]:
+    """Return the beginning of a command without address randomisation."""
+    return _program("setarch", "-R") or _ourselves("at-fixed-addresses")
+
+
+def _program(name: str, *arguments: str) -> list[str]:
+    found = shutil.which(name)
+    return [found, *arguments] if found else []
+
+
+def _ourselves(asked: str) -> list[str]:
+    return [sys.executable, "-I", "-S", __file__, asked]
+
+
+def _set(asked: str) -> None:
+    """Set for this process what is asked for.
+
+    Raises:
+        OSError: the kernel refuses it.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    name, _, value = asked.partition("=")
+    if name == "on-cpu":
+        os.sched_setaffinity(0, {int(value)})
+    elif name == "dying-with-parent" and libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
+    elif name == "at-fixed-addresses" and libc.personality(ADDR_NO_RANDOMIZE) < 0:
+        raise OSError(ctypes.get_errno(), "personality(ADDR_NO_RANDOMIZE)")
+
+
+if __name__ == "__main__":
+    try:
+        _set(sys.argv[1])
+    except OSError as error:
+        sys.exit(f"{error.strerror}: {os.strerror(error.errno or 0)}")
+    os.execvp(sys.argv[2], sys.argv[2:])  # noqa: S606

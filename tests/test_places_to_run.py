@@ -1,0 +1,85 @@
+"""The table of places where netwarp runs, and what takes system calls away to try one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from places import Found, last_error, read, table
+from without_calls import parsed
+
+SCRIPT = Path(__file__).parents[1] / "scripts" / "without_calls.py"
+
+
+def answered(stdout: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.CompletedProcess([], 0, stdout, "")
+
+
+def test_what_a_place_printed_is_read() -> None:
+    doctor = {
+        "findings": [
+            {"name": "kernel", "ok": True},
+            {"name": "native", "ok": False},
+            {"name": "huge pages", "ok": False},
+        ]
+    }
+    found = read("here", answered(f"study\nrecords 12ab  -\nexec\ndoctor {json.dumps(doctor)}\n"))
+    assert found == Found("here", None, True, "12ab", True, ("native", "huge pages"))
+    assert read("nowhere", answered("")) == Found("nowhere")
+
+
+def test_a_row_says_whether_records_are_the_same() -> None:
+    text = table(
+        [
+            Found("a", study=True, records="12ab", program=True),
+            Found("b", study=True, records="12ab", lacking=("native", "stacks")),
+            Found("c", study=True, records="34cd", program=True),
+            Found("d"),
+            Found("e", refusal="ERROR: another Python"),
+        ]
+    )
+    assert text.splitlines()[2:] == [
+        "| a | the same records | yes | – |",
+        "| b | the same records | no | native, stacks |",
+        "| c | **other records** | yes | – |",
+        "| d | no | no | – |",
+        "| e | no: `ERROR: another Python` | no | |",
+    ]
+
+
+def test_pip_s_reason_is_its_error_not_its_notice() -> None:
+    said = (
+        "WARNING: old pip\nERROR: Package 'netwarp' requires a different Python\nnotice: new pip\n"
+    )
+    assert last_error(said) == "ERROR: Package 'netwarp' requires a different Python"
+    assert last_error("one\ntwo\n") == "two"
+    assert last_error("") == "(nothing was said)"
+
+
+@pytest.mark.parametrize(
+    ("ranges", "refused"),
+    [
+        ("110-110", True),
+        ("1000-1001,100-111", True),
+        ("111-115", False),
+        ("105-109,400-600", False),
+    ],
+)
+def test_a_program_runs_without_some_calls(ranges: str, refused: bool) -> None:
+    """getppid(2), number 110, never fails otherwise."""
+    asks = """if True:
+        import ctypes, errno
+        libc = ctypes.CDLL(None, use_errno=True)
+        print(libc.syscall(110) == -1 and ctypes.get_errno() == errno.ENOSYS)
+    """
+    command = [sys.executable, str(SCRIPT), ranges, sys.executable, "-c", asks]
+    answer = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert answer.stdout.strip() == str(refused)
+
+
+def test_ranges_are_read() -> None:
+    assert parsed("430-432,444-446") == [(430, 432), (444, 446)]
