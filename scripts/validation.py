@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Writes docs/validation.md and its picture: published numbers, held against ours.
+
+`make validation ARGS=DIR` reads the run directories below a directory (by default those of
+`netwarp reproduce`), and runs nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cubic_windows import closed_form, round_by_round
+from netwarp.figures.published import Point, interval_of, published_chart
+from netwarp.pipeline import DEFAULT_PARENT
+from netwarp.sources import find_sources, load_sources
+from netwarp.study import load_study
+from netwarp.wording import condition_text, count, number, quantity
+
+DOCS = Path(__file__).parents[1] / "docs"
+TEMPLATE = Path(__file__).with_name("validation_template.md")
+SUMMARY = "summary.json"
+VARIANTS = ("controls", "sensitivities", "seeds")
+"""Folders of a run directory whose runs are not the study's own."""
+HIT = "reproduced"
+WORDS = {"holds": HIT, "reversed": "missed"}
+CUBIC_CELLS = ((1000, 0.1), (10_000, 0.1), (10_000, 0.01))
+"""Packets from one loss to the next, and round-trip time in s, of the calculated control."""
+CUBIC_LOSSES = 40
+
+
+@dataclass(frozen=True)
+class Row:
+    """A published number in one condition, with ours."""
+
+    source: str
+    text: str
+    word: str
+    metric: str
+    condition: str
+    published: float
+    ours: float
+    interval: Sequence[float] | None
+
+    @property
+    def is_hit(self) -> bool:
+        """Whether it counts as the same."""
+        return self.word == HIT
+
+    def point(self, place: int) -> Point:
+        """Return the point of the picture, in the unit that texts have."""
+        shown = quantity(self.metric, max(self.ours, self.published))
+        low, high = interval_of(self.ours, self.interval)
+        name = shown.title.partition(",")[0].lower()
+        unit = f" ({shown.unit})" if shown.unit else ""
+        published, ours, low, high = (
+            each * shown.scale for each in (self.published, self.ours, low, high)
+        )
+        panel = f"{self.source}: {name}{unit}"
+        return Point(place, panel, published, ours, low, high, self.is_hit)
+
+
+def main() -> None:
+    """Read all run directories below a directory, and write page and picture."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("directory", nargs="?", type=Path, default=DEFAULT_PARENT / "reproduce")
+    directory = parser.parse_args().directory
+    rows = sorted(rows_below(directory), key=lambda row: row.is_hit)
+    if not rows:
+        raise SystemExit(
+            f"{directory}: no run directory below it has a published number: run `netwarp"
+            " reproduce rfc-9438` first, or name the directory that it wrote"
+        )
+    (DOCS / "validation.md").write_text(page(rows, not_run(rows)), encoding="utf-8")
+    points = [row.point(place) for place, row in enumerate(rows, start=1)]
+    picture = published_chart(points).svg()
+    (DOCS / "images" / "validation.svg").write_text(picture, encoding="utf-8")
+
+
+def rows_below(directory: Path) -> Iterable[Row]:
+    """Yield a row for each published number in the run directories below a directory, and each
+    condition that has a value.
+    """
+    for path in sorted(directory.glob(f"**/{SUMMARY}")):
+        if set(path.relative_to(directory).parts) & set(VARIANTS):
+            continue
+        for claim in json.loads(path.read_text(encoding="utf-8"))["claims"]:
+            for each in claim["values"].get("conditions", ()):
+                if "published" in each:
+                    word = WORDS.get(each["says"], each["says"])
+                    yield Row(
+                        claim["source"].partition(",")[0], claim["text"], word,
+                        claim["values"]["metric"], condition_text(each["factors"]),
+                        each["published"], each["mean"], each["mean_interval"],
+                    )  # fmt: skip
+
+
+def not_run(rows: Sequence[Row]) -> Mapping[str, int]:
+    """Count for each source the published numbers in its studies that have no row."""
+    ran = {row.text for row in rows}
+    counts: dict[str, int] = {}
+    for source in load_sources(list(find_sources())):
+        claims = [claim for path in source.studies for claim in load_study(path).claims]
+        left = [claim for claim in claims if claim.published and claim.text not in ran]
+        if left:
+            counts[source.name] = len(left)
+    return counts
+
+
+def page(rows: Sequence[Row], left: Mapping[str, int]) -> str:
+    """Write the page: the picture, misses first, and the calculated control."""
+    hits = sum(row.is_hit for row in rows)
+    counts = f"**{hits} of {len(rows)} numbers came out.** Those that did not come first."
+    if left:
+        listed = ", ".join(f"{count} of {name}" for name, count in left.items())
+        counts += f" Not run for this page: {listed}."
+    return TEMPLATE.read_text(encoding="utf-8").format(
+        counts=counts,
+        sources=_sources(rows),
+        misses=_table([row for row in rows if not row.is_hit], 1),
+        hits=_table([row for row in rows if row.is_hit], 1 + len(rows) - hits),
+        cubic=_cubic_table(),
+    )
+
+
+def _sources(rows: Sequence[Row]) -> str:
+    lines = ["| source | numbers | came out |", "| --- | --- | --- |"]
+    for source in sorted({row.source for row in rows}):
+        own = [row for row in rows if row.source == source]
+        lines.append(f"| {source} | {len(own)} | {sum(row.is_hit for row in own)} |")
+    return "\n".join(lines)
+
+
+def _table(rows: Sequence[Row], first: int) -> str:
+    if not rows:
+        return "None."
+    head = ("", "claim", "at", "published", "ours", "ours ÷ published", "")
+    lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
+    lines += [_line(row, place) for place, row in enumerate(rows, start=first)]
+    return "\n".join(lines)
+
+
+def _line(row: Row, place: int) -> str:
+    shown = quantity(row.metric, max(row.ours, row.published))
+    unit = f" {shown.unit}" if shown.unit else ""
+    published, ours = (number(each * shown.scale) for each in (row.published, row.ours))
+    if row.interval is not None:
+        ours += f" [{', '.join(number(each * shown.scale) for each in row.interval)}]"
+    cells = (
+        f"{row.source}: {row.text}", row.condition, published + unit, ours,
+        number(row.ours / row.published), row.word,
+    )  # fmt: skip
+    return f"| {place} | {' | '.join(cells)} |"
+
+
+def _cubic_table() -> str:
+    head = ("one loss every", "RTT", "the closed form", "round by round", "… no fast convergence")
+    lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
+    for packets, rtt_s in CUBIC_CELLS:
+        calculated = [
+            round_by_round(packets, rtt_s, packets / 2, CUBIC_LOSSES, fast_convergence=fast)
+            for fast in (True, False)
+        ]
+        said = " | ".join(number(each) for each in (closed_form(packets, rtt_s), *calculated))
+        lines.append(f"| {count(packets)} packets | {rtt_s * 1e3:g} ms | {said} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
