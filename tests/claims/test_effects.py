@@ -26,6 +26,14 @@ def effect(
     return evaluate_effects([claim], main, {"changed": control})[0]
 
 
+def test_the_effect_of_a_published_number_is_the_mean_itself() -> None:
+    main, control = grid({("tcp", "1"): 21.4}), grid({("tcp", "1"): 20.4})
+    found = effect(main, control, "lower", published="18.7 s")
+    assert found.is_shown
+    assert found.found == "21.4 becomes 20.4 s, ratio 1.05"
+    assert not effect(main, control, "higher", published="18.7 s").is_shown, "the other way"
+
+
 def test_a_reason_is_shown_where_the_change_alters_the_effect_as_it_says() -> None:
     """The control's word is `reversed`, and the reason is shown by the ratio of ratios."""
     main = grid({("quic", "1"): 5.0, ("tcp", "1"): 10.0})

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from netwarp.cli.program import app
-from netwarp.errors import InputError
+from netwarp.errors import InputError, StudyError
 from netwarp.sources import find_sources, load_sources
 from netwarp.sources.preparation import prepare
 from netwarp.sources.shipped import question_of, shipped_studies, study_named
@@ -128,6 +128,26 @@ def test_each_variant_of_a_source_can_be_planned_and_finds_cells_for_its_claims(
         for study, place in each.executions():
             for claim in study.claims:
                 assert claim.not_testable or _has_cells(study, claim), f"{place}: {claim.id}"
+
+
+def test_quick_leaves_out_the_studies_that_have_no_smaller_version(tmp_path: Path) -> None:
+    source = load_sources(["rfc-9438"])[0]
+    quick, full = (
+        {each.name for each in prepare(source, out=tmp_path, quick=is_quick).studies}
+        for is_quick in (True, False)
+    )
+    assert "linux-1e-6" in full
+    assert full - quick == set(source.index.not_quick)
+
+
+def test_a_study_that_quick_leaves_out_is_one_of_the_source(tmp_path: Path) -> None:
+    texts = dict.fromkeys(("title", "authors", "published", "method", "differs"), "it")
+    lines = [f'{key} = "{text}"' for key, text in texts.items()]
+    lines += ['studies = ["one"]', 'not_quick = ["oen"]']
+    (tmp_path / "source.toml").write_text("\n".join(lines))
+    (tmp_path / "one.toml").write_text("")
+    with pytest.raises(StudyError, match='did you mean "one"'):
+        load_sources([f"{tmp_path}/"])
 
 
 def _claims_of_sources() -> list[tuple[Study, Claim]]:

@@ -255,7 +255,13 @@ def _text(claim: Claim, found: Sequence[ConditionEffect], scope: str | None, err
 
 def _one_text(claim: Claim, each: ConditionEffect, error: float) -> str:
     low, high = each.interval(error) or (0.0, 0.0)
-    if each.scale == "ratio":
+    if claim.published is not None and each.scale == "ratio":
+        shown = quantity(claim.metric or "", max(each.main, each.control))
+        main, control = (number(mean * shown.scale) for mean in (each.main, each.control))
+        text = f"{main} becomes {control} {shown.unit}".rstrip()
+        text += f", ratio {number(each.altered)}"
+        bounds = f" [{number(low)}, {number(high)}]"
+    elif each.scale == "ratio":
         digits = digits_to_tell(each.main, each.control)
         text = (
             f"ratio {number(each.main, digits)} becomes {number(each.control, digits)},"
