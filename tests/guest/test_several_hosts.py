@@ -51,8 +51,8 @@ def test_pairs_have_their_distance_links_add_up_and_records_repeat(tmp_path: Pat
 
 
 def test_a_queue_for_each_flow_evens_out_what_distance_takes(tmp_path: Path) -> None:
-    """Over `fifo` the farther of two flows has the smaller share; `fq` holds up to 100 packets of
-    each and serves them in turn, here with room for both.
+    """Over `fifo` the farther of two flows has the smaller share. `fq` serves them in turn, but has
+    one room for both: what arrives when that is full is lost, whose ever it is.
     """
     both = [
         {"name": name, "kind": "bulk", "stop": "60s", "start_jitter": "100ms"}
@@ -69,3 +69,18 @@ def test_a_queue_for_each_flow_evens_out_what_distance_takes(tmp_path: Path) -> 
         )
         shares[discipline] = found.metrics["far.share_ratio"]
     assert 2 * shares["fifo"] < shares["fq"] < 0.52
+
+
+def test_flows_that_both_have_packets_at_a_fair_queue_have_the_same_share(tmp_path: Path) -> None:
+    """Each at its distance, with room that neither needs; the far one's slow start is before the
+    second half.
+    """
+    found = run(
+        tmp_path,
+        *({"name": name, "kind": "bulk", "stop": "30s"} for name in ("near", "far")),
+        path={"rate": "20mbit", "queue": "4bdp", "discipline": "fq"},
+        transport={"kind": "tcp", "congestion": "cubic"},
+        topology={"shape": "dumbbell", "rtts": ["20ms", "160ms"]},
+    )
+    assert found.metrics["far.share_ratio"] < found.metrics["far.share_ratio_second_half"]
+    assert found.metrics["far.share_ratio_second_half"] == pytest.approx(0.5, abs=0.02)

@@ -69,6 +69,25 @@ def test_one_receiver_of_many_has_what_its_link_carries(tmp_path: Path) -> None:
     assert {key for key, packets in dropped(found).items() if packets} == {(0, "down")}
 
 
+def test_255_senders_answer_one_receiver_and_do_so_again(tmp_path: Path) -> None:
+    """All are done; what the receiver's link lost was sent again."""
+    first, second = (
+        run(
+            tmp_path / str(again),
+            path={"rtt": "200us", "rate": "1gbit", "queue": "256kB"},
+            topology={"shape": "incast", "senders": 255},
+            workload=[BULK | {"name": "flow"}],
+        )
+        for again in range(2)
+    )
+    assert first.records == second.records
+    metrics = first.metrics
+    assert (
+        metrics["flow.retransmitted_packets"] >= metrics["link.receiver.dropped_packets_down"] > 0
+    )
+    assert metrics["flow.completion_time_s_max"] > 255 * 256_000 * 8 / 1e9
+
+
 def test_who_crosses_two_bottlenecks_gets_less_than_who_crosses_one(tmp_path: Path) -> None:
     lasting = {"kind": "bulk", "stop": "10s"}
     found = run(

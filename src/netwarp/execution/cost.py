@@ -20,6 +20,10 @@ from netwarp.workloads import workload_of
 
 START_CPU_S = 0.05
 """CPU time in s of a guest without its workload: its boot, building the path, and its end."""
+HOSTS_CPU_S = 0.024
+"""CPU time in s of each further workload of a network of several hosts: its hosts, their links, and
+its two processes. It is that of a run with 255 senders.
+"""
 PROGRAM_CPU_S = 2.0
 """CPU time in s of a run whose content is not known beforehand, because its programs are not
 ours.
@@ -95,8 +99,10 @@ def run_cpu_s(job: Job) -> float:
     if runs_in_ns3(job):
         return _simulated_cpu_s(job)
     of_each = sum(map(_workload_cpu_s, job.each_alone))
+    further = len(job.workloads) - 1
+    hosts_cpu_s = 0.0 if job.network is None else further * HOSTS_CPU_S
     # all workloads share one guest, so its boot counts once
-    return of_each - (len(job.workloads) - 1) * START_CPU_S
+    return of_each - further * START_CPU_S + hosts_cpu_s
 
 
 def _workload_cpu_s(job: Job) -> float:

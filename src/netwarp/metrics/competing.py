@@ -10,6 +10,7 @@ from netwarp.measure.select import of_kind, sender
 from netwarp.measure.sharing import Arrived, convergence_ns, jain_index, shares
 from netwarp.metrics.groups import GROUP_METRICS, metrics_of_group
 from netwarp.metrics.limits import LIMIT_METRICS
+from netwarp.metrics.links import metrics_of_links
 from netwarp.metrics.path import PATH_METRICS, PATH_MIN_RTT_S
 from netwarp.metrics.queueing import QUEUEING_METRICS
 from netwarp.metrics.second_half import SECOND_HALF_METRICS
@@ -207,7 +208,7 @@ def competing_metrics(job: Job, records: Sequence[Record]) -> dict[str, float | 
     for metric in OF_ALL:
         if kinds.intersection(metric.source.split(", ")):
             measured[metric.name] = metric.measure(whole)
-    return measured
+    return measured | metrics_of_links(job, records, whole.whole_span_ns)
 
 
 def _of_one(view: WorkloadView) -> dict[str, float | None]:

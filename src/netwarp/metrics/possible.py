@@ -12,6 +12,7 @@ from netwarp.metrics.competing import (
 )
 from netwarp.metrics.groups import GROUP_METRICS
 from netwarp.metrics.handovers import HANDOVER_METRICS
+from netwarp.metrics.links import LINK_METRICS, names_of_links
 from netwarp.metrics.registry import METRICS
 from netwarp.metrics.times import COMPLETION_TIME_S
 from netwarp.wire import Job
@@ -28,7 +29,7 @@ def possible_metrics(job: Job) -> tuple[str, ...]:
     """
     if not job.names_workloads:
         own = (each.name for each in workload_of(job).own_metrics(job))
-        own_to_several = {*SHARING_METRICS, *GROUP_METRICS}
+        own_to_several = {*SHARING_METRICS, *GROUP_METRICS, *LINK_METRICS}
         shared = (each for each in METRICS.values() if each not in own_to_several)
         return (*own, *_possible(job, shared))
     names: dict[str, None] = {}
@@ -39,7 +40,8 @@ def possible_metrics(job: Job) -> tuple[str, ...]:
         known_as = alone.only.group or alone.only.name
         names |= dict.fromkeys(f"{known_as}.{name}" for name in found)
     of_all = (*SHARING_METRICS, *OF_ALL)
-    return (*(metric.name for metric in of_all if metric not in OF_ONE), *names)
+    of_run = (metric.name for metric in of_all if metric not in OF_ONE)
+    return (*of_run, *names, *names_of_links([job]))
 
 
 def _possible(job: Job, metrics: Iterable[Metric]) -> list[str]:

@@ -6,6 +6,7 @@ from netwarp.metrics.competing import SHARING_METRICS, of_workload
 from netwarp.metrics.groups import GROUP_METRICS
 from netwarp.metrics.handovers import HANDOVER_METRICS
 from netwarp.metrics.limits import LIMIT_METRICS
+from netwarp.metrics.links import LINK_METRICS, link_metric_named
 from netwarp.metrics.path import PATH_METRICS
 from netwarp.metrics.queueing import QUEUEING_METRICS
 from netwarp.metrics.second_half import SECOND_HALF_METRICS
@@ -30,6 +31,7 @@ METRICS: Extended[Metric] = Extended(
             *CPU_METRICS,
             *SHARING_METRICS,
             *GROUP_METRICS,
+            *LINK_METRICS,
         )
     },
     lambda added: isinstance(added, Metric),
@@ -42,11 +44,14 @@ records do not determine is missing, never 0.
 
 def metric_named(name: str) -> Metric:
     """Return a metric: one of `METRICS`, that of one of several workloads (`NAME.goodput_bit_s`),
-    or one that a study reads from what programs print.
+    that of a link (`link.NAME.packets_down`), or one that a study reads from what programs print.
 
     Raises:
         KeyError: there is no such metric, and the name does not end in a unit.
     """
+    of_network = link_metric_named(name)
+    if of_network is not None:
+        return of_network
     workload, _, own = name.rpartition(".")
     if workload and own in METRICS:
         return of_workload(METRICS[own], workload)

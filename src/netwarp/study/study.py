@@ -19,6 +19,7 @@ from netwarp.collector import paused_collector
 from netwarp.estimate.comparison import RELEVANT
 from netwarp.fields import KernelField, KeyValueError, Kind, RatioField, SamplingField, Section
 from netwarp.metrics import METRICS, metrics_of_workloads
+from netwarp.metrics.links import names_of_links
 from netwarp.study.bounds import refuse_unbounded
 from netwarp.study.cells.design import Cell, build_design
 from netwarp.study.cells.factors import Factor, flat_factors, what_can_vary
@@ -209,8 +210,11 @@ def study_from_mapping(
         written = with_contents(written, folder)
         workloads = named_workloads(written)
         design = build_design(written, workloads)
+        of_links = names_of_links(cell.template for cell in design.cells)
         own_metrics = (
-            metrics_of_workloads(tuple(workloads)) if workloads else _own_metrics(design.cells[0])
+            (*metrics_of_workloads(tuple(workloads)), *of_links)
+            if workloads
+            else _own_metrics(design.cells[0])
         )
         claims = checked_claims(header.claim, design.factors, own_metrics)
         for metric in header.metrics:
