@@ -15,6 +15,7 @@ from netwarp.selftests.outcomes import Ended, Row, Verdict, judged, summary
 from netwarp.selftests.study import FACTOR, STATUS, study_of
 
 CONFIG = ["CONFIG_VXLAN=m", "CONFIG_VETH=y", "CONFIG_NET_SCH_ETF=m", "CONFIG_IP6_NF_FILTER=m"]
+CONFIG += ["CONFIG_CRYPTO_SM4_GENERIC=y"]
 OPTIONS = frozenset({"CONFIG_VETH"})
 
 
@@ -33,11 +34,16 @@ def lack(text: str, *, is_built: bool = True) -> str | None:
         ("echo etf", None),
         ("ip6tables -A FORWARD -j DROP", "CONFIG_IP6_NF_FILTER"),
         ("echo 'this is a filter'", None),
+        ("static struct tls12_crypto_info_sm4_gcm info;", "CONFIG_CRYPTO_SM4_GENERIC"),
     ],
 )
 def test_an_option_is_needed_where_its_word_stands(text: str, option: str | None) -> None:
     expected = option and f"{option} is not in the kernel"
     assert lack(text) == expected
+
+
+def test_a_test_of_the_first_namespace_is_not_run_in_another() -> None:
+    assert "first network namespace" in str(lack('echo "not writable in the init netns!"'))
 
 
 def test_a_program_that_could_not_be_built_is_named() -> None:
@@ -48,7 +54,7 @@ def test_a_program_that_could_not_be_built_is_named() -> None:
 
 @pytest.mark.parametrize(
     ("option", "word"),
-    [("CONFIG_GENEVE", "geneve"), ("CONFIG_NET_VRF", "vrf"), ("CONFIG_CRYPTO_SHA1", ""),
+    [("CONFIG_GENEVE", "geneve"), ("CONFIG_NET_VRF", "vrf"), ("CONFIG_CRYPTO_SHA1", r"\w*sha1\w*"),
      ("CONFIG_NF_TABLES_IPV4", ""), ("CONFIG_IP_NF_MANGLE", "iptables")],
 )  # fmt: skip
 def test_the_word_of_an_option_is_its_name_without_its_family(option: str, word: str) -> None:
@@ -94,6 +100,12 @@ def test_a_name_that_there_is_not_is_refused_with_what_was_meant() -> None:
             Verdict.SKIP,
             "tcpdump is not installed",
         ),
+        (
+            "Error: Unknown device type.\n",
+            2,
+            Verdict.SKIP,
+            "the kernel has no such device or protocol: Error: Unknown device type.",
+        ),
         ("No such file or directory: 'ynl'\n", 1, Verdict.SKIP, "ynl is not installed"),
     ],
 )
@@ -131,11 +143,20 @@ def built(place: Path) -> None:
     (root / "config").write_text("CONFIG_VXLAN=m\n")
     (root / "plain.sh").write_text("true\n")
     (root / "tunnel.sh").write_text("ip link add type vxlan\n")
+    (root / "outer.sh").write_text("./tunnel.sh -a; . lib.sh\n")
+    (root / "lib.sh").write_text("ip link add type vxlan\n")
     (root / "program").write_bytes(b"\x7fELF")
     (root / "program.c").write_text('system("true vxlan");\n')
     (root / "mptcp" / "plain.sh").write_text("./connect\n")
     (root / "mptcp" / "connect.c").write_text("\n")
-    lines = ("net:plain.sh", "net:tunnel.sh", "net:program", "net:absent", "net/mptcp:plain.sh")
+    lines = (
+        "net:plain.sh",
+        "net:outer.sh",
+        "net:tunnel.sh",
+        "net:program",
+        "net:absent",
+        "net/mptcp:plain.sh",
+    )
     (place / "tests").write_text("".join(f"{line}\n" for line in lines))
     (place / "selftests.json").write_text(json.dumps({"kernel": "7.3.4-aa"}))
 
@@ -147,6 +168,7 @@ def test_tests_are_read_with_what_they_lack(tmp_path: Path) -> None:
     kernel = GuestKernel(tmp_path / "kernel", {"version": "7.3.4"})
     assert {each.name: each.lacks for each in built_tests(tmp_path, kernel)} == {
         "absent": "it could not be built here",
+        "outer": "CONFIG_VXLAN is not in the kernel",
         "plain": None,
         "program": "CONFIG_VXLAN is not in the kernel",
         "tunnel": "CONFIG_VXLAN is not in the kernel",

@@ -1,5 +1,6 @@
 """The tests that are built of a kernel's source: lists them, and chooses among them by name."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -13,6 +14,9 @@ from netwarp.suggestions import nearest
 SELFTESTS = Path("tools", "testing", "selftests")
 ROOT = "net"
 """Folder of all tests, below `SELFTESTS`; names of tests are relative to it."""
+
+
+_SCRIPT = re.compile(r"[\w-]+\.sh\b")
 
 
 @dataclass(frozen=True)
@@ -49,11 +53,20 @@ def _lacks(test: Path, kernel: GuestKernel) -> str | None:
     source = test if test.suffix in (".sh", ".py") else test.with_suffix(".c")
     config = test.parent / "config"
     return lacking(
-        _text(source if source.is_file() else test),
+        "\n".join(map(_text, _with_scripts(source if source.is_file() else test))),
         _text(config).splitlines(),
         kernel.options,
         lambda name: (test.parent / name).exists() or not test.with_name(f"{name}.c").exists(),
     )
+
+
+def _with_scripts(test: Path) -> list[Path]:
+    """Return a test, and the scripts beside it that it calls, except for libraries of functions,
+    which have more than one test needs.
+    """
+    named = dict.fromkeys(_SCRIPT.findall(_text(test)))
+    called = (test.parent / name for name in named if "lib" not in name and name != test.name)
+    return [test, *(each for each in called if each.is_file())]
 
 
 def _text(file: Path) -> str:

@@ -12,7 +12,7 @@ _FAMILIES = ("NET_", "IPV6_", "INET_", "IP_")
 """Beginnings of options' names that are not part of the option's word."""
 _OF_TC = ("NET_SCH_", "NET_ACT_", "NET_CLS_")
 """Beginnings of the names of options whose word stands in a command of tc(8)."""
-_WITHOUT_WORD = ("CRYPTO_", "NF_", "NFT_", "NETFILTER_NETLINK", "DEBUG_", "PROC_")
+_WITHOUT_WORD = ("NF_", "NFT_", "NETFILTER_NETLINK", "DEBUG_", "PROC_")
 """Beginnings of the names of options that the text of a test says nothing about."""
 _OF_TABLES: Mapping[str, str] = {
     "IP6_NF_": "ip6tables",
@@ -34,6 +34,7 @@ _WORDS: Mapping[str, str] = {
     "L2TP_V3": "l2tp",
     "MPLS_IPTUNNEL": "mpls",
     "MPLS_ROUTING": "mpls",
+    "NETDEVSIM": r"netdevsim|nsim\w*",
     "NET_DROP_MONITOR": r"dropwatch|drop_monitor",
     "NET_FOU": "fou|gue",
     "NET_IPGRE": r"gre(?:tap)?",
@@ -51,6 +52,7 @@ _WORDS: Mapping[str, str] = {
 """Words of options that do not follow from their names (here without `CONFIG_`), as patterns."""
 _BUILT = re.compile(r"\./([A-Za-z][\w-]*)(?![\w./-])")
 """A program beside a test, as a script calls it."""
+_FIRST_NAMESPACE = re.compile(r"\binit[ _]net(?:ns|_ns)?\b")
 LEAST_LETTERS = 3
 
 
@@ -69,6 +71,8 @@ def lacking(
         has_built: whether a program beside the test, by its name, was built or is not built at all.
     """
     code = "\n".join(_without_comments(text))
+    if _FIRST_NAMESPACE.search(code):
+        return "it is about the first network namespace, and each test has one of its own"
     for option in _missing_options(config, options):
         word = word_of(option)
         if word and re.search(rf"(?<![\w-])(?:{word})(?![\w-])", code):
@@ -87,6 +91,8 @@ def word_of(option: str) -> str:
     for tables, word in _OF_TABLES.items():
         if name.startswith(tables):
             return word
+    if name.startswith("CRYPTO_"):
+        return rf"\w*{name.split('_')[1].lower()}\w*"
     for family in _OF_TC:
         if name.startswith(family):
             return rf"(?:tc|qdisc|action)\b.*\b{name.removeprefix(family).lower()}"

@@ -25,6 +25,8 @@ _MISSING = re.compile(
     re.MULTILINE,
 )
 """A shell's message, or Python's, of a program that is not installed."""
+_NO_DEVICE = re.compile(r"^.*(?:Unknown device type|Protocol not supported).*$", re.MULTILINE)
+"""What ip(8) and programs say where an option of the kernel is missing, whichever it is."""
 _NONE_FAILED = re.compile(r"\bfail(?:ed)?: *0\b|\b0 (?:tests? )?fail", re.IGNORECASE)
 
 
@@ -139,6 +141,8 @@ def judged(output: str, failure: str | None) -> tuple[Verdict, str]:
             return Verdict.SKIP, _last(lines, _SKIP) or "it says no reason"
         case _ if int(status) == TIMED_OUT:
             return Verdict.FAIL, f"it did not end in its time; the last it said: {_last(lines)}"
+        case _ if device := _NO_DEVICE.search(printed):
+            return Verdict.SKIP, f"the kernel has no such device or protocol: {device[0].strip()}"
         case _ if missing := _MISSING.search(printed):
             return Verdict.SKIP, f"{missing[1] or missing[2]} is not installed"
         case other:

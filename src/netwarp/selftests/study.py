@@ -18,11 +18,15 @@ otherwise in `settings` have 45 s, as in the kernel's own runner.
 _SCRIPT = f"""\
 mount -t sysfs sysfs /sys && ip link set lo up && cd "$(dirname "$1")" || exit 125
 limit=$(sed -n 's/^timeout=//p' settings 2>/dev/null)
-timeout --kill-after=10 "${{limit:-45}}" "./$(basename "$1")" 2>&1
+test="./$(basename "$1")"
+[ -x "$test" ] || test="$(sed -n '1s/^#!//p' "$test") $test"
+timeout --kill-after=10 "${{limit:-45}}" $test 2>&1
 echo "{STATUS} $?"
 """
 """Runs a test as the kernel's own runner does with a network namespace of its own
-(tools/testing/selftests/kselftest/runner.sh, `run_in_netns`)."""
+(tools/testing/selftests/kselftest/runner.sh, `run_in_netns`): one that is not executable, by its
+interpreter.
+"""
 
 
 def study_of(
