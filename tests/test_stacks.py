@@ -177,15 +177,15 @@ def test_all_that_takes_part_in_a_build_is_named(tmp_path: Path) -> None:
     environ = {"PATH": str(tmp_path), "HOME": "/nonexistent"}
     with pytest.raises(BackendError, match="quiche is built by cmake, which is missing: apt"):
         build_stack("quiche", environ)
-    with pytest.raises(BackendError, match="quic-go is built by go, which is missing"):
+    with pytest.raises(BackendError, match="aioquic is built by python3, which is missing"):
         describe_stacks(environ)
 
 
 def test_what_is_built_is_told_with_its_version(tmp_path: Path) -> None:
-    for name in ("go", "cargo", "cmake", "c++", "setpriv"):
+    for name in ("go", "cargo", "cmake", "c++", "python3", "setpriv"):
         (tmp_path / name).symlink_to("/bin/true")
     environ = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
-    unbuilt = "built: none; not built: netwarp stack build quic-go"
+    unbuilt = "built: none; not built: netwarp stack build aioquic; netwarp stack build quic-go"
     assert describe_stacks(environ).startswith(unbuilt)
     version = read_manifest(build_stack("quic-go", environ)).version
     assert describe_stacks(environ).startswith(f"built: quic-go {version}; not built: ")

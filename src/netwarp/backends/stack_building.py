@@ -14,6 +14,7 @@ REMEDIES: Mapping[str, str] = {
     "cargo": "scripts/setup.sh rust",
     "cmake": "apt install cmake",
     "c++": "apt install g++",
+    "python3": "apt install python3-venv",
 }
 """Remedies for each program that is needed to build a stack."""
 

@@ -74,6 +74,9 @@ COMMANDS = {
         "stack",
         "Third-party QUIC stacks: build, list, and check them against the role protocol.",
     ),
+    "interop": (
+        "interop", "Run the QUIC interop runner's test cases over all pairs of stacks.",
+    ),
     "kernel": ("machine", "The guest kernels: build them by version, list them."),
     "bisect": ("bisect", "Find the commit of a kernel's repository that broke an expectation."),
     "selftest": ("selftest", "Run the kernel's own tests of the network in virtual time."),

@@ -59,6 +59,9 @@ const DIRECTORIES: [&str; 4] = ["www", "downloads", "certs", "logs"];
 /// Scripts of the runner's base image that start scripts call; they set up its network and wait for its simulator.
 const SCRIPTS: [&str; 2] = ["setup.sh", "wait-for-it.sh"];
 
+/// How many directories below that of its logs a program's logs may lie to be kept.
+const LOGGED_DEPTH: u32 = 2;
+
 /// The room for the programs' logs, in bytes.
 const LOGGED_BYTES: u64 = 1 << 30;
 
@@ -196,7 +199,9 @@ impl<'a> Interop<'a> {
 
     /// Runs the server's program until the client's has ended.
     pub(super) async fn serve(&self, orchestrator: &mut Orchestrator, run: RunPlace<'_>) -> Result<()> {
-        command::serve(orchestrator, &self.command(Side::Server), run.by_contract(meaning), None).await
+        let served = command::serve(orchestrator, &self.command(Side::Server), run.by_contract(meaning), None).await;
+        self.keep_logs(Side::Server, run)?;
+        served
     }
 
     /// Runs the client's program to its end, and records the file that it left.
@@ -207,7 +212,9 @@ impl<'a> Interop<'a> {
         let Begin { epoch_ns, .. } = orchestrator.begin().await?;
         let ring = self.listen()?;
         let ran =
-            command::run_client(orchestrator, &self.command(Side::Client), run.by_contract(meaning), epoch_ns).await?;
+            command::run_client(orchestrator, &self.command(Side::Client), run.by_contract(meaning), epoch_ns).await;
+        self.keep_logs(Side::Client, run)?;
+        let ran = ran?;
         ring.stop()?;
         let (first_packet_ns, last_packet_ns) = span(&ring, epoch_ns, ran.ended_ns)?;
         let (bytes, sha256) = self.downloaded()?;
@@ -219,6 +226,13 @@ impl<'a> Interop<'a> {
             bytes,
             sha256,
         })])
+    }
+
+    /// Keeps what a side's program has logged in the run directory, if the run is captured.
+    fn keep_logs(&self, side: Side, run: RunPlace<'_>) -> Result<()> {
+        let Some(directory) = run.directory.filter(|_| self.is_captured) else { return Ok(()) };
+        let from = FilesOf::One(side).below(Path::new(&logs(side)))?;
+        copy_files(&from, &directory.join(logs(side).trim_start_matches('/')), LOGGED_DEPTH)
     }
 
     /// Returns the command that starts a side's program.
@@ -276,6 +290,26 @@ pub(super) fn difference(content: &Content, left: &[Record]) -> Result<Option<St
     let original = content::hash(content, content.whole())?;
     let differs = original != left.sha256;
     Ok(differs.then(|| format!("the client's program left a file whose SHA-256 is {}, not {original}", left.sha256)))
+}
+
+/// Copies the files of a directory that have a content, without following links.
+///
+/// # Arguments
+/// * `depth` - how many directories below it are copied as well.
+fn copy_files(from: &Path, to: &Path, depth: u32) -> Result<()> {
+    let attempt = || format!("keep the logs of {}", from.display());
+    for entry in fs::read_dir(from).with_context(attempt)? {
+        let entry = entry.with_context(attempt)?;
+        let about = entry.metadata().with_context(attempt)?;
+        let target = to.join(entry.file_name());
+        if about.is_dir() && depth > 0 {
+            copy_files(&entry.path(), &target, depth - 1)?;
+        } else if about.is_file() && about.len() > 0 {
+            fs::create_dir_all(to).with_context(attempt)?;
+            fs::copy(entry.path(), &target).with_context(attempt)?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the directory to which a side's program writes its logs.

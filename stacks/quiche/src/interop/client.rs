@@ -46,35 +46,60 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Fetches the files of REQUESTS, which are separated by spaces.
-pub(super) fn fetch(requests: &str) -> Result<()> {
+/// Fetches the files of REQUESTS, which are separated by spaces, over as many connections as the test case has.
+pub(super) fn fetch(requests: &str, test_case: &str) -> Result<()> {
     let requests: Vec<_> = requests.split_whitespace().map(Request::parse).collect::<Result<_>>()?;
-    let first = requests.first().context("REQUESTS names no file")?;
-    let server = resolve(first.authority)?;
-    let mut config = config()?;
+    ensure!(!requests.is_empty(), "REQUESTS names no file");
+    let mut config = config(test_case)?;
     // The runner's certificates are issued by an authority that clients do not know.
     config.verify_peer(false);
+    match test_case {
+        "multiconnect" => {
+            for one in requests.chunks(1) {
+                fetch_over(&mut config, one, None)?;
+            }
+            Ok(())
+        }
+        "resumption" | "zerortt" => {
+            let (first, others) = requests.split_at(1);
+            let session = fetch_over(&mut config, first, None)?.context("the server sent no session ticket")?;
+            fetch_over(&mut config, others, Some(&session)).map(drop)
+        }
+        _ => fetch_over(&mut config, &requests, None).map(drop),
+    }
+}
+
+/// Fetches files over one connection, which resumes a session if there is one. Returns the session that a later
+/// connection can resume.
+fn fetch_over(
+    config: &mut quiche::Config,
+    requests: &[Request<'_>],
+    session: Option<&[u8]>,
+) -> Result<Option<Vec<u8>>> {
+    let first = requests.first().context("there is no file to fetch")?;
+    let server = resolve(first.authority)?;
     let mut socket = open_polled((local_address(server)?, 0).into(), BUFFER_BYTES)?;
     let id = fresh_id()?;
-    let quic = quiche::connect(Some(first.host()), &id, socket.local(), server, &mut config);
+    let quic = quiche::connect(Some(first.host()), &id, socket.local(), server, config);
     let mut quic = quic.context("begin a connection")?;
     log_secrets(&mut quic)?;
+    if let Some(session) = session {
+        quic.set_session(session).context("resume the first connection's session")?;
+    }
     let mut outbox = Outbox::new();
-    let mut downloads = None;
+    let mut asked = Asked { unasked: requests, next_stream: 0, downloads: BTreeMap::new() };
     loop {
         outbox.send(&mut quic, &mut *socket)?;
-        if quic.is_established() {
-            let downloads = match &mut downloads {
-                Some(downloads) => downloads,
-                None => downloads.insert(ask(&mut quic, &requests)?),
-            };
-            take(&mut quic, downloads)?;
-            if downloads.is_empty() {
+        if quic.is_established() || quic.is_in_early_data() {
+            asked.ask(&mut quic)?;
+            asked.take(&mut quic)?;
+            if asked.is_done() {
                 break;
             }
+            asked.ask(&mut quic)?;
             outbox.send(&mut quic, &mut *socket)?;
         }
-        ensure!(!quic.is_closed(), "the connection ended before all files were there");
+        ensure!(!quic.is_closed(), "the connection ended before all files were there{}", why(&quic));
         socket.wait(NO_ORDERS, outbox.idle_for(&quic))?;
         let local = socket.local();
         while let Some((packet, from)) = socket.receive()? {
@@ -82,7 +107,19 @@ pub(super) fn fetch(requests: &str) -> Result<()> {
         }
         expire_timers(&mut quic);
     }
-    outbox.close(&mut quic, &mut *socket)
+    let session = quic.session().map(<[u8]>::to_vec);
+    outbox.close(&mut quic, &mut *socket)?;
+    Ok(session)
+}
+
+/// Returns why a connection was closed, if one of its ends has said so.
+fn why(quic: &quiche::Connection) -> String {
+    let told = [("the server", quic.peer_error()), ("this end", quic.local_error())];
+    let told = told.into_iter().find_map(|(end, error)| Some((end, error?)));
+    told.map_or(String::new(), |(end, error)| {
+        let reason = String::from_utf8_lossy(&error.reason);
+        format!(": {end} closed it with error {:#x} {reason}", error.error_code)
+    })
 }
 
 fn resolve(authority: &str) -> Result<SocketAddr> {
@@ -90,40 +127,64 @@ fn resolve(authority: &str) -> Result<SocketAddr> {
     found.find(SocketAddr::is_ipv4).with_context(|| format!("{authority} has no IPv4 address"))
 }
 
-/// Requests each file on a stream of its own. Returns the file to write to for each stream.
-fn ask(quic: &mut quiche::Connection, requests: &[Request<'_>]) -> Result<BTreeMap<u64, File>> {
-    let mut downloads = BTreeMap::new();
-    for (stream, request) in (0..).step_by(STREAM_STEP as usize).zip(requests) {
-        let line = format!("GET /{}\r\n", request.path);
-        let sent = quic.stream_send(stream, line.as_bytes(), true);
-        let sent = sent.with_context(|| format!("ask for {}", request.path))?;
-        ensure!(sent == line.len(), "the request for {} does not fit", request.path);
-        downloads.insert(stream, request.file()?);
-    }
-    Ok(downloads)
+/// The files of a connection.
+struct Asked<'a> {
+    /// The requests that are not sent yet.
+    unasked: &'a [Request<'a>],
+    next_stream: u64,
+    /// The files to write to, by stream, until they are complete.
+    downloads: BTreeMap<u64, File>,
 }
 
-/// Writes what has arrived, and removes the downloads that are complete.
-fn take(quic: &mut quiche::Connection, downloads: &mut BTreeMap<u64, File>) -> Result<()> {
-    let mut block = vec![0; BLOCK_BYTES];
-    for stream in quic.readable() {
-        let Some(mut file) = downloads.get(&stream) else {
-            bail!("the server sent on stream {stream}, where nothing was asked for");
-        };
-        loop {
-            let (length, is_end) = match quic.stream_recv(stream, &mut block) {
-                Ok(read) => read,
-                Err(quiche::Error::Done) => break,
-                Err(error) => return Err(error).with_context(|| format!("read from stream {stream}")),
+impl Asked<'_> {
+    fn is_done(&self) -> bool {
+        self.unasked.is_empty() && self.downloads.is_empty()
+    }
+
+    /// Requests each file on a stream of its own, as many as the server allows streams.
+    fn ask(&mut self, quic: &mut quiche::Connection) -> Result<()> {
+        while let Some((request, others)) = self.unasked.split_first()
+            && quic.peer_streams_left_bidi() > 0
+        {
+            let line = format!("GET /{}\r\n", request.path);
+            // A request that does not fit into the windows waits for them.
+            if quic.stream_capacity(self.next_stream).is_ok_and(|capacity| capacity < line.len()) {
+                return Ok(());
+            }
+            let sent = match quic.stream_send(self.next_stream, line.as_bytes(), true) {
+                Err(quiche::Error::Done) => return Ok(()),
+                sent => sent.with_context(|| format!("ask for {}", request.path))?,
             };
-            file.write_all(&block[..length]).context("keep a file")?;
-            if is_end {
-                downloads.remove(&stream);
-                break;
+            ensure!(sent == line.len(), "the request for {} does not fit", request.path);
+            self.downloads.insert(self.next_stream, request.file()?);
+            self.next_stream += STREAM_STEP;
+            self.unasked = others;
+        }
+        Ok(())
+    }
+
+    /// Writes what has arrived, and removes the downloads that are complete.
+    fn take(&mut self, quic: &mut quiche::Connection) -> Result<()> {
+        let mut block = vec![0; BLOCK_BYTES];
+        for stream in quic.readable() {
+            let Some(mut file) = self.downloads.get(&stream) else {
+                bail!("the server sent on stream {stream}, where nothing was asked for");
+            };
+            loop {
+                let (length, is_end) = match quic.stream_recv(stream, &mut block) {
+                    Ok(read) => read,
+                    Err(quiche::Error::Done) => break,
+                    Err(error) => return Err(error).with_context(|| format!("read from stream {stream}")),
+                };
+                file.write_all(&block[..length]).context("keep a file")?;
+                if is_end {
+                    self.downloads.remove(&stream);
+                    break;
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use netwarp_role::BLOCK_BYTES;
 
-use super::{WINDOW_BYTES, config, log_secrets};
-use crate::connection::{Destination, ID_BYTES, destination, expire_timers, fresh_id};
+use super::{PAYLOAD_BYTES, WINDOW_BYTES, config, log_secrets};
+use crate::connection::{ID_BYTES, expire_timers, fresh_id};
 use crate::outbox::Outbox;
-use crate::socket::{NO_ORDERS, Socket, open_polled};
+use crate::socket::{NO_ORDERS, Socket, Train, open_polled};
 
 /// The port at which the contract's servers listen.
 const PORT: u16 = 443;
@@ -31,6 +31,8 @@ const REFUSED: u64 = 0x10b;
 
 /// The connection of a client.
 struct Peer {
+    /// The identifier that the client chose for the server, until it learns the server's own.
+    chosen: Vec<u8>,
     quic: quiche::Connection,
     outbox: Outbox,
     exchanges: BTreeMap<u64, Exchange>,
@@ -50,8 +52,8 @@ struct Exchange {
 ///
 /// # Errors
 /// The certificate cannot be read, or the address is not available.
-pub(super) fn serve() -> Result<()> {
-    let mut config = config()?;
+pub(super) fn serve(test_case: &str) -> Result<()> {
+    let mut config = config(test_case)?;
     let loaded = config.load_cert_chain_from_pem_file(CERTIFICATE_FILE);
     loaded.with_context(|| format!("use {CERTIFICATE_FILE}"))?;
     let loaded = config.load_priv_key_from_pem_file(KEY_FILE);
@@ -64,14 +66,23 @@ pub(super) fn serve() -> Result<()> {
         let local = socket.local();
         while let Some((packet, from)) = socket.receive()? {
             let Ok(header) = quiche::Header::from_slice(packet, ID_BYTES) else { continue };
-            let index = match destination(&header, peers.iter().map(|peer| &peer.quic)) {
-                Destination::Known(index) => index,
-                Destination::New => {
-                    let quic = quiche::accept(&fresh_id()?, None, local, from, &mut config);
-                    peers.push(Peer::new(quic.context("accept a connection")?)?);
-                    peers.len() - 1
-                }
-                Destination::Over => continue,
+            let known = peers.iter().position(|peer| peer.is_meant(&header));
+            let index = match known {
+                Some(index) => index,
+                None if header.ty != quiche::Type::Initial => continue,
+                None => match admitted(&header, from, test_case == "retry") {
+                    Admitted::Retry => {
+                        send_retry(&header, from, &mut *socket)?;
+                        continue;
+                    }
+                    Admitted::No => continue,
+                    Admitted::Yes(original) => {
+                        let id = if original.is_some() { header.dcid.clone() } else { fresh_id()? };
+                        let quic = quiche::accept(&id, original.as_ref(), local, from, &mut config);
+                        peers.push(Peer::new(header.dcid.to_vec(), quic.context("accept a connection")?)?);
+                        peers.len() - 1
+                    }
+                },
             };
             // A packet that cannot be read is the peer's fault, and quiche answers it.
             let _ = peers[index].quic.recv(packet, quiche::RecvInfo { from, to: local });
@@ -81,10 +92,45 @@ pub(super) fn serve() -> Result<()> {
     }
 }
 
+/// What becomes of a client that begins a connection.
+enum Admitted {
+    /// It has to show first that its address is its own.
+    Retry,
+    /// Its token is another's.
+    No,
+    /// It is accepted; after a Retry, with the identifier that it chose before.
+    Yes(Option<quiche::ConnectionId<'static>>),
+}
+
+fn admitted(header: &quiche::Header<'_>, from: SocketAddr, retries: bool) -> Admitted {
+    match header.token.as_deref().unwrap_or_default() {
+        _ if !retries => Admitted::Yes(None),
+        [] => Admitted::Retry,
+        token => match token.strip_prefix(from.to_string().as_bytes()) {
+            Some(original) => Admitted::Yes(Some(quiche::ConnectionId::from_vec(original.to_vec()))),
+            None => Admitted::No,
+        },
+    }
+}
+
+/// Sends a Retry, whose token is the client's address and the identifier that it chose.
+fn send_retry(header: &quiche::Header<'_>, to: SocketAddr, socket: &mut dyn Socket) -> Result<()> {
+    let token = [to.to_string().as_bytes(), &header.dcid].concat();
+    let mut packet = [0; PAYLOAD_BYTES];
+    let made = quiche::retry(&header.scid, &header.dcid, &fresh_id()?, &token, header.version, &mut packet);
+    let length = made.context("make a Retry")?;
+    socket.send(&Train { contents: &packet[..length], packet_bytes: length, to })
+}
+
 impl Peer {
-    fn new(mut quic: quiche::Connection) -> Result<Self> {
+    /// Returns whether a packet is for this connection.
+    fn is_meant(&self, header: &quiche::Header<'_>) -> bool {
+        self.chosen == *header.dcid || self.quic.source_ids().any(|own| *own == header.dcid)
+    }
+
+    fn new(chosen: Vec<u8>, mut quic: quiche::Connection) -> Result<Self> {
         log_secrets(&mut quic)?;
-        Ok(Self { quic, outbox: Outbox::new(), exchanges: BTreeMap::new() })
+        Ok(Self { chosen, quic, outbox: Outbox::new(), exchanges: BTreeMap::new() })
     }
 
     fn work(&mut self, socket: &mut dyn Socket) -> Result<()> {

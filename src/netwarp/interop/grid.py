@@ -1,0 +1,92 @@
+"""The grid: for each pair of stacks and each case, whether it worked, how often, and why not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from netwarp.interop.plan import Asked
+from netwarp.interop_cases import CaseName
+
+Result = Literal["succeeded", "failed", "unsupported"]
+UNSUPPORTED = "does not support the test case"
+"""What a run's reason says where a program has exited with the runner's status for that."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One run of a field."""
+
+    run: str
+    """Its name in the case's run directory."""
+    pattern: int
+    """Which of the seeds it had, counted from 1."""
+    wrong: str | None
+    """What was wrong; None if nothing was."""
+    kbit_s: float | None = None
+    """Its goodput, where it succeeded."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of the grid."""
+
+    client: str
+    server: str
+    case: CaseName
+    runs: tuple[Judged, ...]
+    cannot: str | None = None
+    """Why there are no runs."""
+
+    @property
+    def failed(self) -> tuple[Judged, ...]:
+        """The runs in which something was wrong."""
+        return tuple(run for run in self.runs if run.wrong is not None)
+
+    @property
+    def result(self) -> Result:
+        """The runner's word for it: it has succeeded if every run has."""
+        if any(UNSUPPORTED in (run.wrong or "") for run in self.runs):
+            return "unsupported"
+        return "failed" if self.cannot or self.failed or not self.runs else "succeeded"
+
+    @property
+    def reason(self) -> str | None:
+        """Why it did not succeed, in a sentence: of several reasons the most frequent."""
+        if self.result == "succeeded":
+            return None
+        if self.cannot is not None or not self.runs:
+            return self.cannot or "it was not run"
+        counted = Counter(run.wrong for run in self.failed)
+        most = counted.most_common(1)[0][0]
+        if len(self.runs) == 1 or self.result == "unsupported":
+            return most
+        return f"{self.share}: {most}"
+
+    @property
+    def share(self) -> str:
+        """In how many of its loss patterns it failed, in words."""
+        return f"fails in {len(self.failed)} of {len(self.runs)} loss patterns"
+
+    @property
+    def kbit_s(self) -> tuple[float, ...]:
+        """The goodput of each run that succeeded, in kbit/s."""
+        return tuple(run.kbit_s for run in self.runs if run.kbit_s is not None)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All fields that were asked for."""
+
+    asked: Asked
+    fields: Mapping[tuple[str, str, CaseName], Field]
+
+    def field(self, client: str, server: str, case: CaseName) -> Field:
+        """Return the field of a pair and a case."""
+        return self.fields[client, server, case]
+
+    def counted(self) -> Counter[Result]:
+        """Count the fields by their results."""
+        return Counter(field.result for field in self.fields.values())

@@ -1,0 +1,155 @@
+"""Runs the studies of a grid, case by case, and judges their runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from netwarp import pipeline
+from netwarp.backends.base import Backend
+from netwarp.errors import BackendError
+from netwarp.execution import Executor, Observer, run_job
+from netwarp.file_trees import remove_tree
+from netwarp.interop.checks import check, kbit_s
+from netwarp.interop.grid import Field, Grid, Judged
+from netwarp.interop.packets import AT_SERVER, CAPTURE, datagrams, require_tshark
+from netwarp.interop.plan import Asked, label
+from netwarp.interop_cases import CaseName
+from netwarp.plan import plan_study
+from netwarp.regular_files import is_there
+from netwarp.results.results import RunResult
+from netwarp.run_directory import RunDirectory
+from netwarp.run_files import read_text, remove, write_json
+
+
+def run_grid(
+    asked: Asked,
+    backend: Backend,
+    executor: Executor,
+    out: Path,
+    *,
+    at_a_time: int,
+    observer: Observer | None = None,
+    on_case: Callable[[CaseName], None] = lambda _: None,
+) -> Grid:
+    """Run what has not run yet, and judge it.
+
+    Args:
+        asked: the grid.
+        backend: where the runs are carried out.
+        executor: on whose CPUs.
+        out: the directory with a run directory for each case; what is there is kept.
+        at_a_time: how many captures are read at a time.
+        observer: notified about every run.
+        on_case: called with each case before it is run.
+
+    Raises:
+        BackendError: tshark is missing, or the backend is not ready.
+        StudyError: a pair cannot be planned.
+        RunDirectoryError: a directory has something else.
+        Interrupted: on Ctrl-C; the same call continues from there.
+    """
+    require_tshark()
+    fields = {}
+    for case in asked.cases:
+        on_case(case)
+        runs = _run_case(asked, case, (backend, executor, observer), out, at_a_time)
+        for client, server in asked.pairs:
+            cannot = asked.missing.get(client) or asked.missing.get(server)
+            own = tuple(runs.get(label(client, server), ()))
+            fields[client, server, case] = Field(client, server, case, own, cannot)
+    return Grid(asked, fields)
+
+
+def repeat(asked: Asked, case: CaseName, pattern: int, backend: Backend, out: Path) -> list[Judged]:
+    """Run one loss pattern of each pair again, and keep its capture, keys and logs.
+
+    Args:
+        asked: the grid.
+        case: the test case.
+        pattern: which of the seeds, counted from 1.
+        backend: where the runs are carried out.
+        out: the directory with a directory for each run, which is made anew.
+
+    Raises:
+        BackendError: tshark is missing, or the backend is not ready.
+        StudyError: a pair cannot be planned.
+        OSError: a directory cannot be made.
+    """
+    require_tshark()
+    study = replace(asked, seeds=pattern).study(case)
+    judged = []
+    for planned in plan_study(study) if study is not None else ():
+        if planned.replicate != pattern - 1:
+            continue
+        place = out / f"{planned.cell.levels['transport']}-{case}-{pattern}"
+        remove_tree(place)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        outcome = run_job(backend, planned.job, place)
+        found = _entry(case, place, outcome.status.reason if outcome.failed else None)
+        judged.append(Judged(place.name, pattern, found["wrong"], found["kbit_s"]))
+    return judged
+
+
+def _run_case(
+    asked: Asked,
+    case: CaseName,
+    how: tuple[Backend, Executor, Observer | None],
+    out: Path,
+    at_a_time: int,
+) -> dict[str, list[Judged]]:
+    """Return the judged runs of a case by the labels of their pairs."""
+    study = asked.study(case)
+    if study is None:
+        return {}
+    backend, executor, observer = how
+    data = pipeline.run(study, backend, out=out / case, executor=executor, observer=observer)
+    known_file = out / f"{case}.json"
+    known = json.loads(read_text(known_file)) if is_there(known_file) else {}
+    judge = partial(_judge, case, data.kept, known)
+    with ThreadPoolExecutor(at_a_time) as threads:
+        entries = list(threads.map(judge, data.results.runs))
+    of_runs = list(zip(data.results.runs, entries, strict=True))
+    write_json(known_file, {run.run: entry for run, entry in of_runs})
+    by_pair: dict[str, list[Judged]] = {}
+    for run, entry in of_runs:
+        pair = run.factors.get("transport") or label(*asked.pairs[0])
+        one = Judged(run.run, run.replicate + 1, entry["wrong"], entry["kbit_s"])
+        by_pair.setdefault(pair, []).append(one)
+    return by_pair
+
+
+def _judge(
+    case: CaseName, directory: RunDirectory, known: Mapping[str, Any], run: RunResult
+) -> dict[str, Any]:
+    """Judge a run, unless its records are those that were judged before. The capture of a run in
+    which nothing was wrong is removed: with many seeds they would fill a disk.
+    """
+    status = directory.status(run.run)
+    sha256 = None if status is None else status.records_sha256
+    before = known.get(run.run)
+    if before is not None and before["records_sha256"] == sha256:
+        return dict(before)
+    failure = run.reason if run.outcome == "failed" else None
+    entry = _entry(case, directory.run_path(run.run), failure)
+    if entry["wrong"] is None:
+        remove(directory.run_path(run.run) / CAPTURE)
+    return {**entry, "records_sha256": sha256}
+
+
+def _entry(case: CaseName, run: Path, failure: str | None) -> dict[str, Any]:
+    """Return what was wrong in a run, and how fast it was."""
+    if failure is not None:
+        return {"wrong": failure, "kbit_s": None}
+    try:
+        sent = datagrams(run)
+        at_server = datagrams(run, AT_SERVER) if case == "amplificationlimit" else []
+    except (BackendError, OSError, ValueError) as error:
+        return {"wrong": f"its packets could not be read: {error}", "kbit_s": None}
+    wrong = check(case, sent, at_server)
+    return {"wrong": wrong, "kbit_s": kbit_s(case, sent) if wrong is None else None}

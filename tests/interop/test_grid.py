@@ -1,0 +1,140 @@
+"""The grid: what is planned, how runs are summed up, and the files that it becomes."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+from pathlib import Path
+
+import pytest
+
+from netwarp.errors import InputError
+from netwarp.interop import Asked, Field, Grid
+from netwarp.interop.grid import Judged
+from netwarp.interop.packets import AS_SENT, _copy_interfaces
+from netwarp.interop.page import render
+from netwarp.interop.runner_json import changes, read_results, runner_json
+from netwarp.interop.wording import repeat_command
+from netwarp.interop_cases import CASES, CaseName
+from netwarp.plan import plan_study
+from netwarp.wire import Bulk
+
+PROGRAM = Path(__file__).parents[1] / "guest" / "interop" / "right.sh"
+UNSUPPORTED = "client: it says that it does not support the test case"
+
+
+def asked(cases: tuple[str, ...] = (), seeds: int = 1) -> Asked:
+    return Asked.of(stacks=[str(PROGRAM)], cases=cases, seeds=seeds, folder=Path.cwd())
+
+
+def field(*wrong: str | None, case: CaseName = "handshake") -> Field:
+    runs = tuple(Judged(f"c000-r{at:02}", at + 1, why) for at, why in enumerate(wrong))
+    return Field("right.sh", "right.sh", case, runs)
+
+
+def grid(*fields: Field, seeds: int = 1) -> Grid:
+    of = asked(tuple(each.case for each in fields), seeds)
+    return Grid(of, {(each.client, each.server, each.case): each for each in fields})
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_case_can_be_planned(case: CaseName) -> None:
+    study = asked().study(case)
+    assert study is not None
+    (planned,) = plan_study(study)
+    bulk = planned.job.only.workload
+    assert planned.job.capture
+    assert isinstance(bulk, Bulk)
+    assert bulk.case is not None
+    assert bulk.case.file_bytes == CASES[case].file_bytes
+    assert planned.job.limits.virtual_ns == CASES[case].limit_s * 10**9
+
+
+def test_a_case_is_found_by_name_and_by_the_runners_abbreviation() -> None:
+    assert asked(("L1", "handshake")).cases == ("handshake", "handshakeloss")
+    assert asked().cases == tuple(CASES)
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [("handshak", "did you mean .handshake"), ("rebind-port", "translate no addresses")],
+)
+def test_a_case_that_is_none_is_refused(named: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        asked((named,))
+
+
+def test_a_field_succeeds_if_every_loss_pattern_has() -> None:
+    assert field(None, None).result == "succeeded"
+    some = field(None, "it hangs", None)
+    assert (some.result, some.reason) == (
+        "failed",
+        "fails in 1 of 3 loss patterns: it hangs",
+    )
+    assert field("it hangs").reason == "it hangs"
+    assert field(UNSUPPORTED, UNSUPPORTED).result == "unsupported"
+    assert field().result == "failed"
+
+
+def test_a_failure_is_repeated_by_one_command() -> None:
+    command = repeat_command(field(None, "it hangs"), Path("out"), asked())
+    assert command == (
+        "netwarp interop --clients right.sh --servers right.sh --cases handshake --seed 1"
+        " --pattern 2 --out out-again"
+    )
+
+
+def test_the_runners_file_can_be_read_back_and_compared(tmp_path: Path) -> None:
+    before = grid(field(None), field("it hangs", case="transfer"), field(None, case="goodput"))
+    file = tmp_path / "result.json"
+    file.write_text(json.dumps(runner_json(before, tmp_path)))
+    found = read_results(file)
+    assert found["right.sh", "right.sh", "transfer"] == "failed"
+    after = grid(field(None), field(None, case="transfer"), field(None, case="goodput"))
+    assert [(each.case, was) for each, was in changes(found, after)] == [("transfer", "failed")]
+    assert changes(found, before) == []
+
+
+def test_the_runners_file_has_the_runners_keys(tmp_path: Path) -> None:
+    found = runner_json(grid(field(None), field(None, case="goodput")), tmp_path)
+    assert set(found) - {"netwarp"} == {
+        "start_time", "end_time", "log_dir", "servers", "clients", "urls", "tests",
+        "quic_version", "results", "measurements",
+    }  # fmt: skip
+    assert found["tests"]["H"]["name"] == "handshake"
+    (entry,) = found["results"][0]
+    assert (entry["abbr"], entry["name"], entry["result"]) == ("H", "handshake", "succeeded")
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"clients": ["a"], "servers": ["b"]}'])
+def test_another_file_is_no_result(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "result.json"
+    file.write_text(text)
+    with pytest.raises(InputError, match="not a result of the interop runner"):
+        read_results(file)
+
+
+def test_the_page_says_why_a_field_failed_and_shows_no_markup_of_programs() -> None:
+    page = render(grid(field("it said <script>alert(1)</script>")), Path("out"), [])
+    assert "it said &lt;script&gt;" in page
+    assert "--pattern 1" in page
+    assert "<script>alert" not in page
+
+
+def test_only_the_packets_of_some_interfaces_are_read() -> None:
+    def block(kind: int, body: bytes) -> bytes:
+        length = 12 + len(body)
+        return struct.pack("<II", kind, length) + body + struct.pack("<I", length)
+
+    def interface(name: bytes) -> bytes:
+        option = struct.pack("<HH", 2, len(name)) + name + bytes(-len(name) % 4)
+        return block(1, struct.pack("<HHI", 1, 0, 0) + option + bytes(4))
+
+    names = (b"client-side-in", b"client-side-out", b"server-side-in")
+    packets = [block(6, struct.pack("<I", at) + bytes(20) + b"pkt%d" % at) for at in range(3)]
+    secrets = block(10, b"keys")
+    head = b"".join(map(interface, names))
+    copied = io.BytesIO()
+    _copy_interfaces(io.BytesIO(head + secrets + b"".join(packets)), copied, AS_SENT)
+    assert copied.getvalue() == head + secrets + packets[0] + packets[2]
