@@ -38,6 +38,11 @@ FACTOR_TITLES = {
     "path.trace.down": "Rate trace",
     "topology.rtts": "Round-trip times of the pairs",
     "topology.pairs": "Pairs of hosts",
+    "topology.hosts": "Hosts",
+    "topology.senders": "Senders",
+    "topology.hops": "Links in a row",
+    "topology.bottlenecks": "Bottlenecks in a row",
+    "host.count": "Number of hosts",
     "transport.mss": "MSS",
     "transport.reconnect": "Reconnection",
     "workload.rule": "Rule of the player",
@@ -294,12 +299,16 @@ def factor_name(factor: str) -> str:
 
 
 def _of_workload(factor: str) -> tuple[str, str]:
-    """Split a factor of one of several workloads into the workload's name and its own factor."""
+    """Split a factor of one of several workloads, links or hosts into its name and its own factor;
+    a link's are those of a path.
+    """
     section, _, rest = factor.partition(".")
-    workload, dot, own = rest.partition(".")
-    if section != "workload" or not dot:
+    name, dot, own = rest.partition(".")
+    if section not in ("workload", "link", "host") or not dot:
         return "", factor
-    return workload, own if own.startswith("transport") else f"workload.{own}"
+    if section == "link":
+        return name, f"path.{own}"
+    return name, own if own.startswith("transport") else f"{section}.{own}"
 
 
 _STEPS: Mapping[Unit, tuple[tuple[float, str], ...]] = {

@@ -12,7 +12,9 @@ import pytest
 from netwarp import wire
 from netwarp.errors import StudyError
 from netwarp.plan import plan_study
+from netwarp.results.fixed_conditions import fixed_conditions
 from netwarp.study import load_study, study_from_mapping
+from netwarp.wording import factor_title
 
 HEAD = """title = "written"
 replicates = 1
@@ -134,6 +136,17 @@ def test_two_hosts_and_a_cable_are_a_network(tmp_path: Path) -> None:
     text = '[[host]]\nname = "a"\n[[host]]\nname = "b"\n[[link]]\nbetween = ["a", "b"]\n'
     (job,) = jobs(tmp_path, text + FLOW.replace("client", "a").replace("server", "b"))
     assert len(network(job).links) == 3
+
+
+def test_what_is_the_same_in_all_cells_is_said_of_named_links(tmp_path: Path) -> None:
+    factors = '[factors]\n"link.wan.rate" = ["10mbit", "20mbit"]\n'
+    (tmp_path / "study.toml").write_text(HEAD + TWO_SITES + FLOW + factors)
+    study = load_study(tmp_path / "study.toml")
+    found = fixed_conditions(study.raw, plan_study(study)[0].job)
+    of_links = {key: value for key, value in found.items() if key.startswith("link.")}
+    assert of_links == {"link.wan.rtt": "40ms", "link.wan.loss_up": "1%"}
+    assert not any(key.startswith("path.") for key in found), "there is no path"
+    assert factor_title("link.wan.rate") == "wan: rate"
 
 
 def lined(text: str, mark: str) -> int:

@@ -97,12 +97,17 @@ def _conditions(data: RunData) -> list[Text]:
         key: PurePath(value).name if key == "workload.file" else value
         for key, value in fixed.items()
         if USUAL.get(key) != value
-        and key.startswith(("path.", "topology.", "transport", "workload."))
-        and key.count(".") < 2 + key.endswith((".stack.name", ".congestion"))
+        and key.startswith(("path.", "topology.", "link.", "transport", "workload."))
+        and key.count(".") < 2 + key.endswith((".stack.name", ".congestion")) + _is_of_link(key)
         and not key.endswith((".stack", ".title"))
     }  # fmt: skip
     brief = {key: value for key, value in shown.items() if len(value) <= MOST_SHOWN}
     return [Text(f"{sentence_case(condition_text(brief))}\n")] if brief else []
+
+
+def _is_of_link(key: str) -> bool:
+    """Return whether a key is one of a link, after whose name it has another part."""
+    return key.startswith("link.")
 
 
 def _with_one_rate(fixed: Mapping[str, str]) -> dict[str, str]:

@@ -6,6 +6,7 @@ from typing import Any
 from netwarp.study.cells.factors import flattened
 from netwarp.study.cells.sizing import DEFAULT_QUEUE_MIN_PACKETS
 from netwarp.study.overrides import KERNEL, SECTIONS
+from netwarp.study.sections.hosts import OWN_KEYS
 from netwarp.units import ETHERNET_HEADER_BYTES, NS_PER_S
 from netwarp.wire import Job, NoLoss, Path
 
@@ -32,6 +33,7 @@ def fixed_conditions(raw: Mapping[str, Any], job: Job | None) -> dict[str, str]:
         for section in SECTIONS
         for key, value in flattened(_by_name(raw.get(section, {}))).items()
     }
+    written |= _of_links(raw)
     if raw.get(KERNEL) is not None:
         written[KERNEL] = str(raw[KERNEL])
     fixed = {
@@ -39,7 +41,20 @@ def fixed_conditions(raw: Mapping[str, Any], job: Job | None) -> dict[str, str]:
         for key, value in written.items()
         if key not in varied and not key.startswith(HOW_METRICS_ARE_READ)
     }
-    return _unsaid(job, [*written, *varied], varied) | fixed if job else fixed
+    # A network of the study's own has no path whose properties could be left out.
+    has_path = job is not None and "link" not in raw
+    return _unsaid(job, [*written, *varied], varied) | fixed if job and has_path else fixed
+
+
+def _of_links(raw: Mapping[str, Any]) -> dict[str, str]:
+    """Return the keys of the links that have a name, as factors name them; events are left out."""
+    return {
+        f"link.{link['name']}.{key}": _text(value)
+        for link in raw.get("link", ())
+        if "name" in link
+        for key, value in flattened(link).items()
+        if key not in OWN_KEYS and not isinstance(value, list)
+    }
 
 
 def _by_name(section: Any) -> Mapping[str, Any]:
