@@ -17,6 +17,8 @@ readonly ENDPOINT="$VENV/libexec/netwarp-endpoint"
 main() {
     local stage=${1:-all} extent
     CHILD=
+    KERNEL=
+    trap end_children EXIT
     trap 'stop 130' INT
     trap 'stop 143' TERM HUP
     case $stage in
@@ -29,6 +31,7 @@ main() {
         warn_of_hidden_place setup
         take_lock
         set_up_packages "$extent"
+        begin_kernel
         set_up_python "$extent"
         set_up_rust
         set_up_kernel
@@ -61,11 +64,14 @@ die() {
     exit 1
 }
 
-# A background job of a script ignores Ctrl-C, so it has to be told.
-stop() {
-    [[ -z $CHILD ]] || kill "$CHILD" 2>/dev/null || true
-    exit "$1"
+# Background jobs of a script ignore Ctrl-C, so they have to be told; and the kernel's build must not go on when
+# something else has failed.
+end_children() {
+    local child
+    for child in $CHILD $KERNEL; do kill "$child" 2>/dev/null || true; done
 }
+
+stop() { exit "$1"; }
 
 # All checkouts of a user share the Rust target directory, and two calls in one checkout share .venv.
 take_lock() {
@@ -80,13 +86,24 @@ take_lock() {
 # Runs a command in the background, its output in a file, with a sign of life: a live line on a terminal, a line every
 # 15 s in a log. When it fails, the end of its output is shown.
 run_shown() {
-    local what=$1 log started=$SECONDS next=15 elapsed status=0
+    local what=$1 log status=0
     shift
-    log="$CACHE/setup-${what//[^A-Za-z]/-}.log"
+    log=$(log_of "$what")
     # The lock is closed for it: a server it may leave running (a compiler cache, say) must not keep the lock.
     "$@" >"$log" 2>&1 </dev/null {LOCK}>&- &
     CHILD=$!
-    while [[ -d /proc/$CHILD ]]; do
+    follow "$what" "$CHILD" || status=1
+    CHILD=
+    return "$status"
+}
+
+log_of() { echo "$CACHE/setup-${1//[^A-Za-z]/-}.log"; }
+
+# follow WHAT PROCESS: waits for a background job whose output is in its log.
+follow() {
+    local what=$1 child=$2 log started=$SECONDS next=15 elapsed status=0
+    log=$(log_of "$what")
+    while [[ -d /proc/$child ]]; do
         sleep 0.2
         elapsed=$((SECONDS - started))
         if [[ -t 2 ]]; then
@@ -96,8 +113,7 @@ run_shown() {
             next=$((elapsed + 15))
         fi
     done
-    wait "$CHILD" || status=$?
-    CHILD=
+    wait "$child" || status=$?
     [[ ! -t 2 ]] || printf '\r\033[K' >&2
     ((status == 0)) || {
         tail -n 25 -- "$log" >&2
@@ -337,6 +353,27 @@ install_file() {
 
 # --- Guest kernel -------------------------------------------------------------------------------------------
 
-set_up_kernel() { "$REPO/guest/build.sh"; }
+readonly KERNEL_BUILD="building the guest kernel"
+
+# Its compiler leaves a CPU idle while it links, and so does the endpoint's, whose last half is one thread: side by side
+# they take less time. Nothing is begun where there is nothing to build.
+begin_kernel() {
+    ! "$REPO/guest/build.sh" --print >/dev/null 2>&1 || return 0
+    say "kernel: building it beside the rest; the output is in $(log_of "$KERNEL_BUILD")"
+    "$REPO/guest/build.sh" >"$(log_of "$KERNEL_BUILD")" 2>&1 </dev/null {LOCK}>&- &
+    KERNEL=$!
+}
+
+set_up_kernel() {
+    local status=0
+    if [[ -z $KERNEL ]]; then
+        "$REPO/guest/build.sh"
+        return
+    fi
+    follow "$KERNEL_BUILD" "$KERNEL" || status=1
+    KERNEL=
+    ((status == 0)) || exit 1
+    tail -n 1 -- "$(log_of "$KERNEL_BUILD")" >&2
+}
 
 main "$@"
