@@ -192,7 +192,9 @@ def _in_container(root: Root, options: Iterable[str]) -> subprocess.CompletedPro
     return subprocess.run(
         ["unshare", "--mount", "sh", "-c", podman, "podman", "--rm", "--network=none",
          "--cgroups=disabled", "--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024",
-         f"--env=HOME={HOME}", *options, "--rootfs", f"{root.directory}:O", "sh", "-c", PROBE],
+         f"--env=HOME={HOME}", *options, "--rootfs", f"{root.directory}:O", "sh", "-c",
+         # Root runs what root has installed, and nobody else's.
+         f"[ $(id -u) != 0 ] || chown -R 0:0 {HOME}\n{PROBE}"],
         capture_output=True, text=True, check=False, timeout=LIMIT_S,
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from places import Found, last_error, read, table
+from places import BEGIN, END, PAGE, PLACES, Found, last_error, read, table
 from without_calls import parsed
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "without_calls.py"
@@ -58,6 +58,13 @@ def test_pip_s_reason_is_its_error_not_its_notice() -> None:
     assert last_error(said) == "ERROR: Package 'netwarp' requires a different Python"
     assert last_error("one\ntwo\n") == "two"
     assert last_error("") == "(nothing was said)"
+
+
+def test_the_page_has_every_place() -> None:
+    _, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    rows, _, _ = rest.partition(END)
+    named = [line.split(" | ")[0].removeprefix("| ") for line in rows.splitlines()[2:]]
+    assert named == [place.name for place in PLACES]
 
 
 @pytest.mark.parametrize(
