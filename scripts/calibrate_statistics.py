@@ -20,7 +20,7 @@ from known_truth import eventful, log_normal
 from netwarp.claims import evaluate_claims
 from netwarp.estimate.comparison import Sample, compare
 from netwarp.estimate.criteria import Criteria
-from netwarp.estimate.staging import LOOKS, Staging
+from netwarp.estimate.staging import Staging
 from netwarp.estimate.stats import mean_interval
 from netwarp.results import Results, RunResult
 from netwarp.study.claims import Claim
@@ -150,19 +150,20 @@ def staged_rates(trials: int, seed: int) -> list[Rate]:
     """How often a claim that is not true is shown by looking again and again."""
     rng = np.random.default_rng(seed)
     rates = []
+    looks = Staging().looks(5)
     for ratio in (1.0, 1 / 1.01):
         wrong = 0
         for _ in range(trials):
             verdict = "undecided"
-            whole = draw(rng, (ratio,), 0.1, Staging().sizes(5)[-1], LOOKS)
-            for size, share in zip(Staging().sizes(5), Staging().shares(5), strict=True):
-                criteria = Criteria(looks=LOOKS, share=share)
-                runs = tuple(run for run in whole.runs if run.replicate < size)
+            whole = draw(rng, (ratio,), 0.1, looks[-1].replicates, len(looks))
+            for look in looks:
+                criteria = Criteria(looks=len(looks), by_look=looks)
+                runs = tuple(run for run in whole.runs if run.replicate < look.replicates)
                 verdict = evaluate_claims([lead()], Results(runs, criteria))[0].verdict.value
                 if verdict != "undecided":
                     break
             wrong += verdict in ("reproduced", "reversed")
-        rates.append(Rate(f"wrong: looking {LOOKS} times, ratio {ratio:.3f}", wrong / trials,
+        rates.append(Rate(f"wrong: looking {len(looks)} times, ratio {ratio:.3f}", wrong / trials,
                           trials, high=LARGEST_ERROR))  # fmt: skip
     return rates
 

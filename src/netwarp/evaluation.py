@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from netwarp.errors import InputError, ResultError, RunDirectoryError
 from netwarp.estimate.criteria import Criteria
-from netwarp.estimate.staging import Staging
+from netwarp.estimate.staging import Look, older_looks
 from netwarp.execution.outcome import Outcome, read_outcome
 from netwarp.kept_runs import KeptRuns
 from netwarp.plan.randomness import REAL_TIME, randomness
@@ -231,7 +231,7 @@ def load(
         lines,
         {run: (outcome.status.outcome, outcome.status.reason) for run, outcome in known.items()},
         {run: outcome.metrics for run, outcome in known.items()},
-        criteria_of(paths, lines),
+        criteria_of(paths),
         random_by_cell(paths, lines),
         read_compared_by(paths),
     )
@@ -290,24 +290,23 @@ def _second_of(lines: Sequence[Mapping[str, Any]], first: Mapping[str, Any]) -> 
     return [run for run in others if run != first["run"]][:1]
 
 
-def criteria_of(directory: RunDirectory, lines: Sequence[Mapping[str, Any]]) -> Criteria:
+def criteria_of(directory: RunDirectory) -> Criteria:
     """Read the criteria by which a run directory's results are judged.
 
     Args:
-        directory: the run directory.
-        lines: the plan, whose largest number of replicates determines which look this is. An older
-            directory divides the error probability evenly among the looks.
+        directory: the run directory. An older one divides the error probability evenly among its
+            looks.
     """
     usual = Criteria()
     relevant = (directory.study() or {}).get("relevant")
     looks = directory.provenance().get("looks", usual.looks)
-    share = None
+    by_look: tuple[Look, ...] = ()
     if shares := directory.provenance().get("look_shares"):
-        replicates = max((line["replicate"] + 1 for line in lines), default=1)
-        first = (directory.study() or {}).get("replicates", 10)
-        sizes = Staging().sizes(first)
-        share = shares[sum(size < replicates for size in sizes[:-1])]
-    return Criteria(usual.relevant if relevant is None else parse_ratio(relevant), looks, share)
+        if sizes := directory.provenance().get("look_sizes"):
+            by_look = tuple(map(Look, sizes, shares))
+        else:
+            by_look = older_looks((directory.study() or {}).get("replicates", 10), shares)
+    return Criteria(usual.relevant if relevant is None else parse_ratio(relevant), looks, by_look)
 
 
 def read_compared_by(directory: RunDirectory) -> ComparedBy:

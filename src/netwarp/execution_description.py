@@ -72,8 +72,10 @@ def describe(
     now["virtual_s"] = earlier.get("virtual_s", 0.0)
     now["wall_s"] = earlier.get("wall_s", 0.0)
     now.setdefault("looks", earlier.get("looks", 1))
-    if "look_shares" in earlier and now["looks"] > 1:
-        now.setdefault("look_shares", earlier["look_shares"])
+    if now["looks"] > 1:
+        for key in ("look_sizes", "look_shares"):
+            if key in earlier:
+                now.setdefault(key, earlier[key])
     write_json(directory.provenance_file, now)
 
 

@@ -5,13 +5,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from itertools import count, pairwise
+from itertools import count
 from pathlib import Path
 
 from netwarp.backends.base import Backend
 from netwarp.backends.cpus import cpu_times
 from netwarp.errors import ResultError, RunDirectoryError
-from netwarp.estimate.staging import LOOKS, Staging, TimeLimit
+from netwarp.estimate.staging import Look, Staging, TimeLimit
 from netwarp.evaluation import RunData, load
 from netwarp.execution import (
     Executor,
@@ -89,19 +89,21 @@ def run(
             directory.discard_runs()
         refuse_other_files(files, directory)
         kept = kept_outcomes(plan, directory)
+        executed = _Executed(study, backend, directory, executor, filters, observer)
         # Stages may add runs, even if all of the plan are kept.
         is_measuring = len(kept) < len(plan) or staging is not None
         if is_measuring or not is_described(study, plan, directory):
             kernels = {run.cell.template.kernel for run in plan} if is_measuring else set()
             now = provenance(study, backend, executor, command_line, filter(None, kernels))
             if staging is not None:
-                now["looks"] = LOOKS
-                now["look_shares"] = list(staging.shares(study.replicates))
+                looks = executed.looks(staging)
+                now["looks"] = len(looks)
+                now["look_sizes"] = [look.replicates for look in looks]
+                now["look_shares"] = [look.share for look in looks]
             describe(study, plan, now, backend, directory, is_measuring=is_measuring)
             if files is not None and files.unknown is None:
                 write_json(directory.files_file, dict(files.digests))
         started_s, cpus_before = time.monotonic(), cpu_times()
-        executed = _Executed(study, backend, directory, executor, filters, observer)
         if backend.cpu_is_free and len(kept) < len(plan):
             cpus = executor.at_a_time(backend)
             observer.expected(expected_of(plan, kept), cpus, adds=staging is not None)
@@ -250,15 +252,17 @@ class _Executed:
             return limit is None or not is_over(limit)
 
         done = list(plan)
-        for before, size in pairwise(staging.sizes(self.study.replicates)):
+        for look in self.looks(staging)[1:]:
             results = load(self.directory.path, self.outcomes, self.study).results
             wanted = cells_to_repeat(self.study, results, staging)
             if not wanted:
                 return True
+            there = {run.run for run in done}
+            whole = replace(self.study, replicates=look.replicates)
             more = [
                 run
-                for run in plan_study(replace(self.study, replicates=size), filters=self.filters)
-                if run.cell.index in wanted and run.replicate >= before
+                for run in plan_study(whole, filters=self.filters)
+                if run.cell.index in wanted and run.run not in there
             ]
             if limit is not None and not is_in_time():
                 self._note_left(more, limit)
@@ -278,6 +282,14 @@ class _Executed:
                 self._note_left(left, limit)
                 return False
         return True
+
+    def looks(self, staging: Staging) -> tuple[Look, ...]:
+        """Return the looks at the samples, as the plan determines them."""
+        from netwarp.claims.too_few import questions_of
+
+        in_real_time = self.backend.clock == "real"
+        questions = questions_of(self.study, self.filters, in_real_time=in_real_time)
+        return staging.looks(self.study.replicates, questions)
 
     def _note_left(self, left: Sequence[PlannedRun], limit: TimeLimit) -> None:
         self.left_by_limit = tuple(run.run for run in left)

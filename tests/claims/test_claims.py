@@ -292,3 +292,42 @@ def test_a_run_without_the_metric_counts_as_missing() -> None:
         for run in whole.runs
     ]
     assert judge(Results(tuple(nowhere)), **LESS).verdict is ClaimVerdict.NOT_TESTABLE
+
+
+def without(results: Results, transport: str, *streams: str) -> Results:
+    """Leave out the cells of a transport at some numbers of streams, as if they were not run."""
+    kept = (
+        run
+        for run in results.runs
+        if run.factors["transport"] != transport or run.factors["streams"] not in streams
+    )
+    return Results(tuple(kept), results.criteria)
+
+
+def test_a_condition_of_which_one_side_was_run_is_shown_as_missing() -> None:
+    result = judge(without(lead(1.3, 1.4, 1.5), "tcp", "1"), **LESS)
+    assert result.verdict is ClaimVerdict.PARTLY, "nothing is known of one condition"
+    assert "not tested at streams 1 (only one of the two cells was run)" in result.found
+    says = {each["factors"]["streams"]: each["says"] for each in result.values["conditions"]}
+    assert says == {"0": "holds", "1": "untested", "2": "holds"}
+    alone = judge(without(lead(1.3, 1.4), "quic", "0", "1"), **LESS)
+    assert alone.verdict is ClaimVerdict.NOT_TESTABLE
+    assert "only one of the two cells was run" in alone.found
+
+
+def test_an_equality_of_which_one_side_was_run_is_shown_as_missing() -> None:
+    same = {"equal": [{"transport": "quic"}, {"transport": "tcp"}], "tolerance": "5%"}
+    exact = lead(1.0, 1.0, noise=(1.0, 1.0, 1.0))
+    assert judge(exact, **same).verdict is ClaimVerdict.REPRODUCED
+    result = judge(without(exact, "quic", "1"), **same)
+    assert result.verdict is ClaimVerdict.PARTLY
+    assert "not tested at streams 1" in result.found
+
+
+def test_a_trend_is_not_judged_without_a_level_that_one_side_has() -> None:
+    grows = {**LESS, "grows_with": "streams"}
+    steep = lead(1.0, 1.3, 1.7, 2.2, noise=(1.0, 1.0, 1.0))
+    assert judge(steep, **grows).verdict is ClaimVerdict.REPRODUCED
+    result = judge(without(steep, "tcp", "1"), **grows)
+    assert result.verdict is ClaimVerdict.NOT_TESTABLE
+    assert result.found == "at 1 only one of the two cells was run"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from claimed import LESS, grid, judge, lead
 from netwarp.claims import ClaimVerdict
 from netwarp.claims.effects import Effect, evaluate_effects
+from netwarp.estimate.criteria import Criteria
+from netwarp.estimate.staging import Look
 from netwarp.results import Results
 from netwarp.study.claims import Claim
 
@@ -166,3 +169,16 @@ def test_a_gap_that_a_control_alters_reads_as_the_claims_row_does() -> None:
     assert text.startswith("growth of the gap, 10.0 s becomes 0")
     assert ", a difference of 10.0 s [9.9" in text or ", a difference of 10.0 s [10" in text
     assert text.endswith("(the first 10 of 20 replicates)")
+
+
+def test_controls_are_looked_at_once_and_have_the_whole_error() -> None:
+    """However late the look at which their study's claims are judged, theirs is the only one."""
+    noisy = tuple(1 + 0.05 * (-1) ** each * (each % 5) for each in range(12))
+    main = grid({("quic", "1"): 8.6, ("tcp", "1"): 10.0}, noise=noisy)
+    control = grid({("quic", "1"): 9.6, ("tcp", "1"): 10.0}, noise=noisy)
+    once = effect(main, control, **LESS)
+    late = Criteria(by_look=(Look(6, 0.999), Look(12, 0.001)))
+    again = effect(replace(main, criteria=late), control, **LESS)
+    assert once.is_shown
+    assert once.error == pytest.approx(0.05)
+    assert (again.error, again.is_shown) == (once.error, once.is_shown)

@@ -17,7 +17,7 @@ from netwarp.claims.expected_sentences import distance_text, found_text
 from netwarp.claims.open_questions import cells_to_repeat
 from netwarp.errors import StudyError
 from netwarp.estimate.criteria import Criteria
-from netwarp.estimate.staging import Staging
+from netwarp.estimate.staging import Look, Staging
 from netwarp.estimate.stats import mean_interval
 from netwarp.pipeline import default_directory
 from netwarp.plan import plan_study
@@ -207,7 +207,7 @@ def test_all_are_one_family() -> None:
                     for i in range(1, 20))]  # fmt: skip
     judged = evaluate_expectations(study(*many).expectations, found)
     assert judged[0].kept is Kept.UNDECIDED
-    later = replace(found, criteria=Criteria(looks=4, share=0.05))
+    later = replace(found, criteria=Criteria(by_look=(Look(10, 0.05), Look(20, 0.95))))
     assert judge(near, later).kept is Kept.UNDECIDED, "an early look has less of the error"
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from netwarp.claims import evaluate_claims
 from netwarp.claims.open_questions import cells_to_repeat
+from netwarp.estimate.comparison import Verdict
 from netwarp.estimate.criteria import Criteria
-from netwarp.estimate.staging import LOOKS, Staging
+from netwarp.estimate.staging import Look, Staging
 from netwarp.results import Results, RunResult
+from netwarp.results.comparisons import compare_contenders
 from netwarp.study import Study, study_from_mapping
 
 LEVELS = ("0%", "1%")
@@ -50,7 +53,7 @@ def results(ratios: dict[str, float], spread: float = 0.1) -> Results:
                     {"completion_time_s": value},
                 )
             )  # fmt: skip
-    return Results(tuple(runs), Criteria(looks=LOOKS))
+    return Results(tuple(runs), Criteria(by_look=Staging().looks(8, questions=2)))
 
 
 def test_only_the_cells_of_what_is_undecided_get_more_replicates() -> None:
@@ -86,14 +89,48 @@ def test_a_precision_asks_for_narrow_intervals() -> None:
     assert not cells_to_repeat(study(), made, Staging(precision=0.9))
 
 
-def test_stages_double() -> None:
-    assert Staging().sizes(5) == (5, 10, 20, 40)
-    assert Staging().sizes(8000) == (8000, 10000)
-
-
 def test_without_claims_equivalences_get_the_replicates_that_they_take() -> None:
     """Equal but for a thousandth, only their number of replicates keeps them from a verdict."""
     made = results({"0%": 1.0, "1%": 1.0}, spread=0.001)
     assert cells_to_repeat(study(), made, Staging()) == {0, 1, 2, 3}
-    few = replace(study(), replicates=1)
-    assert not cells_to_repeat(few, made, Staging()), "49 are needed, more than 4 × 8"
+    few = replace(made, criteria=Criteria(by_look=(Look(8, 0.5), Look(32, 0.5))))
+    assert not cells_to_repeat(study(), few, Staging()), "more are needed than the last look has"
+
+
+def first_replicates(results: Results, level: str, replicates: int) -> Results:
+    """Leave the first replicates at one level, as of cells that were not repeated."""
+    runs = (
+        run
+        for run in results.runs
+        if run.factors["path.loss"] != level or run.replicate < replicates
+    )
+    return replace(results, runs=tuple(runs))
+
+
+def test_what_was_decided_at_a_look_stays_decided() -> None:
+    """At 0 % the first look decides, with 0.9 of the error; its cells are not repeated."""
+    claim = study(QUIC_FIRST)
+    looks = (Look(6, 0.9), Look(8, 0.001), Look(640, 0.099))
+    made = replace(results({"0%": 0.5, "1%": 0.98}), criteria=Criteria(by_look=looks))
+    later = first_replicates(made, "0%", 6)
+    (judged,) = evaluate_claims(claim.claims, later)
+    says = {each["factors"]["path.loss"]: each["says"] for each in judged.values["conditions"]}
+    assert says == {"0%": "holds", "1%": "undecided"}
+    assert cells_to_repeat(claim, later, Staging()) == {1, 3}
+    (at_0, _) = judged.values["conditions"]
+    assert at_0["n"] == 6
+    assert at_0["interval"][1] < 1, "the interval is that of the look at which it was judged"
+    compared = compare_contenders(later).comparisons
+    assert [each.share for each in compared] == [0.9, 0.001]
+    assert [each.verdict for each in compared] == [Verdict.LESS, Verdict.UNDECIDED]
+
+
+def test_a_look_counts_with_the_error_that_it_has() -> None:
+    """What a look with all of the error would decide is not run for one with hardly any."""
+    made = results({"0%": 0.1, "1%": 0.95})
+    generous, strict = (
+        replace(made, criteria=Criteria(by_look=(Look(8, 0.01), Look(40, share))))
+        for share in (0.99, 1e-9)
+    )
+    assert cells_to_repeat(study(QUIC_FIRST), generous, Staging()) == {1, 3}
+    assert not cells_to_repeat(study(QUIC_FIRST), strict, Staging())

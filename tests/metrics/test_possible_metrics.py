@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netwarp.metrics import metrics_from_records, possible_metrics
+from netwarp.metrics import metrics_from_records, metrics_until_failure, possible_metrics
 from netwarp.wire import job_from_json, read_records
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -45,3 +45,20 @@ def test_content_and_workload_decide(job: str, there: str, absent: str) -> None:
     possible = possible_metrics(job_from_json((GOLDEN / f"{job}.json").read_text()))
     assert there in possible
     assert absent not in possible
+
+
+def test_a_failed_run_has_what_was_measured_until_then() -> None:
+    job = job_from_json((GOLDEN / "job-command-line.json").read_text())
+    counted = [
+        each
+        for each in read_records(GOLDEN / "records-bulk-quic.jsonl")
+        if each.record == "calibration"
+    ]
+    whole = [*read_records(GOLDEN / "records-command.jsonl"), *counted]
+    measured = metrics_until_failure(job, whole)
+    assert measured["run_time_s"] > 0
+    assert "wire_packets_up" in measured
+    assert "throughput_bit_s" not in measured, "it was not printed"
+    ran = [each for each in whole if each.record != "calibration"]
+    assert {*metrics_until_failure(job, ran)} == {"run_time_s", "ready_time_s"}
+    assert not metrics_until_failure(job, [each for each in whole if each.record == "start"])

@@ -28,7 +28,7 @@ from netwarp.sources.reproduce import outcomes_of, reproduce_document, to_json, 
 from netwarp.sources.reproduction import Executed, Reproduction
 from netwarp.sources.scorecard import expected_text, score_text, total_text
 from netwarp.sources.seeds import fresh_seeds, release_seed
-from netwarp.sources.variants import sensitivity_study
+from netwarp.sources.variants import control_study, sensitivity_study
 from netwarp.study import Study, load_study, study_from_mapping
 from netwarp.study.overrides import apply_quick
 
@@ -391,6 +391,17 @@ def test_a_control_that_is_not_part_of_quick_shows_no_reason(tmp_path: Path) -> 
     assert (quick.why, quick.control_text) == (None, "windows are wide: not tried")
     full = controlled(tmp_path / "full", {"wide": 11.0}, text=text, quick=False).rows[0]
     assert full.why == "windows"
+
+
+def test_a_control_has_as_many_replicates_as_its_reasons_take(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(CONTROLLED.replace("replicates = 3", "replicates = 20"))
+    study = load_study(path)
+    (control,) = study.controls
+    assert (study.replicates, control_study(study, control).replicates) == (20, 8)
+    path.write_text(CONTROLLED)
+    few = load_study(path)
+    assert control_study(few, control).replicates == few.replicates
 
 
 def test_a_verdict_that_another_choice_contradicts_depends_on_it(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ Each condition is tested in `netwarp.claims.evidence` and `netwarp.claims.trends
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from netwarp.claims import bounds, evidence, published, trends
@@ -16,7 +17,9 @@ from netwarp.claims.conditions import (
     indices,
     needed_by_all,
     pairs,
-    same_levels,
+    share_of_cells,
+    without_partner,
+    without_their_level,
 )
 from netwarp.claims.evidence import Evidence, Says
 from netwarp.claims.joining import ClaimVerdict, family_errors, join, smallest_chance
@@ -122,7 +125,10 @@ _Found = list[tuple["Factors", "Evidence", frozenset[int]]]
 def _evidence_of(claim: Claim, results: Results) -> _Found:
     if claim.not_testable is not None:
         return []
-    found = list(_evidence(claim, without_levels(results, claim.without)))
+    found = [
+        (condition, each.at_share(share_of_cells(results, cells)), cells)
+        for condition, each, cells in _evidence(claim, without_levels(results, claim.without))
+    ]
     if not claim.needs_difference:
         return found
     return [(condition, bounds.refuted_by_none(each), cells) for condition, each, cells in found]
@@ -139,7 +145,7 @@ def _result(claim: Claim, found: _Found, error: float, relevant: float) -> Claim
         for (condition, each, _), said, its in zip(found, joined.says, joined.errors, strict=True)
     ]
     open_ = tuple(
-        OpenCondition(cells, each.undecided.replicates(error))
+        OpenCondition(cells, each.replicates_needed(error), partial(each.replicates_needed, error))
         for (_, each, cells), said in zip(found, joined.says, strict=True)
         if each.undecided is not None and _is_open(joined.verdict, said)
     )
@@ -188,6 +194,7 @@ def _evidence(claim: Claim, results: Results) -> Iterable[tuple[Factors, Evidenc
         for condition, cell, other in pairs(results, claim.where, *claim.equal):
             said = evidence.equal(cell, other, claim.metric or "", claim.tolerance)
             yield condition, said, indices(cell, other)
+        yield from _one_side_alone(results, claim, *claim.equal)
     elif claim.flat_over is not None:
         over = claim.flat_over
         for key, cells in by_condition(results, claim.where, {over}).items():
@@ -225,6 +232,15 @@ def _less(
                 by_at_most=1.0 if claim.by_at_most is None else claim.by_at_most,
             )  # fmt: skip
         yield condition, said, indices(cell, other)
+    yield from _one_side_alone(results, claim, less, than)
+
+
+def _one_side_alone(
+    results: Results, claim: Claim, first: Factors, second: Factors
+) -> Iterable[tuple[Factors, Evidence, frozenset[int]]]:
+    """Yield the conditions of which one side only was run, which nothing is known of."""
+    for condition, cell in without_partner(results, claim.where, first, second):
+        yield condition, evidence.ONE_SIDE_ALONE, indices(cell)
 
 
 def _leads(
@@ -235,8 +251,11 @@ def _leads(
     named = {*less, factor}
     ours = by_condition(results, {**claim.where, **less}, named)
     theirs = by_condition(results, {**claim.where, **than}, named)
-    for key in filter(theirs.__contains__, ours):
-        cells, others = same_levels(ours[key], theirs[key], factor)
+    for key in dict.fromkeys([*ours, *theirs]):
+        cells, others = ours.get(key, []), theirs.get(key, [])
+        if alone := without_their_level(cells, others, factor):
+            yield dict(key), evidence.one_side_alone_at(factor, alone), indices(*cells, *others)
+            continue
         if claim.stays_over is not None:
             metric = claim.metric or ""
             said = bounds.lead_stays(cells, others, metric, factor, claim.tolerance)

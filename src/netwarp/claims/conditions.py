@@ -3,7 +3,7 @@
 The conditions are all combinations of levels of the factors that it does not name.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -30,6 +30,10 @@ class OpenCondition:
     """Indices of the cells that the condition compares."""
     replicates_needed: int | None
     """Replicates that would decide it with a power of 80 %; None if too many."""
+    needed_at: Callable[[float], int | None]
+    """Function that returns the replicates that would decide it at a look with a share of the
+    error.
+    """
 
 
 def needed_by_all(conditions: Sequence[OpenCondition]) -> int | None:
@@ -44,6 +48,12 @@ def needed_by_all(conditions: Sequence[OpenCondition]) -> int | None:
 def indices(*cells: CellResult) -> frozenset[int]:
     """Return the indices of cells."""
     return frozenset(cell.index for cell in cells)
+
+
+def share_of_cells(results: Results, of: Collection[int]) -> float:
+    """Return the share of the error at which cells, given by their indices, are judged together."""
+    runs = (len(cell.runs) for cell in results.cells if cell.index in of)
+    return results.criteria.share_of(runs)
 
 
 def by_condition(results: Results, selection: Factors, named: set[str]) -> Conditions:
@@ -82,12 +92,9 @@ def without_partner(
             yield dict(key), (ours.get(key) or theirs[key])[0]
 
 
-def same_levels(
+def without_their_level(
     cells: Sequence[CellResult], others: Sequence[CellResult], factor: str
-) -> tuple[list[CellResult], list[CellResult]]:
-    """Keep the cells at levels of a factor that both sides have."""
-    shared = {c.factors[factor] for c in cells} & {c.factors[factor] for c in others}
-    return (
-        [cell for cell in cells if cell.factors[factor] in shared],
-        [cell for cell in others if cell.factors[factor] in shared],
-    )
+) -> list[str]:
+    """List the levels of a factor that one side has and the other has not."""
+    ours, theirs = ({cell.factors[factor]: None for cell in each} for each in (cells, others))
+    return [level for level in {**ours, **theirs} if not (level in ours and level in theirs)]

@@ -66,6 +66,32 @@ class Evidence:
     """
     is_equality: bool = False
     """Whether `holds` means that the cells are equivalent."""
+    share: float = 1.0
+    """Share of the error that the look has at which its cells were judged; see `at_share`."""
+
+    def at_share(self, share: float) -> Evidence:
+        """Return the evidence as that of a look with a share of the error: its p-values are as much
+        larger, to be judged at the whole error.
+        """
+        return replace(
+            self,
+            chances={answer: min(1.0, p / share) for answer, p in self.chances.items()},
+            reaches=None if self.reaches is None else min(1.0, self.reaches / share),
+            short_of=min(1.0, self.short_of / share),
+            share=share,
+        )
+
+    def replicates_needed(self, error: float, share: float | None = None) -> int | None:
+        """Return the replicates that would decide it with a power of 80 %; None if too many, or
+        nothing is random.
+
+        Args:
+            error: the whole error probability at which it is judged.
+            share: share of the look at which it is to be decided; None for that of its own look.
+        """
+        if self.undecided is None:
+            return None
+        return self.undecided.replicates(error * (self.share if share is None else share))
 
     def at(self, error: float, said: Says) -> Evidence:
         """Return the findings with intervals of the error probability at which they were judged.
@@ -76,7 +102,7 @@ class Evidence:
         if self.again is None:
             return self
         equivalent = said == "equivalent" or (said == "holds" and self.is_equality)
-        found, values = self.again(error * (2 if equivalent else 1))
+        found, values = self.again(error * self.share * (2 if equivalent else 1))
         return replace(self, found=found, values=values)
 
     def says(self, alpha: float) -> Says:
@@ -90,6 +116,16 @@ class Evidence:
     def smallest(self) -> float:
         """The smallest error probability at which one of the answers is significant."""
         return min(self.chances.values(), default=1.0)
+
+
+ONE_SIDE_ALONE = Evidence("only one of the two cells was run", fixed="untested")
+"""Evidence of a condition of which one side was run: it is shown, and nothing follows from it."""
+
+
+def one_side_alone_at(factor: str, levels: Sequence[str]) -> Evidence:
+    """Return evidence of a trend of which one side only was run at some levels."""
+    listed = ", ".join(level_text(factor, level) for level in levels)
+    return Evidence(f"at {listed} only one of the two cells was run", fixed="untested")
 
 
 def missing_values(metric: str, *cells: CellResult) -> Evidence | None:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from netwarp.claims.conditions import (
@@ -20,9 +21,10 @@ from netwarp.claims.conditions import (
     indices,
     needed_by_all,
     pairs,
+    share_of_cells,
     without_partner,
 )
-from netwarp.claims.evidence import Answer, Evidence, Says, less, missing_values
+from netwarp.claims.evidence import ONE_SIDE_ALONE, Answer, Evidence, Says, less, missing_values
 from netwarp.claims.joining import family_errors, join, smallest_chance
 from netwarp.estimate.comparison import compare
 from netwarp.estimate.location import ROUNDING, Location, mean_location
@@ -120,7 +122,13 @@ def evaluate_expectations(
 
     The probability that even one of them is wrongly judged to hold, or not to hold, is at most 5 %.
     """
-    evidences = [list(_evidence(each, results)) for each in expectations]
+    evidences = [
+        [
+            (condition, found.at_share(share_of_cells(results, cells)), cells)
+            for condition, found, cells in _evidence(each, results)
+        ]
+        for each in expectations
+    ]
     chances = [smallest_chance([each for _, each, _ in found]) for found in evidences]
     errors = family_errors(chances, results.criteria.alpha)
     return [
@@ -138,8 +146,7 @@ def _evidence(said: Expectation, results: Results) -> Iterable[_Found]:
         for condition, cell, other in pairs(results, said.where, said.of, said.against):
             yield condition, bounded_ratio(cell, other, said, relevant), indices(cell, other)
         for condition, cell in without_partner(results, said.where, said.of, said.against):
-            found = Evidence("only one of the two cells was run", fixed="untested")
-            yield condition, found, indices(cell)
+            yield condition, ONE_SIDE_ALONE, indices(cell)
         return
     for key, cells in by_condition(results, {**said.where, **said.of}, set(said.of)).items():
         for cell in cells:
@@ -224,7 +231,9 @@ def _result(said: Expectation, found: Sequence[_Found], error: float) -> Expecta
         )
     ]
     open_ = tuple(
-        OpenCondition(each.cells, each.replicates_needed)
+        OpenCondition(
+            each.cells, each.replicates_needed, partial(evidence.replicates_needed, each.error)
+        )
         for each, (_, evidence, _) in zip(listed, found, strict=True)
         if each.kept is Kept.UNDECIDED and evidence.undecided is not None
     )
@@ -249,7 +258,7 @@ def _condition(
     value = found.values.get("value", found.values.get("ratio"))
     needed = None
     if kept is Kept.UNDECIDED and found.undecided is not None:
-        needed = found.undecided.replicates(error)
+        needed = found.replicates_needed(error)
     return ExpectedCondition(
         factors={f: level for f, level in factors.items() if f not in said.where},
         cells=cells,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from netwarp.claims.claims import evaluate_claims
 from netwarp.claims.expectations import evaluate_expectations
 from netwarp.estimate.comparison import Verdict
+from netwarp.estimate.staging import Look, is_worth_while
 from netwarp.results import Results
 from netwarp.results.comparisons import compare_contenders
 from netwarp.study import Study
@@ -16,7 +19,8 @@ if TYPE_CHECKING:
 
 
 def cells_to_repeat(study: Study, results: Results, staging: Staging) -> frozenset[int]:
-    """Return the indices of the cells that need another stage of replicates.
+    """Return the indices of the cells that need another stage of replicates: those for whose
+    question a later look has enough.
 
     With a precision, these are the cells whose main metric has too wide a confidence interval;
     otherwise those of undecided claims or expectations, or, in a study without either, those of
@@ -24,6 +28,7 @@ def cells_to_repeat(study: Study, results: Results, staging: Staging) -> frozens
     """
     if staging.precision is not None:
         return _wide_cells(results, staging)
+    looks = results.criteria.by_look
     if study.claims or study.expectations:
         of_claims = [each.open for each in evaluate_claims(study.claims, results)]
         expected = evaluate_expectations(study.expectations, results)
@@ -32,21 +37,28 @@ def cells_to_repeat(study: Study, results: Results, staging: Staging) -> frozens
                 condition.cells
                 for conditions in (*of_claims, *(each.open for each in expected))
                 for condition in conditions
-                if staging.worth_while(condition.replicates_needed, study.replicates)
+                if is_worth_while(condition.needed_at, _most(results, condition.cells), looks)
             )
         )
-    return _undecided_contenders(study, results, staging)
+    return _undecided_contenders(results, looks)
+
+
+def _most(results: Results, cells: frozenset[int]) -> int:
+    """Return the most replicates that one of some cells has."""
+    return max(len(cell.runs) for cell in results.cells if cell.index in cells)
 
 
 def _wide_cells(results: Results, staging: Staging) -> frozenset[int]:
     metric = compare_contenders(results).metric
-    alpha = results.criteria.alpha
+    criteria = results.criteria
     return frozenset(
-        cell.index for cell in results.cells if staging.wide(cell.values(metric), alpha)
+        cell.index
+        for cell in results.cells
+        if staging.wide(cell.values(metric), criteria.alpha * criteria.share_of([len(cell.runs)]))
     )
 
 
-def _undecided_contenders(study: Study, results: Results, staging: Staging) -> frozenset[int]:
+def _undecided_contenders(results: Results, looks: Sequence[Look]) -> frozenset[int]:
     compared = compare_contenders(results)
     wanted: set[int] = set()
     for group in compared.groups:
@@ -55,8 +67,8 @@ def _undecided_contenders(study: Study, results: Results, staging: Staging) -> f
             for contender in group.contenders
             if contender.comparison is not None
             and contender.comparison.verdict is Verdict.UNDECIDED
-            and staging.worth_while(
-                compared.replicates_needed(contender.comparison), study.replicates
+            and is_worth_while(
+                partial(compared.needed_at, contender.comparison), len(contender.cell.runs), looks
             )
         ]
         first = [each.cell.index for each in group.contenders if each.comparison is None]

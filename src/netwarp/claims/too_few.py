@@ -135,8 +135,9 @@ def too_few_replicates(
         has_expectations: whether the study has any.
     """
     alpha = ALPHA
+    questions = _questions(claims, cells, against, has_others=has_expectations)
     if is_deciding:
-        replicates, alpha = _last_look(replicates)
+        replicates, alpha = _last_look(replicates, questions)
     judged = [claim for claim in claims if claim.not_testable is None]
     needed = _needed_by_claims(judged, cells, alpha)
     lacking = {name: least for name, least in needed.items() if least > replicates}
@@ -145,7 +146,7 @@ def too_few_replicates(
     least = _least_of(lacking, compared, alpha)
     if least <= replicates:
         return None
-    most, last_alpha = _last_look(replicates)
+    most, last_alpha = _last_look(replicates, questions)
     at_last = _least_of(_needed_by_claims(judged, cells, last_alpha), compared, last_alpha)
     can_be_added = not is_deciding and at_last <= most
     family = compared or len(needed)
@@ -173,12 +174,12 @@ def too_few_for_expectations(
     """
     alpha = ALPHA
     if is_deciding:
-        replicates, alpha = _last_look(replicates)
+        replicates, alpha = _last_look(replicates, len(expectations))
     needed = _needed_by_expectations(expectations, cells, alpha)
     lacking = {text: least for text, least in needed.items() if least > replicates}
     if not lacking:
         return None
-    most, last_alpha = _last_look(replicates)
+    most, last_alpha = _last_look(replicates, len(expectations))
     at_last = _needed_by_expectations(expectations, cells, last_alpha)
     can_be_added = not is_deciding and max(at_last.values()) <= most
     return TooFew(
@@ -232,10 +233,7 @@ def too_few_as_planned(
         filters: ``FACTOR=LEVEL`` each: only these cells.
         in_real_time: whether the runs are in real time, in which everything is random.
     """
-    cells = [
-        Planned(cell.levels, in_real_time or bool(randomness_of(cell)))
-        for cell in filter_cells(study, filters)
-    ]
+    cells = _planned(study, filters, in_real_time=in_real_time)
     is_deciding = staging is not None and staging.precision is None
     against = next(iter(study.against), None)
     return _too_few(study, cells, study.replicates, is_deciding=is_deciding, against=against)
@@ -264,9 +262,38 @@ def _too_few(
     return [each for each in found if each is not None]
 
 
-def _last_look(first: int) -> tuple[int, float]:
-    """Return the replicates of the last look, and its share of the error."""
-    return Staging().sizes(first)[-1], ALPHA * Staging().shares(first)[-1]
+def _last_look(first: int, questions: int) -> tuple[int, float]:
+    """Return the replicates of the last look, and the error that it has."""
+    last = Staging().looks(first, questions)[-1]
+    return last.replicates, ALPHA * last.share
+
+
+def questions_of(study: Study, filters: Sequence[str] = (), *, in_real_time: bool = False) -> int:
+    """Count the questions of a study's largest family that are about something random: its claims
+    or expectations, or else its comparisons.
+    """
+    cells = _planned(study, filters, in_real_time=in_real_time)
+    against = next(iter(study.against), None)
+    expected = len(study.expectations)
+    return max(
+        expected, _questions(study.claims, cells, against, has_others=bool(study.expectations))
+    )
+
+
+def _questions(
+    claims: Sequence[Claim], cells: Sequence[Planned], against: str | None, *, has_others: bool
+) -> int:
+    judged = [claim for claim in claims if claim.not_testable is None]
+    if judged or has_others:
+        return len(_needed_by_claims(judged, cells, ALPHA))
+    return _random_comparisons(cells, against)
+
+
+def _planned(study: Study, filters: Sequence[str], *, in_real_time: bool) -> list[Planned]:
+    return [
+        Planned(cell.levels, in_real_time or bool(randomness_of(cell)))
+        for cell in filter_cells(study, filters)
+    ]
 
 
 def _needed_by_claims(

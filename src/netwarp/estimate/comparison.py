@@ -95,6 +95,8 @@ class Comparison:
     verdict: Verdict
     error: float = ALPHA
     """The error probability at which it was judged among all comparisons; see `holm`."""
+    share: float = 1.0
+    """Share of the error that the look has at which its cells were judged."""
 
     @property
     def neutral(self) -> float:
@@ -175,37 +177,49 @@ def holm(family: Sequence[Comparison], alpha: float = ALPHA) -> list[Comparison]
 
     Holm 1979, Scandinavian Journal of Statistics 6:65: the probability of at least one false
     verdict in the family is at most `alpha`. Exact and untested comparisons are not part of the
-    family. Adjusted p-values are scaled so that those below 5 % decide: at a look with a tenth of
-    the error they are multiplied by ten (Bonferroni's inequality).
+    family. Adjusted p-values are scaled so that those below 5 % decide: of cells that were judged
+    at a look with a tenth of the error they are multiplied by ten (Bonferroni's inequality).
     """
-    tested = sorted((_decisive_p(c), i) for i, c in enumerate(family) if c.p is not None)
+    tested = sorted((_decisive_p(c) / c.share, i) for i, c in enumerate(family) if c.p is not None)
     adjusted = list(family)
     floor, error = 0.0, alpha
-    looks = ALPHA / alpha
+    families = ALPHA / alpha
     for rank, (p, i) in enumerate(tested):
         if floor < ALPHA:
             error = alpha / (len(tested) - rank)
-        floor = max(floor, min(1.0, p * looks * (len(tested) - rank)))
+        floor = max(floor, min(1.0, p * families * (len(tested) - rank)))
         verdict = adjusted[i].verdict
         if verdict not in WITHHELD:
             verdict = _verdict(adjusted[i], floor)
-        adjusted[i] = replace(adjusted[i], adjusted_p=floor, verdict=verdict, error=error)
+        adjusted[i] = replace(
+            adjusted[i], adjusted_p=floor, verdict=verdict, error=error * adjusted[i].share
+        )
     return adjusted
 
 
 def replicates_needed(
-    comparison: Comparison, family: Sequence[Comparison], alpha: float = ALPHA
+    comparison: Comparison,
+    family: Sequence[Comparison],
+    alpha: float = ALPHA,
+    share: float | None = None,
 ) -> int | None:
     """Return the replicates that would decide a comparison of a family with a power of 80 %.
 
     Holm's procedure tests each of the k undecided ones at a k-th of the error at least. None if too
     many replicates would be needed, or nothing is random.
+
+    Args:
+        comparison: one of the family.
+        family: all comparisons, judged together.
+        alpha: error probability of the family.
+        share: share of the look at which it is to be decided; None for that of its own look.
     """
     undecided = comparison.undecided
     if undecided is None:
         return None
     still_open = sum(each.verdict is Verdict.UNDECIDED for each in family)
-    return undecided.replicates(alpha / max(1, still_open))
+    share = comparison.share if share is None else share
+    return undecided.replicates(share * alpha / max(1, still_open))
 
 
 def same_executions(baseline: Samples, contender: Samples) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from netwarp.estimate.comparison import ALPHA, RELEVANT
+from netwarp.estimate.staging import Look
 
 
 @dataclass(frozen=True)
@@ -15,19 +17,32 @@ class Criteria:
     """The smallest relevant difference, as a ratio."""
     looks: int = 1
     """Number of times that the samples may be judged while replicates are added."""
-    share: float | None = None
-    """This look's share of the error probability; None if it is divided evenly."""
+    by_look: tuple[Look, ...] = ()
+    """The looks, with their shares of the error probability; empty if it is divided evenly."""
+    families: int = 1
+    """Number of families of verdicts that share the error probability."""
 
     @property
     def alpha(self) -> float:
-        """The error probability of a single look.
+        """The error probability of the family, of which each look has a share (`share_of`)."""
+        return ALPHA / self.families
 
-        By Bonferroni's inequality the probability of a wrong verdict at any of the looks is at most
-        5 %, however they depend on each other and wherever one stops.
+    def share_of(self, replicates: Iterable[int]) -> float:
+        """Return the share of the error at which cells with these replicates are judged together.
+
+        A cell that was not repeated after a look was judged there, so it keeps the share of that
+        look. By Bonferroni's inequality the probability of a wrong verdict at any of the looks is
+        at most 5 %, however they depend on each other and wherever one stops.
         """
-        return ALPHA * (1 / self.looks if self.share is None else self.share)
+        if not self.by_look:
+            return 1 / self.looks
+        last = self.by_look[-1]
+        at = (
+            next((look for look in self.by_look if look.replicates >= have), last)
+            for have in replicates
+        )
+        return min((look.share for look in at), default=last.share)
 
     def divided(self, families: int) -> Criteria:
         """Return the criteria of one of several families that share the error probability."""
-        share = None if self.share is None else self.share / families
-        return replace(self, looks=self.looks * families, share=share)
+        return replace(self, families=self.families * families)

@@ -1,19 +1,31 @@
 """Adds replicates in stages until the results are decided, at a controlled error probability.
 
-A group-sequential rule: the samples may be looked at `LOOKS` times, after n, 2n, 4n and 8n
-replicates, and every look has a share of the error probability (Bonferroni's inequality with
-unequal shares, see `Staging.shares`). That costs a few replicates
-more than Pocock's or O'Brien and Fleming's bounds (Biometrika 1977, 64:191; Biometrics 1979,
-35:549), which hold only for sums of normal samples; this one holds for every test used here,
-however the looks depend on each other.
+A group-sequential rule: the samples may be looked at several times, after numbers of replicates
+that are known beforehand, and every look has a share of the error probability (Bonferroni's
+inequality with unequal shares, see `Staging.looks`). That costs a few replicates more than
+Pocock's or O'Brien and Fleming's bounds (Biometrika 1977, 64:191; Biometrics 1979, 35:549), which
+hold only for sums of normal samples; this one holds for every test used here, however the looks
+depend on each other.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from netwarp.estimate.comparison import ALPHA
 from netwarp.estimate.stats import mean_interval
+from netwarp.estimate.unseen import least_equivalent
 
-LOOKS = 4
-"""Largest number of stages, each with twice the replicates of the one before."""
+TIMES = 8
+"""Most replicates of a cell, as a multiple of those that it begins with."""
+BEFORE_THE_LAST = 2
+FOR_A_DIFFERENCE = 4
+"""Replicates of the second look and, if an equivalence takes no more, of the last one, as multiples
+of those of the first.
+"""
+OLDER_LOOKS = 4
+"""Looks of run directories that do not say after how many replicates they were, and of a precision:
+each has twice the replicates of the one before.
+"""
 MOST_REPLICATES = 10_000
 ENOUGH = 10
 """The first look with this many replicates or more has half of the error. The probability of unseen
@@ -22,11 +34,16 @@ little at a tenth of the error.
 """
 BEFORE = 0.05
 """Share of the error that all looks before that one have together."""
-FUTILE = 2
-"""No further stage is run for a verdict that needs this many times the last stage's replicates:
-with all of them it would be decided with a power of 80 %, with half as many in about half of the
-studies.
-"""
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look at the samples."""
+
+    replicates: int
+    """Replicates that a cell has at this look."""
+    share: float
+    """The look's share of the error probability."""
 
 
 @dataclass(frozen=True)
@@ -52,29 +69,25 @@ class Staging:
     limit: TimeLimit | None = None
     """Time limit for adding replicates; None if only the number of stages limits them."""
 
-    def sizes(self, first: int) -> tuple[int, ...]:
-        """Return the number of replicates of a cell after each stage."""
-        doubled = (first * 2**stage for stage in range(LOOKS))
-        return tuple(dict.fromkeys(min(size, MOST_REPLICATES) for size in doubled))
+    def looks(self, first: int, questions: int = 1) -> tuple[Look, ...]:
+        """Return the looks at a study's samples, which follow from its plan alone.
 
-    def shares(self, first: int) -> tuple[float, ...]:
-        """Return each look's share of the error; the looks after the main one have increasing
-        shares.
-        """
-        sizes = self.sizes(first)
-        main = next((i for i, size in enumerate(sizes) if size >= ENOUGH), len(sizes) - 1)
-        early = [BEFORE / main for _ in range(main)]
-        ranks = range(1, len(sizes) - main)
-        rest = 1 - sum(early)
-        if not ranks:
-            return (*early, rest)
-        return (*early, 0.5, *((rest - 0.5) * rank / sum(ranks) for rank in ranks))
+        For verdicts they are at n, 2n, and where both a difference and an equivalence can be told:
+        at 4n, or as many replicates as an unseen event leaves to an equivalence (see
+        `netwarp.estimate.unseen`) if those are more. For a precision they double.
 
-    def worth_while(self, needed: int | None, first: int) -> bool:
-        """Return whether another stage is worth running for a verdict that needs so many
-        replicates.
+        Args:
+            first: replicates that each cell begins with.
+            questions: number of claims, comparisons or expectations about something random.
         """
-        return needed is not None and needed <= FUTILE * self.sizes(first)[-1]
+        sizes = [first * 2**look for look in range(OLDER_LOOKS)]
+        if self.precision is None:
+            sizes = [first, BEFORE_THE_LAST * first, TIMES * first]
+            error = ALPHA * _shares(sizes)[-1] / max(1, questions)
+            same = max(FOR_A_DIFFERENCE * first, least_equivalent(error, 0.0))
+            sizes[-1] = min(sizes[-1], same)
+        sizes = list(dict.fromkeys(min(size, MOST_REPLICATES) for size in sizes))
+        return tuple(map(Look, sizes, _shares(sizes)))
 
     def wide(self, samples: list[float], alpha: float) -> bool:
         """Return whether the confidence interval of a mean is wider than the precision asked for.
@@ -87,3 +100,41 @@ class Staging:
             return False
         mean = sum(samples) / len(samples)
         return interval[1] - interval[0] > 2 * self.precision * abs(mean)
+
+
+def older_looks(first: int, shares: Sequence[float]) -> tuple[Look, ...]:
+    """Return the looks of a run directory that has only their shares."""
+    sizes = dict.fromkeys(min(first * 2**look, MOST_REPLICATES) for look in range(OLDER_LOOKS))
+    return tuple(map(Look, sizes, shares))
+
+
+def is_worth_while(
+    needed: Callable[[float], int | None], replicates: int, looks: Sequence[Look]
+) -> bool:
+    """Return whether a later look has the replicates that would decide a verdict there.
+
+    Stopping where none has makes no verdict wrong, as it shows nothing.
+
+    Args:
+        needed: returns the replicates that decide it with a power of 80 %, at a look's share of the
+            error; None if too many.
+        replicates: replicates that there are.
+        looks: all looks of the study.
+    """
+    later = (look for look in looks if look.replicates > replicates)
+    return any(
+        (wanted := needed(look.share)) is not None and wanted <= look.replicates for look in later
+    )
+
+
+def _shares(sizes: Sequence[int]) -> list[float]:
+    """Return each look's share of the error: half of it for the first one with enough replicates,
+    and increasing shares for those after it.
+    """
+    main = next((i for i, size in enumerate(sizes) if size >= ENOUGH), len(sizes) - 1)
+    early = [BEFORE / main for _ in range(main)]
+    ranks = range(1, len(sizes) - main)
+    rest = 1 - sum(early)
+    if not ranks:
+        return [*early, rest]
+    return [*early, 0.5, *((rest - 0.5) * rank / sum(ranks) for rank in ranks)]

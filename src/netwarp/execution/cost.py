@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from netwarp.backends.ns3.request import DEFAULT_SEGMENT_BYTES, segment_bytes
-from netwarp.estimate.staging import LOOKS
+from netwarp.estimate.staging import TIMES
 from netwarp.plan import PlannedRun
 from netwarp.transports import TRANSPORTS, runs_in_ns3
 from netwarp.units import span_text
@@ -70,7 +70,7 @@ class Expected:
         text = f"{runs}{kept}: about {span_text(self.wall_s(cpus or 1))} {where}"
         if not adds:
             return text
-        return f"{text}, and up to {2 ** (LOOKS - 1)} times as long where verdicts stay open"
+        return f"{text}, and up to {TIMES} times as long where verdicts stay open"
 
 
 def expected_of(plan: Sequence[PlannedRun], kept: Collection[str]) -> Expected:

@@ -9,6 +9,7 @@ Invariant: a metric that the records do not determine is missing, never 0.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from netwarp.measure.metric import Metric, Unit
 from netwarp.measure.run_records import RunRecords
@@ -19,6 +20,7 @@ from netwarp.metrics.times import GAVE_UP
 from netwarp.metrics.verdict import failure_from_records
 from netwarp.wire import GaveUp, Job, Record
 from netwarp.workloads import WORKLOADS, workload_of
+from netwarp.workloads.command.printed import NothingPrintedError
 
 __all__ = [
     "MAIN_METRICS",
@@ -29,6 +31,7 @@ __all__ = [
     "metric_named",
     "metrics_from_records",
     "metrics_of_workloads",
+    "metrics_until_failure",
     "possible_metrics",
 ]
 
@@ -67,6 +70,30 @@ def metrics_from_records(job: Job, records: Sequence[Record]) -> dict[str, float
             if each not in others and told.intersection(each.source.split(", "))
         }
     )
+
+
+UNTIL_FAILURE = frozenset({"program", "calibration"})
+"""Kinds of the records that say something of a run that failed after they were written."""
+
+
+def metrics_until_failure(job: Job, records: Sequence[Record]) -> dict[str, float]:
+    """Compute what the records of a failed run of programs determine: how long those ran that
+    ended, what these printed, and what the path carried until then.
+
+    Args:
+        job: the run's job, with the workload of programs alone.
+        records: its records, as far as they go.
+    """
+    workload = workload_of(job)
+    run = RunRecords(job, records, workload)
+    told = {each.record for each in records}
+    measured: dict[str, float | None] = {}
+    for metric in (*workload.own_metrics(job), *METRICS.values()):
+        kinds = {*metric.source.split(", ")}
+        if kinds <= UNTIL_FAILURE and kinds & told:
+            with suppress(NothingPrintedError):
+                measured[metric.name] = metric.measure(run)
+    return _with_values(measured)
 
 
 def _with_values(measured: Mapping[str, float | None]) -> dict[str, float]:

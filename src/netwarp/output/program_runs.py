@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netwarp.execution.files_read import named_files
 from netwarp.machine.instructions import asks_of_the_cpu
 from netwarp.measure.select import of_kind
+from netwarp.metrics import metrics_until_failure
 from netwarp.output.export import values_in_base_units
 from netwarp.run_directory import RunDirectory
 from netwarp.wire import Job, Program, Record, Side
@@ -33,8 +35,11 @@ MISSING = ("not found", "No such file")
 
 
 def program_runs(data: RunData) -> dict[str, Any]:
-    """Return the results of the runs; the first that failed, or else the first, represents all."""
-    runs = data.results.runs
+    """Return the results of the runs; the first that failed, or else the first, represents all.
+
+    The metrics of a failed run are what was measured until it failed.
+    """
+    runs = [_with_what_was_measured(run, data) for run in data.results.runs]
     shown = next((run for run in runs if run.reason is not None), runs[0])
     records = data.records(shown.run)
     directory = data.kept
@@ -58,6 +63,13 @@ def program_runs(data: RunData) -> dict[str, Any]:
             for run in runs
         ],
     }
+
+
+def _with_what_was_measured(run: RunResult, data: RunData) -> RunResult:
+    job = data.job(run.run) if run.reason is not None else None
+    if job is None:
+        return run
+    return replace(run, metrics=metrics_until_failure(job, data.records(run.run)))
 
 
 def time_taken(virtual_s: float, wall_s: float) -> str:

@@ -1,7 +1,8 @@
 """Determines what is planned to be random in a run, so that replicates of it are samples.
 
 Replicates have seeds of their own in any case. If nothing is drawn from them, all replicates in
-virtual time are equal, and one of them represents all.
+virtual time are equal, and one of them represents all, but for what stacks draw by themselves
+(`own_draws`).
 """
 
 from netwarp.transports import is_simulated
@@ -43,6 +44,35 @@ def randomness(job: Job, *, start: bool = False, events: bool = False) -> tuple[
     found |= {"programs": None} if runs_programs(job) else {}
     found |= {DRAWN_START: None} if start else {}
     found |= {DRAWN_EVENTS: None} if events else {}
+    return tuple(found)
+
+
+QUIC_DRAWS = "QUIC's handshake and packet numbers"
+BBR_DRAWS = "BBR's cycle"
+
+
+def own_draws(job: Job) -> tuple[str, ...]:
+    """Return what the stacks of a job draw by themselves, of the guest's random numbers, which
+    follow from the run's seed; empty if nothing that can alter a result.
+
+    It is not counted as random, since nobody planned it: runs that differ by it in more than a
+    ten-thousandth are samples anyway, see `netwarp.estimate.location.is_fixed`.
+
+    QUIC (quinn-proto 0.11.19) adds a transport parameter of 0 to 15 bytes (RFC 9000, section 18.1),
+    so that handshakes differ in size, and skips packet numbers (section 21.4), which has the peer
+    acknowledge at once and in one range more. Identifiers, the order of parameters, the bit that
+    RFC 9287 greases and key updates change no size and no time. BBR begins its cycle of gains at a
+    random place (net/ipv4/tcp_bbr.c; quinn's congestion/bbr).
+    """
+    found: dict[str, None] = {}
+    for part in job.workloads:
+        transport = part.transport
+        if is_simulated(transport.model):
+            continue
+        if transport.kind == "quic":
+            found[QUIC_DRAWS] = None
+        if transport.congestion == "bbr":
+            found[BBR_DRAWS] = None
     return tuple(found)
 
 

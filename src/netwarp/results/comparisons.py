@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 from netwarp.estimate.comparison import ALPHA, Comparison, Verdict, compare, holm, replicates_needed
+from netwarp.estimate.criteria import Criteria
 from netwarp.metrics import MAIN_METRICS, METRICS
 from netwarp.results.results import CellResult, Factors, Results
 from netwarp.study.contenders import LATENCY, shapes_queues
@@ -72,7 +73,11 @@ class Comparisons:
 
     def replicates_needed(self, comparison: Comparison) -> int | None:
         """Return the replicates that would decide one; see `netwarp.estimate.comparison`."""
-        return replicates_needed(comparison, self.comparisons, self.alpha)
+        return self.needed_at(comparison, comparison.share)
+
+    def needed_at(self, comparison: Comparison, share: float) -> int | None:
+        """Return the replicates that would decide one at a look with a share of the error."""
+        return replicates_needed(comparison, self.comparisons, self.alpha, share)
 
 
 def compare_contenders(results: Results, metric: str | None = None) -> Comparisons:
@@ -85,7 +90,6 @@ def compare_contenders(results: Results, metric: str | None = None) -> Compariso
     chosen = metric or main_metric(results)
     factor = results.contender_factor or "transport"
     first = results.first
-    relevant = results.criteria.relevant
     compared: list[list[tuple[CellResult, Comparison | None]]] = []
     for _, cells in results.conditions():
         base = next((cell for cell in cells if cell.factors.get(factor, "") == first), None)
@@ -93,7 +97,7 @@ def compare_contenders(results: Results, metric: str | None = None) -> Compariso
             [
                 (cell, None)
                 if base is None or cell is base
-                else (cell, compare(base.samples(chosen), cell.samples(chosen), relevant))
+                else (cell, _compared(base, cell, chosen, results.criteria))
                 for cell in cells
             ]
         )
@@ -110,6 +114,12 @@ def compare_contenders(results: Results, metric: str | None = None) -> Compariso
         for (condition, _), group in zip(results.conditions(), compared, strict=True)
     )
     return Comparisons(chosen, factor, first, groups, alpha)
+
+
+def _compared(base: CellResult, cell: CellResult, metric: str, criteria: Criteria) -> Comparison:
+    share = criteria.share_of(len(each.runs) for each in (base, cell))
+    found = compare(base.samples(metric), cell.samples(metric), criteria.relevant)
+    return replace(found, share=share)
 
 
 def main_metric(results: Results) -> str:

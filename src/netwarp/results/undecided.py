@@ -7,15 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from netwarp.estimate.comparison import ALPHA, Comparison, Verdict, replicates_needed
-from netwarp.estimate.staging import FUTILE, LOOKS
+from netwarp.estimate.staging import TIMES, Staging
 from netwarp.results.results import Results
 from netwarp.wording import count
 
 if TYPE_CHECKING:
     from netwarp.results.comparisons import Comparisons
-
-TIMES = 2 ** (LOOKS - 1)
-"""Most replicates that are added, as a multiple of a study's own number."""
 
 
 def needed_text(needed: int | None, what: str = "it") -> str:
@@ -37,13 +34,13 @@ def undecided_text(compared: Comparisons, results: Results) -> str | None:
         return None
     most = max(each.n for each in compared.undecided)
     if results.criteria.looks == 1:
-        last = TIMES * most
+        last = Staging().looks(most, compared.tested)[-1].replicates
         if math.isinf(needed[-1]) or needed[-1] <= last:
             return f"{text}; --decide adds them, up to {TIMES} times as many."
         return f"{text}; --decide stops at {count(last)}: begin with more (--replicates)."
     return (
-        f"{text}. It stopped at {count(most)} replicates: no more than {TIMES} times the study's"
-        f" are added, and none where over {FUTILE * TIMES} times would be needed."
+        f"{text}. It stopped at {count(most)} replicates: none are added where those of the last"
+        " look would not decide, four times in five."
     )
 
 

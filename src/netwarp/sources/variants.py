@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from netwarp.estimate.comparison import ALPHA
+from netwarp.estimate.unseen import least_different
 from netwarp.regular_files import is_file
 from netwarp.sources.shipped import PLACES, SOURCE_FILE
 from netwarp.study import Study, study_from_mapping
@@ -39,10 +41,17 @@ def not_run_text(study: Study) -> str:
 def control_study(study: Study, control: Control) -> Study:
     """Make the study that a control runs. It has no claims: effects are compared, not verdicts.
 
+    It has the study's first replicates, as many as leave Student's t half of each effect's error:
+    controls are looked at once, so that they take fewer than the study, of whose error its first
+    look has a part.
+
     Raises:
         StudyError: the changed study is invalid.
     """
-    return _changed(study, control.id, control.text, control.change, [])
+    effects = sum(claim.control is not None for claim in study.claims)
+    enough = least_different(ALPHA / 2 / max(1, effects))
+    change = {"replicates": min(enough, study.replicates), **control.change}
+    return _changed(study, control.id, control.text, change, [])
 
 
 def sensitivity_study(study: Study, sensitivity: Sensitivity) -> Study:

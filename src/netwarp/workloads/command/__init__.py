@@ -68,16 +68,18 @@ class CommandWorkload(Workload[wire.Command]):
         return self.of(job).memory_bytes
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Return the time at which the client's program was started."""
-        return min(each.started_ns for each in of_kind(records, Program) if each.side == "client")
+        """Return the time at which the client's program was started; 0 if it has no record."""
+        clients = (each for each in of_kind(records, Program) if each.side == "client")
+        return min((each.started_ns for each in clients), default=0)
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
         """Return no arrivals: only the programs know what arrived."""
         return ()
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Return the time at which the client's program ended."""
-        return max(each.ended_ns for each in of_kind(records, Program) if each.side == "client")
+        """Return the time at which the client's program ended; 0 if it has no record."""
+        clients = (each for each in of_kind(records, Program) if each.side == "client")
+        return max((each.ended_ns for each in clients), default=0)
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
         """Describe a missing record, or a missing number in the output; None if complete."""

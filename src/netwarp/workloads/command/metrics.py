@@ -6,19 +6,21 @@ from netwarp.units import NS_PER_S
 from netwarp.wire import Program, Side
 
 
-def _program(run: RunRecords, side: Side) -> Program:
-    (found,) = (each for each in run.of_kind(Program) if each.side == side)
-    return found
+def _program(run: RunRecords, side: Side) -> Program | None:
+    """Return the record of a program; None if it did not end, as in a failed run."""
+    return next((each for each in run.of_kind(Program) if each.side == side), None)
 
 
-def _run_time_s(run: RunRecords) -> float:
+def _run_time_s(run: RunRecords) -> float | None:
     client = _program(run, "client")
-    return (client.ended_ns - client.started_ns) / NS_PER_S
+    return None if client is None else (client.ended_ns - client.started_ns) / NS_PER_S
 
 
 def _ready_time_s(run: RunRecords) -> float | None:
     server = _program(run, "server")
-    return None if server.ready_ns is None else (server.ready_ns - server.started_ns) / NS_PER_S
+    if server is None or server.ready_ns is None:
+        return None
+    return (server.ready_ns - server.started_ns) / NS_PER_S
 
 
 COMMAND_METRICS = (

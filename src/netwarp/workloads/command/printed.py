@@ -86,10 +86,13 @@ def printed_value(rule: wire.PrintedMetric, records: Sequence[Record]) -> float:
     """Read a metric from a program's output.
 
     Raises:
-        NothingPrintedError: the number is not in the output.
+        NothingPrintedError: the number is not in the output, or the program did not end.
     """
     side: Side = "server" if rule.by_server else "client"
-    program = next(each for each in records if isinstance(each, Program) and each.side == side)
+    ended = (each for each in records if isinstance(each, Program) and each.side == side)
+    program = next(ended, None)
+    if program is None:
+        raise NothingPrintedError(f"the {side}'s program has no record")
     try:
         found = _found(rule.extraction, program.stdout)
         value = float(found)
