@@ -247,6 +247,24 @@ def _one_of(*names: str) -> str:
     return f"{', '.join(others)} or {last}"
 
 
+def parse_ip(value: object) -> Literal[4, 6]:
+    """Read the version of IP, a number.
+
+    Raises:
+        UnitError: it is neither 4 nor 6.
+    """
+    if value == 4 and type(value) is int:
+        return 4
+    if value == 6 and type(value) is int:
+        return 6
+    if value == "dual":
+        raise UnitError(
+            "a connection takes one of both, and a run has addresses of one version alone",
+            "choose 4 or 6, or have both as levels: ip = [4, 6] among the factors",
+        )
+    raise UnitError("IP has the versions 4 and 6", "write 4 or 6")
+
+
 def parse_discipline(value: object) -> wire.DisciplineKind | None:
     """Read the name of a queueing discipline; None for ``fifo``.
 
@@ -279,5 +297,6 @@ DisciplineName = Annotated[
     BeforeValidator(parse_discipline),
     Kind(_one_of("fifo", *DISCIPLINES)),
 ]
+IpVersion = Annotated[Literal[4, 6], BeforeValidator(parse_ip), Kind("4 or 6")]
 # 576 is the size that every IPv4 host must accept (RFC 791); 65535 is the largest IP packet.
 Mtu = Annotated[int, Field(ge=576, le=65535, strict=True), Kind("a whole number from 576 to 65535")]

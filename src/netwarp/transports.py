@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # help texts are made from this table without importing the m
 HttpVersion = Literal["1.1", "2", "3"]
 OptionsTable = Literal["tcp", "sctp", "quic"]
 
-IP_HEADER_BYTES = 20
+IP_HEADER_BYTES, IPV6_HEADER_BYTES = 20, 40
 UDP_HEADER_BYTES = 8
 TCP_HEADER_BYTES = 20
 SCTP_HEADERS_BYTES = 12 + 16  # common header and DATA chunk header
@@ -60,7 +60,7 @@ class TransportTraits:
     the bytes that they transferred; see `execution/cost.py`.
     """
     header_bytes: int
-    """Bytes between the MTU and the MSS."""
+    """Bytes between the MTU and the MSS, over IPv4."""
     mss_bytes: tuple[int, int] | None
     """Least and largest payload to which its packets can be limited; None if they cannot be."""
     mss_reason: str
@@ -122,6 +122,15 @@ class TransportTraits:
     """Behaviour of the implementation that no option controls, by the setting of the
     equal-treatment table.
     """
+
+    def header_bytes_over(self, ip_version: Literal[4, 6]) -> int:
+        """Return the bytes between the MTU and the MSS, over a version of IP."""
+        return self.header_bytes - IP_HEADER_BYTES + ip_header_bytes(ip_version)
+
+
+def ip_header_bytes(ip_version: Literal[4, 6]) -> int:
+    """Return the size of an IP header without options (RFC 791) or extensions (RFC 8200)."""
+    return IP_HEADER_BYTES if ip_version == 4 else IPV6_HEADER_BYTES
 
 
 IMPLEMENTATIONS = ("quic-go",)

@@ -34,7 +34,7 @@ func (r *role) drive(server *net.UDPAddr) error {
 }
 
 func (r *role) transfer(server *net.UDPAddr, config *tls.Config, transfer uint64) error {
-	socket, err := net.ListenUDP("udp4", nil)
+	socket, err := net.ListenUDP(r.job.network(), nil)
 	if err != nil {
 		return fmt.Errorf("open a socket: %w", err)
 	}

@@ -11,7 +11,8 @@ type job struct {
 	Run   string `json:"run"`
 	Seed  uint64 `json:"seed"`
 	Paths []struct {
-		MTUBytes int `json:"mtu_bytes"`
+		MTUBytes int  `json:"mtu_bytes"`
+		IPv6     bool `json:"ipv6"`
 	} `json:"paths"`
 	Workloads []exchange `json:"workloads"`
 	Limits    struct {
@@ -41,8 +42,11 @@ type bulk struct {
 	Transfers uint64  `json:"transfers"`
 }
 
-// headersBytes is the size of the headers of IPv4 and UDP.
-const headersBytes = 28
+// The sizes of the headers of IP and UDP.
+const (
+	headersBytes     = 28
+	headersBytesIPv6 = 48
+)
 
 // UDP payloads that quic-go sends: the first, the largest that it finds by discovery, the smallest (internal/protocol).
 const (
@@ -78,7 +82,19 @@ func readJob(file string) (*job, error) {
 
 // payloadBytes returns the UDP payload of a full packet, which is at most this size.
 func (j *job) payloadBytes(most int) uint64 {
-	return uint64(max(leastPayloadBytes, min(most, j.Paths[0].MTUBytes-headersBytes)))
+	headers := headersBytes
+	if j.Paths[0].IPv6 {
+		headers = headersBytesIPv6
+	}
+	return uint64(max(leastPayloadBytes, min(most, j.Paths[0].MTUBytes-headers)))
+}
+
+// network returns the kind of UDP socket that reaches addresses of the job's version of IP.
+func (j *job) network() string {
+	if j.Paths[0].IPv6 {
+		return "udp6"
+	}
+	return "udp4"
 }
 
 // part returns where a chunk lies in the content: chunks are equal, and the last also takes the remainder.

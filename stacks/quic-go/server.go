@@ -20,7 +20,7 @@ func (r *role) serve(address *net.UDPAddr) error {
 	if err != nil {
 		return err
 	}
-	socket, err := net.ListenUDP("udp4", address)
+	socket, err := net.ListenUDP(r.job.network(), address)
 	if err != nil {
 		return fmt.Errorf("listen at %s: %w", address, err)
 	}

@@ -120,4 +120,4 @@ def test_help_names_every_choice_there_is() -> None:
         values = value_type(row)
         bare = get_args(values)[0] if get_origin(values) is Annotated else values
         for choice in get_args(bare) if get_origin(bare) is Literal else ():
-            assert choice in row.option_help, (row.key, choice)
+            assert str(choice) in row.option_help, (row.key, choice)

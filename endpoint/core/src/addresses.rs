@@ -1,18 +1,79 @@
 //! The addresses of a run's hosts, where the path between them is its own.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Returns the client's address on a path.
-pub fn client_address(path: u8) -> Ipv4Addr {
-    Ipv4Addr::new(10, path, 1, 1)
+use netwarp_wire::job::{Job, Path};
+
+/// The version of IP of all addresses of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// IPv4: networks are /24s of 10.0.0.0/8.
+    Ipv4,
+    /// IPv6: networks are /64s of 2001:db8::/32, the prefix for documentation (RFC 3849).
+    Ipv6,
 }
 
-/// Returns the server's address on a path.
-pub fn server_address(path: u8) -> Ipv4Addr {
-    Ipv4Addr::new(10, path, 2, 1)
+impl Family {
+    /// Returns the family of a job's addresses. All of its paths have the same.
+    pub fn of(job: &Job) -> Self {
+        job.paths.first().map_or(Self::Ipv4, Self::of_path)
+    }
+
+    /// Returns the family of a path's addresses.
+    pub fn of_path(path: &Path) -> Self {
+        if path.ipv6 { Self::Ipv6 } else { Self::Ipv4 }
+    }
+
+    /// Returns an address by the two numbers of its network and the number of the host in it, which is 0 for the address
+    /// of the network itself.
+    pub fn address(self, [first, second]: [u8; 2], host: u8) -> IpAddr {
+        match self {
+            Self::Ipv4 => Ipv4Addr::new(10, first, second, host).into(),
+            Self::Ipv6 => Ipv6Addr::new(0x2001, 0xdb8, first.into(), second.into(), 0, 0, 0, host.into()).into(),
+        }
+    }
+
+    /// Returns the client's address on a path.
+    pub fn client(self, path: u8) -> IpAddr {
+        self.address([path, 1], 1)
+    }
+
+    /// Returns the server's address on a path.
+    pub fn server(self, path: u8) -> IpAddr {
+        self.address([path, 2], 1)
+    }
+
+    /// Returns the router's address on a path, on the client's side.
+    pub fn router(self, path: u8) -> IpAddr {
+        self.address([path, 1], ROUTER)
+    }
 }
 
-/// Returns the router's address on a path, on the client's side.
-pub fn router_address(path: u8) -> Ipv4Addr {
-    Ipv4Addr::new(10, path, 1, 254)
+/// The number of a path's router in both of its networks.
+pub const ROUTER: u8 = 254;
+
+/// Returns the length of the prefix of every network of an address's family.
+pub fn prefix_bits(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 24 } else { 64 }
+}
+
+/// Returns the address that stands for all of a host, of the same family as another address.
+pub fn unspecified(like: IpAddr) -> IpAddr {
+    match like {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_families_number_networks_and_hosts_alike() {
+        let written =
+            |family: Family| [family.client(1), family.server(0), family.router(0)].map(|each| each.to_string());
+        assert_eq!(written(Family::Ipv4), ["10.1.1.1", "10.0.2.1", "10.0.1.254"]);
+        assert_eq!(written(Family::Ipv6), ["2001:db8:1:1::1", "2001:db8:0:2::1", "2001:db8:0:1::fe"]);
+    }
 }

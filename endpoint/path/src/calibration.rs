@@ -4,6 +4,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use netwarp_core::addresses::Family;
 use netwarp_core::clock::Moment;
 use netwarp_wire::job::{Direction, Impairments, Job, Neighbours, Path};
 use netwarp_wire::record::{CalibrationRecord, DisciplineRecord};
@@ -98,7 +99,7 @@ fn is_the_routers(network: &mut Network, topology: &Topology<'_>, path: u16, pat
     let Crossing { sender, bottleneck: Some(bottleneck), receiver } = topology.crossing(path, Direction::Up) else {
         return Ok(false);
     };
-    let own = network.own_packets(bottleneck.node)?;
+    let own = network.own_packets(bottleneck.node, Family::of_path(path_job))?;
     let mut resolves = false;
     for device in [sender, receiver, bottleneck] {
         resolves |= network.resolves_addresses(device.node)?;
@@ -118,7 +119,10 @@ fn check_routers(network: &mut Network, topology: &Topology<'_>, job: &Job) -> R
     }
     for (number, (kind, name)) in (0..).zip(&topology.nodes) {
         if *kind == NodeKind::Router {
-            let surplus = read_until(|| router_surplus(network, topology, Node(number)), |surplus| *surplus == 0)?;
+            let surplus = read_until(
+                || router_surplus(network, topology, Node(number), Family::of(job)),
+                |surplus| *surplus == 0,
+            )?;
             ensure!(surplus == 0, "the packets of the router {name} do not add up: {surplus} more went than came");
         }
     }
@@ -126,8 +130,8 @@ fn check_routers(network: &mut Network, topology: &Topology<'_>, job: &Job) -> R
 }
 
 /// Returns how many packets more a router sent, dropped or holds than came to it or were its own.
-fn router_surplus(network: &mut Network, topology: &Topology<'_>, router: Node) -> Result<i128> {
-    let own = network.own_packets(router)?;
+fn router_surplus(network: &mut Network, topology: &Topology<'_>, router: Node, family: Family) -> Result<i128> {
+    let own = network.own_packets(router, family)?;
     let mut surplus = i128::from(own.kept) - i128::from(own.sent);
     for crossing in topology.crossings.iter().flatten() {
         if crossing.sender.node == router {

@@ -1,12 +1,12 @@
 //! Measures the delay of an idle path, after the workload, with small UDP packets that are echoed.
 
 use std::io::ErrorKind;
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{IpAddr, UdpSocket};
 use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use netwarp_core::addresses::{client_address, server_address};
+use netwarp_core::addresses::Family;
 use netwarp_core::clock::Moment;
 use netwarp_wire::job::{Impairments, Job, Path};
 use netwarp_wire::record::{ClockKind, OfWorkloadRecord, ProbeRecord, Record, Side};
@@ -29,7 +29,9 @@ const IDLE_VIRTUAL: Duration = Duration::from_secs(600);
 const IDLE_REAL: Duration = Duration::from_secs(5);
 
 /// The size of a probe on the wire: Ethernet, IP and UDP headers, and the probe's number.
-const WIRE_BYTES: u64 = 14 + 20 + 8 + 4;
+fn wire_bytes(is_ipv6: bool) -> u64 {
+    14 + if is_ipv6 { 40 } else { 20 } + 8 + 4
+}
 
 /// Probes every path but those that the client is not attached to, whose rate is zero, or that do not become idle:
 /// their records say that no probe was sent.
@@ -47,11 +49,11 @@ pub fn probe(
         let now = Job { paths: paths.to_vec(), ..job.clone() };
         return now.each_alone().iter().map(|alone| probe_between(network, topology, alone, clock)).collect();
     }
-    let mut records = Vec::new();
+    let (family, mut records) = (Family::of(job), Vec::new());
     for (index, path) in (0..=u8::MAX).zip(paths) {
-        let server = server_address(if job.timeline.has_handovers() { 0 } else { index });
+        let server = family.server(if job.timeline.has_handovers() { 0 } else { index });
         let bottlenecks = topology.bottlenecks(index.into()).into_iter().flatten().collect();
-        let way = Way { client: (CLIENT, client_address(index)), server: (SERVER, server), bottlenecks };
+        let way = Way { client: (CLIENT, family.client(index)), server: (SERVER, server), bottlenecks };
         records.push(Record::Probe(probe_path(network, &way, path, clock)?.record(index)));
     }
     Ok(records)
@@ -72,8 +74,8 @@ fn probe_between(network: &mut Network, topology: &Topology<'_>, alone: &Job, cl
 
 /// The way of probes and their echoes: both hosts with their addresses, and the devices that must be idle.
 struct Way {
-    client: (Node, Ipv4Addr),
-    server: (Node, Ipv4Addr),
+    client: (Node, IpAddr),
+    server: (Node, IpAddr),
     bottlenecks: Vec<Device>,
 }
 
@@ -85,8 +87,8 @@ fn probe_path(network: &mut Network, way: &Way, path: &Path, clock: ClockKind) -
         let server = network.udp_socket(way.server.0, way.server.1)?;
         client.connect(server.local_addr()?).context("aim the probes at the server")?;
         server.connect(client.local_addr()?).context("aim the echoes at the client")?;
-        server.set_read_timeout(Some(patience(&path.up))).context("set a receive time-out")?;
-        client.set_read_timeout(Some(patience(&path.down))).context("set a receive time-out")?;
+        server.set_read_timeout(Some(patience(path, &path.up))).context("set a receive time-out")?;
+        client.set_read_timeout(Some(patience(path, &path.down))).context("set a receive time-out")?;
         for number in 0..PROBES {
             fastest.sent += 1;
             if let Some((up_ns, down_ns)) = there_and_back(&client, &server, number)? {
@@ -148,8 +150,8 @@ fn arrives(socket: &UdpSocket, number: u32) -> Result<bool> {
 }
 
 /// Returns the longest time that a probe can take in one direction.
-fn patience(impairments: &Impairments) -> Duration {
-    let serialisation_ns = impairments.rate_bit_s.map_or(0, |rate| WIRE_BYTES * 8 * 1_000_000_000 / rate);
+fn patience(path: &Path, impairments: &Impairments) -> Duration {
+    let serialisation_ns = impairments.rate_bit_s.map_or(0, |rate| wire_bytes(path.ipv6) * 8 * 1_000_000_000 / rate);
     let delay_ns = impairments.delay_ns.saturating_add(JITTERS * impairments.jitter_ns);
     GRACE.saturating_add(Duration::from_nanos(delay_ns.saturating_add(serialisation_ns)))
 }

@@ -1,8 +1,8 @@
-//! A router's IPv4 counters of packets that it did not forward, from `/proc/net`. Pure.
+//! A router's counters of IP packets that it did not forward, from `/proc/net`. Pure.
 
 use anyhow::{Context as _, Result};
 
-/// IPv4 packets that a router did not forward.
+/// IP packets that a router did not forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OwnPackets {
     /// Packets that it sent itself.
@@ -19,20 +19,34 @@ impl OwnPackets {
     pub(crate) fn from_table(text: &str) -> Result<Self> {
         let mut lines = text.lines().filter_map(|line| line.strip_prefix("Ip: "));
         let (names, numbers) = lines.next().zip(lines.next()).context("/proc/net/snmp tells nothing of IPv4")?;
-        let number = |name: &str| {
+        Self::from_counters("ForwDatagrams", |name| {
             let place = names.split(' ').position(|each| each == name)?;
             numbers.split(' ').nth(place)?.parse::<u64>().ok()
-        };
-        let read = || {
-            let forwarded = number("ForwDatagrams")?;
-            let mut sent = number("OutRequests")?;
-            // Before Linux 6.7, which has this column too, forwarded packets count as requests.
-            if number("OutTransmits").is_none() {
-                sent = sent.checked_sub(forwarded)?;
-            }
-            Some(Self { sent, kept: number("InReceives")?.checked_sub(forwarded)? })
-        };
-        read().context("/proc/net/snmp lacks counters of IPv4")
+        })
+        .context("/proc/net/snmp lacks counters of IPv4")
+    }
+
+    /// Reads `/proc/net/snmp6` (`net/ipv6/proc.c`): a counter on each line, its name and its value.
+    ///
+    /// # Errors
+    /// It lacks counters of IPv6.
+    pub(crate) fn from_list(text: &str) -> Result<Self> {
+        Self::from_counters("OutForwDatagrams", |name| {
+            let mut lines = text.lines().filter_map(|line| line.strip_prefix("Ip6")?.split_once(char::is_whitespace));
+            lines.find(|(each, _)| *each == name)?.1.trim().parse::<u64>().ok()
+        })
+        .context("/proc/net/snmp6 lacks counters of IPv6")
+    }
+
+    /// Takes the counters of a version of IP by their names, of which that of forwarded packets differs.
+    fn from_counters(forwarded: &str, number: impl Fn(&str) -> Option<u64>) -> Option<Self> {
+        let forwarded = number(forwarded)?;
+        let mut sent = number("OutRequests")?;
+        // Before Linux 6.7, which has this counter too, forwarded packets count as requests.
+        if number("OutTransmits").is_none() {
+            sent = sent.checked_sub(forwarded)?;
+        }
+        Some(Self { sent, kept: number("InReceives")?.checked_sub(forwarded)? })
     }
 }
 
@@ -56,6 +70,16 @@ mod tests {
         let older = SNMP.replace(" OutTransmits", "").replace(" 7 97", " 97");
         assert_eq!(OwnPackets::from_table(&older).unwrap(), OwnPackets { sent: 7, kept: 10 });
         assert!(OwnPackets::from_table("Icmp: InMsgs\n").is_err());
+    }
+
+    #[test]
+    fn counters_of_ipv6_stand_one_on_a_line() {
+        let list = "Ip6InReceives                   \t100\nIp6OutForwDatagrams             \t90\n\
+                    Ip6OutRequests                  \t7\nIp6OutTransmits                 \t97\nIcmp6InMsgs \t8\n";
+        assert_eq!(OwnPackets::from_list(list).unwrap(), OwnPackets { sent: 7, kept: 10 });
+        let older = list.replace("Ip6OutTransmits                 \t97\n", "").replace("\t7\n", "\t97\n");
+        assert_eq!(OwnPackets::from_list(&older).unwrap(), OwnPackets { sent: 7, kept: 10 });
+        assert!(OwnPackets::from_list("Icmp6InMsgs \t8\n").is_err());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use netwarp_core::addresses::Family;
 use netwarp_path::netns::write_sysctl;
 use netwarp_programs::files_of::FilesOf;
 use netwarp_programs::root::{self, Base};
@@ -66,7 +67,7 @@ fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
         set_date(start_date_s)?;
     }
     for files in FilesOf::run(sandbox.is_shared) {
-        root::build(*files, &Base::Guest, sandbox.working_directory, &sandbox.hosts())?;
+        root::build(*files, &Base::Guest, sandbox.working_directory, &sandbox.hosts(Family::of(job)))?;
     }
     sandbox.hide(run_directory)?;
     workload.fill_sandbox(job)

@@ -1,7 +1,7 @@
 //! Hosts in network namespaces of this kernel: one for each role, and a router between them for each path.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -27,7 +27,7 @@ pub(super) struct Namespaces {
     prepare: Preparation,
     network: Option<Network>,
     /// The hosts by their names, each with its address.
-    hosts: BTreeMap<String, (Node, Ipv4Addr)>,
+    hosts: BTreeMap<String, (Node, IpAddr)>,
 }
 
 impl Namespaces {
@@ -69,7 +69,7 @@ impl Host for Namespaces {
         };
         let (node, (_, address)) = (host(side)?.0, host(Side::Server)?);
         let is_virtual = self.clock == ClockKind::Virtual;
-        let start = RoleStart { side, program, job: job_file, address: address.into(), port: job.only().port, shared };
+        let start = RoleStart { side, program, job: job_file, address, port: job.only().port, shared };
         let network = self.network.as_ref().context("the path is not built yet")?;
         let role = network.within(node, || RoleProcess::spawn(&start, is_virtual))?;
         Ok(Box::new(role))

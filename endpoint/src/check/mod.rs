@@ -15,7 +15,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, ensure};
 use netwarp_path::topology;
 use netwarp_transport::stack_of;
-use netwarp_wire::job::{Contract, Exchange, Impairments, JOB_FORMAT, Job, Model, Resume, Workload};
+use netwarp_wire::job::{Contract, Exchange, Impairments, JOB_FORMAT, Job, Model, Neighbours, Resume, Workload};
 use netwarp_wire::problems::Problems;
 use serde_json::json;
 
@@ -27,8 +27,9 @@ const JITTER_MAX_NS: u64 = i32::MAX as u64;
 /// `net.core.wmem_max`. It keeps twice the size in an `int`.
 const BUFFER_BYTES: RangeInclusive<u64> = 4608..=i32::MAX as u64 / 2;
 
-/// The MTUs that IPv4 allows.
+/// The MTUs that IPv4 (RFC 791) and IPv6 (RFC 8200, section 5) allow.
 const MTU_BYTES: RangeInclusive<u32> = 68..=65_535;
+const IPV6_MTU_BYTES: RangeInclusive<u32> = 1280..=65_535;
 
 /// The file name that stands for jobs on standard input, one on each line.
 const STANDARD_INPUT: &str = "-";
@@ -79,8 +80,18 @@ pub(crate) fn problems(job: &Job) -> Vec<String> {
     check_references(job, &mut problems);
     for (index, path) in job.paths.iter().enumerate() {
         let at = format!("paths[{index}]");
-        problems.require(MTU_BYTES.contains(&path.mtu_bytes), &format!("{at}.mtu_bytes"), || {
-            format!("is {}, IPv4 allows {} to {}", path.mtu_bytes, MTU_BYTES.start(), MTU_BYTES.end())
+        let (version, mtus_bytes) = if path.ipv6 { ("IPv6", IPV6_MTU_BYTES) } else { ("IPv4", MTU_BYTES) };
+        problems.require(mtus_bytes.contains(&path.mtu_bytes), &format!("{at}.mtu_bytes"), || {
+            format!("is {}, {version} allows {} to {}", path.mtu_bytes, mtus_bytes.start(), mtus_bytes.end())
+        });
+        problems.require(path.ipv6 == job.paths[0].ipv6, &format!("{at}.ipv6"), || {
+            "differs from the first path's: a run's addresses are of one version of IP".to_owned()
+        });
+        problems.require(!path.ipv6 || !job.timeline.has_handovers(), &format!("{at}.ipv6"), || {
+            "is true, and a client that moves needs the routing rules of IPv4".to_owned()
+        });
+        problems.require(!path.ipv6 || path.neighbours == Neighbours::Warm, &format!("{at}.neighbours"), || {
+            "are cold, which is said of ARP, and IPv6 has none".to_owned()
         });
         check_impairments(&format!("{at}.down"), &path.down, &mut problems);
         check_impairments(&format!("{at}.up"), &path.up, &mut problems);
@@ -212,6 +223,30 @@ mod tests {
         assert!(refusal.contains("make setup") && refusal.contains("of_a_later_version"), "{refusal}");
         let refusal = understand(&text[..text.len() / 2], "job.json").expect_err("half a job").to_string();
         assert!(!refusal.contains("make setup"), "{refusal}");
+    }
+
+    #[test]
+    fn paths_of_ipv6_are_wide_enough_warm_and_all_alike() {
+        type Spoil = fn(&mut Job);
+        let cases: [(&str, Spoil); 4] = [
+            ("paths[0].mtu_bytes: is 1279, IPv6 allows 1280", |job| job.paths[0].mtu_bytes = 1279),
+            ("paths[0].ipv6: is true, and a client that moves", |job| {
+                job.timeline.events = golden::job("stream-handovers").timeline.events;
+                job.timeline.events.iter_mut().for_each(|event| event.path = 0);
+            }),
+            ("paths[0].neighbours: are cold", |job| job.paths[0].neighbours = Neighbours::Cold),
+            ("paths[1].ipv6: differs", |job| {
+                job.paths.push(job.paths[0].clone());
+                job.paths[1].ipv6 = false;
+            }),
+        ];
+        for (expected, spoil) in cases {
+            let mut job = golden::job("bulk-tls-ipv6");
+            assert_eq!(problems(&job), Vec::<String>::new());
+            spoil(&mut job);
+            let found = problems(&job);
+            assert!(found.len() == 1 && found[0].starts_with(expected), "{expected}: {found:?}");
+        }
     }
 
     #[test]

@@ -4,13 +4,13 @@
 
 pub(crate) mod containment;
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use netwarp_core::addresses::client_address;
+use netwarp_core::addresses::Family;
 use netwarp_core::arrival_log::Span;
 use netwarp_core::clock::Moment;
 use netwarp_core::connection_gauges;
@@ -195,7 +195,7 @@ async fn drive(orchestrator: &mut Orchestrator, job: Job, directory: &Path, serv
                 Some(Order::Attached { path }) => on_client_attached(&run, &*dialer, &handovers, path)?,
                 Some(Order::Detached { path }) => {
                     let attempt = || format!("leaving path {path}");
-                    dialer.detached(address_on(path)?.into()).with_context(attempt)?;
+                    dialer.detached(address_on(&run.job, path)?).with_context(attempt)?;
                 }
                 Some(order) => bail!("a client is not ordered to {order:?} while it works"),
                 None => bail!("the orchestrator is gone"),
@@ -211,14 +211,14 @@ async fn drive(orchestrator: &mut Orchestrator, job: Job, directory: &Path, serv
 fn on_client_attached(run: &Run, dialer: &dyn Dialer, handovers: &watch::Sender<Handovers>, path: u32) -> Result<()> {
     let told_ns = Moment::now().since(run.epoch_ns);
     run.arrival_log.lock().expect("no holder panics").record_handover(told_ns, path, Span::of(&run.job, path, told_ns));
-    dialer.attached(address_on(path)?.into()).with_context(|| format!("moving to path {path}"))?;
+    dialer.attached(address_on(&run.job, path)?).with_context(|| format!("moving to path {path}"))?;
     handovers.send_modify(|handovers| handovers.count += 1);
     Ok(())
 }
 
-fn address_on(path: u32) -> Result<Ipv4Addr> {
+fn address_on(job: &Job, path: u32) -> Result<IpAddr> {
     let index = u8::try_from(path).with_context(|| format!("there is no path {path}"))?;
-    Ok(client_address(index))
+    Ok(Family::of(job).client(index))
 }
 
 /// Runs a role on a single-threaded event loop and tells the orchestrator how it ended. An error that the orchestrator

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use anyhow::Result;
-use netwarp_core::addresses::{client_address, router_address, server_address};
+use netwarp_core::addresses::Family;
 use netwarp_programs::files_of::FilesOf;
 use netwarp_programs::root;
 use netwarp_programs::{on_host, written};
@@ -34,10 +34,10 @@ impl Sandbox<'_> {
     }
 
     /// Returns the host names that resolve in a run with a path of its own, with their addresses.
-    pub fn hosts(&self) -> Vec<(&str, IpAddr)> {
-        let usual = [("client", client_address(0)), ("server", server_address(0)), ("router", router_address(0))];
-        let further = self.server_names.iter().map(|name| (*name, server_address(0)));
-        usual.into_iter().chain(further).map(|(name, address)| (name, address.into())).collect()
+    pub fn hosts(&self, family: Family) -> Vec<(&str, IpAddr)> {
+        let usual = [("client", family.client(0)), ("server", family.server(0)), ("router", family.router(0))];
+        let further = self.server_names.iter().map(|name| (*name, family.server(0)));
+        usual.into_iter().chain(further).collect()
     }
 }
 

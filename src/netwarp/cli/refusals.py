@@ -62,16 +62,15 @@ OTHERWISE = {
     "--buffer": "--set transport.buffer=1MB",
     "--stack": "--set transport.stack=NAME",
     "--initial-window": "--set transport.initial_window=10",
+    "--ipv6": "--ip 6",
+    "-6": "--ip 6",
 }
 """Things that have no option of their own, but are looked for as one."""
-IMPOSSIBLE = {"--ipv6": "hosts have addresses of IPv4 only", "-6": "hosts have IPv4 only"}
 
 
 def _elsewhere(word: str | None) -> str:
-    """Return how to achieve what an unknown option asks for, or that it is not possible."""
-    if word in OTHERWISE:
-        return f"write {OTHERWISE[word]}; "
-    return f"{IMPOSSIBLE[word]}; " if word in IMPOSSIBLE else ""
+    """Return how to achieve what an unknown option asks for."""
+    return f"write {OTHERWISE[word]}; " if word in OTHERWISE else ""
 
 
 def _unknown_word(error: click.ClickException, context: Any) -> tuple[str | None, list[str]]:

@@ -37,6 +37,7 @@ class PathOptions(TypedDict, total=False):
     discipline: Levels
     discipline_down: Levels
     discipline_up: Levels
+    ip: Levels
     mtu: Levels
     neighbours: Levels
     duplex: Levels

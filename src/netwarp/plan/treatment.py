@@ -132,12 +132,12 @@ def _congestion(treated: _Treated) -> str:
 
 
 def _initial_window(treated: _Treated) -> str:
-    transport, mtu_bytes = treated.transport, treated.sections.path.mtu_bytes
+    transport, path = treated.transport, treated.sections.path
     if not transport.traits.repeats_what_is_lost:
         return NOT_ITS_OWN
     if transport.stack is None and transport.traits.fixed_initial_window is not None:
-        return f"{rfc9260_window_bytes(mtu_bytes)} bytes"
-    return f"{transport.resolved_initial_window_packets(mtu_bytes)} packets"
+        return f"{rfc9260_window_bytes(path.mtu_bytes)} bytes"
+    return f"{transport.resolved_initial_window_packets(path)} packets"
 
 
 def _pacing(treated: _Treated) -> str:
@@ -146,6 +146,10 @@ def _pacing(treated: _Treated) -> str:
         return "if it asks for it"
     paced = transport.traits.is_always_paced or transport.resolved_congestion in PACED_CONGESTION
     return "paced" if paced else "not paced"
+
+
+def _header_bytes(treated: _Treated) -> int:
+    return treated.transport.traits.header_bytes_over(treated.sections.path.ip_version)
 
 
 def _mss(treated: _Treated) -> str:
@@ -199,7 +203,7 @@ _SETTINGS: dict[str, Callable[[_Treated], str]] = {
     "pacing": _pacing,
     "MTU": lambda treated: f"{treated.sections.path.mtu_bytes} bytes",
     "MSS": _mss,
-    "headers": lambda treated: f"{treated.transport.traits.header_bytes} bytes",
+    "headers": lambda treated: f"{_header_bytes(treated)} bytes",
     "nodelay": lambda treated: str(treated.transport.nodelay).lower(),
     "encryption": lambda treated: "TLS 1.3" if treated.transport.traits.is_encrypted else "none",
 }

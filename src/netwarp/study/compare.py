@@ -173,7 +173,7 @@ def option_of(name: str) -> str:
 def typed(row: Option, level: str) -> str | int:
     """Convert a level to its type in a study file: text, or a number if the key takes one."""
     # No count or size in bytes that is written as a plain number needs more than ten digits.
-    is_whole = row.type in ("Mtu", "Whole") and re.fullmatch("[0-9]{1,10}", level)
+    is_whole = row.type in ("Mtu", "IpVersion", "Whole") and re.fullmatch("[0-9]{1,10}", level)
     return int(level) if is_whole else level
 
 

@@ -74,6 +74,9 @@ class Path(Wire):
     """Server to client."""
     up: Annotated[Impairments, INSIDE]
     """Client to server."""
+    ipv6: Annotated[bool, Asks("IPv6")] = False
+    """Whether the addresses on its links are of IPv6, and otherwise of IPv4. All paths of a job are
+    alike in it."""
 
     @property
     def idle_rtt_ns(self) -> int:

@@ -1,7 +1,7 @@
 //! The client: makes all transfers, one after another, each over a connection of its own.
 
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use anyhow::{Context as _, Result, bail};
 use netwarp_role::{Chunk, Job, Orchestrator, Request, Resume, SERVER_NAME, Side, to_pem};
@@ -81,12 +81,11 @@ fn run_transfer(
 /// Returns the address from which the server is reached: quiche compares it with where each packet arrived.
 ///
 /// # Errors
-/// The server is not reached by IPv4.
-pub(crate) fn local_address(server: SocketAddr) -> Result<Ipv4Addr> {
-    let probe = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).context("open a socket")?;
+/// There is no way to the server.
+pub(crate) fn local_address(server: SocketAddr) -> Result<IpAddr> {
+    let anywhere: IpAddr =
+        if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let probe = std::net::UdpSocket::bind((anywhere, 0)).context("open a socket")?;
     probe.connect(server).with_context(|| format!("find the way to {server}"))?;
-    match probe.local_addr().context("ask for the socket's address")? {
-        SocketAddr::V4(address) => Ok(*address.ip()),
-        SocketAddr::V6(address) => bail!("{server} is reached from {address}, which is no IPv4 address"),
-    }
+    Ok(probe.local_addr().context("ask for the socket's address")?.ip())
 }

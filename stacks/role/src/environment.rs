@@ -1,7 +1,7 @@
 //! How a role is started, and the clock that it uses.
 
 use std::env;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Command;
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     /// The job's file.
     pub(crate) job: PathBuf,
     /// The server's address.
-    pub(crate) address: Ipv4Addr,
+    pub(crate) address: IpAddr,
 }
 
 impl Arguments {
@@ -41,7 +41,7 @@ impl Arguments {
             "client" => Side::Client,
             other => bail!("a role is server or client, not {other}"),
         };
-        let address = address.parse().with_context(|| format!("{address} is no IPv4 address"))?;
+        let address = address.parse().with_context(|| format!("{address} is no IP address"))?;
         Ok(Self { side, job: job.into(), address })
     }
 }

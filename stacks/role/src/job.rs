@@ -9,8 +9,10 @@ use anyhow::{Context as _, Result, bail, ensure};
 use netwarp_wire::job::{self, Bulk, JOB_FORMAT, Limits, Transport, TransportKind, Workload};
 use netwarp_wire::record::Settings;
 
-/// The size of the headers of IPv4 and UDP, in bytes.
-pub const HEADERS_BYTES: u32 = 28;
+/// The sizes of headers, in bytes.
+const UDP_HEADER_BYTES: u32 = 8;
+const IPV4_HEADER_BYTES: u32 = 20;
+const IPV6_HEADER_BYTES: u32 = 40;
 
 /// The application protocol (ALPN) that both ends offer.
 pub const PROTOCOL: &str = "netwarp";
@@ -31,6 +33,7 @@ pub struct Job {
     /// Limits at which the run is given up.
     pub limits: Limits,
     mtu_bytes: u32,
+    ipv6: bool,
 }
 
 impl Job {
@@ -48,13 +51,18 @@ impl Job {
         ensure!(job.format == JOB_FORMAT, "it has format {}, and this role reads {JOB_FORMAT}", job.format);
         let own = job.alone().context("a role carries out one workload")?;
         let Workload::Bulk(bulk) = &own.workload else { bail!("this role has the workload bulk, and no other") };
-        let mtu_bytes = job.paths.first().context("it has no path")?.mtu_bytes;
-        Ok(Self { transport: own.transport.clone(), bulk: bulk.clone(), limits: job.limits, mtu_bytes })
+        let &job::Path { mtu_bytes, ipv6, .. } = job.paths.first().context("it has no path")?;
+        Ok(Self { transport: own.transport.clone(), bulk: bulk.clone(), limits: job.limits, mtu_bytes, ipv6 })
+    }
+
+    /// Returns the size of the headers of IP and UDP, in bytes.
+    pub fn headers_bytes(&self) -> u32 {
+        UDP_HEADER_BYTES + if self.ipv6 { IPV6_HEADER_BYTES } else { IPV4_HEADER_BYTES }
     }
 
     /// Returns the UDP payload of a full packet, in bytes: what the path's MTU allows, or less if the job says so.
     pub fn payload_bytes(&self) -> u32 {
-        let allowed_bytes = self.mtu_bytes.saturating_sub(HEADERS_BYTES);
+        let allowed_bytes = self.mtu_bytes.saturating_sub(self.headers_bytes());
         self.transport
             .mss_bytes
             .unwrap_or(allowed_bytes)
@@ -108,6 +116,16 @@ pub(crate) mod tests {
         let bulk = bulk(Direction::Down, 1001, 3);
         let parts = [0, 1, 2].map(|chunk| bulk.part(chunk));
         assert_eq!(parts.map(|part| (part.offset_bytes, part.length_bytes)), [(0, 333), (333, 333), (666, 335)]);
+    }
+
+    #[test]
+    fn a_packet_carries_less_over_ipv6() {
+        let mut job = golden();
+        job["paths"][0]["mtu_bytes"] = json!(1500);
+        job["workloads"][0]["transport"]["mss_bytes"] = json!(null);
+        assert_eq!(Job::of(&job.to_string()).unwrap().payload_bytes(), 1472);
+        job["paths"][0]["ipv6"] = json!(true);
+        assert_eq!(Job::of(&job.to_string()).unwrap().payload_bytes(), 1452);
     }
 
     #[test]

@@ -16,6 +16,6 @@ pub use netwarp_wire::role_protocol::Order;
 pub use self::chunk::{BLOCK_BYTES, Chunk, REQUEST_BYTES, Request};
 pub use self::environment::{grow_heap_by_large_steps, nanoseconds, now_ns, without_cpu_randomness};
 pub use self::identity::{Identity, SERVER_NAME, to_pem};
-pub use self::job::{HEADERS_BYTES, IDLE_BEYOND, Job, PROTOCOL};
+pub use self::job::{IDLE_BEYOND, Job, PROTOCOL};
 pub use self::orchestrator::{Begin, Orchestrator};
 pub use self::run::run;

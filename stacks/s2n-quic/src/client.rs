@@ -17,7 +17,7 @@ use crate::endpoint;
 pub(crate) async fn drive(job: &Job, orchestrator: &mut Orchestrator, server: SocketAddr) -> Result<()> {
     let begin = begin(orchestrator)?;
     let trusted = begin.certificate.context("the server has no certificate")?;
-    let client = endpoint::client(job, &to_pem(&trusted)?)?;
+    let client = endpoint::client(job, &to_pem(&trusted)?, server)?;
     for transfer in 0..job.bulk.transfers {
         run_transfer(job, orchestrator, &client, server, (transfer, begin.epoch_ns))
             .await

@@ -1,10 +1,10 @@
 //! Makes s2n-quic's clients and servers with the settings of a job.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use netwarp_role::{HEADERS_BYTES, IDLE_BEYOND, Identity, Job, PROTOCOL};
+use netwarp_role::{IDLE_BEYOND, Identity, Job, PROTOCOL};
 use s2n_quic::provider::congestion_controller::{self, Endpoint, bbr, cubic};
 use s2n_quic::provider::io::tokio as io;
 use s2n_quic::provider::limits::Limits;
@@ -16,14 +16,16 @@ use crate::counters::Counting;
 /// The largest window that s2n-quic can represent, in bytes.
 const LARGEST_WINDOW_BYTES: u64 = u32::MAX as u64;
 
-/// Creates a client that trusts only this certificate (PEM).
+/// Creates a client of a server that trusts only this certificate (PEM).
 ///
 /// # Errors
 /// S2n-quic does not have what the job asks for.
-pub(crate) fn client(job: &Job, trusted: &str) -> Result<Client> {
+pub(crate) fn client(job: &Job, trusted: &str, server: SocketAddr) -> Result<Client> {
+    let anywhere = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let own = SocketAddr::new(anywhere, 0);
     match congestion(job)? {
-        Congestion::Cubic(controller) => client_with(job, trusted, controller),
-        Congestion::Bbr(controller) => client_with(job, trusted, controller),
+        Congestion::Cubic(controller) => client_with(job, trusted, own, controller),
+        Congestion::Bbr(controller) => client_with(job, trusted, own, controller),
     }
 }
 
@@ -55,7 +57,7 @@ fn congestion(job: &Job) -> Result<Congestion> {
     }
 }
 
-fn client_with<C: Endpoint>(job: &Job, trusted: &str, controller: C) -> Result<Client> {
+fn client_with<C: Endpoint>(job: &Job, trusted: &str, own: SocketAddr, controller: C) -> Result<Client> {
     let security = tls::Client::builder()
         .with_certificate(trusted)
         .and_then(|builder| builder.with_application_protocols([PROTOCOL]))
@@ -65,7 +67,7 @@ fn client_with<C: Endpoint>(job: &Job, trusted: &str, controller: C) -> Result<C
     Client::builder()
         .with_tls(security)
         .context(never)?
-        .with_io(socket(job, ([0, 0, 0, 0], 0).into())?)
+        .with_io(socket(job, own)?)
         .context("open a socket")?
         .with_limits(limits(job)?)
         .context(never)?
@@ -101,9 +103,9 @@ fn server_with<C: Endpoint>(job: &Job, identity: &Identity, address: SocketAddr,
 }
 
 /// Returns a UDP socket whose packets, from the first on, are as large as the path allows. S2n-quic's MTU includes the
-/// headers of IPv4 and UDP.
+/// headers of IP and UDP.
 fn socket(job: &Job, address: SocketAddr) -> Result<io::Provider> {
-    let mtu_bytes = u16::try_from(job.payload_bytes() + HEADERS_BYTES).context("s2n-quic counts packets in 16 bits")?;
+    let mtu_bytes = u16::try_from(job.payload_bytes() + job.headers_bytes()).context("s2n-quic counts packets in 16 bits")?;
     let buffer_bytes = usize::try_from(job.transport.buffer_bytes).context("size the buffers")?;
     io::Builder::default()
         .with_receive_address(address)

@@ -3,8 +3,10 @@
 //! Structures and numbers are those of `include/uapi/linux/rtnetlink.h`, `if_link.h`, `veth.h`, `neighbour.h` and
 //! `fib_rules.h`.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::os::fd::RawFd;
+
+use netwarp_core::addresses::prefix_bits;
 
 use super::NetlinkError;
 use super::message::{Attributes, Request, attribute, u32_at, u64_at, words};
@@ -13,9 +15,6 @@ use crate::topology::Route;
 /// A MAC address.
 pub(crate) type Mac = [u8; 6];
 
-/// The length of the prefix of every network of a path.
-const PREFIX_BITS: u8 = 24;
-const ADDRESS_BITS: u8 = 32;
 const VETH_INFO_PEER: u16 = 1;
 const RTAX_INITCWND: u16 = 11;
 const RTAX_INITRWND: u16 = 14;
@@ -26,7 +25,6 @@ const NDTA_NAME: u16 = 1;
 const NDTA_PARMS: u16 = 6;
 const NDTPA_IFINDEX: u16 = 1;
 const NDTPA_QUEUE_LEN: u16 = 8;
-const AF_INET: u8 = libc::AF_INET as u8;
 const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
 const IN6_ADDR_GEN_MODE_NONE: u8 = 1;
 pub(super) const CREATE: i32 = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
@@ -91,34 +89,46 @@ pub fn set_up(index: u32) -> Request {
     Request::new(format!("set link {index} up"), libc::RTM_SETLINK, 0, &structure, &Attributes::new())
 }
 
+/// Sets a link up that neither resolves neighbours (`IFF_NOARP`) nor has multicast. IPv6 then joins no group of
+/// solicited nodes (`addrconf_join_solict`) and a router that forwards from now on none of all routers
+/// (`dev_forward_change`), so that no reports
+/// of multicast listeners are sent (RFC 3810).
+pub(crate) fn set_up_silently(index: u32) -> Request {
+    let (set, changed) = (libc::IFF_UP | libc::IFF_NOARP, libc::IFF_UP | libc::IFF_NOARP | libc::IFF_MULTICAST);
+    let structure = words(&[0, index, set as u32, changed as u32]);
+    Request::new(format!("set link {index} up, silently"), libc::RTM_SETLINK, 0, &structure, &Attributes::new())
+}
+
 /// Adds an address to a link.
-pub(crate) fn add_address(index: u32, address: Ipv4Addr) -> Request {
+pub(crate) fn add_address(index: u32, address: IpAddr) -> Request {
     let attempt = format!("give link {index} the address {address}");
     address_request(attempt, libc::RTM_NEWADDR, CREATE, index, address)
 }
 
 /// Removes an address from a link.
-pub(crate) fn remove_address(index: u32, address: Ipv4Addr) -> Request {
+pub(crate) fn remove_address(index: u32, address: IpAddr) -> Request {
     let attempt = format!("take the address {address} from link {index}");
     address_request(attempt, libc::RTM_DELADDR, 0, index, address)
 }
 
-fn address_request(attempt: String, kind: u16, flags: i32, index: u32, address: Ipv4Addr) -> Request {
-    let mut structure = vec![AF_INET, PREFIX_BITS, 0, libc::RT_SCOPE_UNIVERSE];
+fn address_request(attempt: String, kind: u16, flags: i32, index: u32, address: IpAddr) -> Request {
+    // Nobody else can have an IPv6 address of ours, so that none is looked for before it is used (RFC 4862, 5.4).
+    let at_once = if address.is_ipv6() { libc::IFA_F_NODAD as u8 } else { 0 };
+    let mut structure = vec![family(address), prefix_bits(address), at_once, libc::RT_SCOPE_UNIVERSE];
     structure.extend_from_slice(&index.to_ne_bytes());
-    let attributes =
-        Attributes::new().put(libc::IFA_LOCAL, &address.octets()).put(libc::IFA_ADDRESS, &address.octets());
+    let octets = octets(address);
+    let attributes = Attributes::new().put(libc::IFA_LOCAL, &octets).put(libc::IFA_ADDRESS, &octets);
     Request::new(attempt, kind, flags, &structure, &attributes)
 }
 
-/// Adds a permanent neighbour, for which no ARP is needed.
-pub(crate) fn add_neighbour(index: u32, address: Ipv4Addr, mac: Mac) -> Request {
-    let mut structure = vec![AF_INET, 0, 0, 0];
+/// Adds a permanent neighbour, for which neither ARP nor neighbour discovery is needed.
+pub(crate) fn add_neighbour(index: u32, address: IpAddr, mac: Mac) -> Request {
+    let mut structure = vec![family(address), 0, 0, 0];
     structure.extend_from_slice(&index.to_ne_bytes());
     structure.extend_from_slice(&libc::NUD_PERMANENT.to_ne_bytes());
     structure.extend_from_slice(&[0, 0]);
     let attempt = format!("make {address} a permanent neighbour on link {index}");
-    let attributes = Attributes::new().put(libc::NDA_DST, &address.octets()).put(libc::NDA_LLADDR, &mac);
+    let attributes = Attributes::new().put(libc::NDA_DST, &octets(address)).put(libc::NDA_LLADDR, &mac);
     Request::new(attempt, libc::RTM_NEWNEIGH, REPLACE, &structure, &attributes)
 }
 
@@ -127,7 +137,7 @@ pub(crate) fn bound_neighbour_queue(index: u32, packets: u32) -> Request {
     let parameters = Attributes::new().put_u32(NDTPA_IFINDEX, index).put_u32(NDTPA_QUEUE_LEN, packets);
     let attempt = format!("have {packets} packets wait for a neighbour on link {index}");
     let attributes = Attributes::new().put_string(NDTA_NAME, "arp_cache").nest(NDTA_PARMS, parameters);
-    Request::new(attempt, libc::RTM_SETNEIGHTBL, 0, &[AF_INET, 0, 0, 0], &attributes)
+    Request::new(attempt, libc::RTM_SETNEIGHTBL, 0, &[libc::AF_INET as u8, 0, 0, 0], &attributes)
 }
 
 /// Adds a route, or replaces the one to the same network in the same table. The initial window of its connections is in
@@ -135,12 +145,12 @@ pub(crate) fn bound_neighbour_queue(index: u32, packets: u32) -> Request {
 pub(crate) fn replace_route(route: &Route) -> Request {
     let Route { device, network, prefix_bits, gateway, gateway_is_local, table, initial_window_packets } = route;
     let (protocol, scope, kind) = (libc::RTPROT_STATIC, libc::RT_SCOPE_UNIVERSE, libc::RTN_UNICAST);
-    let mut structure = vec![AF_INET, *prefix_bits, 0, 0, *table, protocol, scope, kind];
+    let mut structure = vec![family(*network), *prefix_bits, 0, 0, *table, protocol, scope, kind];
     let flags = if *gateway_is_local { 0 } else { RTNH_F_ONLINK };
     structure.extend_from_slice(&flags.to_ne_bytes());
     let mut attributes = Attributes::new()
-        .put(libc::RTA_DST, &network.octets())
-        .put(libc::RTA_GATEWAY, &gateway.octets())
+        .put(libc::RTA_DST, &octets(*network))
+        .put(libc::RTA_GATEWAY, &octets(*gateway))
         .put_u32(libc::RTA_OIF, device.index);
     if let Some(packets) = *initial_window_packets {
         let metrics = Attributes::new().put_u32(RTAX_INITCWND, packets).put_u32(RTAX_INITRWND, packets);
@@ -151,11 +161,12 @@ pub(crate) fn replace_route(route: &Route) -> Request {
 }
 
 /// Adds a rule: packets from an address are routed by a table before the main one.
-pub(crate) fn add_rule(source: Ipv4Addr, table: u8) -> Request {
+pub(crate) fn add_rule(source: IpAddr, table: u8) -> Request {
+    let octets = octets(source);
     // struct fib_rule_hdr, with 32-bit flags at its end.
-    let structure = [AF_INET, 0, ADDRESS_BITS, 0, table, 0, 0, FR_ACT_TO_TBL, 0, 0, 0, 0];
+    let structure = [family(source), 0, 8 * octets.len() as u8, 0, table, 0, 0, FR_ACT_TO_TBL, 0, 0, 0, 0];
     let attempt = format!("have what is sent from {source} look in table {table}");
-    Request::new(attempt, libc::RTM_NEWRULE, CREATE, &structure, &Attributes::new().put(FRA_SRC, &source.octets()))
+    Request::new(attempt, libc::RTM_NEWRULE, CREATE, &structure, &Attributes::new().put(FRA_SRC, &octets))
 }
 
 /// Returns the request for a link and its counters.
@@ -258,6 +269,11 @@ pub(super) fn octets(address: IpAddr) -> Vec<u8> {
     }
 }
 
+/// Returns the address family of an address, as netlink numbers it.
+fn family(address: IpAddr) -> u8 {
+    (if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 }) as u8
+}
+
 fn link_request(attempt: String, kind: u16, flags: i32, index: u32, attributes: &Attributes) -> Request {
     Request::new(attempt, kind, flags, &link_structure(index, 0), attributes)
 }
@@ -276,7 +292,7 @@ mod tests {
     #[test]
     fn a_route_by_a_gateway_out_of_sight_byte_by_byte() {
         let device = Device { node: SERVER, index: 11 };
-        let route = Route::new(device, Ipv4Addr::new(10, 1, 1, 0), Ipv4Addr::new(10, 1, 2, 254)).with_window(10);
+        let route = Route::new(device, IpAddr::from([10, 1, 1, 0]), IpAddr::from([10, 1, 2, 254])).with_window(10);
         let header = "48000000 1800 0505 01000000 00000000";
         let structure = "02 18 00 00 65 04 00 01 04000000";
         let attributes = "08000100 0a010100 08000500 0a0102fe 08000400 0b000000";
@@ -289,12 +305,34 @@ mod tests {
         assert_eq!(plain.hex(), [header, structure, attributes].concat().replace(' ', ""));
     }
 
+    /// The expected bytes were written by hand from `if_addr.h`, `rtnetlink.h` and `if_link.h`, little endian.
+    #[test]
+    fn requests_of_ipv6_byte_by_byte() {
+        let own: IpAddr = "2001:db8:0:1::1".parse().unwrap();
+        let octets = "20010db8 00000001 00000000 00000001";
+        // No duplicate address detection: IFA_F_NODAD, 0x02.
+        let address =
+            ["40000000 1400 0506 01000000 00000000 0a 40 02 00 0b000000 14000200", octets, "14000100", octets];
+        assert_eq!(add_address(11, own).hex(), address.concat().replace(' ', ""));
+        let device = Device { node: SERVER, index: 11 };
+        let gateway: IpAddr = "2001:db8:0:1::fe".parse().unwrap();
+        let route = Route::new(device, "2001:db8:0:2::".parse().unwrap(), gateway);
+        let header = "4c000000 1800 0505 01000000 00000000 0a 40 00 00 fe 04 00 01 00000000";
+        let to = "14000100 20010db8 00000002 00000000 00000000 14000500 20010db8 00000001 00000000 000000fe";
+        assert_eq!(replace_route(&route).hex(), [header, to, "08000400 0b000000"].concat().replace(' ', ""));
+        // IFF_UP 0x1, IFF_NOARP 0x80; of these and IFF_MULTICAST, 0x1000.
+        let up = "20000000 1300 0500 01000000 00000000 00000000 0b000000 81000000 81100000";
+        assert_eq!(set_up_silently(11).hex(), up.replace(' ', ""));
+        let rule = "30000000 2000 0506 01000000 00000000 0a 00 80 00 65 00 00 01 00000000 14000200";
+        assert_eq!(add_rule(own, 101).hex(), [rule, octets].concat().replace(' ', ""));
+    }
+
     /// The expected bytes were written by hand from `fib_rules.h`, little endian.
     #[test]
     fn a_rule_byte_by_byte() {
         let header = "24000000 2000 0506 01000000 00000000";
         let body = "02 00 20 00 65 00 00 01 00000000 08000200 0a010101";
-        let built = add_rule(Ipv4Addr::new(10, 1, 1, 1), 101);
+        let built = add_rule(IpAddr::from([10, 1, 1, 1]), 101);
         assert_eq!(built.hex(), [header, body].concat().replace(' ', ""));
     }
 
@@ -303,8 +341,8 @@ mod tests {
     fn an_address_comes_and_goes_byte_by_byte() {
         let body = "02 18 00 00 0b000000 08000200 0a010101 08000100 0a010101";
         for (built, header) in [
-            (add_address(11, Ipv4Addr::new(10, 1, 1, 1)), "28000000 1400 0506 01000000 00000000"),
-            (remove_address(11, Ipv4Addr::new(10, 1, 1, 1)), "28000000 1500 0500 01000000 00000000"),
+            (add_address(11, IpAddr::from([10, 1, 1, 1])), "28000000 1400 0506 01000000 00000000"),
+            (remove_address(11, IpAddr::from([10, 1, 1, 1])), "28000000 1500 0500 01000000 00000000"),
         ] {
             assert_eq!(built.hex(), [header, body].concat().replace(' ', ""));
         }

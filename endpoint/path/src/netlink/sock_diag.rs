@@ -1,6 +1,7 @@
 //! Sockets of a network namespace (`sock_diag(7)`): those that wait for clients, as `ss -lntu` shows them, and
 //! connections of TCP and SCTP, as `ss -tin` and `ss -Sin` do.
 
+use netwarp_core::addresses::Family;
 use netwarp_core::connection_sample::{ConnectionSample, ConnectionState};
 use netwarp_transport::{SctpInfo, TcpInfo};
 
@@ -71,35 +72,36 @@ pub fn waiting_sockets(socket: &mut Socket) -> Result<Vec<Waiting>, NetlinkError
     Ok(waiting)
 }
 
-/// Returns the TCP connections of a network namespace over IPv4, including MPTCP's subflows.
+/// Returns the TCP connections of a network namespace over one version of IP, including MPTCP's subflows.
 ///
 /// # Arguments
 /// * `socket` - a socket of `NETLINK_SOCK_DIAG` in that namespace.
-pub fn tcp_connections(socket: &mut Socket) -> Result<Vec<ConnectionSample>, NetlinkError> {
+pub fn tcp_connections(socket: &mut Socket, family: Family) -> Result<Vec<ConnectionSample>, NetlinkError> {
     let state = |message: &[u8]| Some(TcpInfo::from_bytes(attribute(message, INET_DIAG_INFO)?)?.state());
-    connections(socket, libc::IPPROTO_TCP, &[INET_DIAG_INFO], state)
+    connections(socket, family, libc::IPPROTO_TCP, &[INET_DIAG_INFO], state)
 }
 
-/// Returns the SCTP associations of a network namespace over IPv4.
+/// Returns the SCTP associations of a network namespace over one version of IP.
 ///
 /// # Arguments
 /// * `socket` - a socket of `NETLINK_SOCK_DIAG` in that namespace.
 ///
 /// # Errors
 /// The kernel does not answer, or lacks `CONFIG_INET_SCTP_DIAG`.
-pub fn sctp_associations(socket: &mut Socket) -> Result<Vec<ConnectionSample>, NetlinkError> {
+pub fn sctp_associations(socket: &mut Socket, family: Family) -> Result<Vec<ConnectionSample>, NetlinkError> {
     let state = |message: &[u8]| {
         let memory = attribute(message, INET_DIAG_SKMEMINFO)?;
         let word = |place: usize| Some(u32::from_ne_bytes(*memory.get(4 * place..)?.first_chunk()?));
         let send_room_bytes = word(SK_MEMINFO_SNDBUF)?.saturating_sub(word(SK_MEMINFO_WMEM_ALLOC)?);
         Some(SctpInfo::from_bytes(attribute(message, INET_DIAG_INFO)?)?.state(send_room_bytes))
     };
-    connections(socket, libc::IPPROTO_SCTP, &[INET_DIAG_INFO, INET_DIAG_SKMEMINFO], state)
+    connections(socket, family, libc::IPPROTO_SCTP, &[INET_DIAG_INFO, INET_DIAG_SKMEMINFO], state)
 }
 
 /// Returns the connections of a protocol whose attributes have a state.
 fn connections(
     socket: &mut Socket,
+    family: Family,
     protocol: i32,
     extensions: &[u16],
     state: impl Fn(&[u8]) -> Option<ConnectionState>,
@@ -109,7 +111,11 @@ fn connections(
         let peer_port = u16_at(message, PEER_PORT_OFFSET).map(u16::from_be)?;
         Some(ConnectionSample { port, peer_port, number: 0, state: state(message.get(MESSAGE_BYTES..)?)? })
     };
-    let messages = socket.dump(&request(libc::AF_INET, protocol, CONNECTED, extensions))?;
+    let family = match family {
+        Family::Ipv4 => libc::AF_INET,
+        Family::Ipv6 => libc::AF_INET6,
+    };
+    let messages = socket.dump(&request(family, protocol, CONNECTED, extensions))?;
     Ok(messages.iter().filter_map(|message| seen(message)).collect())
 }
 
@@ -167,14 +173,16 @@ mod tests {
 
     #[test]
     fn a_connection_is_seen_with_what_was_acknowledged() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (_server, _) = listener.accept().unwrap();
-        client.write_all(&[0; 1000]).unwrap();
-        let ports = [client.local_addr(), client.peer_addr()].map(|address| address.unwrap().port());
-        let seen = tcp_connections(&mut Socket::open(NETLINK_SOCK_DIAG).unwrap()).unwrap();
-        let ours = seen.iter().find(|each| [each.port, each.peer_port] == ports).expect("the client's end");
-        assert!(ours.state.cwnd_bytes > 0);
-        assert!(ours.state.acked_bytes.is_some_and(|bytes| bytes <= 1001));
+        for (address, family) in [("127.0.0.1:0", Family::Ipv4), ("[::1]:0", Family::Ipv6)] {
+            let listener = TcpListener::bind(address).unwrap();
+            let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (_server, _) = listener.accept().unwrap();
+            client.write_all(&[0; 1000]).unwrap();
+            let ports = [client.local_addr(), client.peer_addr()].map(|address| address.unwrap().port());
+            let seen = tcp_connections(&mut Socket::open(NETLINK_SOCK_DIAG).unwrap(), family).unwrap();
+            let ours = seen.iter().find(|each| [each.port, each.peer_port] == ports).expect("the client's end");
+            assert!(ours.state.cwnd_bytes > 0);
+            assert!(ours.state.acked_bytes.is_some_and(|bytes| bytes <= 1001));
+        }
     }
 }

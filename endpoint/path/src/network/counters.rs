@@ -4,6 +4,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 use netlink_sys::protocols::{NETLINK_NETFILTER, NETLINK_SOCK_DIAG};
+use netwarp_core::addresses::Family;
 use netwarp_wire::job::DisciplineKind;
 
 use super::Network;
@@ -98,9 +99,12 @@ impl Network {
         Ok(ask(self.socket(host, NETLINK_SOCK_DIAG)?)?)
     }
 
-    /// Counts the IPv4 packets that a router sent or kept itself, rather than forwarded.
-    pub(crate) fn own_packets(&self, router: Node) -> Result<OwnPackets> {
-        self.within(router, || OwnPackets::from_table(&read_net("snmp")?))
+    /// Counts the packets of a job's version of IP that a router sent or kept itself, rather than forwarded.
+    pub(crate) fn own_packets(&self, router: Node, family: Family) -> Result<OwnPackets> {
+        self.within(router, || match family {
+            Family::Ipv4 => OwnPackets::from_table(&read_net("snmp")?),
+            Family::Ipv6 => OwnPackets::from_list(&read_net("snmp6")?),
+        })
     }
 
     /// Returns whether a node has resolved an address by ARP: it knows one that was not configured (`ATF_PERM` is not

@@ -4,7 +4,7 @@ mod counters;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::net::{IpAddr, UdpSocket};
 
 use anyhow::{Context, Result};
 use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_NETFILTER, NETLINK_ROUTE};
@@ -28,6 +28,9 @@ const BATCH_REQUESTS: usize = 256;
 
 /// The most devices whose offloads are read at once: a socket's receive buffer has room for the answers.
 const BATCH_DEVICES: usize = 64;
+
+/// The sysctl that has a router forward packets of IPv6.
+const FORWARDING: &str = "net/ipv6/conf/all/forwarding";
 
 /// The loopback device's index, in every namespace.
 const LOOPBACK: u32 = 1;
@@ -117,10 +120,8 @@ impl Network {
     }
 
     /// Opens a UDP socket bound to any port of a node.
-    pub(crate) fn udp_socket(&self, node: Node, address: Ipv4Addr) -> Result<UdpSocket> {
-        self.within(node, || {
-            UdpSocket::bind(SocketAddrV4::new(address, 0)).with_context(|| format!("bind a UDP socket to {address}"))
-        })
+    pub(crate) fn udp_socket(&self, node: Node, address: IpAddr) -> Result<UdpSocket> {
+        self.within(node, || UdpSocket::bind((address, 0)).with_context(|| format!("bind a UDP socket to {address}")))
     }
 
     /// Changes the rate of a router's device that has a shaper, for the packets already queued as well.
@@ -173,6 +174,16 @@ impl Network {
                 }
                 BuildStep::RemoveAddress(device, address) => {
                     self.queue(device.node, route::remove_address(device.index, *address))?;
+                }
+                BuildStep::UpSilently(device) => {
+                    self.queue(device.node, route::set_up_silently(device.index))?;
+                }
+                BuildStep::Forward(router) => {
+                    self.flush()?;
+                    let written = self.within(*router, || Ok(write_sysctl(FORWARDING, "1")?));
+                    written
+                        .with_context(|| format!("write 1 to the sysctl {FORWARDING}"))
+                        .map_err(BuildError::Sysctl)?;
                 }
                 BuildStep::Up(device) => self.queue(device.node, route::set_up(device.index))?,
                 BuildStep::Neighbour { device, address, neighbour } => {

@@ -1,11 +1,13 @@
 //! The network that a job describes itself: hosts, routers, and a link for each of the job's paths. Pure.
 //!
-//! A link's network is a /24 of 10.0.0.0/8 by the link's number; its first end has the address .1 there, its second .2.
+//! A link's network is a /24 of 10.0.0.0/8, or a /64 of 2001:db8::/32, by the link's number; its first end has the
+//! address .1 (::1) there, its second .2.
 //! A host sends everything by its one link. A router has a route to the network of every link, by the shortest way.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
+use netwarp_core::addresses::Family;
 use netwarp_wire::job::{self, Ends, Job, Neighbours, Network, Workload};
 use netwarp_wire::problems::Problems;
 
@@ -41,7 +43,14 @@ pub(super) fn of_network<'a>(job: &'a Job, network: &'a Network) -> Topology<'a>
             *place += 1;
             let name = format!("to-{}", nodes[usize::from(towards)].1);
             let egress = (nodes[usize::from(node)].0 == NodeKind::Router).then_some(impairments);
-            End { device, name, address: address(number, last), presence: Presence::Always, egress, routes: vec![] }
+            End {
+                device,
+                name,
+                address: address(job, number, last),
+                presence: Presence::Always,
+                egress,
+                routes: vec![],
+            }
         };
         let ends = [end(first, second, 1, &path.up), end(second, first, 2, &path.down)];
         links.push(Link { number, path, ends });
@@ -54,9 +63,8 @@ pub(super) fn of_network<'a>(job: &'a Job, network: &'a Network) -> Topology<'a>
     topology
 }
 
-fn address(link: u16, last: u8) -> Ipv4Addr {
-    let [high, low] = link.to_be_bytes();
-    Ipv4Addr::new(10, high, low, last)
+fn address(job: &Job, link: u16, last: u8) -> IpAddr {
+    Family::of(job).address(link.to_be_bytes(), last)
 }
 
 /// What is crossed down, from the second end to the first, and up.
@@ -86,7 +94,7 @@ impl Topology<'_> {
                 }
                 NodeKind::Router => routes.extend(self.next_links(&ways, number).into_iter().map(|(network, way)| {
                     let [own, other] = self.both(way);
-                    (way, Route::new(own.device, address(network, 0), other.address))
+                    (way, Route::new(own.device, address(job, network, 0), other.address))
                 })),
             }
         }
@@ -252,7 +260,7 @@ mod tests {
         job
     }
 
-    fn routes(job: &Job, name: &str) -> Vec<(Ipv4Addr, u8, Ipv4Addr)> {
+    fn routes(job: &Job, name: &str) -> Vec<(IpAddr, u8, IpAddr)> {
         let topology = Topology::of(job);
         let node = topology.nodes.iter().position(|(_, other)| other == name).unwrap();
         let of_node = |step| match step {
@@ -267,9 +275,10 @@ mod tests {
     #[test]
     fn a_host_sends_everything_to_its_router_and_routers_know_every_link() {
         let job = dumbbell();
-        let at = |link, last| Ipv4Addr::new(10, 0, link, last);
-        assert_eq!(routes(&job, "client2"), [(Ipv4Addr::UNSPECIFIED, 0, at(2, 2))]);
-        assert_eq!(routes(&job, "server1"), [(Ipv4Addr::UNSPECIFIED, 0, at(3, 1))]);
+        let at = |link, last| IpAddr::from([10, 0, link, last]);
+        let anywhere = IpAddr::from([0; 4]);
+        assert_eq!(routes(&job, "client2"), [(anywhere, 0, at(2, 2))]);
+        assert_eq!(routes(&job, "server1"), [(anywhere, 0, at(3, 1))]);
         assert_eq!(routes(&job, "left"), [(at(3, 0), 24, at(0, 2)), (at(4, 0), 24, at(0, 2))]);
         assert_eq!(routes(&job, "right"), [(at(1, 0), 24, at(0, 1)), (at(2, 0), 24, at(0, 1))]);
     }
@@ -283,7 +292,7 @@ mod tests {
         assert_eq!(topology.nodes[usize::from(of_up.sender.node.0)].1, "left");
         assert_eq!(topology.crossing(1, Direction::Up).bottleneck, None, "client1 sends");
         let client = topology.hosts()["client1"];
-        assert_eq!(client, (Node(0), Ipv4Addr::new(10, 0, 1, 1)));
+        assert_eq!(client, (Node(0), IpAddr::from([10, 0, 1, 1])));
         assert_eq!(topology.crossing(1, Direction::Down).receiver.node, client.0);
     }
 

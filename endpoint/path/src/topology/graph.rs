@@ -3,7 +3,7 @@
 //! A path from client to server is a network like any other: two hosts, a router, and two links.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use netwarp_wire::job::{Direction, Impairments, Path};
 
@@ -91,7 +91,7 @@ pub struct End<'a> {
     /// The device's name.
     pub name: String,
     /// Its address in the link's network.
-    pub address: Ipv4Addr,
+    pub address: IpAddr,
     /// The time during which it has that address.
     pub presence: Presence,
     /// The impairments of the packets that leave by it; none on a host, whose stack would notice (TCP small queues).
@@ -125,7 +125,7 @@ pub struct Crossing {
 
 impl Topology<'_> {
     /// Returns the hosts by their names, each with its first address.
-    pub fn hosts(&self) -> BTreeMap<&str, (Node, Ipv4Addr)> {
+    pub fn hosts(&self) -> BTreeMap<&str, (Node, IpAddr)> {
         let mut hosts = BTreeMap::new();
         for end in self.links.iter().flat_map(|link| &link.ends) {
             if let (NodeKind::Host, name) = &self.nodes[usize::from(end.device.node.0)] {

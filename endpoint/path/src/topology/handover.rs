@@ -15,7 +15,7 @@
 //! No device is ever set down: the kernel would notice late (`linkwatch_schedule_work` waits up to a second), and would
 //! drop the packets in its qdisc.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use netwarp_transport::stack_of;
 use netwarp_wire::job::Job;
@@ -31,7 +31,7 @@ pub(crate) const SUBFLOWS: u32 = 8;
 
 /// Changes the client's and the server's link of a path to those of a client that moves, and of a server with one address,
 /// in the network `server`.
-pub(super) fn rearrange(path: u8, [near, far]: &mut [Link<'_>; 2], server: Ipv4Addr) {
+pub(super) fn rearrange(path: u8, [near, far]: &mut [Link<'_>; 2], server: IpAddr) {
     let client = &mut near.ends[0];
     client.presence = Presence::Attached;
     let to_server = client.routes.iter().map(|route| Route { network: server, ..*route });
@@ -121,19 +121,19 @@ mod tests {
             BuildStep::Address(device, address) if [CLIENT, SERVER].contains(&device.node) => Some((device, address)),
             _ => None,
         });
-        let client = (Device::of(CLIENT, 0), Ipv4Addr::new(10, 0, 1, 1));
-        assert_eq!(hosts.collect::<Vec<_>>(), [client, (Device::of(SERVER, 0), Ipv4Addr::new(10, 0, 2, 1))]);
+        let client = (Device::of(CLIENT, 0), IpAddr::from([10, 0, 1, 1]));
+        assert_eq!(hosts.collect::<Vec<_>>(), [client, (Device::of(SERVER, 0), IpAddr::from([10, 0, 2, 1]))]);
     }
 
     #[test]
     fn every_router_knows_the_way_to_the_server_and_the_server_the_way_back() {
         let mut routes = routes_of(steps()).into_iter();
-        let to_server = Ipv4Addr::new(10, 0, 2, 0);
+        let to_server = IpAddr::from([10, 0, 2, 0]);
         let by_router = routes.find(|route| route.device.node == Node(3)).expect("router 1 has a route");
-        assert_eq!((by_router.network, by_router.gateway), (to_server, Ipv4Addr::new(10, 1, 2, 1)));
+        assert_eq!((by_router.network, by_router.gateway), (to_server, IpAddr::from([10, 1, 2, 1])));
         let back: Vec<Route> = routes_of(steps()).into_iter().filter(|route| route.device.node == SERVER).collect();
-        let networks: Vec<Ipv4Addr> = back.iter().map(|route| route.network).collect();
-        assert_eq!(networks, [Ipv4Addr::new(10, 0, 1, 0), Ipv4Addr::new(10, 1, 1, 0)]);
+        let networks: Vec<IpAddr> = back.iter().map(|route| route.network).collect();
+        assert_eq!(networks, [IpAddr::from([10, 0, 1, 0]), IpAddr::from([10, 1, 1, 0])]);
         assert_eq!([back[0].gateway_is_local, back[1].gateway_is_local], [true, false]);
     }
 
@@ -142,13 +142,13 @@ mod tests {
         let job = golden::job("stream-handovers");
         let steps = Topology::of(&job).attach(1, &job);
         let routes: Vec<_> = routes_of(steps.clone()).iter().map(|route| (route.table, route.gateway)).collect();
-        let gateway = Ipv4Addr::new(10, 1, 1, 254);
+        let gateway = IpAddr::from([10, 1, 1, 254]);
         assert_eq!(routes, [(101, gateway), (Route::MAIN, gateway)]);
         // The kernel forgot the neighbour when the device lost its last address.
         assert!(steps.iter().any(|step| matches!(step, BuildStep::Neighbour { address, .. } if *address == gateway)));
         assert_eq!(
             Topology::of(&job).detach(1, &job),
-            [BuildStep::RemoveAddress(Device::of(CLIENT, 1), Ipv4Addr::new(10, 1, 1, 1))]
+            [BuildStep::RemoveAddress(Device::of(CLIENT, 1), IpAddr::from([10, 1, 1, 1]))]
         );
     }
 
@@ -156,7 +156,7 @@ mod tests {
     fn mptcp_is_told_of_each_address_when_it_is_there_and_when_it_is_not() {
         let mut job = golden::job("stream-handovers");
         job.only_mut().transport.kind = TransportKind::Mptcp;
-        let endpoint = Endpoint { id: 2, address: Ipv4Addr::new(10, 1, 1, 1) };
+        let endpoint = Endpoint { id: 2, address: IpAddr::from([10, 1, 1, 1]) };
         assert_eq!(Topology::of(&job).attach(1, &job).last(), Some(&BuildStep::AddEndpoint(CLIENT, endpoint)));
         assert_eq!(Topology::of(&job).detach(1, &job).last(), Some(&BuildStep::RemoveEndpoint(CLIENT, endpoint)));
         let announced = steps_of(&job).into_iter().find_map(|step| match step {

@@ -10,7 +10,9 @@ mod paths;
 mod step;
 mod sysctls;
 
-use netwarp_core::addresses::server_address;
+use std::net::IpAddr;
+
+use netwarp_core::addresses::Family;
 use netwarp_transport::stack_of;
 use netwarp_wire::job::{Exchange, Impairments, Job, Loss, Neighbours};
 use netwarp_wire::record::Side;
@@ -48,18 +50,20 @@ impl Topology<'_> {
     pub fn steps(&self, job: &Job) -> Vec<BuildStep> {
         let mut steps = Vec::new();
         let workloads = job.each_alone();
+        let family = Family::of(job);
         let buffer_bytes = job.workloads.iter().map(|each| each.transport.buffer_bytes).max().unwrap_or(0);
         for (number, (kind, name)) in (0..).zip(&self.nodes) {
             let node = Node(number);
             steps.push(BuildStep::Create(node, name.clone()));
-            steps.extend(shared_sysctls());
+            steps.extend(shared_sysctls(family));
             match kind {
                 NodeKind::Host => {
                     steps.extend(host_sysctls(buffer_bytes));
                     let own = workloads.iter().filter(|each| each.only().is_of(name));
                     steps.extend(transports_of_host(node, own));
                 }
-                NodeKind::Router => steps.push(sysctl("net/ipv4/ip_forward", "1")),
+                NodeKind::Router if family == Family::Ipv4 => steps.push(sysctl("net/ipv4/ip_forward", "1")),
+                NodeKind::Router => {}
             }
         }
         for part in self.links.chunk_by(|one, other| one.number == other.number) {
@@ -67,6 +71,10 @@ impl Topology<'_> {
             for place in [0, 1] {
                 steps.extend(part.iter().flat_map(|link| link.configure(place, job)));
             }
+        }
+        if family == Family::Ipv6 {
+            let routers = (0..).zip(&self.nodes).filter(|(_, (kind, _))| *kind == NodeKind::Router);
+            steps.extend(routers.map(|(number, _)| BuildStep::Forward(Node(number))));
         }
         steps
     }
@@ -86,7 +94,10 @@ impl Link<'_> {
         if *presence == Presence::Always {
             steps.push(BuildStep::Address(device, *address));
         }
-        steps.push(BuildStep::Up(device));
+        steps.push(match address {
+            IpAddr::V4(_) => BuildStep::Up(device),
+            IpAddr::V6(_) => BuildStep::UpSilently(device),
+        });
         if *presence == Presence::Attached {
             steps.extend(handover::prepare(self, job));
             return steps;
@@ -183,7 +194,7 @@ pub fn shaper(impairments: &Impairments, mtu_bytes: u32) -> Option<Shaper> {
 fn mptcp_of_host(host: Node, job: &Job) -> [BuildStep; 2] {
     let others = || numbered(&job.paths).skip(1).map(|(path, _)| path);
     let announces = host == SERVER && !job.timeline.has_handovers();
-    let announced = if announces { others().map(server_address).collect() } else { Vec::new() };
+    let announced = if announces { others().map(|path| Family::of(job).server(path)).collect() } else { Vec::new() };
     let more = if job.timeline.has_handovers() { handover::SUBFLOWS } else { others().map(|_| 1).sum() };
     [
         // The kernel's default, but a native host's distribution may differ.

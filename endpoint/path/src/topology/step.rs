@@ -1,7 +1,8 @@
 //! The steps that build a path, or change one. Pure.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
+use netwarp_core::addresses::{prefix_bits, unspecified};
 use netwarp_wire::job::Impairments;
 
 use super::{Device, Node};
@@ -35,18 +36,24 @@ pub enum BuildStep {
         /// Whether `gso` stays on: it splits packets before the device, and saves work.
         software_segmentation: bool,
     },
-    /// Give a device an address in a /24.
-    Address(Device, Ipv4Addr),
+    /// Give a device an address in a network of its family's usual size.
+    Address(Device, IpAddr),
     /// Remove an address from a device. With the last one, the kernel removes the device's routes and neighbours too.
-    RemoveAddress(Device, Ipv4Addr),
+    RemoveAddress(Device, IpAddr),
     /// Set a device up.
     Up(Device),
+    /// Set a device up that neither asks for neighbours nor reports its multicast groups, whose packets would be counted
+    /// and impaired with the others.
+    UpSilently(Device),
+    /// Have a router forward packets of IPv6. With devices that still have multicast it would join the groups of all
+    /// routers and report so.
+    Forward(Node),
     /// Add the device at the other end of the cable as a permanent neighbour, for which no ARP is needed.
     Neighbour {
         /// The device that has the neighbour.
         device: Device,
         /// The neighbour's address.
-        address: Ipv4Addr,
+        address: IpAddr,
         /// The neighbour's device.
         neighbour: Device,
     },
@@ -64,7 +71,7 @@ pub enum BuildStep {
         /// The host that sends.
         host: Node,
         /// The source address of the packets.
-        source: Ipv4Addr,
+        source: IpAddr,
         /// The number of that table.
         table: u8,
     },
@@ -75,7 +82,7 @@ pub enum BuildStep {
         /// The number of subflows that a connection may have in addition to its first.
         more: u32,
         /// The addresses that the host announces to its peers, for subflows to them.
-        announced: Vec<Ipv4Addr>,
+        announced: Vec<IpAddr>,
     },
     /// Do as [`BuildStep::Netem`], with a shaper that keeps the rate, on a device of its own before this one.
     ShapedNetem {
@@ -114,11 +121,11 @@ pub struct Route {
     /// The device through which packets leave.
     pub device: Device,
     /// The network that the route leads to.
-    pub network: Ipv4Addr,
+    pub network: IpAddr,
     /// The bits of its addresses that are the network's.
     pub prefix_bits: u8,
     /// The router to which packets are sent.
-    pub gateway: Ipv4Addr,
+    pub gateway: IpAddr,
     /// Whether the device has an address in the gateway's network. Otherwise the kernel is told that the device reaches
     /// it.
     pub gateway_is_local: bool,
@@ -132,12 +139,13 @@ impl Route {
     /// The main routing table, for packets that match no rule.
     pub(crate) const MAIN: u8 = libc::RT_TABLE_MAIN;
 
-    /// Creates a route to a /24 in the main table, by a device with an address in the gateway's network.
-    pub fn new(device: Device, network: Ipv4Addr, gateway: Ipv4Addr) -> Self {
+    /// Creates a route to a network of its family's usual size in the main table, by a device with an address in the
+    /// gateway's network.
+    pub fn new(device: Device, network: IpAddr, gateway: IpAddr) -> Self {
         Self {
             device,
             network,
-            prefix_bits: 24,
+            prefix_bits: prefix_bits(network),
             gateway,
             gateway_is_local: true,
             table: Self::MAIN,
@@ -146,8 +154,8 @@ impl Route {
     }
 
     /// A route to all networks that the main table does not have, by such a device.
-    pub fn everywhere(device: Device, gateway: Ipv4Addr) -> Self {
-        Self { prefix_bits: 0, ..Self::new(device, Ipv4Addr::UNSPECIFIED, gateway) }
+    pub fn everywhere(device: Device, gateway: IpAddr) -> Self {
+        Self { prefix_bits: 0, ..Self::new(device, unspecified(gateway), gateway) }
     }
 
     /// Sets the initial window of connections by this route.
@@ -162,7 +170,7 @@ pub struct Endpoint {
     /// Its number, by which the peer learns that it is gone.
     pub id: u8,
     /// The address from which subflows are opened.
-    pub address: Ipv4Addr,
+    pub address: IpAddr,
 }
 
 /// A shaper that enforces a rate: a packet's transmission starts when that of the one before has ended.

@@ -1,21 +1,37 @@
 //! The sysctls of hosts and routers, each of a network namespace. Pure.
 
+use netwarp_core::addresses::Family;
 use netwarp_transport::stack_of;
 use netwarp_wire::job::{Job, Reconnect, Recovery, Resume, Transport};
 
 use super::BuildStep;
 
 /// Returns the settings of hosts and routers.
-pub(super) fn shared_sysctls() -> [BuildStep; 3] {
-    [
+pub(super) fn shared_sysctls(family: Family) -> Vec<BuildStep> {
+    let of_ipv6 = match family {
         // Duplicate address detection and multicast listener reports would consume loss draws. A kernel without IPv6
         // sends none.
-        BuildStep::Sysctl { key: "net/ipv6/conf/all/disable_ipv6", value: "1".to_owned(), optional: true },
+        Family::Ipv4 => {
+            vec![BuildStep::Sysctl { key: "net/ipv6/conf/all/disable_ipv6", value: "1".to_owned(), optional: true }]
+        }
+        // A host's distribution may have switched it off. Nothing but what a job sends may consume loss draws: there are
+        // no link-local addresses (addr_gen_mode 1, none), and so no router solicitations; nobody advertises a router.
+        Family::Ipv6 => vec![
+            sysctl("net/ipv6/conf/all/disable_ipv6", "0"),
+            sysctl("net/ipv6/conf/default/disable_ipv6", "0"),
+            sysctl("net/ipv6/conf/default/addr_gen_mode", "1"),
+            sysctl("net/ipv6/conf/default/accept_ra", "0"),
+            sysctl("net/ipv6/conf/default/router_solicitations", "0"),
+            sysctl("net/ipv6/conf/default/dad_transmits", "0"),
+        ],
+    };
+    let of_both = [
         // A path may be asymmetric. Zero is the kernel's default, but a native host's distribution may differ, and
         // the stricter of the two applies.
         sysctl("net/ipv4/conf/all/rp_filter", "0"),
         sysctl("net/ipv4/conf/default/rp_filter", "0"),
-    ]
+    ];
+    of_ipv6.into_iter().chain(of_both).collect()
 }
 
 /// Returns the settings that all hosts have. Everything else, such as ECN, has the kernel's default unless the job says

@@ -3,7 +3,7 @@ use netwarp_wire::job::{Direction, Path, TransportKind};
 
 use super::*;
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 const ROUTER: Node = Node(2);
 
@@ -19,6 +19,32 @@ fn bottleneck(path: u16, direction: Direction) -> Device {
 fn steps_of_the_golden_job() {
     let text: String = steps(&golden::job("bulk-quic")).iter().map(|step| format!("{step:?}\n")).collect();
     assert_eq!(text, include_str!("../../../../tests/golden/topology-bulk-quic.txt"));
+}
+
+#[test]
+fn ipv6_has_the_same_network_and_sends_nothing_of_its_own() {
+    let (four, six) = (steps(&golden::job("bulk-tls-resumed")), steps(&golden::job("bulk-tls-ipv6")));
+    let addresses = |steps: &[BuildStep]| -> Vec<String> {
+        let address =
+            |step: &BuildStep| if let BuildStep::Address(_, address) = step { Some(address.to_string()) } else { None };
+        steps.iter().filter_map(address).collect()
+    };
+    assert_eq!(addresses(&four), ["10.0.1.1", "10.0.2.1", "10.0.1.254", "10.0.2.254"]);
+    assert_eq!(addresses(&six), ["2001:db8:0:1::1", "2001:db8:0:2::1", "2001:db8:0:1::fe", "2001:db8:0:2::fe"]);
+    let ups = |steps: &[BuildStep]| {
+        let (loud, silent) =
+            (|step: &&_| matches!(step, BuildStep::Up(_)), |step: &&_| matches!(step, BuildStep::UpSilently(_)));
+        (steps.iter().filter(loud).count(), steps.iter().filter(silent).count())
+    };
+    assert_eq!((ups(&four), ups(&six)), ((4, 0), (0, 4)));
+    let route =
+        six.iter().find_map(|step| if let BuildStep::Route(route) = step { Some(*route) } else { None }).unwrap();
+    assert_eq!((route.network.to_string(), route.prefix_bits), ("2001:db8:0:2::".to_owned(), 64));
+    assert_eq!(route.gateway.to_string(), "2001:db8:0:1::fe");
+    let netems = |steps: Vec<BuildStep>| -> Vec<BuildStep> {
+        steps.into_iter().filter(|step| matches!(step, BuildStep::Netem { .. })).collect()
+    };
+    assert_eq!(netems(four), netems(six));
 }
 
 #[test]
@@ -126,7 +152,7 @@ fn mptcp_has_room_for_a_subflow_a_path_and_the_server_announces() {
     job.paths = vec![job.paths[0].clone(); 3];
     let subflows: Vec<BuildStep> =
         steps(&job).into_iter().filter(|step| matches!(step, BuildStep::Subflows { .. })).collect();
-    let announced = vec![Ipv4Addr::new(10, 1, 2, 1), Ipv4Addr::new(10, 2, 2, 1)];
+    let announced = vec![IpAddr::from([10, 1, 2, 1]), IpAddr::from([10, 2, 2, 1])];
     assert_eq!(
         subflows,
         [

@@ -1,6 +1,7 @@
 //! Where the state of a host's connections is read: of TCP and SCTP from the kernel, of QUIC from its gauges.
 
 use anyhow::Result;
+use netwarp_core::addresses::Family;
 use netwarp_core::connection_gauges::{Gauges, SharedGauges};
 use netwarp_core::connection_sample::ConnectionSample;
 use netwarp_path::netlink::sock_diag;
@@ -11,22 +12,28 @@ use netwarp_transport::StateSource;
 /// Where the state of a host's connections of one kind is read.
 pub(super) struct Source {
     pub kind: StateSource,
+    /// The version of IP of the connections.
+    family: Family,
     /// The memory that a stack shares, if its state is read there.
     pub gauges: Option<SharedGauges>,
 }
 
 impl Source {
     /// Creates the source for connections of a kind.
-    pub(super) fn of(kind: StateSource) -> Result<Self> {
+    pub(super) fn of(kind: StateSource, family: Family) -> Result<Self> {
         let gauges = (kind == StateSource::Gauges).then(SharedGauges::new).transpose()?;
-        Ok(Self { kind, gauges })
+        Ok(Self { kind, family, gauges })
     }
 
     /// Reads the state of a host's connections.
     pub(super) fn sample(&self, network: &mut Network, host: Node) -> Result<Vec<ConnectionSample>> {
         match self.kind {
-            StateSource::Tcp => network.sample_connections(host, sock_diag::tcp_connections),
-            StateSource::Sctp => network.sample_connections(host, sock_diag::sctp_associations),
+            StateSource::Tcp => {
+                network.sample_connections(host, |socket| sock_diag::tcp_connections(socket, self.family))
+            }
+            StateSource::Sctp => {
+                network.sample_connections(host, |socket| sock_diag::sctp_associations(socket, self.family))
+            }
             StateSource::Gauges => {
                 Ok(self.gauges.iter().flat_map(SharedGauges::standing).map(Gauges::sample).collect())
             }

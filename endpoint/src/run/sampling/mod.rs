@@ -11,6 +11,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
+use netwarp_core::addresses::Family;
 use netwarp_core::connection_gauges::SharedGauges;
 use netwarp_core::connection_sample::{Activity, ConnectionState, Limits};
 use netwarp_path::network::{Network, QueueSample};
@@ -161,7 +162,7 @@ fn sources(job: &Job, topology: &Topology<'_>) -> Result<Vec<(Side, Node, Source
                 *of == side && source.kind == kind && (at == host || source.gauges.is_some())
             };
             if !sources.iter().any(is_read) {
-                sources.push((side, *host, Source::of(kind)?));
+                sources.push((side, *host, Source::of(kind, Family::of(job))?));
             }
         }
     }

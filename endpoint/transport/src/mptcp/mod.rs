@@ -7,9 +7,10 @@
 mod info;
 mod stack;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
+use netwarp_core::addresses::unspecified;
 use netwarp_wire::job::{Job, Resume, Transport, TransportKind};
 
 pub(super) use self::stack::MptcpStack;
@@ -51,7 +52,7 @@ impl Protocol for Mptcp {
     fn bind(&self, socket: &Socket, address: SocketAddr) -> Result<()> {
         let address = match self.paths {
             1 => address,
-            _ => SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), address.port()),
+            _ => SocketAddr::new(unspecified(address.ip()), address.port()),
         };
         socket.bind(&address.into()).context("binding a socket")
     }

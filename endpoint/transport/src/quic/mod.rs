@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::anyhow;
 use async_trait::async_trait;
-use netwarp_core::addresses::client_address;
+use netwarp_core::addresses::{Family, unspecified};
 use netwarp_core::clock::{self, Moment};
 use netwarp_core::connection_gauges::ConnectionGauges;
 use netwarp_core::heap;
@@ -220,11 +220,12 @@ fn datagrams(job: &Job, Place { address, only_from }: Place) -> Result<(Arc<dyn 
     socket::set_buffers(&socket, job.only().transport.buffer_bytes)?;
     let options = options(job, address.ip(), &socket)?;
     only_from.map_or(Ok(()), |peer| peer_filter::restrict(&socket, peer)).with_context(attempt)?;
-    if job.timeline.has_handovers() && address.is_ipv4() {
-        socket.set_freebind_v4(true).with_context(attempt)?;
+    if job.timeline.has_handovers() {
+        let set = if address.is_ipv4() { socket.set_freebind_v4(true) } else { socket.set_freebind_v6(true) };
+        set.with_context(attempt)?;
     }
     socket.bind(&address.into()).with_context(attempt)?;
-    let socket: Arc<dyn AsyncUdpSocket> = if clock::is_virtual() && address.is_ipv4() {
+    let socket: Arc<dyn AsyncUdpSocket> = if clock::is_virtual() {
         let datagram_bytes = config::datagram_bytes(job, address.ip())?;
         let attempt = || format!("waiting for datagrams at {address} (io_uring)");
         Arc::new(RingSocket::new(socket.into(), datagram_bytes.into()).with_context(attempt)?)
@@ -238,7 +239,7 @@ fn datagrams(job: &Job, Place { address, only_from }: Place) -> Result<(Arc<dyn 
 /// Returns the address to which a client's socket is bound at first. A host with handovers must bind to the address of
 /// its path.
 fn home(job: &Job, server: IpAddr) -> IpAddr {
-    if job.timeline.has_handovers() { client_address(0).into() } else { unspecified(server) }
+    if job.timeline.has_handovers() { Family::of(job).client(0) } else { unspecified(server) }
 }
 
 /// Returns the effective options. A window is useful only as far as the UDP socket's buffer can hold it.
@@ -249,11 +250,4 @@ fn options(job: &Job, address: IpAddr, socket: &socket2::Socket) -> Result<Optio
         send_buffer_bytes: job.only().transport.send_buffer_bytes.min(socket::effective_send_bytes(socket)?),
         receive_buffer_bytes: job.only().transport.buffer_bytes.min(socket::effective_receive_bytes(socket)?),
     })
-}
-
-fn unspecified(like: IpAddr) -> IpAddr {
-    match like {
-        IpAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
-        IpAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
-    }
 }

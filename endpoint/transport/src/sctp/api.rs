@@ -2,11 +2,12 @@
 
 use std::io;
 use std::mem::offset_of;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::os::fd::RawFd;
 
 use libc::{c_int, c_void, cmsghdr, msghdr};
 
+use super::multihoming::packed;
 use crate::socket::Plain;
 
 /// The level of SCTP's socket options.
@@ -212,12 +213,11 @@ pub(super) struct SetPrimary {
 
 impl SetPrimary {
     /// Names an address of a one-to-one socket, which has only one association.
-    pub(super) fn new(address: SocketAddrV4) -> Self {
-        let family = (libc::AF_INET as libc::sa_family_t).to_ne_bytes();
-        let [high, low] = address.port().to_be_bytes();
+    pub(super) fn new(address: SocketAddr) -> Self {
         let mut words = [0; ADDRESS_WORDS];
-        words[0] = u32::from_ne_bytes([family[0], family[1], high, low]);
-        words[1] = u32::from_ne_bytes(address.ip().octets());
+        for (word, bytes) in words.iter_mut().zip(packed(address).as_chunks().0) {
+            *word = u32::from_ne_bytes(*bytes);
+        }
         Self { association: 0, address: words }
     }
 }

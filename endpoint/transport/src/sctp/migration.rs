@@ -5,17 +5,17 @@
 //! it is told: it adds the new address and makes it the one to which the peer sends, and deletes the old address once
 //! it is lost.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, Weak};
 
-use netwarp_core::addresses::client_address;
+use netwarp_core::addresses::Family;
 use netwarp_wire::job::{Job, Reconnect};
 
 use super::api::{
     AssociationStatus, SCTP_BINDX_ADD, SCTP_BINDX_REMOVE, SCTP_SET_PEER_PRIMARY_ADDR, SCTP_STATUS, SOL_SCTP, SetPrimary,
 };
 use super::multihoming::change_addresses;
-use crate::error::{Context as _, Result, bail};
+use crate::error::{Context as _, Result};
 use crate::socket::Socket;
 
 /// A client's address, and the associations that follow it.
@@ -24,7 +24,7 @@ pub(super) struct Migration(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
-    address: Ipv4Addr,
+    address: IpAddr,
     associations: Vec<Association>,
 }
 
@@ -32,14 +32,14 @@ struct State {
 #[derive(Debug)]
 struct Association {
     socket: Weak<Socket>,
-    addresses: Vec<Ipv4Addr>,
+    addresses: Vec<IpAddr>,
 }
 
 impl Migration {
     /// Returns the migration of a job whose associations migrate; none for any other job.
     pub(super) fn of(job: &Job) -> Option<Self> {
         let migrates = job.only().transport.reconnect == Reconnect::Migrate && job.timeline.has_handovers();
-        let state = || State { address: client_address(0), associations: Vec::new() };
+        let state = || State { address: Family::of(job).client(0), associations: Vec::new() };
         migrates.then(|| Self(Mutex::new(state())))
     }
 
@@ -60,7 +60,6 @@ impl Migration {
 
     /// Tells peers to add the client's new address and to send to it.
     pub(super) fn attached(&self, address: IpAddr) -> Result<()> {
-        let address = ipv4(address)?;
         let mut state = self.state();
         state.address = address;
         state.each_standing(|socket, addresses| {
@@ -69,14 +68,13 @@ impl Migration {
                 change_addresses(socket, SCTP_BINDX_ADD, &[address], port)?;
                 addresses.push(address);
             }
-            let primary = SetPrimary::new(SocketAddrV4::new(address, port));
+            let primary = SetPrimary::new(SocketAddr::new(address, port));
             socket.set(SOL_SCTP, SCTP_SET_PEER_PRIMARY_ADDR, &primary, "SCTP_SET_PEER_PRIMARY_ADDR")
         })
     }
 
     /// Tells peers to delete an address that the client has lost.
     pub(super) fn detached(&self, address: IpAddr) -> Result<()> {
-        let address = ipv4(address)?;
         self.state().each_standing(|socket, addresses| {
             // The last address cannot be deleted (RFC 5061, 4.3); a handover that would do so is refused before the
             // run.
@@ -96,7 +94,7 @@ impl Migration {
 
 impl State {
     /// Calls `work` for each open association, and forgets those that have ended.
-    fn each_standing(&mut self, mut work: impl FnMut(&Socket, &mut Vec<Ipv4Addr>) -> Result<()>) -> Result<()> {
+    fn each_standing(&mut self, mut work: impl FnMut(&Socket, &mut Vec<IpAddr>) -> Result<()>) -> Result<()> {
         self.associations.retain(|association| association.socket.strong_count() > 0);
         for Association { socket, addresses } in &mut self.associations {
             let Some(socket) = socket.upgrade() else { continue };
@@ -115,17 +113,10 @@ fn is_established(socket: &Socket) -> bool {
     status.is_ok_and(|status| status.is_established())
 }
 
-fn local_address(socket: &Socket) -> Result<(Ipv4Addr, u16)> {
+fn local_address(socket: &Socket) -> Result<(IpAddr, u16)> {
     let address = socket.local_addr().context("asking for a socket's address")?;
-    let address = address.as_socket_ipv4().context("an SCTP socket has no IPv4 address")?;
-    Ok((*address.ip(), address.port()))
-}
-
-fn ipv4(address: IpAddr) -> Result<Ipv4Addr> {
-    match address {
-        IpAddr::V4(address) => Ok(address),
-        IpAddr::V6(address) => bail!("paths have IPv4 addresses, not {address}"),
-    }
+    let address = address.as_socket().context("an SCTP socket has no IP address")?;
+    Ok((address.ip(), address.port()))
 }
 
 #[cfg(test)]
@@ -154,11 +145,11 @@ mod tests {
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
         let socket = Arc::new(Socket::from(socket));
         migration.accompany(&socket).unwrap();
-        let next = client_address(1);
-        migration.attached(next.into()).unwrap();
+        let next = Family::Ipv4.client(1);
+        migration.attached(next).unwrap();
         assert_eq!(migration.state().address, next);
         drop(socket);
-        migration.detached(client_address(0).into()).unwrap();
+        migration.detached(Family::Ipv4.client(0)).unwrap();
         assert!(migration.state().associations.is_empty());
     }
 }

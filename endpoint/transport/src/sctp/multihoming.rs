@@ -8,12 +8,13 @@
 //! in the first seconds of an association is not failed over after one time-out, but only when the other path is
 //! verified.
 
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd as _;
 
-use libc::{c_int, c_void, sockaddr_in, socklen_t};
-use netwarp_core::addresses::{client_address, server_address};
+use libc::{c_int, c_void, socklen_t};
+use netwarp_core::addresses::Family;
 use netwarp_wire::job::Job;
+use socket2::SockAddr;
 
 use super::api::{SCTP_BINDX_ADD, SOL_SCTP};
 use crate::error::{Context as _, Result, bail};
@@ -22,8 +23,8 @@ use crate::socket::Socket;
 /// The addresses of both ends, if each has several.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Addresses {
-    client: Vec<Ipv4Addr>,
-    server: Vec<Ipv4Addr>,
+    client: Vec<IpAddr>,
+    server: Vec<IpAddr>,
 }
 
 impl Addresses {
@@ -32,8 +33,11 @@ impl Addresses {
         if !job.only().transport.sctp.multihomed {
             return Self::default();
         }
-        let paths = || (0..=u8::MAX).zip(&job.paths).map(|(path, _)| path);
-        Self { client: paths().map(client_address).collect(), server: paths().map(server_address).collect() }
+        let (family, paths) = (Family::of(job), || (0..=u8::MAX).zip(&job.paths).map(|(path, _)| path));
+        Self {
+            client: paths().map(|path| family.client(path)).collect(),
+            server: paths().map(|path| family.server(path)).collect(),
+        }
     }
 
     /// Binds a server's socket to `address`, the primary, and to all other addresses.
@@ -58,9 +62,9 @@ impl Addresses {
 
 /// Adds addresses to those of a socket or removes them, with [`SCTP_BINDX_ADD`] or
 /// [`SCTP_BINDX_REMOVE`](super::api::SCTP_BINDX_REMOVE); the kernel tells the peer of an open association.
-pub(super) fn change_addresses(socket: &Socket, option: c_int, addresses: &[Ipv4Addr], port: u16) -> Result<()> {
-    let packed: Vec<sockaddr_in> = addresses.iter().map(|&address| packed(SocketAddrV4::new(address, port))).collect();
-    let (start, length) = (packed.as_ptr().cast::<c_void>(), size_of_val(&packed[..]) as socklen_t);
+pub(super) fn change_addresses(socket: &Socket, option: c_int, addresses: &[IpAddr], port: u16) -> Result<()> {
+    let packed: Vec<u8> = addresses.iter().flat_map(|&address| packed(SocketAddr::new(address, port))).collect();
+    let (start, length) = (packed.as_ptr().cast::<c_void>(), packed.len() as socklen_t);
     // SAFETY: `packed` is valid for reads of its length and outlives the call.
     let result = unsafe { libc::setsockopt(socket.as_raw_fd(), SOL_SCTP, option, start, length) };
     if result < 0 {
@@ -73,13 +77,11 @@ pub(super) fn change_addresses(socket: &Socket, option: c_int, addresses: &[Ipv4
     Ok(())
 }
 
-fn packed(address: SocketAddrV4) -> sockaddr_in {
-    sockaddr_in {
-        sin_family: libc::AF_INET as libc::sa_family_t,
-        sin_port: address.port().to_be(),
-        sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(address.ip().octets()) },
-        sin_zero: [0; 8],
-    }
+/// Returns the bytes of an address's `sockaddr_in` or `sockaddr_in6`.
+pub(super) fn packed(address: SocketAddr) -> Vec<u8> {
+    let address = SockAddr::from(address);
+    // SAFETY: the storage is valid for reads of its length, and its bytes are initialised.
+    unsafe { std::slice::from_raw_parts(address.as_ptr().cast::<u8>(), address.len() as usize) }.to_vec()
 }
 
 #[cfg(test)]
@@ -98,17 +100,17 @@ mod tests {
     #[test]
     fn each_end_has_an_address_a_path_if_it_is_multihomed() {
         let addresses = Addresses::of(&job(true));
-        assert_eq!(addresses.client, [Ipv4Addr::new(10, 0, 1, 1), Ipv4Addr::new(10, 1, 1, 1)]);
-        assert_eq!(addresses.server, [Ipv4Addr::new(10, 0, 2, 1), Ipv4Addr::new(10, 1, 2, 1)]);
+        assert_eq!(addresses.client, [IpAddr::from([10, 0, 1, 1]), IpAddr::from([10, 1, 1, 1])]);
+        assert_eq!(addresses.server, [IpAddr::from([10, 0, 2, 1]), IpAddr::from([10, 1, 2, 1])]);
         assert!(Addresses::of(&job(false)).client.is_empty());
     }
 
     #[test]
     fn addresses_are_packed_as_the_kernel_reads_them() {
+        let long = super::packed("[2001:db8::1]:4433".parse().expect("an address"));
+        assert_eq!((long.len(), &long[..4], &long[8..12]), (28, &[10, 0, 0x11, 0x51][..], &[0x20, 1, 0xd, 0xb8][..]));
         let packed = packed("10.1.2.3:4433".parse().expect("an address"));
-        assert_eq!(packed.sin_port.to_ne_bytes(), [0x11, 0x51]);
-        assert_eq!(packed.sin_addr.s_addr.to_ne_bytes(), [10, 1, 2, 3]);
-        assert_eq!(size_of::<sockaddr_in>(), 16);
+        assert_eq!(packed, [2, 0, 0x11, 0x51, 10, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0]);
     }
 
     #[test]

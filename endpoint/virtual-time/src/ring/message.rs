@@ -1,9 +1,9 @@
-//! Datagrams in the form of `sendmsg(2)` and `recvmsg(2)`: addresses, contents and control messages. Over IPv4.
+//! Datagrams in the form of `sendmsg(2)` and `recvmsg(2)`: addresses, contents and control messages.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use libc::{c_int, in_addr, in_pktinfo, iovec, msghdr, sockaddr_in, timespec};
+use libc::{c_int, in_pktinfo, in6_pktinfo, iovec, msghdr, sockaddr_in, sockaddr_in6, timespec};
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit};
 use socket2::SockAddr;
 
@@ -15,7 +15,7 @@ const ALIGNMENT: usize = align_of::<usize>();
 pub(crate) const CONTROL_BYTES: usize = 4 * (HEADER_BYTES + size_of::<timespec>());
 
 /// The size of the buffer for an address.
-pub(crate) const NAME_BYTES: usize = size_of::<sockaddr_in>();
+pub(crate) const NAME_BYTES: usize = size_of::<sockaddr_in6>();
 
 /// A copy of a datagram to be sent, or of several of one size.
 #[derive(Debug, Clone)]
@@ -87,17 +87,29 @@ impl Outgoing {
 
     /// Returns the header for `sendmsg(2)`. It is valid for as long as this is neither moved nor changed.
     pub(crate) fn header(&mut self) -> *const msghdr {
-        let Copied { ecn, contents, segment_size, src_ip, .. } = &mut self.copied;
+        let Copied { destination, ecn, contents, segment_size, src_ip } = &mut self.copied;
         self.control.clear();
         let ecn = ecn.map_or(0, |ecn| ecn as c_int);
-        self.control.push(libc::IPPROTO_IP, libc::IP_TOS, &ecn.to_ne_bytes());
+        let (level, kind) = match destination {
+            SocketAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_TOS),
+            SocketAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
+        };
+        self.control.push(level, kind, &ecn.to_ne_bytes());
         if let Some(size) = segment_size {
             self.control.push(libc::SOL_UDP, libc::UDP_SEGMENT, &(*size as u16).to_ne_bytes());
         }
-        if let Some(IpAddr::V4(source)) = src_ip {
-            // An in_pktinfo: no interface, the source, no destination.
-            let info = [[0; 4], source.octets(), [0; 4]].concat();
-            self.control.push(libc::IPPROTO_IP, libc::IP_PKTINFO, &info);
+        match src_ip {
+            Some(IpAddr::V4(source)) => {
+                // An in_pktinfo: no interface, the source, no destination.
+                let info = [[0; 4], source.octets(), [0; 4]].concat();
+                self.control.push(libc::IPPROTO_IP, libc::IP_PKTINFO, &info);
+            }
+            Some(IpAddr::V6(source)) => {
+                // An in6_pktinfo: the source, no interface.
+                let info = [&source.octets()[..], &[0; 4]].concat();
+                self.control.push(libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, &info);
+            }
+            None => {}
         }
         self.part = iovec { iov_base: contents.as_mut_ptr().cast(), iov_len: contents.len() };
         self.header.msg_name = self.address.as_ptr().cast_mut().cast();
@@ -158,12 +170,17 @@ impl Received {
         let mut stamp_ns = None;
         while let Some((level, kind, contents, rest)) = next_message(control) {
             match (level, kind) {
-                (libc::IPPROTO_IP, libc::IP_TOS) => {
+                // One byte of IPv4, an int of IPv6, both in their least significant bits.
+                (libc::IPPROTO_IP, libc::IP_TOS) | (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
                     meta.ecn = contents.first().and_then(|tos| EcnCodepoint::from_bits(*tos))
                 }
                 (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
                     let destination = contents.get(std::mem::offset_of!(in_pktinfo, ipi_addr)..).and_then(first);
-                    meta.dst_ip = destination.map(|octets: [u8; size_of::<in_addr>()]| Ipv4Addr::from(octets).into());
+                    meta.dst_ip = destination.map(|octets: [u8; 4]| Ipv4Addr::from(octets).into());
+                }
+                (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
+                    let destination = contents.get(std::mem::offset_of!(in6_pktinfo, ipi6_addr)..).and_then(first);
+                    meta.dst_ip = destination.map(|octets: [u8; 16]| Ipv6Addr::from(octets).into());
                 }
                 (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => stamp_ns = time_ns(contents),
                 _ => {}
@@ -176,9 +193,14 @@ impl Received {
 
 fn address(name: &[u8]) -> Option<SocketAddr> {
     let family = u16::from_ne_bytes(first(name)?);
+    // The port has the same place in both.
     let port = u16::from_be_bytes(first(name.get(std::mem::offset_of!(sockaddr_in, sin_port)..)?)?);
-    let octets: [u8; 4] = first(name.get(std::mem::offset_of!(sockaddr_in, sin_addr)..)?)?;
-    (c_int::from(family) == libc::AF_INET).then(|| SocketAddrV4::new(octets.into(), port).into())
+    let address: IpAddr = match c_int::from(family) {
+        libc::AF_INET => first::<4>(name.get(std::mem::offset_of!(sockaddr_in, sin_addr)..)?)?.into(),
+        libc::AF_INET6 => first::<16>(name.get(std::mem::offset_of!(sockaddr_in6, sin6_addr)..)?)?.into(),
+        _ => return None,
+    };
+    Some(SocketAddr::new(address, port))
 }
 
 /// Returns the level, the type and the contents of the first control message, and the remaining messages.
@@ -218,6 +240,27 @@ mod tests {
         assert_eq!((meta.addr, meta.dst_ip), ("10.0.1.1:4433".parse().unwrap(), Some("10.0.2.1".parse().unwrap())));
         assert_eq!((meta.len, meta.stride, meta.ecn), (1472, 1472, Some(EcnCodepoint::Ce)));
         assert_eq!(stamp_ns, Some(3_000_000_007));
+    }
+
+    #[test]
+    fn what_is_written_beside_a_datagram_over_ipv6_is_read_again() {
+        let [peer, own]: [Ipv6Addr; 2] = ["2001:db8:0:1::1", "2001:db8:0:2::1"].map(|each| each.parse().unwrap());
+        let contents = [0; 10].to_vec();
+        let copied = Copied {
+            destination: SocketAddr::new(peer.into(), 4433),
+            ecn: Some(EcnCodepoint::Ce),
+            contents,
+            segment_size: None,
+            src_ip: Some(own.into()),
+        };
+        let mut outgoing = Outgoing::new(0, copied);
+        outgoing.header();
+        let control = &outgoing.control;
+        let name = [&libc::AF_INET6.to_ne_bytes()[..2], &4433_u16.to_be_bytes(), &[0; 4], &peer.octets(), &[0; 4]];
+        let received = Received::read(&name.concat(), &control.bytes[..control.length], 10).unwrap();
+        let meta = received.meta;
+        assert_eq!((meta.addr, meta.dst_ip), (SocketAddr::new(peer.into(), 4433), Some(own.into())));
+        assert_eq!(meta.ecn, Some(EcnCodepoint::Ce));
     }
 
     #[test]

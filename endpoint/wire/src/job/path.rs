@@ -19,6 +19,9 @@ pub struct Path {
     pub down: Impairments,
     /// Client to server.
     pub up: Impairments,
+    /// Whether the addresses on its links are of IPv6, and otherwise of IPv4. All paths of a job are alike in it.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub ipv6: bool,
 }
 
 /// Whether hosts and router know each other's MAC addresses at the start.
@@ -171,4 +174,9 @@ pub struct Reorder {
     pub correlation: f64,
     /// Only every `gap`-th packet is a candidate; 0 is netem's default of 1.
     pub gap: u32,
+}
+
+/// Whether a key that was added with a default has it: then it is left out.
+fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

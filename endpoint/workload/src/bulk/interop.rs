@@ -12,6 +12,7 @@ use std::path::Path;
 use std::process::ExitStatus;
 
 use anyhow::{Context as _, Result, ensure};
+use netwarp_core::addresses::Family;
 use netwarp_core::clock;
 use netwarp_core::orchestrator::{Begin, Orchestrator};
 use netwarp_path::capture::{Ring, Selection, key_log};
@@ -41,11 +42,12 @@ const LONG_LABELS: usize = 4;
 /// The port on which the contract's servers listen.
 const PORT: u16 = 443;
 
-/// The server's name in requests: the runner's name for IPv4.
-const SERVER: &str = "server4";
+/// The server's name in requests: the runner's names for IPv4 and for IPv6.
+const SERVER: [&str; 1] = ["server4"];
+const IPV6_SERVER: [&str; 1] = ["server6"];
 
 /// The names in the runner's certificates.
-const CERTIFIED: [&str; 4] = ["server", SERVER, "server6", "server46"];
+const CERTIFIED: [&str; 4] = ["server", SERVER[0], IPV6_SERVER[0], "server46"];
 
 /// The name of the authority that issues them.
 const AUTHORITY: &str = "netwarp authority";
@@ -90,6 +92,8 @@ pub(super) struct Interop<'a> {
     content: &'a Content,
     case: Option<&'a InteropCase>,
     is_captured: bool,
+    /// The server's name in requests.
+    names: &'static [&'static str; 1],
 }
 
 impl<'a> Interop<'a> {
@@ -100,7 +104,12 @@ impl<'a> Interop<'a> {
             (stack.contract == Contract::Interop).then_some(stack.program.as_str())
         };
         let (server, client) = program_of(Side::Server).zip(program_of(Side::Client))?;
-        Some(Self { server, client, content: &bulk.content, case: bulk.case.as_ref(), is_captured: job.capture })
+        let names = match Family::of(job) {
+            Family::Ipv4 => &SERVER,
+            Family::Ipv6 => &IPV6_SERVER,
+        };
+        let case = bulk.case.as_ref();
+        Some(Self { server, client, content: &bulk.content, case, is_captured: job.capture, names })
     }
 
     /// Returns the run of a job whose stack follows the contract.
@@ -113,7 +122,7 @@ impl<'a> Interop<'a> {
     pub(super) fn sandbox(&self) -> Sandbox<'a> {
         let written_bytes = LOGGED_BYTES + 2 * self.content.size_bytes();
         let working_directory = self.directory(Side::Server);
-        Sandbox { working_directory, is_shared: false, keep: false, written_bytes, server_names: &[SERVER] }
+        Sandbox { working_directory, is_shared: false, keep: false, written_bytes, server_names: self.names }
     }
 
     /// Writes the files that the programs need.
@@ -239,7 +248,8 @@ impl<'a> Interop<'a> {
     fn command(&self, side: Side) -> Command {
         let (logs, role) = (logs(side), side.name());
         let case = self.case.map(|case| if side == Side::Server { &case.server } else { &case.client });
-        let requests: Vec<_> = self.files().iter().map(|(name, _)| format!("https://{SERVER}:{PORT}/{name}")).collect();
+        let [host] = self.names;
+        let requests: Vec<_> = self.files().iter().map(|(name, _)| format!("https://{host}:{PORT}/{name}")).collect();
         let variables = [
             ("ROLE", role.to_owned()),
             ("TESTCASE", case.map_or(TEST_CASE, String::as_str).to_owned()),
@@ -338,7 +348,7 @@ fn certificates(length: u32) -> Result<[(&'static str, String); 3]> {
     let names: Vec<_> = CERTIFIED.map(str::to_owned).into_iter().chain(long).collect();
     let key = generate()?;
     let mut server = CertificateParams::new(names).context("name the server in its certificate")?;
-    server.distinguished_name.push(DnType::CommonName, SERVER);
+    server.distinguished_name.push(DnType::CommonName, SERVER[0]);
     server.use_authority_key_identifier_extension = true;
     let server = server.signed_by(&key, &issuer).context("sign the server's certificate")?;
     chain.insert_str(0, &pem("CERTIFICATE", server.der()));
@@ -394,7 +404,7 @@ mod tests {
 
     fn interop(content: &Content) -> Interop<'_> {
         let program = "/opt/quic/run_endpoint.sh";
-        Interop { server: program, client: program, content, case: None, is_captured: false }
+        Interop { server: program, client: program, content, case: None, is_captured: false, names: &SERVER }
     }
 
     #[test]

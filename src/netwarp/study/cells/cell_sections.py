@@ -213,7 +213,7 @@ class CellSections:
 
     def _refuse_packets_beyond_the_path(self) -> None:
         for key, path in zip(("path", "path.second"), self.path.all_paths, strict=False):
-            _refuse_misfit(self.transport, path.mtu_bytes, key)
+            _refuse_misfit(self.transport, path, key)
 
     def _refuse_paths_of_another_transport(self) -> None:
         transport = self.transport
@@ -265,7 +265,8 @@ class CellSections:
             remedy = 'drop it, or choose workload.kind = "flow"'
             raise KeyValueError(f"transport.{key}", None, reason, remedy)
         if key == "datagrams":
-            packet_bytes = self.path.mtu_bytes - transport.traits.header_bytes
+            header_bytes = transport.traits.header_bytes_over(self.path.ip_version)
+            packet_bytes = self.path.mtu_bytes - header_bytes
             packet_bytes = min(packet_bytes, transport.mss_bytes or packet_bytes)
             room_bytes = packet_bytes - QUIC_DATAGRAM_HEADERS_BYTES
             reason = f"a QUIC packet has room for a datagram of {room_bytes} bytes"
@@ -348,28 +349,29 @@ class CellSections:
             raise KeyValueError("transport.resume", self.transport.resume, reason, remedy)
 
 
-def _refuse_misfit(transport: CellTransport, mtu_bytes: int, path: str) -> None:
-    kind, traits = transport.kind, transport.traits
-    largest_bytes = mtu_bytes - traits.header_bytes
+def _refuse_misfit(transport: CellTransport, path: SinglePath, table: str) -> None:
+    kind, traits, mtu_bytes = transport.kind, transport.traits, path.mtu_bytes
+    header_bytes = traits.header_bytes_over(path.ip_version)
+    largest_bytes = mtu_bytes - header_bytes
     if transport.mss_bytes is not None and transport.mss_bytes > largest_bytes:
         reason = f"more than {largest_bytes} bytes of {kind} do not fit an MTU of {mtu_bytes}"
-        remedy = f"lower mss or raise {path}.mtu"
+        remedy = f"lower mss or raise {table}.mtu"
         raise KeyValueError("transport.mss", transport.mss_bytes, reason, remedy)
     packet_bytes = min(largest_bytes, transport.mss_bytes or largest_bytes)
     if traits.most_packet_bytes is not None and packet_bytes > traits.most_packet_bytes:
         raise KeyValueError(
-            f"{path}.mtu",
+            f"{table}.mtu",
             mtu_bytes,
             f"{kind} would fill it with packets of {packet_bytes} bytes, and"
             f" {traits.most_packet_reason}",
-            f"choose at most {traits.most_packet_bytes + traits.header_bytes}, or"
+            f"choose at most {traits.most_packet_bytes + header_bytes}, or"
             f" transport.mss = {traits.most_packet_bytes}",
         )
     if largest_bytes < traits.least_packet_bytes:
         raise KeyValueError(
-            f"{path}.mtu",
+            f"{table}.mtu",
             mtu_bytes,
             f"{traits.name} needs packets of {traits.least_packet_bytes} bytes"
             " (RFC 9000, section 14)",
-            f"choose at least {traits.least_packet_bytes + traits.header_bytes}",
+            f"choose at least {traits.least_packet_bytes + header_bytes}",
         )

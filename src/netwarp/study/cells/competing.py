@@ -361,8 +361,8 @@ def _refuse_together(one: NamedWorkload, other: NamedWorkload, key: str) -> None
     ours, theirs = one.sections.transport, other.sections.transport
     differing = ["ecn"] if ours.ecn != theirs.ecn else []
     if ours.traits.runs_over_tcp and theirs.traits.runs_over_tcp:
-        mtu_bytes = one.sections.path.mtu_bytes
-        windows = [each.resolved_initial_window_packets(mtu_bytes) for each in (ours, theirs)]
+        path = one.sections.path
+        windows = [each.resolved_initial_window_packets(path) for each in (ours, theirs)]
         differing += ["initial_window"] if windows[0] != windows[1] else []
         differing += ["buffer"] if ours.buffer_bytes != theirs.buffer_bytes else []
         differing += [

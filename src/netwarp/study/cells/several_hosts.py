@@ -72,6 +72,9 @@ class Links:
             if text not in self._sections:
                 self._sections[text] = validated(PathSection, completed(link.table))
                 _refuse_what_links_lack(link.table, self._sections[text])
+            if self._sections[text].ip_version != self._sections[self.texts[0]].ip_version:
+                reason = "the first link has the other version of IP, and a run has one"
+                raise link.table.told(KeyValueError("ip", None, reason, "give all links the same"))
 
     def section(self, index: int) -> PathSection:
         """Return the validated keys of a link."""
@@ -286,7 +289,7 @@ def _network(
             if ends[end] in hosts and has_work:
                 port = _port(routers, layout.hosts)
                 routers.append(port)
-                further.append((wire.Link(first=ends[end], second=port), path.mtu_bytes))
+                further.append((wire.Link(first=ends[end], second=port), path))
                 ends[end] = port
         is_moved = (ends["first"], ends["second"]) != (link.first, link.second)
         name = link.name or (f"{link.first}-{link.second}" if is_moved else None)
@@ -297,7 +300,7 @@ def _network(
         links=(*links, *(link for link, _ in further)),
     )
     paths = [path for path, _ in built]
-    return network, (*paths, *(_nothing(mtu_bytes) for _, mtu_bytes in further))
+    return network, (*paths, *(_nothing(path.mtu_bytes, ipv6=path.ipv6) for _, path in further))
 
 
 def _port(routers: Sequence[str], hosts: Sequence[str]) -> str:
@@ -311,11 +314,11 @@ def _port(routers: Sequence[str], hosts: Sequence[str]) -> str:
 
 def _impairs(sent: wire.Impairments) -> bool:
     """Return whether a direction does anything to packets."""
-    return sent.model_copy(update={"seed": 0}) != _nothing(0).down
+    return sent.model_copy(update={"seed": 0}) != _nothing(0, ipv6=False).down
 
 
 @cache
-def _nothing(mtu_bytes: int) -> wire.Path:
+def _nothing(mtu_bytes: int, *, ipv6: bool) -> wire.Path:
     """Return a link that does nothing to packets."""
     nothing = wire.Impairments(
         delay_ns=0,
@@ -333,7 +336,12 @@ def _nothing(mtu_bytes: int) -> wire.Path:
         seed=0,
     )
     return wire.Path(
-        mtu_bytes=mtu_bytes, attached=True, neighbours="warm", down=nothing, up=nothing
+        mtu_bytes=mtu_bytes,
+        attached=True,
+        neighbours="warm",
+        down=nothing,
+        up=nothing,
+        ipv6=ipv6,
     )
 
 

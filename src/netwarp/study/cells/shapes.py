@@ -59,8 +59,8 @@ def delayed(path: Table, place: str, **delays: int) -> Table:
 
 
 def _plain(path: Table, **delays: int) -> Table:
-    """Return the table of a link that has the packet size of the path, delays, and no more."""
-    of_path = {key: path[key] for key in ("mtu",) if key in path}
+    """Return the table of a link that has the packets of the path, delays, and no more."""
+    of_path = {key: path[key] for key in ("ip", "mtu") if key in path}
     return delayed(Table(of_path, path.place), "topology.rtts", **delays)
 
 

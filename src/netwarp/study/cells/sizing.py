@@ -17,12 +17,10 @@ from netwarp.fields import KeyValueError
 from netwarp.study.cells.cell_sections import CellSections
 from netwarp.study.sections.path import AskedImpairments, SinglePath
 from netwarp.study.sections.timeline import halves_ns
-from netwarp.transports import IP_HEADER_BYTES, TCP_HEADER_BYTES
+from netwarp.transports import TCP_HEADER_BYTES, ip_header_bytes
 from netwarp.units import ETHERNET_HEADER_BYTES, NS_PER_S
 from netwarp.wire import Direction
 
-ACK_FRAME_BYTES = ETHERNET_HEADER_BYTES + IP_HEADER_BYTES + TCP_HEADER_BYTES
-"""Frame of the smallest acknowledgement, with a TCP header without options."""
 UNLIMITED_LIMIT_PACKETS = 1_000_000
 """netem's limit if the rate is unlimited: no queue forms, so the limit is never reached."""
 DEFAULT_QUEUE_MIN_PACKETS = 20
@@ -295,12 +293,14 @@ def _peak_rate_bit_s(cell: CellSections, direction: Direction, index: int) -> in
 
 def frame_bytes(cell: CellSections, direction: Direction, index: int = 0) -> int:
     """Return the size in bytes of a direction's frames: full-size data or bare acknowledgements."""
+    path = _path(cell, index)
+    # TCP's headers are assumed for all transports, so that all have the same queue.
+    headers_bytes = ip_header_bytes(path.ip_version) + TCP_HEADER_BYTES
     if direction != cell.content_direction:
-        return ACK_FRAME_BYTES
-    packet_bytes = _path(cell, index).mtu_bytes
+        # the smallest acknowledgement
+        return ETHERNET_HEADER_BYTES + headers_bytes
+    packet_bytes = path.mtu_bytes
     if cell.transport.mss_bytes is not None:
-        # TCP's headers are assumed for all transports, so that all have the same queue.
-        headers_bytes = IP_HEADER_BYTES + TCP_HEADER_BYTES
         packet_bytes = min(packet_bytes, cell.transport.mss_bytes + headers_bytes)
     return packet_bytes + ETHERNET_HEADER_BYTES
 

@@ -17,6 +17,7 @@ from netwarp.study.cells.sizing import (
     shaper_queue_bytes,
 )
 from netwarp.study.cells.transport import CellTransport
+from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.transport import owners
 from netwarp.units import NS_PER_S
 from netwarp.wire import JOB_FORMAT, Direction, Job, Reconnect
@@ -85,14 +86,14 @@ class JobTemplates:
 
     def _transport(self, cell: CellSections) -> wire.Transport:
         """Return the transport part of the job; the path determines sizes that are not set."""
-        mtu_bytes, reconnect = cell.path.mtu_bytes, cell.reconnect
+        path, reconnect = cell.path, cell.reconnect
         most_bytes = buffer_bytes(cell)
         buffers = (most_bytes, send_buffer_bytes(cell, most_bytes))
         ecn = cell.transport.ecn if cell.transport.ecn or cell.disciplines else None
         return self._transports.get(
             cell.transport,
-            (mtu_bytes, buffers, reconnect, ecn),
-            lambda transport: _transport(transport, mtu_bytes, buffers, reconnect, ecn),
+            (path.mtu_bytes, path.ip_version, buffers, reconnect, ecn),
+            lambda transport: _transport(transport, path, buffers, reconnect, ecn),
         )
 
 
@@ -108,6 +109,7 @@ def built_paths(cell: CellSections) -> tuple[wire.Path, ...]:
                 "mtu_bytes": path.mtu_bytes,
                 "attached": index == 0 or not cell.has_handovers,
                 "neighbours": path.known_neighbours,
+                "ipv6": path.ip_version == 6,
                 "down": _impairments(cell, "down", index),
                 "up": _impairments(cell, "up", index),
             }
@@ -149,7 +151,7 @@ def _impairments(cell: CellSections, direction: Direction, index: int) -> wire.I
 
 def _transport(
     transport: CellTransport,
-    mtu_bytes: int,
+    path: SinglePath,
     buffers: tuple[int, int],
     reconnect: Reconnect,
     ecn: bool | None,
@@ -161,7 +163,7 @@ def _transport(
         congestion=transport.resolved_congestion,
         buffer_bytes=buffers[0],
         send_buffer_bytes=buffers[1],
-        initial_window_packets=transport.resolved_initial_window_packets(mtu_bytes),
+        initial_window_packets=transport.resolved_initial_window_packets(path),
         mss_bytes=transport.resolved_mss_bytes,
         nodelay=transport.nodelay,
         ecn=ecn,

@@ -10,6 +10,7 @@ from typing import Self
 from pydantic import model_validator
 
 from netwarp.fields import KeyValueError
+from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.transport import (
     DEFAULT_INITIAL_WINDOW_PACKETS,
     OWN_OPTIONS,
@@ -204,7 +205,7 @@ class CellTransport(TransportOptions):
             return "reno"
         return self.traits.congestion_controls[0]
 
-    def resolved_initial_window_packets(self, mtu_bytes: int) -> int:
+    def resolved_initial_window_packets(self, path: SinglePath) -> int:
         """Return the first flight in full-size packets.
 
         SCTP's is RFC 9260's, rounded up: its window is open until it is exceeded. Linux 2.6's TCP
@@ -214,11 +215,12 @@ class CellTransport(TransportOptions):
         if self.stack is not None and self.stack.initial_window is not None:
             return self.stack.initial_window
         if self.traits.fixed_initial_window is not None:
-            return -(-rfc9260_window_bytes(mtu_bytes) // mtu_bytes)
+            return -(-rfc9260_window_bytes(path.mtu_bytes) // path.mtu_bytes)
         if self.initial_window_packets is not None:
             return self.initial_window_packets
         if self.preset == "tcp-2008":
-            mss_bytes = self.mss_bytes or mtu_bytes - self.traits.header_bytes
+            header_bytes = self.traits.header_bytes_over(path.ip_version)
+            mss_bytes = self.mss_bytes or path.mtu_bytes - header_bytes
             return max(2, min(4, 4380 // mss_bytes))
         return DEFAULT_INITIAL_WINDOW_PACKETS
 

@@ -15,6 +15,7 @@ from netwarp.fields import (
     LARGEST_JITTER_NS,
     Duplex,
     DurationNs,
+    IpVersion,
     KeyValueError,
     Mtu,
     Section,
@@ -31,6 +32,7 @@ class ReadByName(Section):
     """The keys of a path that the code reads by name; a test compares them with their rows."""
 
     rtt: DurationNs | None = None
+    ip: IpVersion = 4
     mtu: Mtu = 1500
     neighbours: wire.Neighbours = "warm"
     duplex: Duplex | None = None
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 else:
     _Keys = create_model("_Keys", __base__=Section, **property_fields())
 
+LEAST_IPV6_MTU_BYTES = 1280
 _ABSENT = absent_values()
 _KEYS_OF = {
     (row.key, direction): (
@@ -124,6 +127,11 @@ class SinglePath(_Keys):
     def mtu_bytes(self) -> int:
         """Largest IP packet in bytes, headers included."""
         return self.mtu
+
+    @property
+    def ip_version(self) -> IpVersion:
+        """The version of IP of its addresses."""
+        return self.ip
 
     @property
     def known_neighbours(self) -> wire.Neighbours:
@@ -220,6 +228,19 @@ class SinglePath(_Keys):
             if row.without is not None and not self.given(row.without):
                 reason = f"it has no effect without {row.without}"
                 raise KeyValueError(row.key, None, reason, f"give path.{row.without} or drop it")
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_what_ipv6_lacks(self) -> Self:
+        if self.ip == 4:
+            return self
+        if self.mtu < LEAST_IPV6_MTU_BYTES:
+            reason = f"a link of IPv6 carries packets of {LEAST_IPV6_MTU_BYTES} bytes (RFC 8200, 5)"
+            remedy = f"choose at least {LEAST_IPV6_MTU_BYTES}, or ip = 4"
+            raise KeyValueError("mtu", self.mtu, reason, remedy)
+        if self.neighbours == "cold":
+            reason = "it is said of ARP, and IPv6 has none"
+            raise KeyValueError("neighbours", "cold", reason, "drop it, or choose ip = 4")
         return self
 
     @model_validator(mode="after")

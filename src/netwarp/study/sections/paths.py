@@ -74,6 +74,19 @@ class PathSection(SinglePath):
         return bool((handovers and handovers.jitter_ns) or (outages and outages.jitter_ns))
 
     @model_validator(mode="after")
+    def _refuse_what_ipv6_lacks_on_two_paths(self) -> Self:
+        if self.ip_version == 6 and self.may_hand_over:
+            reason = (
+                "a client that moves has a routing table for each of its addresses, and the"
+                " guest's kernel has such tables for IPv4 alone (CONFIG_IPV6_MULTIPLE_TABLES)"
+            )
+            raise KeyValueError("ip", 6, reason, "choose 4, or drop the handovers")
+        if self.second is not None and self.second.ip_version != self.ip_version:
+            reason = "hosts have addresses of one version of IP, on both paths"
+            raise KeyValueError("second.ip", self.second.ip_version, reason, "drop it")
+        return self
+
+    @model_validator(mode="after")
     def _refuse_impossible_timelines(self) -> Self:
         before_ns = 0
         for index, entry in enumerate(self.timeline):

@@ -13,7 +13,7 @@ use quinn::{AsyncUdpSocket, UdpPoller};
 
 use super::{start, with_ring};
 
-/// A UDP socket over IPv4 whose datagrams are received and sent when this thread's event loop waits.
+/// A UDP socket whose datagrams are received and sent when this thread's event loop waits.
 #[derive(Debug)]
 pub(crate) struct RingSocket {
     number: u32,
