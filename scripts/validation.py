@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,8 @@ VARIANTS = ("controls", "sensitivities", "seeds")
 """Folders of a run directory whose runs are not the study's own."""
 HIT = "reproduced"
 WORDS = {"holds": HIT, "reversed": "missed"}
+ORDER = {"missed": 0, HIT: 2}
+"""Order of rows on the page; rows with other words come in between."""
 CUBIC_CELLS = ((1000, 0.1), (10_000, 0.1), (10_000, 0.01))
 """Packets from one loss to the next, and round-trip time in s, of the calculated control."""
 CUBIC_LOSSES = 40
@@ -68,7 +71,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("directory", nargs="?", type=Path, default=DEFAULT_PARENT / "reproduce")
     directory = parser.parse_args().directory
-    rows = sorted(rows_below(directory), key=lambda row: row.is_hit)
+    rows = sorted(rows_below(directory), key=lambda row: ORDER.get(row.word, 1))
     if not rows:
         raise SystemExit(
             f"{directory}: no run directory below it has a published number: run `netwarp"
@@ -113,7 +116,9 @@ def not_run(rows: Sequence[Row]) -> Mapping[str, int]:
 def page(rows: Sequence[Row], left: Mapping[str, int]) -> str:
     """Write the page: the picture, misses first, and the calculated control."""
     hits = sum(row.is_hit for row in rows)
-    counts = f"**{hits} of {len(rows)} numbers came out.** Those that did not come first."
+    said = Counter(row.word for row in rows if not row.is_hit)
+    others = "".join(f", {times} {word}" for word, times in said.items())
+    counts = f"**{hits} of {len(rows)} numbers came out{others}.** What did not comes first."
     if left:
         listed = ", ".join(f"{count} of {name}" for name, count in left.items())
         counts += f" Not run for this page: {listed}."

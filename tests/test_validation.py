@@ -65,7 +65,7 @@ def test_the_page_has_misses_first_and_says_what_did_not_run() -> None:
         Row("s", "b", "reproduced", "cwnd_packets_second_half", "RTT 10 ms", 12, 12, None),
     ]
     text = page(rows, {"l4s-tests": 36})
-    assert "**1 of 2 numbers came out.**" in text
+    assert "**1 of 2 numbers came out, 1 missed.**" in text
     assert "Not run for this page: 36 of l4s-tests." in text
     missed, hit = text.index("| 1 | s: a |"), text.index("| 2 | s: b |")
     assert missed < text.index("## What came out") < hit

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from claimed import grid, judge
+from claimed import NOISE, grid, judge
 from netwarp.claims import ClaimVerdict
 from netwarp.errors import StudyError
 from netwarp.results import Results
@@ -58,6 +58,15 @@ def test_one_replicate_is_the_value_only_where_nothing_is_random() -> None:
     assert judge(fixed, published="20 s", tolerance="1%").word == "missed"
     random = Results(tuple(replace(run, random=("loss",)) for run in fixed.runs))
     assert judge(random, published="10 s", tolerance="1%").word == "not-testable"
+
+
+def test_few_random_replicates_within_the_tolerance_need_those_of_an_equivalence() -> None:
+    """Ten replicates may all have missed an event in a tenth of the runs: 0.9¹⁰ is 35 %."""
+    ten = judge(grid(ALL_TEN, noise=NOISE[:10]), published="10 s", tolerance="10%")
+    assert ten.word == "undecided"
+    assert ten.replicates_needed == 29
+    enough = judge(grid(ALL_TEN, noise=NOISE[:29]), published="10 s", tolerance="10%")
+    assert enough.word == "reproduced"
 
 
 def test_a_number_ranges_over_the_factors_that_its_claim_does_not_name() -> None:

@@ -13,7 +13,7 @@ POINTS = [
 
 def test_every_point_is_numbered_and_has_its_interval() -> None:
     spec = published_chart(POINTS).spec
-    windows, shares = spec["concat"]
+    windows, shares = spec["vconcat"]
     rows = windows["data"]["values"] + shares["data"]["values"]
     assert sorted(row["number"] for row in rows) == ["1", "2", "3"]
     assert {(row["published"], row["ours"], row["low"], row["high"]) for row in rows} == {
@@ -25,7 +25,7 @@ def test_every_point_is_numbered_and_has_its_interval() -> None:
 
 
 def test_a_panel_of_far_apart_numbers_has_logarithmic_axes_and_both_the_same() -> None:
-    windows, shares = published_chart(POINTS).spec["concat"]
+    windows, shares = published_chart(POINTS).spec["vconcat"]
     for panel, kind in ((windows, "log"), (shares, "linear")):
         encoding = panel["layer"][2]["encoding"]
         assert encoding["x"]["scale"] == encoding["y"]["scale"]

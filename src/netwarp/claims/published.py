@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from netwarp.claims.evidence import Answer, Evidence, missing_values
@@ -61,7 +62,9 @@ def near(cell: CellResult, metric: str, published: float, tolerance: float) -> E
         return _text(metric, mean, published, interval, ""), _values(mean, published, interval)
 
     n = len(values)
-    undecided = to_decide(location, n, stdev_of(location, n), (low, high), 0.0)
+    centre, half = (low + high) / 2, (high - low) / 2
+    around = replace(location, value=location.value - centre)
+    undecided = to_decide(around, n, stdev_of(location, n), (-half, half), half)
     found, numbers = again(ALPHA)
     return Evidence(
         found, chances, numbers, undecided=undecided, again=again, is_equality=True

@@ -11,9 +11,12 @@ from netwarp.figures.style import GREY, INK, SCREEN, STALL, Spec, Theme
 
 NAME = "validation"
 TITLE = "Published numbers, and ours"
-COLUMNS = 2
-SIDES = ((-8, -7), (8, 8), (-8, 8), (8, -7))
-"""Offsets of labels from their points, in pixels."""
+SIDES = (-13, 13, -27, 27, -41, 41)
+"""Heights at which labels stand below or above (negative) their points, in pixels: neighbours take
+turns.
+"""
+FEW = 3
+"""Panels of so many points or fewer are low."""
 FARTHEST = 30.0
 """Panels whose numbers span more than this factor have logarithmic axes."""
 
@@ -44,19 +47,19 @@ def published_chart(points: Sequence[Point], theme: Theme = SCREEN) -> Chart:
         theme: the chart's style.
     """
     panels = list(dict.fromkeys(point.panel for point in points))
-    width = round(theme.width / COLUMNS) - round(8 * theme.font_size)
-    drawn = [
-        _panel(panel, [each for each in points if each.panel == panel], theme)
-        | {"width": width, "height": width}
-        for panel in panels
-    ]
+    width = theme.width - round(8 * theme.font_size)
+    drawn = []
+    for panel in panels:
+        own = [each for each in points if each.panel == panel]
+        height = theme.height if len(own) > FEW else theme.panel_height
+        drawn.append(_panel(panel, own, theme) | {"width": width, "height": height})
     hits = sum(point.is_hit for point in points)
     alt = f"{TITLE}: {hits} of {len(points)} agree."
     subtitle = [
         f"{hits} of {len(points)} agree. Numbers are those of the rows below; missed ones are red.",
         "On the diagonal both are the same. Bars are the intervals by which each was judged.",
     ]
-    chart: Spec = {"concat": drawn, "columns": COLUMNS}
+    chart: Spec = {"vconcat": drawn}
     return Chart(NAME, TITLE, alt, finished(chart, TITLE, subtitle, alt, theme))
 
 
@@ -64,7 +67,8 @@ def _panel(title: str, points: Sequence[Point], theme: Theme) -> Spec:
     values = [value for point in points for value in (point.published, point.low, point.high)]
     low, high = min(values), max(values)
     kind = "log" if low > 0 and high / low > FARTHEST else "linear"
-    ends = [low / 1.3, high * 1.3] if kind == "log" else [0, high * 1.05]
+    margin = (high - low) / 20
+    ends = [low / 1.3, high * 1.3] if kind == "log" else [max(0, low - margin), high + margin]
     scale = {"type": kind, "domain": ends, "nice": False}
     axis = {"format": ".6~g", "tickCount": 5}
     x = {"field": "published", "type": "quantitative", "title": "published", "scale": scale,
@@ -75,7 +79,6 @@ def _panel(title: str, points: Sequence[Point], theme: Theme) -> Spec:
         {
             "number": str(point.number), "published": point.published, "ours": point.ours,
             "low": point.low, "high": point.high, "is_hit": point.is_hit,
-            # Labels take turns around their points, so that neighbours do not cover each other.
             "side": place % len(SIDES),
         }
         for place, point in enumerate(sorted(points, key=lambda each: each.published))
@@ -96,13 +99,11 @@ def _panel(title: str, points: Sequence[Point], theme: Theme) -> Spec:
     labels = [
         {
             "transform": [{"filter": f"datum.side == {side}"}],
-            "mark": {
-                "type": "text", "fontSize": 0.85 * theme.font_size, "dx": dx, "dy": dy,
-                "align": "left" if dx > 0 else "right",
-            },
+            "mark": {"type": "text", "fontSize": 0.85 * theme.font_size, "dx": 5, "dy": dy,
+                     "align": "left"},
             "encoding": {"x": x, "y": y, "text": {"field": "number"}, "color": colour},
         }
-        for side, (dx, dy) in enumerate(SIDES)
+        for side, dy in enumerate(SIDES)
     ]  # fmt: skip
     return {
         "title": {"text": title, "fontSize": theme.font_size, "fontWeight": 600, "frame": "bounds"},
