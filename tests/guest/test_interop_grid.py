@@ -54,5 +54,5 @@ def test_a_plain_handshake_is_none_of_the_other_cases(tmp_path: Path) -> None:
     assert judged.wrong is None
     sent = datagrams(tmp_path / judged.run)
     assert not any(each.is_undecrypted for each in sent)
-    for case in OWN_CHECK:
+    for case in set(OWN_CHECK) - {"ecn"}:  # quic-go marks its packets in every case
         assert check(case, sent, []) is not None, case

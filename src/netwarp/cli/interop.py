@@ -163,14 +163,16 @@ def _change(field: Field, was: str) -> dict[str, Any]:
 def _table(grid: Grid) -> Any:
     """Lay the grid out as the runner's table: clients are rows, servers are columns."""
     from rich import box
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
     from netwarp.interop.page import MARKS
     from netwarp.interop.wording import cell_lines
 
     colours = {"succeeded": "green", "failed": "bold red", "unsupported": "dim"}
-    table = Table("client \\ server", *grid.asked.servers, box=box.SQUARE, show_lines=True)
+    # A list of cases is longer than a column, and has no spaces.
+    columns = (Column(server, overflow="fold") for server in grid.asked.servers)
+    table = Table("client \\ server", *columns, box=box.SQUARE, show_lines=True)
     for client in grid.asked.clients:
         cells = []
         for server in grid.asked.servers:
@@ -198,11 +200,12 @@ def _repeat(asked: Asked, pattern: int, backend: Backend, place: Path) -> None:
         is_wrong |= any(each.wrong is not None for each in found)
         for each in found:
             wrong = "succeeded" if each.wrong is None else each.wrong
-            for line in (
-                f"{each.run}: {wrong}",
-                f"    capture with keys: {place / each.run / 'capture.pcapng'}",
-                f"    logs and qlog: {place / each.run / 'logs'}",
-            ):
+            left = {
+                "capture with keys": place / each.run / "capture.pcapng",
+                "what the programs logged": place / each.run / "logs",
+            }
+            lines = [f"    {what}: {path}" for what, path in left.items() if path.exists()]
+            for line in (f"{each.run}: {wrong}", *lines):
                 answer_console().print(escaped(line), soft_wrap=True, highlight=False)
     if is_wrong:
         raise click.exceptions.Exit(1)

@@ -14,7 +14,6 @@ from netwarp import pipeline
 from netwarp.backends.base import Backend
 from netwarp.errors import BackendError
 from netwarp.execution import Executor, Observer, run_job
-from netwarp.file_trees import remove_tree
 from netwarp.interop.checks import check, kbit_s
 from netwarp.interop.grid import Field, Grid, Judged
 from netwarp.interop.packets import AT_SERVER, CAPTURE, datagrams, require_tshark
@@ -88,7 +87,7 @@ def repeat(asked: Asked, case: CaseName, pattern: int, backend: Backend, out: Pa
         if planned.replicate != pattern - 1:
             continue
         place = out / f"{planned.cell.levels['transport']}-{case}-{pattern}"
-        remove_tree(place)
+        remove(place)
         place.parent.mkdir(parents=True, exist_ok=True)
         outcome = run_job(backend, planned.job, place)
         found = _entry(case, place, outcome.status.reason if outcome.failed else None)
