@@ -112,7 +112,7 @@ BASE: Mapping[str, Table] = {
     "page": {"page": "web-30"},
 }  # fmt: skip
 """An ordinary workload of each kind, small."""
-SHARES = {"third key": 0.4, "several workloads": 0.1, "short": 0.1}
+SHARES = {"third key": 0.4, "several workloads": 0.1, "several hosts": 0.15, "short": 0.1}
 """How often a study has what no pair of keys brings."""
 
 
@@ -154,6 +154,10 @@ def extreme_study(seed: int, attempt: int = 0) -> Table:
         study["workload"]["duration"] = rng.choice(["1ns", "1us", "1ms", "19ms", "41ms", "1s"])
     if workload == "bulk" and rng.random() < SHARES["several workloads"]:
         _beside(rng, study)
+    elif workload in ("bulk", "rr") and attempt % 2 == 0 and rng.random() < SHARES["several hosts"]:
+        # Of the other attempts are the keys that no dumbbell has.
+        _beside(rng, study)
+        _between_hosts(rng, study)
     return study
 
 
@@ -166,6 +170,21 @@ def _beside(rng: Random, study: Table) -> None:
         {"name": "other", "transport": kind, "kind": other, **BASE[other],
          "start": rng.choice(["0ms", "1ns", "10ms", "1s"])},
     ]  # fmt: skip
+
+
+def _between_hosts(rng: Random, study: Table) -> None:
+    """Put two workloads between hosts of a dumbbell, each pair at a distance from its range."""
+    pairs = rng.choice([2, 3, 40])
+    study["topology"] = {"shape": "dumbbell", "rtts": rng.choices(DURATIONS[:-2], k=pairs)}
+    for key in ("rtt", "delay", "delay_down", "delay_up", "profile", "second"):
+        study["path"].pop(key, None)
+    first, other = study["workload"]
+    if first["transport"]["kind"] == "mptcp":
+        first["transport"] = "tcp"
+    if other["kind"] == "flow":
+        other |= {"kind": "rr", **BASE["rr"]}
+        del other["rate"], other["payload"]
+    other |= {"from": f"client{rng.randint(1, pairs)}", "to": f"server{pairs}"}
 
 
 def _set(rng: Random, study: Table, key: str) -> None:

@@ -5,7 +5,7 @@ Chances are so small that a session of some thousand runs has no false alarm.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, sqrt
 
 from closed_form import CONNECT_RTTS
@@ -19,7 +19,9 @@ from netwarp.wire import (
     Impairments,
     Job,
     ListedLoss,
+    Network,
     Outage,
+    Path,
     PeriodicLoss,
     RandomLoss,
     Rate,
@@ -37,10 +39,15 @@ def faults(run: Measured) -> Iterator[str]:
     if run.status.outcome != "ok":
         yield f"failed: {run.status.reason}"
         return
-    for record in run.records:
-        if isinstance(record, Calibration):
-            yield from _path_faults(run.planned.job, record)
-    yield from _time_faults(run)
+    job = run.planned.job
+    counts = [record for record in run.records if isinstance(record, Calibration)]
+    for counted in counts:
+        yield from _path_faults(job, counted)
+    if job.network is not None:
+        yield from _link_faults(job, job.network, counts)
+    for one in job.each_alone:
+        # Metrics of several workloads of one name are those of all of them.
+        yield from _time_faults(one, run.metrics, is_alone=len(job.workloads) == 1)
 
 
 def _path_faults(job: Job, counted: Calibration) -> Iterator[str]:
@@ -62,7 +69,9 @@ def _path_faults(job: Job, counted: Calibration) -> Iterator[str]:
                 f" {asked.rate_bit_s} bit/s allows {most_bytes:.0f}"
             )
     out = any(isinstance(change, Outage) for change in changes)
-    if not (out or asked.duplicate_ratio or job.timeline.has_handovers):
+    # An older kernel than the default may not tell losses from packets that found a full queue.
+    untold = job.kernel is not None and counted.lost_packets is None
+    if not (out or asked.duplicate_ratio or job.timeline.has_handovers or untold):
         yield from _loss_faults(asked, counted, where)
 
 
@@ -88,27 +97,60 @@ def _loss_faults(asked: Impairments, counted: Calibration, where: str) -> Iterat
             yield f"{where}: {lost} of {packets} packets lost, asked for {ratio:.2%}"
 
 
-def _time_faults(run: Measured) -> Iterator[str]:
-    job, metrics = run.planned.job, run.metrics
-    if len(job.workloads) > 1:
-        return  # they take each other's rate
-    steady = not (job.timeline.events or job.timeline.redraws)
-    if steady and "connect_time_s" in metrics:
+def _link_faults(job: Job, network: Network, counts: Sequence[Calibration]) -> Iterator[str]:
+    """Say which routers sent on more or fewer packets than came to them.
+
+    Counters are read one after another, so nothing is said while packets are under way. What a
+    router sends is counted before its queue, lost packets and duplicates included.
+    """
+    if any(each.left_packets for each in counts):
+        return
+    by_link = {(each.path, each.direction): each for each in counts}
+    came = dict.fromkeys(network.routers, 0)
+    went = dict.fromkeys(network.routers, 0)
+    for index, link in enumerate(network.links):
+        up, down = by_link[index, "up"], by_link[index, "down"]
+        for sender, receiver, counted in (
+            (link.first, link.second, up),
+            (link.second, link.first, down),
+        ):
+            if sender in went:
+                went[sender] += counted.offered_packets
+            if receiver in came:
+                came[receiver] += counted.delivered_packets
+    changed = any(
+        way.duplicate_ratio or way.corrupt_ratio for path in job.paths for way in _ways(path)
+    )
+    for router in network.routers:
+        if came[router] != went[router] and not changed:
+            yield f"{came[router]} packets came to the router {router}, and {went[router]} went"
+
+
+def _ways(path: Path) -> tuple[Impairments, Impairments]:
+    return path.down, path.up
+
+
+def _time_faults(job: Job, metrics: Mapping[str, float], *, is_alone: bool) -> Iterator[str]:
+    """Say which times of a workload cannot be; beside others it may take as long as it likes."""
+    prefix = "" if job.only.name is None else f"{job.only.name}."
+    connect_s = metrics.get(f"{prefix}connect_time_s")
+    if connect_s is not None and not (job.timeline.events or job.timeline.redraws):
         is_at_once = job.only.transport.resume == "0rtt" or job.only.transport.kind == "udp"
         least_s = 0.0 if is_at_once else _least_rtt_s(job)
-        if metrics["connect_time_s"] < least_s:
-            yield f"connected after {metrics['connect_time_s']} s, a round trip is {least_s} s"
-    if isinstance(job.only.workload, Bulk) and "completion_time_s" in metrics:
-        took_s, goodput_bit_s = metrics["completion_time_s"], metrics["goodput_bit_s"]
+        if connect_s < least_s:
+            yield f"{prefix}connected after {connect_s} s, a round trip is {least_s} s"
+    if isinstance(job.only.workload, Bulk) and f"{prefix}completion_time_s" in metrics:
+        took_s = metrics[f"{prefix}completion_time_s"]
+        goodput_bit_s = metrics[f"{prefix}goodput_bit_s"]
         rate_bit_s = _most_rate_bit_s(job)
         # Nothing arrives before its last bit has been sent (docs/decisions/0046), but the bucket of
         # a rate that changes begins full (docs/decisions/0009).
         changes = any(isinstance(event.change, Rate) for event in job.timeline.events)
         frames_bits = 2 * 8 * max(path.mtu_bytes + 14 for path in job.paths) if changes else 0
         if rate_bit_s and (goodput_bit_s - rate_bit_s) * took_s > frames_bits:
-            yield f"a goodput of {goodput_bit_s:.0f} bit/s over a rate of {rate_bit_s}"
+            yield f"{prefix}goodput of {goodput_bit_s:.0f} bit/s over a rate of {rate_bit_s}"
         most_s = _most_s(job, job.only.workload, round(goodput_bit_s * took_s / 8))
-        if most_s and took_s > most_s:
+        if is_alone and most_s and took_s > most_s:
             yield f"took {took_s} s on a path without trouble, {most_s} s would be much"
 
 

@@ -124,7 +124,10 @@ def _another_value(rng: Random, tables: Table) -> None:
 
 
 def _wrong_value(rng: Random, tables: Table) -> None:
-    section = tables[rng.choice(["path", "workload"])]
+    there = [tables[key] for key in ("path", "link", "workload") if key in tables]
+    section = rng.choice(there)
+    # Of several workloads or links, the first.
+    section = section[0] if isinstance(section, list) else section
     texts = [key for key, value in section.items() if isinstance(value, str) and key != "label"]
     key = rng.choice(texts or ["rtt"])
     section[key] = copy.deepcopy(rng.choice(NEVER_RIGHT))

@@ -9,7 +9,10 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from fuzz.hosts import put_on_several_hosts, share_between_workloads
+
 Table = dict[str, Any]
+KERNELS = ("6.1", "6.12", "7.3")
 TRANSPORTS = ("tcp", "tls", "sctp", "quic", "mptcp")
 CONGESTION = {
     "tcp": ("cubic", "reno", "bbr", "dctcp", "vegas", "westwood", "illinois"),
@@ -49,7 +52,44 @@ def random_study(seed: int) -> Table:
     }
     if rng.random() < 0.05:
         study["capture"] = "pcap"
+    _lately(Random(f"lately {seed}"), study)  # noqa: S311
     return study
+
+
+def _lately(rng: Random, study: Table) -> None:
+    """Give some studies several hosts or workloads, a kernel, or an expectation. Drawn apart, so
+    that all else of a seed stays as it was.
+    """
+    if rng.random() < 0.12:
+        put_on_several_hosts(rng, study)
+    elif rng.random() < 0.06:
+        share_between_workloads(rng, study, rng.randint(2, 4))
+    if rng.random() < 0.06:
+        study["kernel"] = rng.choice(KERNELS)
+        if study["kernel"] == "6.1" and "path" in study:
+            _leave_nothing_to_netem(rng, study["path"])
+    if rng.random() < 0.1:
+        study["expect"] = [_expectation(rng, study) for _ in range(rng.randint(1, 2))]
+
+
+def _leave_nothing_to_netem(rng: Random, path: Table) -> None:
+    """Leave nothing to draw, which netem cannot repeat in a kernel this old."""
+    drawn = ("jitter", "distribution", "loss", "loss_up", "reorder", "duplicate", "corrupt")
+    for key in (*drawn, "jitter_correlation", "loss_correlation"):
+        path.pop(key, None)
+    path.get("second", {}).pop("loss", None)
+    if rng.random() < 0.5:
+        path["loss"] = f"every {rng.randint(10, 500)}"
+
+
+def _expectation(rng: Random, study: Table) -> Table:
+    several = isinstance(study["workload"], list)
+    metric = "w0.path_min_rtt_s" if several else "completion_time_s"
+    relation, value = rng.choice(["<", "<=", ">", ">="]), f"{rng.randint(1, 5000)} ms"
+    rtts = study.get("factors", {}).get("topology.rtts")
+    if rtts and rng.random() < 0.5:
+        return {"that": f"{metric} {relation} {value}", "where": {"topology.rtts": rtts[0]}}
+    return {"that": f"{metric} {relation} {value}"}
 
 
 def _bulk(rng: Random, moves: bool) -> Table:

@@ -267,3 +267,12 @@ def test_what_is_no_network_is_refused_with_its_line(tmp_path: Path, case: str) 
         jobs(tmp_path, text)
     assert said in str(refused.value).replace("\n", " ")
     assert refused.value.line == lined(text, mark), str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "levels"), [("path.loss", '["0%", "1%"]'), ("topology.rtts", '[["1ms"], ["2ms"]]')]
+)
+def test_a_factor_of_what_is_not_there_is_refused(tmp_path: Path, key: str, levels: str) -> None:
+    with pytest.raises(StudyError, match="vary a link by its name") as refused:
+        jobs(tmp_path, TWO_SITES + FLOW + f'[factors]\n"{key}" = {levels}\n')
+    assert f'factors."{key}"' in str(refused.value)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from netwarp.fields import KeyValueError
-from netwarp.study.cells.factors import Level
+from netwarp.study.cells.factors import Level, factor_key
 from netwarp.study.cells.layout import LaidLink, Layout, numbered
 from netwarp.study.sections.diagnose import validated
 from netwarp.study.sections.hosts import (
@@ -44,6 +44,10 @@ def written_layout(study: Table, chosen: Mapping[str, Level]) -> Layout:
         if key in study:
             reason = "the study writes its hosts and links itself"
             raise KeyValueError(key, None, reason, f"drop [{key}], or [[host]] and [[link]]")
+        for factor in (each for each in chosen if each.startswith(f"{key}.")):
+            reason = f"the study writes its hosts and links itself, so there is no [{key}]"
+            remedy = 'vary a link by its name, such as "link.NAME.loss"'
+            raise KeyValueError(factor_key(factor), None, reason, remedy)
     hosts = [
         (place, validated(HostSection, table)) for place, table in _with(study, "host", chosen)
     ]
