@@ -174,12 +174,12 @@ CASES: Mapping[CaseName, InteropCase] = {
 """The cases by name."""
 
 NOT_CARRIED_OUT: Mapping[str, tuple[str, str]] = {
-    "ipv6": ("6", "netwarp gives hosts addresses of IPv4 alone"),
+    "ipv6": ("6", "no pair has been held to it; with `path.ip = 6` the server is `server6`"),
     "rebind-port": ("BP", "netwarp's routers translate no addresses, so a port stays what it is"),
     "rebind-addr": ("BA", "netwarp's routers translate no addresses"),
     "connectionmigration": (
         "CM",
-        "the server would offer an address of IPv6, and netwarp gives hosts IPv4 alone",
+        "the server would offer an address of IPv6 beside IPv4, and a run has one of the two",
     ),
     "versionnegotiation": ("V", "the runner has taken it out of its own list"),
     "crosstraffic": ("C", "programs by the runner's contract share a run with no other workload"),
