@@ -191,8 +191,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         " 6 (RFC 8200), which its payload loses: a queue in packets and `mtu` are the same. Names"
         " (`client`, `server`) resolve to addresses of this version. Neighbours are known from the"
         " start, and nothing but the traffic is sent: no neighbour discovery, no router"
-        " advertisements, no multicast listener reports. Over 6 a flow of TCP, TLS, SCTP or QUIC"
-        " has metrics of its messages and none of its packets.",
+        " advertisements, no multicast listener reports.",
         option_help="Version of IP: 4 or 6.",
         default=4,
     ),

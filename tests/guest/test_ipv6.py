@@ -146,6 +146,13 @@ def test_programs_find_each_other_by_name_and_ask_the_router(tmp_path: Path) -> 
     assert told["metrics"]["path_min_rtt_s"] == pytest.approx(0.1, abs=0.001)
 
 
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_packets_of_a_flow_are_followed_through_the_router(tmp_path: Path, transport: str) -> None:
+    (run,) = run_study_cells(tmp_path, {"ip": 6, "rtt": "20ms"}, transports=[transport], **FLOW)
+    assert run.metrics["delay_mean_s"] == pytest.approx(0.010, abs=0.0005)
+    assert run.metrics["loss_ratio"] == 0
+
+
 def test_nothing_but_the_traffic_is_sent(tmp_path: Path) -> None:
     (run,) = run_study_cells(tmp_path, {"ip": 6, "rtt": "20ms"}, transports=["tcp"], capture=True)
     found = fields(run.path, "ipv6.nxt", "ipv6.src", "ipv6.dst")

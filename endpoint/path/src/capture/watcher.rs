@@ -129,18 +129,26 @@ impl Passage {
     }
 }
 
-/// Returns a hash of what routers do not change in a packet: not the TTL, the header checksum and the ECN field.
-/// Returns none for packets other than IPv4.
+/// Returns a hash of what routers do not change in a packet: not the TTL or hop limit, the header checksum and the ECN
+/// field. Returns none for packets other than IP's.
 fn key(frame: &[u8]) -> Option<u64> {
     let (ethernet, packet) = frame.split_at_checked(ETHERNET_HEADER)?;
-    if !ethernet.ends_with(&[0x08, 0x00]) || packet.len() < 20 {
-        return None;
-    }
     let mut hasher = DefaultHasher::new();
-    hasher.write_u8(packet[1] & !0b11);
-    hasher.write(&packet[2..8]);
-    hasher.write(&packet[9..10]);
-    hasher.write(&packet[12..]);
+    match ethernet.last_chunk()? {
+        [0x08, 0x00] if packet.len() >= 20 => {
+            hasher.write_u8(packet[1] & !0b11);
+            hasher.write(&packet[2..8]);
+            hasher.write(&packet[9..10]);
+            hasher.write(&packet[12..]);
+        }
+        // The ECN field is in the second byte, the hop limit is the eighth (RFC 8200, 3).
+        [0x86, 0xdd] if packet.len() >= 40 => {
+            hasher.write_u8(packet[1] & !0b11_0000);
+            hasher.write(&packet[2..7]);
+            hasher.write(&packet[8..]);
+        }
+        _ => return None,
+    }
     Some(hasher.finish())
 }
 
@@ -188,6 +196,18 @@ mod tests {
         }
         let record = passage.tally.into_record(FlowUnit::Packet, Direction::Up, None, 0);
         assert_eq!((record.received, record.delay_sum_ns, record.duplicates), (2, 100 + 130, Some(0)));
+    }
+
+    #[test]
+    fn a_packet_of_ipv6_is_known_by_all_but_its_hop_limit_and_its_mark() {
+        let six = |hop_limit, mark: u8, last| {
+            let ethernet = [&[0; 12][..], &[0x86, 0xdd]].concat();
+            let header = [&[0x60, mark << 4, 0, 7, 0, 8, 17, hop_limit][..], &[1; 16], &[2; 16]].concat();
+            key(&[ethernet, header, vec![9, 9, 9, last]].concat())
+        };
+        assert!(six(64, 0b10, 1).is_some());
+        assert_eq!(six(64, 0b10, 1), six(63, 0b11, 1));
+        assert_ne!(six(64, 0b10, 1), six(64, 0b10, 2));
     }
 
     #[test]
