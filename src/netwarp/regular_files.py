@@ -7,6 +7,8 @@ import os
 import stat
 from pathlib import Path
 
+from netwarp.utf8 import is_utf8
+
 
 class UnreadableFileError(Exception):
     """A file that cannot or must not be read; it contains the reason, and nothing of the file's
@@ -136,14 +138,3 @@ def is_there(path: Path) -> bool:
     long.
     """
     return os.path.exists(path)  # noqa: PTH110
-
-
-def is_utf8(name: str) -> bool:
-    """Return whether a file's name is valid UTF-8; Python represents other bytes of a name by
-    surrogates.
-    """
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

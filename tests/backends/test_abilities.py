@@ -10,11 +10,11 @@ import pytest
 
 from backends.able import ABLE
 from netwarp.backend_table import BACKENDS
-from netwarp.backends.native import lack
+from netwarp.backends.native import host_refusal
 from netwarp.backends.ns3.request import refusal as ns3_refusal
 from netwarp.backends.remote.admission import Limits
 from netwarp.backends.remote.admission import refusal as server_refusal
-from netwarp.backends.remote.lacks import path_refusal
+from netwarp.backends.remote.host_refusals import path_refusal
 from netwarp.backends.replay import ReplayBackend
 from netwarp.backends.virtual import VirtualBackend
 from netwarp.wire import Impairments, Job, job_from_json, job_sha256
@@ -66,7 +66,7 @@ def refusals(job: Job, place: Path) -> dict[str, str | None]:
     hosts = server_refusal(job, Limits()) or path_refusal(job, lambda _: None)
     return {
         "virtual": virtual.refuse(job, job_sha256(job)),
-        "native": lack(ABLE, job),
+        "native": host_refusal(ABLE, job),
         "remote": hosts,
         "replay": recorded.refuse(job, job_sha256(job)),
         "ns3": ns3_refusal(job.model_copy(update={"workloads": SIMULATED.workloads})),
@@ -109,7 +109,7 @@ def test_of_several_paths_the_one_that_asks_is_named() -> None:
     several = job_from_json((GOLDEN / "job-bulk-sctp-multihomed.json").read_text())
     fields = several.paths[1].down.model_dump() | {"twist_ratio": 0.5}
     second = several.paths[1].model_copy(update={"down": Twisted.model_validate(fields)})
-    reason = lack(ABLE, several.model_copy(update={"paths": (several.paths[0], second)}))
+    reason = host_refusal(ABLE, several.model_copy(update={"paths": (several.paths[0], second)}))
     assert str(reason).startswith("it asks for twist ratio (path 2, server to client), and ")
 
 
@@ -117,7 +117,9 @@ def test_of_several_paths_the_one_that_asks_is_named() -> None:
 def test_what_the_endpoint_can_build_the_virtual_backend_does_not_refuse(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(VirtualBackend, "_kernel_lacks", lambda *_: None)  # whatever is built here
+    monkeypatch.setattr(
+        VirtualBackend, "_kernel_refusal", lambda *_: None
+    )  # whatever is built here
     virtual = object.__new__(VirtualBackend)
     reason = virtual.refuse(job_from_json(path.read_text()), "")
     assert "asks for" not in str(reason)

@@ -19,7 +19,7 @@ from netwarp.backends.kernels import (
     choose_default,
     is_released,
     kernel_named,
-    lack,
+    kernel_refusal,
     lacks_in_words,
     released_source,
     remove_kernel,
@@ -151,13 +151,13 @@ def test_a_congestion_control_of_ones_own_needs_a_kernel_that_was_built_with_it(
     job = job_of({}, congestion="own:mild")
     assert job.only.transport.congestion == "mild"
     build(environ, "7.3.4-aa")
-    said = lack(kernel_named("7.3", environ), job)
+    said = kernel_refusal(kernel_named("7.3", environ), job)
     assert "without CONFIG_TCP_CONG_MILD" in str(said)
     assert "netwarp kernel build --module DIR" in str(said)
     config = f"{HAS}CONFIG_TCP_CONG_MILD=y\n"
     build(environ, "7.3.4-bb", config, own_modules=["tcp_mild.c 0123"])
     kernel = kernel_named("7.3.4-bb", environ)
-    assert lack(kernel, job) is None
+    assert kernel_refusal(kernel, job) is None
     assert kernel.own == ["with tcp_mild.c"]
     # A version alone means the kernel without changes.
     assert kernel_named("7.3", environ).name == "7.3.4-aa"
@@ -241,9 +241,9 @@ def test_what_an_old_netem_draws_without_a_seed_is_refused(
     build(environ, "6.1.192-bb", netem_seed=False)
     build(environ, "6.12.117-aa", netem_seed=True)
     old, new = kernel_named("6.1", environ), kernel_named("6.12", environ)
-    assert "without a seed" in str(lack(old, job_of(path)))
-    assert lack(new, job_of(path)) is None
-    assert lack(old, job_of({})) is None
+    assert "without a seed" in str(kernel_refusal(old, job_of(path)))
+    assert kernel_refusal(new, job_of(path)) is None
+    assert kernel_refusal(old, job_of({})) is None
     assert "repeatable random loss, jitter and reordering" in lacks_in_words(old)
 
 
@@ -258,8 +258,8 @@ def test_losses_by_number_are_exact_without_a_seed(environ: dict[str, str]) -> N
     build(environ, "6.1.176-bb", HAS + "CONFIG_NFT_NUMGEN=y\n", netem_seed=False)
     build(environ, "6.12.117-aa")
     by_number = job_of({"loss": "every 100"})
-    assert lack(kernel_named("6.1", environ), by_number) is None
-    assert "lost by number" in str(lack(kernel_named("6.12", environ), by_number))
+    assert kernel_refusal(kernel_named("6.1", environ), by_number) is None
+    assert "lost by number" in str(kernel_refusal(kernel_named("6.12", environ), by_number))
 
 
 def test_quic_is_refused_where_no_wait_ends_at_a_time(environ: dict[str, str]) -> None:
@@ -267,21 +267,21 @@ def test_quic_is_refused_where_no_wait_ends_at_a_time(environ: dict[str, str]) -
     build(environ, "6.11.9-bb", uring_abs_timer=True)
     build(environ, "6.12.117-cc")
     quic = job_of({}, kind="quic")
-    lacking = {each.version: lack(each, quic) for each in built_kernels(environ)}
+    lacking = {each.version: kernel_refusal(each, quic) for each in built_kernels(environ)}
     assert "IORING_ENTER_ABS_TIMER, since 6.12" in str(lacking.pop("6.1.192"))
     assert set(lacking.values()) == {None}
-    assert lack(kernel_named("6.1", environ), job_of({})) is None
+    assert kernel_refusal(kernel_named("6.1", environ), job_of({})) is None
 
 
 def test_what_a_kernel_is_built_without_is_refused(environ: dict[str, str]) -> None:
     build(environ, "6.12.117-aa")
     kernel = kernel_named("6.12", environ)
-    assert lack(kernel, job_of({"discipline": "codel"})) is None
-    assert "discipline dualpi2" in str(lack(kernel, job_of({"discipline": "dualpi2"})))
-    assert "congestion control bbr" in str(lack(kernel, job_of({}, congestion="bbr")))
-    assert lack(kernel, job_of({}, congestion="reno")) is None
-    assert lack(kernel, job_of({}, kind="sctp")) is None
-    assert "CONFIG_NFT_NUMGEN" in str(lack(kernel, job_of({"loss": "every 100"})))
+    assert kernel_refusal(kernel, job_of({"discipline": "codel"})) is None
+    assert "discipline dualpi2" in str(kernel_refusal(kernel, job_of({"discipline": "dualpi2"})))
+    assert "congestion control bbr" in str(kernel_refusal(kernel, job_of({}, congestion="bbr")))
+    assert kernel_refusal(kernel, job_of({}, congestion="reno")) is None
+    assert kernel_refusal(kernel, job_of({}, kind="sctp")) is None
+    assert "CONFIG_NFT_NUMGEN" in str(kernel_refusal(kernel, job_of({"loss": "every 100"})))
 
 
 def test_an_option_that_netwarp_has_now_is_had_by_building_again(environ: dict[str, str]) -> None:
@@ -290,11 +290,11 @@ def test_an_option_that_netwarp_has_now_is_had_by_building_again(environ: dict[s
     build(environ, "7.3.4-cc")
     Path(environ["XDG_CACHE_HOME"], "netwarp", "kernel", "current").symlink_to("7.3.4-cc")
     by_number = job_of({"loss": "every 100"})
-    remedies = {each.name: str(lack(each, by_number)) for each in built_kernels(environ)}
+    remedies = {each.name: str(kernel_refusal(each, by_number)) for each in built_kernels(environ)}
     assert remedies["6.12.117-aa"].endswith("build it again with `netwarp kernel build 6.12`")
     assert remedies["7.3.4-cc"].endswith("build it again with `netwarp kernel build`")
     assert remedies["6.12.118-bb"].endswith("choose another kernel, or leave it out")
-    dualpi2 = lack(kernel_named("6.12.117", environ), job_of({"discipline": "dualpi2"}))
+    dualpi2 = kernel_refusal(kernel_named("6.12.117", environ), job_of({"discipline": "dualpi2"}))
     assert str(dualpi2).endswith("choose another kernel, or leave it out")
 
 
@@ -333,7 +333,7 @@ def test_a_kernel_of_another_user_is_named_with_the_reason(
 def test_a_kernel_whose_abilities_nobody_can_tell_is_refused(environ: dict[str, str]) -> None:
     (build(environ, "6.12.117-aa") / "config").unlink()
     with pytest.raises(BackendError, match="nobody can tell what"):
-        lack(kernel_named("6.12", environ), job_of({}))
+        kernel_refusal(kernel_named("6.12", environ), job_of({}))
 
 
 def test_a_job_has_the_kernel_that_it_names_or_none(

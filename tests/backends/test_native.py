@@ -12,7 +12,7 @@ import pytest
 
 import support
 from backends.able import ABLE
-from netwarp.backends.native import HostCapabilities, NativeBackend, lack
+from netwarp.backends.native import HostCapabilities, NativeBackend, host_refusal
 from netwarp.errors import BackendError
 from netwarp.estimate.stats import estimate
 from netwarp.evaluation import load
@@ -44,7 +44,7 @@ def job(transport: Any = "tcp", **path: Any) -> Job:
 
 @pytest.mark.parametrize("transport", ["tcp", "tls", "sctp", "quic"])
 def test_a_host_that_can_do_everything_refuses_nothing(transport: str) -> None:
-    assert lack(ABLE, job(transport, rtt="10ms", loss="1%")) is None
+    assert host_refusal(ABLE, job(transport, rtt="10ms", loss="1%")) is None
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_a_host_that_can_do_everything_refuses_nothing(transport: str) -> None:
 )
 def test_impairment_without_netem_is_refused_by_name(path: dict[str, Any], named: str) -> None:
     host = replace(ABLE, missing_netem="the host's kernel has no netem: `modprobe sch_netem`")
-    assert lack(host, job()) is None
-    reason = lack(host, job(**path))
+    assert host_refusal(host, job()) is None
+    reason = host_refusal(host, job(**path))
     assert reason is not None
     assert named in reason
     assert "modprobe sch_netem" in reason
@@ -79,44 +79,44 @@ def test_a_missing_shaper_is_refused_where_netem_does_not_keep_the_rate(
     path: dict[str, Any], is_shaped: bool
 ) -> None:
     host = replace(ABLE, missing_shaper="no htb: `modprobe sch_htb`")
-    assert lack(host, job(**path)) == ("no htb: `modprobe sch_htb`" if is_shaped else None)
+    assert host_refusal(host, job(**path)) == ("no htb: `modprobe sch_htb`" if is_shaped else None)
 
 
 def test_a_missing_sctp_is_refused_for_sctp_alone() -> None:
     host = replace(ABLE, missing_sctp="no SCTP: `modprobe sctp`")
-    assert lack(host, job("sctp")) == "no SCTP: `modprobe sctp`"
-    assert lack(host, job("tcp")) is None
+    assert host_refusal(host, job("sctp")) == "no SCTP: `modprobe sctp`"
+    assert host_refusal(host, job("tcp")) is None
 
 
 def test_what_changes_a_path_needs_netem_too() -> None:
     host = replace(ABLE, missing_netem="there is no netem: `modprobe sch_netem`")
     still = {"path": {"mtu": 1400}}
-    assert lack(host, support.job_of("tcp", **still)) is None
+    assert host_refusal(host, support.job_of("tcp", **still)) is None
     moves = {"path": {"handovers": {"every": "5s", "count": 1}}}
-    reason = lack(host, support.job_of("tcp", **moves))
+    reason = host_refusal(host, support.job_of("tcp", **moves))
     assert reason == (
         "it asks for a client that moves between paths, and there is no netem: `modprobe sch_netem`"
     )
     outage = {"path": {"outages": {"every": "5s", "length": "1s", "count": 1}}}
-    assert "a timeline of the path" in (lack(host, support.job_of("tcp", **outage)) or "")
+    assert "a timeline of the path" in (host_refusal(host, support.job_of("tcp", **outage)) or "")
 
 
 def test_a_congestion_control_that_is_not_loaded_is_refused_for_kernel_tcp_alone() -> None:
     host = replace(ABLE, congestion=("reno",))
-    reason = lack(host, job({"kind": "tls", "congestion": "cubic", "label": "t"}))
+    reason = host_refusal(host, job({"kind": "tls", "congestion": "cubic", "label": "t"}))
     assert reason is not None
     assert "modprobe tcp_cubic" in reason
-    assert lack(host, job({"kind": "quic", "congestion": "cubic", "label": "q"})) is None
+    assert host_refusal(host, job({"kind": "quic", "congestion": "cubic", "label": "q"})) is None
 
 
 def test_smaller_socket_buffers_than_tcps_are_refused_where_sockets_have_them() -> None:
     host = replace(ABLE, socket_buffer_bytes=212_992)
-    reason = lack(host, job("quic"))
+    reason = host_refusal(host, job("quic"))
     assert reason is not None
     assert "net.core.rmem_max" in reason
     assert "--set transport.buffer=212992B" in reason
-    assert lack(host, job("tcp")) is None
-    assert lack(host, job({"kind": "quic", "buffer": "200KiB", "label": "q"})) is None
+    assert host_refusal(host, job("tcp")) is None
+    assert host_refusal(host, job({"kind": "quic", "buffer": "200KiB", "label": "q"})) is None
 
 
 def test_no_namespaces_no_runs(tmp_path: Path) -> None:

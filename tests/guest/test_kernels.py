@@ -10,7 +10,7 @@ import pytest
 import netwarp
 from guest.lab import run_study
 from netwarp.backends.guest_files import GuestKernel
-from netwarp.backends.kernels import built_kernels, lack
+from netwarp.backends.kernels import built_kernels, kernel_refusal
 from netwarp.errors import BackendError
 from netwarp.plan import plan_study
 from netwarp.run_directory import RECORDS_FILE
@@ -49,7 +49,7 @@ def test_it_carries_every_transport_and_repeats(
 ) -> None:
     kernel = KERNELS[name]
     plan = plan_study(study_from_mapping(study_on(kernel, **keys)))
-    plan = [run for run in plan if lack(kernel, run.job) is None]
+    plan = [run for run in plan if kernel_refusal(kernel, run.job) is None]
     assert len(plan) >= len(keys["factors"]["transport"]) - 1, "a kernel lacks QUIC at most"
     found: list[dict[str, bytes]] = []
     for place in (tmp_path / "first", tmp_path / "again"):

@@ -13,7 +13,13 @@ import support
 from netwarp.cli.checks import status_of
 from netwarp.errors import InputError
 from netwarp.evaluation import RunData, load
-from netwarp.output.baseline import Baseline, Held, HeldAgainst, baseline_of, held_against
+from netwarp.output.baseline import (
+    Baseline,
+    BaselineComparison,
+    Standing,
+    baseline_of,
+    compare_with_baseline,
+)
 from netwarp.output.baseline_file import baseline_text, read_baseline, write_baseline
 from netwarp.output.baseline_lines import baseline_lines
 from netwarp.output.own_files import BASELINE_START, refuse_foreign
@@ -48,11 +54,11 @@ def other_bytes(baseline: Baseline) -> Baseline:
     return replace(baseline, cells=cells)
 
 
-def hold(baseline: Baseline, data: RunData) -> HeldAgainst:
-    return held_against(baseline, data, "baseline.json")
+def hold(baseline: Baseline, data: RunData) -> BaselineComparison:
+    return compare_with_baseline(baseline, data, "baseline.json")
 
 
-def text_of(found: HeldAgainst) -> str:
+def text_of(found: BaselineComparison) -> str:
     return "\n".join(line.plain for line in baseline_lines(found, Path("out")))
 
 
@@ -77,7 +83,7 @@ def test_the_order_of_the_file_is_not_that_of_the_plan(data: RunData, baseline: 
 
 def test_the_same_records_are_unchanged_byte_for_byte(data: RunData, baseline: Baseline) -> None:
     found = hold(baseline, data)
-    assert found.held == {Held.UNCHANGED}
+    assert found.standings == {Standing.UNCHANGED}
     assert all(cell.is_same_bytes for cell in found.metrics[0].cells)
     assert "24 unchanged (24 byte for byte)" in text_of(found)
     assert status_of(data, found) == 0
@@ -85,7 +91,7 @@ def test_the_same_records_are_unchanged_byte_for_byte(data: RunData, baseline: B
 
 def test_the_same_values_of_other_records_are_unchanged(data: RunData, baseline: Baseline) -> None:
     found = hold(other_bytes(baseline), data)
-    assert found.held == {Held.UNCHANGED}
+    assert found.standings == {Standing.UNCHANGED}
     assert "24 unchanged (0 byte for byte)" in text_of(found)
 
 
@@ -102,7 +108,7 @@ def test_values_that_are_not_of_the_records_beside_them_are_held_against_todays(
         for cell in baseline.cells
     )
     found = hold(replace(baseline, cells=cells), data)
-    assert found.held == {Held.BETTER}
+    assert found.standings == {Standing.BETTER}
     assert not any(cell.is_same_bytes for cell in found.metrics[0].cells)
 
 
@@ -112,16 +118,16 @@ def test_more_or_fewer_replicates_of_the_same_seeds_are_no_change(
     last = max(run.replicate for run in data.results.runs)
     fewer = tuple(run for run in data.results.runs if run.replicate < last)
     now = replace(data, results=Results(fewer, data.results.criteria))
-    assert hold(baseline, now).held == {Held.UNCHANGED}
-    assert hold(baseline_of(now), data).held == {Held.UNCHANGED}
+    assert hold(baseline, now).standings == {Standing.UNCHANGED}
+    assert hold(baseline_of(now), data).standings == {Standing.UNCHANGED}
 
 
 @pytest.mark.parametrize(
     ("factor", "held", "status"),
-    [(1.2, Held.WORSE, 1), (0.8, Held.BETTER, 0), (1.005, Held.WITHIN, 0)],
+    [(1.2, Standing.WORSE, 1), (0.8, Standing.BETTER, 0), (1.005, Standing.WITHIN, 0)],
 )
 def test_a_change_is_worse_better_or_within(
-    data: RunData, baseline: Baseline, factor: float, held: Held, status: int
+    data: RunData, baseline: Baseline, factor: float, held: Standing, status: int
 ) -> None:
     """By the smallest relevant difference, 1 %."""
     now = changed(
@@ -132,7 +138,7 @@ def test_a_change_is_worse_better_or_within(
         ),
     )
     found = hold(other_bytes(baseline), now)
-    assert found.metrics[0].counts == {Held.UNCHANGED: 18, held: 6}
+    assert found.metrics[0].counts == {Standing.UNCHANGED: 18, held: 6}
     assert status_of(now, found) == status
     assert f"{held.value}: QUIC, loss 1 %, RTT 50 ms" in text_of(found)
     assert "netwarp timeline out c020-r00" in text_of(found)
@@ -150,7 +156,7 @@ def test_more_is_better_where_it_is(data: RunData) -> None:
         for run in data.results.runs
     )
     now = replace(by_goodput, results=replace(by_goodput.results, runs=runs))
-    assert hold(before, now).metrics[0].counts == {Held.UNCHANGED: 18, Held.BETTER: 6}
+    assert hold(before, now).metrics[0].counts == {Standing.UNCHANGED: 18, Standing.BETTER: 6}
 
 
 def test_noise_that_replicates_do_not_tell_is_undecided(data: RunData, baseline: Baseline) -> None:
@@ -161,25 +167,25 @@ def test_noise_that_replicates_do_not_tell_is_undecided(data: RunData, baseline:
     now = changed(data, lambda run: noisy(run) if run.factors["path.loss"] != "0%"
                   else run.value("completion_time_s"))  # fmt: skip
     found = hold(other_bytes(baseline), now)
-    assert found.metrics[0].counts == {Held.UNCHANGED: 8, Held.UNDECIDED: 16}
+    assert found.metrics[0].counts == {Standing.UNCHANGED: 8, Standing.UNDECIDED: 16}
     assert status_of(now, found) == 3
 
 
 def test_a_run_without_a_value_is_worse(data: RunData, baseline: Baseline) -> None:
     now = changed(data, lambda run: None if run.run == "c000-r00"
                   else run.value("completion_time_s"))  # fmt: skip
-    assert hold(other_bytes(baseline), now).metrics[0].counts[Held.WORSE] == 1
+    assert hold(other_bytes(baseline), now).metrics[0].counts[Standing.WORSE] == 1
 
 
 def test_cells_that_only_one_has_are_missing_or_new(data: RunData, baseline: Baseline) -> None:
     fewer = replace(baseline, cells=baseline.cells[1:])
     found = hold(fewer, data)
-    assert found.metrics[0].counts == {Held.UNCHANGED: 23, Held.NEW: 1}
+    assert found.metrics[0].counts == {Standing.UNCHANGED: 23, Standing.NEW: 1}
     assert status_of(data, found) == 0
     kept = tuple(run for run in data.results.runs if run.cell != 5)
     now = replace(data, results=Results(kept, data.results.criteria))
     found = hold(baseline, now)
-    assert found.metrics[0].counts == {Held.UNCHANGED: 23, Held.MISSING: 1}
+    assert found.metrics[0].counts == {Standing.UNCHANGED: 23, Standing.MISSING: 1}
     assert status_of(now, found) == 1
     assert "missing: TCP, loss 5 %, RTT 200 ms" in text_of(found)
 
@@ -249,36 +255,38 @@ def test_a_metric_that_no_run_has_any_more_is_worse_in_every_cell(
     now = without(data, "c")
     found = hold(by_two, now)
     assert [each.difference.metric for each in found.metrics] == list(by_two.metrics)
-    assert found.metrics[0].counts == {Held.WORSE: 24}
-    assert found.metrics[1].counts == {Held.UNCHANGED: 24}
+    assert found.metrics[0].counts == {Standing.WORSE: 24}
+    assert found.metrics[1].counts == {Standing.UNCHANGED: 24}
     assert status_of(now, found) == 1
     assert "no run has it any more" in text_of(found)
-    assert hold(baseline, now).metrics[0].counts == {Held.WORSE: 24}
+    assert hold(baseline, now).metrics[0].counts == {Standing.WORSE: 24}
 
 
 def test_what_never_had_a_value_is_unchanged(data: RunData) -> None:
     """A run of the same seed without a value before and now is the same, whatever its records."""
     before = without(data, "c000", "c001-r03")
     baseline = other_bytes(baseline_of(before))
-    assert hold(baseline, before).held == {Held.UNCHANGED}
+    assert hold(baseline, before).standings == {Standing.UNCHANGED}
     other_seeds = replace(baseline, seeds=tuple(seed + 1 for seed in baseline.seeds))
-    by_cell = {cell.factors["path.rtt"]: cell.held
+    by_cell = {cell.factors["path.rtt"]: cell.standing
                for cell in hold(other_seeds, before).metrics[0].cells[:2]}  # fmt: skip
-    assert by_cell == {"50ms": Held.UNCHANGED, "200ms": Held.UNDECIDED}
+    assert by_cell == {"50ms": Standing.UNCHANGED, "200ms": Standing.UNDECIDED}
     nearly = changed(before, lambda run: (v := run.value("completion_time_s")) and v * 1.005)
-    assert hold(baseline, nearly).metrics[0].counts == {Held.UNCHANGED: 1, Held.WITHIN: 23}
+    assert hold(baseline, nearly).metrics[0].counts == {Standing.UNCHANGED: 1, Standing.WITHIN: 23}
 
 
 def test_worse_is_what_had_a_value_and_has_none(data: RunData) -> None:
     before = without(data, "c000", "c001-r03")
     baseline = other_bytes(baseline_of(before))
     lost = hold(baseline, without(before, "c001-r04"))
-    assert lost.metrics[0].counts == {Held.UNCHANGED: 23, Held.WORSE: 1}
+    assert lost.metrics[0].counts == {Standing.UNCHANGED: 23, Standing.WORSE: 1}
     found = hold(baseline, data)
-    assert found.metrics[0].counts == {Held.UNCHANGED: 22, Held.UNDECIDED: 2}, "it is gained"
+    assert found.metrics[0].counts == {Standing.UNCHANGED: 22, Standing.UNDECIDED: 2}, (
+        "it is gained"
+    )
     runs = tuple(
         replace(run, outcome="failed", metrics={}) if run.run == "c000-r00" else run
         for run in before.results.runs
     )
     failed = hold(baseline, replace(before, results=replace(before.results, runs=runs)))
-    assert failed.metrics[0].counts == {Held.UNCHANGED: 23, Held.WORSE: 1}
+    assert failed.metrics[0].counts == {Standing.UNCHANGED: 23, Standing.WORSE: 1}

@@ -13,7 +13,7 @@ import support
 from netwarp.cli.checks import Checks, status_of
 from netwarp.errors import InputError
 from netwarp.evaluation import RunData, load
-from netwarp.output.baseline import HeldAgainst, baseline_of, held_against
+from netwarp.output.baseline import BaselineComparison, baseline_of, compare_with_baseline
 from netwarp.output.cases import Case, cases
 from netwarp.output.junit import junit_xml
 from netwarp.output.markdown import markdown
@@ -42,7 +42,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> RunData:
 
 
 @pytest.fixture(scope="module")
-def held(data: RunData) -> HeldAgainst:
+def held(data: RunData) -> BaselineComparison:
     before = baseline_of(data)
     cells = list(before.cells)
     cells[0] = replace(
@@ -50,7 +50,7 @@ def held(data: RunData) -> HeldAgainst:
         records_sha256="0" * 64,
         values={"completion_time_s": [v and v / 2 for v in cells[0].values["completion_time_s"]]},
     )
-    return held_against(replace(before, cells=tuple(cells)), data, "baseline.json")
+    return compare_with_baseline(replace(before, cells=tuple(cells)), data, "baseline.json")
 
 
 def parsed(document: str | bytes) -> ElementTree.Element:
@@ -61,7 +61,7 @@ def by_suite(root: ElementTree.Element, suite: str) -> list[ElementTree.Element]
     return root.findall(f"./testsuite[@name='netwarp.{suite}']/testcase")
 
 
-def test_every_kind_of_case_is_there(data: RunData, held: HeldAgainst) -> None:
+def test_every_kind_of_case_is_there(data: RunData, held: BaselineComparison) -> None:
     found = cases(data, held)
     counted = [(case.suite, case.outcome) for case in found]
     assert counted[:4] == [
@@ -73,7 +73,7 @@ def test_every_kind_of_case_is_there(data: RunData, held: HeldAgainst) -> None:
     assert (of_baseline.count("passed"), of_baseline.count("failed")) == (23, 1)
 
 
-def test_junit_has_what_its_consumers_read(data: RunData, held: HeldAgainst) -> None:
+def test_junit_has_what_its_consumers_read(data: RunData, held: BaselineComparison) -> None:
     listed = cases(data, held)
     root = parsed(junit_xml(data, listed))
     for element in root.iter():
@@ -148,7 +148,9 @@ def test_what_a_program_says_cannot_break_the_files(data: RunData) -> None:
     assert unescaped.count("|") == 4, "three columns"
 
 
-def test_markdown_has_what_failed_first_and_the_results(data: RunData, held: HeldAgainst) -> None:
+def test_markdown_has_what_failed_first_and_the_results(
+    data: RunData, held: BaselineComparison
+) -> None:
     text = markdown(data, cases(data, held))
     assert "### Expectations: 1 of 3 passed" in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]

@@ -8,7 +8,7 @@ import pytest
 
 import support
 from netwarp.cli.checks import Checks
-from netwarp.cli.terminal import tell
+from netwarp.cli.terminal import print_and_end
 from netwarp.errors import InputError, ResultError
 from netwarp.evaluation import RunData
 from netwarp.library import Run, open_run
@@ -40,7 +40,7 @@ def test_a_file_that_cannot_be_written_costs_neither_answer_nor_report(
 ) -> None:  # fmt: skip
     gone = Checks(markdown=tmp_path / "gone" / "summary.md")
     with pytest.raises(ResultError, match="cannot write"):
-        tell(finished, as_json, checks=gone)
+        print_and_end(finished, as_json, checks=gone)
     assert written == [finished.data]
     assert "completion" in capsys.readouterr().out
 
@@ -55,10 +55,10 @@ def test_a_baseline_that_cannot_be_compared_costs_neither(
     def refused(*_: object) -> None:
         raise InputError("the baseline cannot be compared")
 
-    monkeypatch.setattr(baselines, "held_against", refused)
+    monkeypatch.setattr(baselines, "compare_with_baseline", refused)
     before = baselines.Baseline("a study", {}, 0.01, ("completion_time_s",), (), ())
     with pytest.raises(ResultError, match="cannot be compared") as raised:
-        tell(finished, as_json, checks=Checks(before, "b.json"))
+        print_and_end(finished, as_json, checks=Checks(before, "b.json"))
     assert raised.value.exit_status == 1
     assert written == [finished.data]
     assert "completion" in capsys.readouterr().out

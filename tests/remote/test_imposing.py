@@ -82,7 +82,7 @@ def test_a_direction_that_is_left_alone_starts_nothing(tmp_path: Path) -> None:
 
 def test_what_cannot_be_imposed_is_told_in_the_words_of_who_tried(tmp_path: Path) -> None:
     mine = imposer(tmp_path, "echo 'netwarp-endpoint: the kernel has no ifb' >&2; exit 1")
-    assert mine.receiver.lack() == "the kernel has no ifb"
+    assert mine.receiver.refusal() == "the kernel has no ifb"
     with pytest.raises(ImposingError, match="the kernel has no ifb"):
         mine.begin(impaired("up"))
 

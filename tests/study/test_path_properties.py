@@ -92,7 +92,7 @@ def test_what_is_taken_over_is_told_where_it_was_written() -> None:
     path = {"rtt": "10ms", "second": {"delay_up": "1ms"}}
     second = completed(Table.of({"path": path}).table("path")).table("second")
     assert second["delay_down"] == Written("5ms", "path.rtt", "10ms").made("5000000ns")
-    told = completed(Table.of({"profile": "lte"}, "path")).told(KeyValueError("rtt", None, "no"))
+    told = completed(Table.of({"profile": "lte"}, "path")).located(KeyValueError("rtt", None, "no"))
     assert (told.key, told.value) == ("path.profile", "lte")
 
 

@@ -33,19 +33,19 @@ def test_a_level_stands_in_a_cell_s_table_and_is_told_where_its_factor_is() -> N
     changed = table.with_value(level, "path", "rtt")
     assert changed.plain()["path"]["rtt"] == "5ms"
     assert table.plain() == RAW, "tables are never changed"
-    told = changed.told(KeyValueError("path.rtt", None, "no"))
+    told = changed.located(KeyValueError("path.rtt", None, "no"))
     assert (told.key, told.value) == (level.place, "5ms")
 
 
 def test_what_is_made_of_a_value_is_told_as_what_stands_there() -> None:
     table = Table.of(RAW).changed(lambda written: len(str(written.value)), "path", "rtt")
     assert table.plain()["path"]["rtt"] == 4
-    told = table.told(KeyValueError("path.rtt", 4, "no"))
+    told = table.located(KeyValueError("path.rtt", 4, "no"))
     assert (told.key, told.value) == ("path.rtt", "20ms")
 
 
 def test_an_error_of_both_directions_is_told_at_the_one_that_was_written() -> None:
-    told = Table.of(RAW).told(KeyValueError("path.loss", None, "no"))
+    told = Table.of(RAW).located(KeyValueError("path.loss", None, "no"))
     assert (told.key, told.value) == ("path.loss_up", "1%")
 
 

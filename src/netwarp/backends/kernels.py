@@ -138,7 +138,7 @@ def _is_named(directory: str, name: str) -> bool:
     return f"{version}.".startswith(f"{name}.") or ("-" in name and directory.startswith(name))
 
 
-def lack(kernel: GuestKernel, job: Job) -> str | None:
+def kernel_refusal(kernel: GuestKernel, job: Job) -> str | None:
     """Return what a job needs and a kernel lacks, or None.
 
     It is determined from the kernel's complete configuration, and from what the build found in its

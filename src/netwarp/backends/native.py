@@ -146,8 +146,8 @@ class NativeBackend:
         _require_path(self.capabilities)
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Return what a job requires that the host's kernel lacks; see :func:`lack`."""
-        return missing_directory(job) or lack(self.capabilities, job)
+        """Return what a job requires that the host's kernel lacks; see :func:`host_refusal`."""
+        return missing_directory(job) or host_refusal(self.capabilities, job)
 
     def run(
         self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]
@@ -177,15 +177,15 @@ class NativeBackend:
         }
 
 
-def lack(capabilities: HostCapabilities, job: Job) -> str | None:
+def host_refusal(capabilities: HostCapabilities, job: Job) -> str | None:
     """Describe what a job requires that a host cannot do, with the remedy; None when it can do all.
     Pure.
     """
-    lacks = (_lack_of_one(capabilities, each) for each in job.each_alone)
-    return next(filter(None, lacks), None)
+    refusals = (_refusal_of_one(capabilities, each) for each in job.each_alone)
+    return next(filter(None, refusals), None)
 
 
-def _lack_of_one(capabilities: HostCapabilities, job: Job) -> str | None:
+def _refusal_of_one(capabilities: HostCapabilities, job: Job) -> str | None:
     workload = workload_of(job)
     if workload.runs_programs(job) and capabilities.missing_programs is not None:
         return capabilities.missing_programs

@@ -24,7 +24,7 @@ from netwarp.backends.guest_files import (
     find_endpoint,
     find_kernel,
 )
-from netwarp.backends.kernels import is_released, kernel_named, lack, released_source
+from netwarp.backends.kernels import is_released, kernel_named, kernel_refusal, released_source
 from netwarp.backends.launching import on_cpu
 from netwarp.backends.leftovers import make_harmless
 from netwarp.backends.native import probe_host
@@ -164,7 +164,7 @@ class VirtualBackend:
         self._processes = Processes(self.bounds)
         self._trying = threading.Lock()
         self._has_tried = False
-        self._has_told = False
+        self._has_warned = False
         self._missing_confinement: str | None = None
 
     @classmethod
@@ -185,7 +185,7 @@ class VirtualBackend:
         return (
             next(filter(None, lacking), None)
             or beyond(_asked_of_guests(job), IN_GUESTS, "the virtual backend")
-            or self._kernel_lacks(job)
+            or self._kernel_refusal(job)
             or missing_directory(job)
             or missing_programs(
                 program
@@ -199,7 +199,7 @@ class VirtualBackend:
     ) -> Status:
         """Boot a guest for one job; see :class:`netwarp.backends.base.Backend`."""
         (directory / ENDPOINT_LINK).symlink_to(self.endpoint)
-        must = self._is_confined(tell=runs_code_of_others(job))
+        must = self._is_confined(warns=runs_code_of_others(job))
         try:
             with (
                 free_cpu(self.cpus, slot, self.scratch) as cpu,
@@ -256,18 +256,18 @@ class VirtualBackend:
             self._named[name] = kernel_named(name, self.environ)
         return self._named[name]
 
-    def _kernel_lacks(self, job: Job) -> str | None:
+    def _kernel_refusal(self, job: Job) -> str | None:
         try:
-            return lack(self._kernel_of(job), job)
+            return kernel_refusal(self._kernel_of(job), job)
         except BackendError as error:
             return str(error)
 
-    def _is_confined(self, *, tell: bool) -> bool:
+    def _is_confined(self, *, warns: bool) -> bool:
         """Return whether this machine can confine guests. It is tried once, so that a later failure
         fails only its run.
 
         Args:
-            tell: whether to print, once, what is missing.
+            warns: whether to print, once, what is missing.
         """
         with self._trying:
             if not self._has_tried:
@@ -277,8 +277,8 @@ class VirtualBackend:
                 except BackendError as error:
                     self._missing_confinement = str(error)
             missing = self._missing_confinement
-            if missing is not None and tell and not self._has_told:
-                self._has_told = True
+            if missing is not None and warns and not self._has_warned:
+                self._has_warned = True
                 logging.getLogger("netwarp").warning("warning: %s", missing)
             return missing is None
 

@@ -20,7 +20,7 @@ def examined(commit: str, data: RunData) -> Examined:
         why = f"all {len(runs)} runs failed, the first: {runs[0].reason}" if runs else "nothing ran"
         return Examined(commit, Answer.SKIP, why)
     results = data.expectations
-    return Examined(commit, answer_of([each.kept for each in results]), told(results))
+    return Examined(commit, answer_of([each.kept for each in results]), answers_text(results))
 
 
 def answer_of(kept: Sequence[Kept]) -> Answer:
@@ -30,6 +30,6 @@ def answer_of(kept: Sequence[Kept]) -> Answer:
     return Answer.SKIP if Kept.UNDECIDED in kept else Answer.GOOD
 
 
-def told(results: Sequence[ExpectationResult]) -> str:
+def answers_text(results: Sequence[ExpectationResult]) -> str:
     """Write the results of expectations, one a line, with values and intervals."""
     return "\n".join(f"{each.text}: {WORDS[each.kept]}: {found_text(each)}" for each in results)

@@ -13,7 +13,7 @@ from netwarp.output.own_files import JUNIT_START, MARKDOWN_START, refuse_foreign
 
 if TYPE_CHECKING:
     from netwarp.evaluation import RunData
-    from netwarp.output.baseline import Baseline, HeldAgainst
+    from netwarp.output.baseline import Baseline, BaselineComparison
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,15 @@ class Checks:
 
         return cls(read_baseline(file), str(file), **written)
 
-    def held(self, data: RunData) -> HeldAgainst | None:
+    def compared(self, data: RunData) -> BaselineComparison | None:
         """Compare results with the baseline; None if there is none."""
         if self.baseline is None:
             return None
-        from netwarp.output.baseline import held_against
+        from netwarp.output.baseline import compare_with_baseline
 
-        return held_against(self.baseline, data, self.file)
+        return compare_with_baseline(self.baseline, data, self.file)
 
-    def write(self, data: RunData, held: HeldAgainst | None) -> None:
+    def write(self, data: RunData, compared: BaselineComparison | None) -> None:
         """Write the files for CI.
 
         Raises:
@@ -68,7 +68,7 @@ class Checks:
         from netwarp.output.markdown import markdown
         from netwarp.run_files import write_text
 
-        listed = cases(data, held)
+        listed = cases(data, compared)
         for path, written in ((self.junit, junit_xml), (self.markdown, markdown)):
             if path is None:
                 continue
@@ -83,7 +83,7 @@ UNDECIDED = 3
 """Exit status if something is undecided, and nothing is wrong."""
 
 
-def status_of(data: RunData, held: HeldAgainst | None) -> int:
+def status_of(data: RunData, compared: BaselineComparison | None) -> int:
     """Return the exit status for a study's results.
 
     It is 1 if a run failed, an expectation does not hold, or a cell is worse than its baseline or
@@ -93,13 +93,13 @@ def status_of(data: RunData, held: HeldAgainst | None) -> int:
     kinds: set[str] = set()
     if data.raw.get("expect"):
         kinds |= {result.kept.value for result in data.expectations}
-    if held is not None:
-        kinds |= {each.value for each in held.held}
+    if compared is not None:
+        kinds |= {each.value for each in compared.standings}
     if data.results.failed or kinds & {"does-not-hold", "worse", "missing"}:
         return 1
     return UNDECIDED if "undecided" in kinds or data.not_done else 0
 
 
-def held_json(held: HeldAgainst | None) -> dict[str, Any]:
+def baseline_json(compared: BaselineComparison | None) -> dict[str, Any]:
     """Return the part of `--json` about a baseline, in addition to the results."""
-    return {} if held is None else {"baseline": held.to_json()}
+    return {} if compared is None else {"baseline": compared.to_json()}

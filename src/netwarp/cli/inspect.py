@@ -40,24 +40,24 @@ def show(
     opened = open_run(_run_directory(directory))
     print_damage(opened)
     shown = opened.data.asked(metric, against_level(against)).expecting(expect)
-    held = checks.held(shown)
-    print_answer(Run(shown), as_json, held)
-    checks.write(shown, held)
-    if expect or held is not None:
-        end_by(status_of(shown, held))
+    compared = checks.compared(shown)
+    print_answer(Run(shown), as_json, compared)
+    checks.write(shown, compared)
+    if expect or compared is not None:
+        end_by(status_of(shown, compared))
 
 
 @command(_directory(), JSON)
 def report(directory: Path, as_json: bool = False) -> None:
     """Write results, summary and report of a run directory again, finished or not."""
-    from netwarp.cli.terminal import print_damage, tell
+    from netwarp.cli.terminal import print_and_end, print_damage
     from netwarp.library import open_run
 
     path = _run_directory(directory)
     interruption.kept_text = lambda: f"{path} is kept; the same command draws its report"
     opened = open_run(path)
     print_damage(opened)
-    tell(opened, as_json, anew=True)
+    print_and_end(opened, as_json, anew=True)
 
 
 @command(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from netwarp.evaluation import RunData
     from netwarp.output.agreement import Agreement
-    from netwarp.output.baseline import HeldAgainst
+    from netwarp.output.baseline import BaselineComparison
     from netwarp.output.diff import Difference
     from netwarp.sources.reproduction import Reproduction
 
@@ -37,11 +37,11 @@ def print_expectations(data: RunData, console: Console) -> None:
         _print_trimmed(line, console, min(console.width, WIDTH))
 
 
-def print_held(held: HeldAgainst, directory: Path, console: Console) -> None:
+def print_baseline(compared: BaselineComparison, directory: Path, console: Console) -> None:
     """Print how the results of a run directory compare with a baseline."""
     from netwarp.output.baseline_lines import baseline_lines
 
-    for line in baseline_lines(held, directory):
+    for line in baseline_lines(compared, directory):
         _print_trimmed(line, console, min(console.width, WIDTH))
 
 

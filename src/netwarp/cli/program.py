@@ -13,7 +13,7 @@ from netwarp.cli.refusals import Refusal, of_netwarp, of_usage, wants_json
 from netwarp.cli.surroundings import is_unread, why_refused
 from netwarp.cli.terminal import accept_any_encoding, answer, print_error, print_json
 from netwarp.errors import InputError, NetwarpError, one_line
-from netwarp.regular_files import is_utf8
+from netwarp.utf8 import is_utf8
 from netwarp.version import __version__
 
 _COMPLETE = "_NETWARP_COMPLETE"
@@ -67,10 +67,10 @@ def run_program() -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
     except click.ClickException as error:
-        _tell(of_usage(error))
+        _print_refusal(of_usage(error))
         return error.exit_code
     except NetwarpError as error:
-        _tell(of_netwarp(error))
+        _print_refusal(of_netwarp(error))
         return error.exit_status
     except Exception as error:  # noqa: BLE001 - the last resort: nobody is shown a traceback
         # The reader of the output has closed it, because it has what it wanted.
@@ -78,12 +78,12 @@ def run_program() -> int:
             return 1
         reason = why_refused(error)
         if reason is not None:
-            _tell(Refusal(reason))
+            _print_refusal(Refusal(reason))
             return 1
         from netwarp.cli.last_resort import UNEXPECTED_STATUS, unexpected
 
         if not interruption.requested:
-            _tell(Refusal(unexpected(error, sys.argv[1:])))
+            _print_refusal(Refusal(unexpected(error, sys.argv[1:])))
         return UNEXPECTED_STATUS
 
 
@@ -105,7 +105,7 @@ def _invoke(arguments: list[str]) -> int:
     return 0
 
 
-def _tell(refusal: Refusal) -> None:
+def _print_refusal(refusal: Refusal) -> None:
     """Print why the command failed, for people and, if asked to, for scripts."""
     print_error(refusal.message)
     if wants_json(sys.argv[1:]) and not answer.is_given:

@@ -233,7 +233,7 @@ def run_and_print(
         warning: printed before anything runs.
         checks: the checks of the results, and the files to which they are written.
     """
-    from netwarp.cli.terminal import tell
+    from netwarp.cli.terminal import print_and_end
     from netwarp.library import run, staging_of
     from netwarp.study.expecting import expecting
 
@@ -257,7 +257,7 @@ def run_and_print(
     finished = run(
         study, staging=staging, command_line=command_line(), observer=progress_bar(warnings), **how
     )
-    tell(finished, as_json, checks=checks)
+    print_and_end(finished, as_json, checks=checks)
 
 
 def _warn_of_too_few_replicates(prepared: Sequence[Prepared]) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netwarp.cli.checks import NO_CHECKS, Checks, held_json, status_of
+from netwarp.cli.checks import NO_CHECKS, Checks, baseline_json, status_of
 from netwarp.errors import InputError, ResultError, one_line
 
 if TYPE_CHECKING:
@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 
     from netwarp.evaluation import RunData
     from netwarp.library import Run
-    from netwarp.output.baseline import HeldAgainst
+    from netwarp.output.baseline import BaselineComparison
 
 SCREENFUL = 24 * 80
 """Most characters of a message."""
 BOLD_RED, PLAIN = "\x1b[1;31m", "\x1b[0m"
 
 
-def tell(finished: Run, as_json: bool, *, anew: bool = False, checks: Checks = NO_CHECKS) -> None:
+def print_and_end(
+    finished: Run, as_json: bool, *, anew: bool = False, checks: Checks = NO_CHECKS
+) -> None:
     """Print the results of a study, then write its report; see `checks.status_of` for the exit
     status.
 
@@ -40,29 +42,29 @@ def tell(finished: Run, as_json: bool, *, anew: bool = False, checks: Checks = N
     from netwarp.pipeline import write_outputs
 
     data = finished.data
-    held, problem = None, None
+    compared, problem = None, None
     try:
-        held = checks.held(data)
+        compared = checks.compared(data)
     except Exception as error:  # noqa: BLE001 - It is raised below, after the answer.
         problem = error
     # Print the answer first, because writing the rest takes longer.
     try:
-        print_answer(finished, as_json, held)
+        print_answer(finished, as_json, compared)
     finally:  # even if nobody reads the output any more, which rich turns into SystemExit
         write_outputs(data, anew=anew)
         if problem is None:
-            _write_checks(checks, data, held)
+            _write_checks(checks, data, compared)
     if problem is not None:
         raise _of_results(problem)
     if not as_json:
         report = data.directory / finished.report_file.name
         answer_console().print(f"report: {report}", soft_wrap=True)
-    end_by(status_of(data, held))
+    end_by(status_of(data, compared))
 
 
-def _write_checks(checks: Checks, data: RunData, held: HeldAgainst | None) -> None:
+def _write_checks(checks: Checks, data: RunData, compared: BaselineComparison | None) -> None:
     try:
-        checks.write(data, held)
+        checks.write(data, compared)
     except InputError as error:
         raise _of_results(error) from None
 
@@ -78,16 +80,16 @@ def end_by(status: int) -> None:
         raise click.exceptions.Exit(status)
 
 
-def print_answer(finished: Run, as_json: bool, held: HeldAgainst | None = None) -> None:
+def print_answer(finished: Run, as_json: bool, compared: BaselineComparison | None = None) -> None:
     """Print results, and how they compare with a baseline if there is one."""
     if as_json:
-        print_json(finished.summary() | held_json(held))
+        print_json(finished.summary() | baseline_json(compared))
     else:
-        from netwarp.cli.printing import print_held, print_results
+        from netwarp.cli.printing import print_baseline, print_results
 
         print_results(finished.data, answer_console())
-        if held is not None:
-            print_held(held, finished.data.directory, answer_console())
+        if compared is not None:
+            print_baseline(compared, finished.data.directory, answer_console())
     sys.stdout.flush()
 
 

@@ -46,7 +46,7 @@ _ANSWERS: Mapping[Verdict, Answer] = {
 
 
 @dataclass(frozen=True)
-class HeldCell:
+class AgreementCell:
     """A cell with its values in virtual and in real time."""
 
     factors: Factors
@@ -72,7 +72,7 @@ class Agreement:
     real: RunData
     metric: str
     relevant: float
-    cells: tuple[HeldCell, ...]
+    cells: tuple[AgreementCell, ...]
     """The cells, whose verdicts are one family (Holm)."""
     only_virtual: tuple[Factors, ...]
     only_real: tuple[Factors, ...]
@@ -158,7 +158,7 @@ def agreement(
         chosen,
         limit,
         tuple(
-            _held(a, b, comparison, virtual, real, chosen, limit)
+            _agreement_of(a, b, comparison, virtual, real, chosen, limit)
             for (a, b), comparison in zip(shared, compared, strict=True)
         ),
         tuple(cell.factors for key, cell in here.items() if key not in there),
@@ -182,7 +182,7 @@ def path_asked(job: Job | None) -> PathAsked | None:
     )
 
 
-def _held(
+def _agreement_of(
     a: CellResult,
     b: CellResult,
     comparison: Comparison,
@@ -190,15 +190,15 @@ def _held(
     real: RunData,
     metric: str,
     relevant: float,
-) -> HeldCell:
+) -> AgreementCell:
     before, after = a.estimate(metric), b.estimate(metric)
-    held = HeldCell(b.factors, before, after, comparison, ())
-    if held.answer is not Answer.DIFFERS or before is None or after is None:
-        return held
+    found = AgreementCell(b.factors, before, after, comparison, ())
+    if found.answer is not Answer.DIFFERS or before is None or after is None:
+        return found
     asked = path_asked(virtual.job(a.runs[0].run))
     offloads = real.provenance.get("offloads", {})
     gap = after.mean - before.mean
-    return replace(held, reasons=reasons(asked, b, metric, gap, relevant, offloads))
+    return replace(found, reasons=reasons(asked, b, metric, gap, relevant, offloads))
 
 
 def _compared(

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from netwarp.estimate.stats import Estimate
-from netwarp.output.agreement import Agreement, Answer, HeldCell
+from netwarp.output.agreement import Agreement, AgreementCell, Answer
 from netwarp.output.disagreement import PathAsked
 from netwarp.output.table import grid
 from netwarp.results.undecided import open_text
@@ -140,7 +140,7 @@ def _notes(found: Agreement) -> Iterator[str]:
             )
 
 
-def _reason_lines(cells: Sequence[HeldCell]) -> Iterator[Text]:
+def _reason_lines(cells: Sequence[AgreementCell]) -> Iterator[Text]:
     for cell in cells:
         if cell.reasons:
             yield Text(f"{cell_text(cell.factors, ', ')} differs; it may be")

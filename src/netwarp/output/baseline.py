@@ -72,7 +72,7 @@ class Baseline:
         return Side(Results(tuple(runs)), self.conditions)
 
 
-class Held(StrEnum):
+class Standing(StrEnum):
     """How a cell compares with its baseline."""
 
     UNCHANGED = "unchanged"
@@ -98,11 +98,11 @@ class Held(StrEnum):
 
 
 @dataclass(frozen=True)
-class HeldCell:
+class CellStanding:
     """A cell compared with its baseline by one metric."""
 
     factors: Factors
-    held: Held
+    standing: Standing
     is_same_bytes: bool = False
     """Whether all of its records are the same, byte for byte."""
     change: CellChange | None = None
@@ -112,34 +112,34 @@ class HeldCell:
 
 
 @dataclass(frozen=True)
-class HeldByMetric:
+class BaselineByMetric:
     """All cells compared with a baseline by one metric."""
 
     difference: Difference
-    cells: tuple[HeldCell, ...]
+    cells: tuple[CellStanding, ...]
     """The cells that both have, then the missing ones, then the new ones."""
     is_gone: bool = False
     """Whether no run has the metric any more."""
 
     @property
-    def counts(self) -> Mapping[Held, int]:
+    def counts(self) -> Mapping[Standing, int]:
         """Number of cells by result."""
-        return Counter(cell.held for cell in self.cells)
+        return Counter(cell.standing for cell in self.cells)
 
 
 @dataclass(frozen=True)
-class HeldAgainst:
+class BaselineComparison:
     """Results compared with a baseline."""
 
     file: str
     relevant: float
     """The bound for `within`: the smallest relevant difference of the study that was run."""
-    metrics: tuple[HeldByMetric, ...]
+    metrics: tuple[BaselineByMetric, ...]
 
     @property
-    def held(self) -> frozenset[Held]:
-        """Whether any cell has this result by any metric."""
-        return frozenset(cell.held for each in self.metrics for cell in each.cells)
+    def standings(self) -> frozenset[Standing]:
+        """How cells compare with the baseline, by any metric."""
+        return frozenset(cell.standing for each in self.metrics for cell in each.cells)
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that `--json` prints, with values in base units."""
@@ -149,7 +149,9 @@ class HeldAgainst:
             "by_metric": [
                 {
                     "metric": each.difference.metric,
-                    "counts": {held.value: each.counts.get(held, 0) for held in Held},
+                    "counts": {
+                        standing.value: each.counts.get(standing, 0) for standing in Standing
+                    },
                     "cells": [_cell_json(cell) for cell in each.cells],
                 }
                 for each in self.metrics
@@ -157,12 +159,12 @@ class HeldAgainst:
         }
 
 
-def _cell_json(cell: HeldCell) -> dict[str, Any]:
+def _cell_json(cell: CellStanding) -> dict[str, Any]:
     change = cell.change
     comparison = None if change is None else change.comparison
     return {
         "factors": dict(cell.factors),
-        "held": cell.held.value,
+        "held": cell.standing.value,
         "same_records": cell.is_same_bytes,
         "run": cell.run,
         "before": change.before.mean if change and change.before else None,
@@ -206,7 +208,7 @@ def baseline_of(data: RunData) -> Baseline:
     )
 
 
-def held_against(baseline: Baseline, data: RunData, file: str) -> HeldAgainst:
+def compare_with_baseline(baseline: Baseline, data: RunData, file: str) -> BaselineComparison:
     """Compare results with a baseline, cell by cell and metric by metric.
 
     Args:
@@ -216,13 +218,13 @@ def held_against(baseline: Baseline, data: RunData, file: str) -> HeldAgainst:
     """
     now = Side(data.results, _short(side_of(data).conditions))
     found = [
-        _held(baseline, data, difference(baseline.side, now, metric, {}))
+        _compared_by(baseline, data, difference(baseline.side, now, metric, {}))
         for metric in baseline.metrics
     ]
-    return HeldAgainst(file, data.results.criteria.relevant, tuple(found))
+    return BaselineComparison(file, data.results.criteria.relevant, tuple(found))
 
 
-def _held(baseline: Baseline, data: RunData, found: Difference) -> HeldByMetric:
+def _compared_by(baseline: Baseline, data: RunData, found: Difference) -> BaselineByMetric:
     cells = {frozenset(cell.factors.items()): cell for cell in data.results.cells}
     known = {frozenset(cell.factors.items()): cell.records_sha256 for cell in baseline.cells}
     before = {frozenset(cell.factors.items()): cell for cell in baseline.side.results.cells}
@@ -234,32 +236,34 @@ def _held(baseline: Baseline, data: RunData, found: Difference) -> HeldByMetric:
         # A hash beside other values is not of the records that the values are of.
         sha256 = _records_sha256(data, cells[key])
         is_same = sha256 is not None and known.get(key) == sha256 and _repeats(*both)
-        held = _held_by(change, found.metric, *both, relevant, is_same=is_same)
-        listed.append(HeldCell(change.factors, held, is_same, change, cells[key].runs[0].run))
-    listed += [HeldCell(factors, Held.MISSING) for factors in found.only_before]
+        standing = _standing_of(change, found.metric, *both, relevant, is_same=is_same)
+        listed.append(
+            CellStanding(change.factors, standing, is_same, change, cells[key].runs[0].run)
+        )
+    listed += [CellStanding(factors, Standing.MISSING) for factors in found.only_before]
     listed += [
-        HeldCell(factors, Held.NEW, run=cells[frozenset(factors.items())].runs[0].run)
+        CellStanding(factors, Standing.NEW, run=cells[frozenset(factors.items())].runs[0].run)
         for factors in found.only_after
     ]
-    return HeldByMetric(found, tuple(listed), found.metric not in data.results.metrics)
+    return BaselineByMetric(found, tuple(listed), found.metric not in data.results.metrics)
 
 
-def _held_by(
+def _standing_of(
     change: CellChange, metric: str, before: Samples, now: Samples, relevant: float, *,
     is_same: bool,
-) -> Held:  # fmt: skip
+) -> Standing:  # fmt: skip
     if _is_lost(before, now):
-        return Held.WORSE
+        return Standing.WORSE
     verdict = change.comparison.verdict
     never = not any(sample.value is not None for side in (before, now) for sample in side.values())
     if is_same or never or verdict is Verdict.IDENTICAL or _repeats(before, now):
-        return Held.UNCHANGED
+        return Standing.UNCHANGED
     if verdict is Verdict.EQUIVALENT or _is_within(before, now, relevant):
-        return Held.WITHIN
+        return Standing.WITHIN
     better = None if verdict in WITHHELD else favourable(change.comparison, metric)
     if better is None:
-        return Held.UNDECIDED
-    return Held.BETTER if better else Held.WORSE
+        return Standing.UNDECIDED
+    return Standing.BETTER if better else Standing.WORSE
 
 
 def _is_lost(before: Samples, now: Samples) -> bool:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 from netwarp.claims import ClaimVerdict, Kept
 from netwarp.claims.expected_sentences import found_text
-from netwarp.output.baseline import Held
-from netwarp.output.baseline_lines import command_of, held_text
+from netwarp.output.baseline import Standing
+from netwarp.output.baseline_lines import command_of, standing_text
 from netwarp.wording import cell_text
 
 if TYPE_CHECKING:
     from netwarp.evaluation import RunData
-    from netwarp.output.baseline import HeldAgainst
+    from netwarp.output.baseline import BaselineComparison
 
 Outcome = Literal["passed", "failed", "undecided", "skipped"]
 Suite = Literal["runs", "expectations", "claims", "baseline"]
@@ -32,10 +32,10 @@ _OF_CLAIMS: Mapping[ClaimVerdict, Outcome] = {
     ClaimVerdict.FAILED: "failed",
 }
 """Outcomes of claims; a claim that is neither supported nor contradicted is skipped."""
-_OF_CELLS: Mapping[Held, Outcome] = {
-    Held.WORSE: "failed",
-    Held.MISSING: "failed",
-    Held.UNDECIDED: "undecided",
+_OF_CELLS: Mapping[Standing, Outcome] = {
+    Standing.WORSE: "failed",
+    Standing.MISSING: "failed",
+    Standing.UNDECIDED: "undecided",
 }
 """Outcomes of cells compared with a baseline; every other one has passed."""
 
@@ -53,14 +53,14 @@ class Case:
     """The finding, in one line."""
 
 
-def cases(data: RunData, held: HeldAgainst | None = None) -> list[Case]:
+def cases(data: RunData, compared: BaselineComparison | None = None) -> list[Case]:
     """List the test cases of a study's results.
 
     Args:
         data: the results.
-        held: the results compared with a baseline; None if there is none.
+        compared: the results compared with a baseline; None if there is none.
     """
-    return [*_runs(data), *_expectations(data), *_claims(data), *_cells(data, held)]
+    return [*_runs(data), *_expectations(data), *_claims(data), *_cells(data, compared)]
 
 
 def _runs(data: RunData) -> Iterator[Case]:
@@ -93,14 +93,14 @@ def _claims(data: RunData) -> Iterator[Case]:
         yield Case("claims", name, outcome, result.word.replace("-", " "), result.found)
 
 
-def _cells(data: RunData, held: HeldAgainst | None) -> Iterator[Case]:
-    if held is None:
+def _cells(data: RunData, compared: BaselineComparison | None) -> Iterator[Case]:
+    if compared is None:
         return
-    for by_metric in held.metrics:
+    for by_metric in compared.metrics:
         for cell in by_metric.cells:
-            outcome = _OF_CELLS.get(cell.held, "passed")
+            outcome = _OF_CELLS.get(cell.standing, "passed")
             name = f"{by_metric.difference.metric}: {cell_text(cell.factors, ', ')}"
-            found = held_text(cell, by_metric)
-            if cell.held is not Held.UNCHANGED:
+            found = standing_text(cell, by_metric)
+            if cell.standing is not Standing.UNCHANGED:
                 found = "; ".join(filter(None, (found, command_of(cell, data.directory))))
-            yield Case("baseline", name, outcome, cell.held.value, found)
+            yield Case("baseline", name, outcome, cell.standing.value, found)

@@ -102,7 +102,7 @@ def plan_study(
         StudyError: a filter selects nothing, or a file cannot be read.
     """
     writer = JobWriter()
-    with study.refusals.told():
+    with study.refusals.as_study_errors():
         texts = [
             (cell, writer.text(_with_file_sizes(cell, size_of), drawn_slots(cell), _places(cell)))
             for cell in filter_cells(study, filters)
@@ -141,7 +141,7 @@ def filter_cells(study: Study, filters: Iterable[str]) -> list[Cell]:
         StudyError: a filter is not FACTOR=LEVEL, or there is no such factor or level.
     """
     wanted: dict[str, list[str]] = {}
-    with Refusals(COMMAND_LINE).told():
+    with Refusals(COMMAND_LINE).as_study_errors():
         for text in filters:
             key, equals, levels = text.partition("=")
             key = key.strip().replace('"', "")

@@ -39,7 +39,7 @@ def without_path(study: Study, filters: Sequence[str] = ()) -> Study:
         if factor.key.removeprefix("path.") not in _LEFT_OUT:
             tables["factors"][factor.key] = [level.value for level in levels]
         elif len(levels) > 1:
-            with study.refusals.told():
+            with study.refusals.as_study_errors():
                 raise KeyValueError(
                     f'factors."{factor.key}"', [level.label for level in levels],
                     "there is one path between two hosts, and nobody sets it",

@@ -106,7 +106,7 @@ def load_source(folder: Path) -> Source:
     """
     path = folder / SOURCE_FILE
     _, raw = read_toml(path)
-    with Refusals(str(path)).told():
+    with Refusals(str(path)).as_study_errors():
         index = validated(SourceFile, Table.of(raw))
         studies = tuple(folder / f"{name}.toml" for name in index.studies)
         for study in studies:

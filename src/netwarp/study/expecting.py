@@ -19,7 +19,7 @@ def expecting(study: Study, texts: Sequence[str]) -> Study:
         StudyError: one cannot be read, or names something that the study does not have.
     """
     has = {each.text for each in study.expectations}
-    with Refusals(COMMAND_LINE).told():
+    with Refusals(COMMAND_LINE).as_study_errors():
         read = [parse_expectation(text, study.factors, study.own_metrics, OPTION) for text in texts]
         for each in read:
             refuse_impossible_metric(each, study.cells)

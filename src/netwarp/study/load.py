@@ -51,7 +51,7 @@ def load_study(
         return apply_overrides(raw, overrides, replicates=replicates, seed=seed)
 
     study = source.study(change, quick=quick, overridden=named)
-    with study.refusals.told():
+    with study.refusals.as_study_errors():
         refuse_loose_reasons(study.claims, study.controls, study.sensitivities)
     if not quick and "quick" in source.raw:
         _refuse_bad_quick(source, overridden=bool(named))
@@ -64,7 +64,7 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
     Raises:
         StudyError: the file is unreadable, not TOML, or exceeds the bounds of a study.
     """
-    with Refusals(str(path)).told():
+    with Refusals(str(path)).as_study_errors():
         try:
             text = read_regular_file(path, MOST_BYTES).decode()
         except UnreadableFileError as error:
@@ -82,7 +82,7 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
         except KeyValueError:
             raise
         except ValueError:  # Python refuses to read a number of more than 4300 digits
-            with Refusals(str(path), key_lines(text)).told():
+            with Refusals(str(path), key_lines(text)).as_study_errors():
                 raise too_large(key_of_long_number(text)) from None
     try:
         refuse_unbounded(raw)
@@ -108,7 +108,7 @@ class _Source:
     ) -> Study:
         """Validate the study."""
         lines = study_lines(self.text, overridden, quick=quick)
-        with Refusals(str(self.path), lines).told():
+        with Refusals(str(self.path), lines).as_study_errors():
             raw = apply_quick(self.raw) if quick else self.raw
         return study_from_mapping(
             change(raw),

@@ -92,7 +92,7 @@ def apply_overrides(
             factor sets the key, so that the value would have no effect.
     """
     tables = copy.deepcopy(dict(raw))
-    with Refusals(COMMAND_LINE).told():
+    with Refusals(COMMAND_LINE).as_study_errors():
         for override in overrides:
             key, equals, text = override.partition("=")
             key = key.strip().replace('"', "")

@@ -27,7 +27,7 @@ class Refusals:
     display: Display = str
 
     @contextmanager
-    def told(self) -> Iterator[None]:
+    def as_study_errors(self) -> Iterator[None]:
         """Convert a `KeyValueError` raised in the block into a `StudyError`."""
         try:
             yield

@@ -200,7 +200,7 @@ def study_from_mapping(
         StudyError: it is not a study that can be run.
     """
     refusals = Refusals(file, lines or {}, display)
-    with refusals.told():
+    with refusals.as_study_errors():
         refuse_unbounded(raw)
         written = _with_short_forms(Table.of(raw))
         try:

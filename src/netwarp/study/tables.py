@@ -158,7 +158,7 @@ class Table(Mapping[str, Written]):
         """Return the table as Python's own types, as `tomllib` does."""
         return {key: plain(each.value) for key, each in self.items()}
 
-    def told(self, error: KeyValueError) -> KeyValueError:
+    def located(self, error: KeyValueError) -> KeyValueError:
         """Return an error in a key of this table with the value's place, and the value that was
         written there.
 

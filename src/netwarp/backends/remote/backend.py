@@ -22,9 +22,9 @@ from netwarp.backends.remote.bridge import Bridge
 from netwarp.backends.remote.channel import ChannelError, RefusedError
 from netwarp.backends.remote.connecting import Connected, connect, parse_address
 from netwarp.backends.remote.datagrams import ClockOffset
+from netwarp.backends.remote.host_refusals import Host, host_refusal, path_refusal
 from netwarp.backends.remote.identity import Identity, open_identity
 from netwarp.backends.remote.imposing import Imposer, ImposingError, Receiver
-from netwarp.backends.remote.lacks import Host, lack, path_refusal
 from netwarp.backends.remote.measurement import path_measurement, with_measurements
 from netwarp.backends.remote.messages import Lift, Lifted, Run, Running
 from netwarp.backends.remote.offloads import offloads
@@ -93,8 +93,8 @@ class RemoteBackend:
         return (
             refusal(job, Limits(), self.connected.welcome.command_ports_from)
             or path_refusal(job, self._missing_imposing)
-            or lack(job, here)
-            or lack(job, there)
+            or host_refusal(job, here)
+            or host_refusal(job, there)
             or self._missing_programs(job)
         )
 
@@ -189,12 +189,12 @@ class RemoteBackend:
         return Imposer(Receiver(self.endpoint, "down", local, connected.address, port))
 
     @cached_property
-    def _lack_here(self) -> str | None:
-        return self._imposer.receiver.lack()
+    def _refusal_here(self) -> str | None:
+        return self._imposer.receiver.refusal()
 
     def _missing_imposing(self, direction: Direction) -> str | None:
         there = self.connected.welcome.missing_imposing
-        return self._lack_here if direction == "down" else there
+        return self._refusal_here if direction == "down" else there
 
     def _measure(self) -> Measured:
         measured = self._measure_path()

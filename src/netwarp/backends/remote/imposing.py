@@ -42,7 +42,7 @@ class Receiver:
     data_port: int
     """UDP and TCP port of the server for data."""
 
-    def lack(self) -> str | None:
+    def refusal(self) -> str | None:
         """Return the reason why this host cannot impose impairments, with the remedy; None when it
         can.
 

@@ -63,7 +63,7 @@ class Server:
         facts: the description that it sends to its clients.
         limits: the resources that a run may use.
         pairing: the token with which a new client can pair.
-        tell: called with a line to print for the server's operator, from several threads.
+        log: called with a line to print for the server's operator, from several threads.
 
     Raises:
         BackendError: it cannot listen at the address.
@@ -71,13 +71,13 @@ class Server:
 
     def __init__(
         self, address: tuple[str, int], identity: Identity, facts: ServerFacts, limits: Limits,
-        pairing: Pairing, tell: Callable[[str], None],
+        pairing: Pairing, log: Callable[[str], None],
     ) -> None:  # fmt: skip
         self.identity = identity
         self.facts = facts
         self.limits = limits
         self.pairing = pairing
-        self._tell = tell
+        self._log = log
         self.refused = 0
         """Number of connections that were refused."""
         self._listener = _listen(address)
@@ -109,7 +109,7 @@ class Server:
             except OSError as error:
                 if self._stopping.is_set():
                     return
-                self._tell_of_stranger(f"cannot accept a connection: {error.strerror}")
+                self._log_stranger(f"cannot accept a connection: {error.strerror}")
                 # There are no descriptors left: wait until other connections are closed.
                 self._stopping.wait(0.05)
                 continue
@@ -126,9 +126,9 @@ class Server:
             with self._lock:
                 self._threads = {each for each in self._threads if each.is_alive()} | {thread}
 
-    def tell(self, line: str) -> None:
+    def log(self, line: str) -> None:
         """Print a line, in which text from other hosts is made printable."""
-        self._tell(one_line(line))
+        self._log(one_line(line))
 
     def stop(self) -> None:
         """Accept no more clients, and end what is under way. Any thread may call it."""
@@ -189,7 +189,7 @@ class Server:
             if is_stranger:
                 self._refuse(address, _why(error))
             else:
-                self.tell(f"{shown_address(address)} has left: {_why(error)}")
+                self.log(f"{shown_address(address)} has left: {_why(error)}")
         finally:
             self._forget(stranger)
             with self._lock:
@@ -219,18 +219,18 @@ class Server:
         """
         if not self._busy.acquire(blocking=False):
             channel.send(Refused(reason="the server is at another client's runs: try again later"))
-            self.tell(f"{shown_address(address)} ({name}) has to wait: another client is here")
+            self.log(f"{shown_address(address)} ({name}) has to wait: another client is here")
             return
         try:
             who = f"{shown_address(address)} ({name})"
             session = Session(
-                channel, self.facts, self.limits, lambda line: self.tell(f"{who} {line}")
+                channel, self.facts, self.limits, lambda line: self.log(f"{who} {line}")
             )
-            self.tell(f"{who} is here")
+            self.log(f"{who} is here")
             try:
                 session.serve()
             finally:
-                self.tell(f"{who}: {session.runs} runs")
+                self.log(f"{who}: {session.runs} runs")
         finally:
             self._busy.release()
 
@@ -249,14 +249,14 @@ class Server:
             return
         self.identity.add_peer(client)
         channel.send(Paired(proof=proof(token, "server", ours, client)))
-        self.tell(f"paired with {shown_address(address)}, certificate {fingerprint(client)}")
+        self.log(f"paired with {shown_address(address)}, certificate {fingerprint(client)}")
 
     def _refuse(self, address: tuple[str, int], why: str) -> None:
         with self._lock:
             self.refused += 1
-        self._tell_of_stranger(f"refused {shown_address(address)}: {why}")
+        self._log_stranger(f"refused {shown_address(address)}: {why}")
 
-    def _tell_of_stranger(self, line: str) -> None:
+    def _log_stranger(self, line: str) -> None:
         """Print a line about an unknown client, unless there are too many: strangers decide how
         often this happens.
         """
@@ -271,8 +271,8 @@ class Server:
                 self._untold += 1
                 return
         if untold:
-            self.tell(f"and {untold} more refused")
-        self.tell(line)
+            self.log(f"and {untold} more refused")
+        self.log(line)
 
 
 def _listen(address: tuple[str, int]) -> socket.socket:

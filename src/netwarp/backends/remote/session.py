@@ -16,8 +16,8 @@ from netwarp.backends.native import HostCapabilities, probe_host
 from netwarp.backends.remote.admission import Limits, refusal
 from netwarp.backends.remote.channel import Channel, ChannelError
 from netwarp.backends.remote.commands import Containment, containment, shown
+from netwarp.backends.remote.host_refusals import never_imposed
 from netwarp.backends.remote.imposing import Imposer, ImposingError, Receiver
-from netwarp.backends.remote.lacks import never_imposed
 from netwarp.backends.remote.messages import (
     PROTOCOL_VERSION,
     Begin,
@@ -112,16 +112,16 @@ class Session:
         channel: the connection to the client.
         facts: the description of this server.
         limits: the resources that a run may use.
-        tell: called with a line about the client, to print for the server's operator.
+        log: called with a line about the client, to print for the server's operator.
     """
 
     def __init__(
-        self, channel: Channel, facts: ServerFacts, limits: Limits, tell: Callable[[str], None]
+        self, channel: Channel, facts: ServerFacts, limits: Limits, log: Callable[[str], None]
     ) -> None:
         self.channel = channel
         self.facts = facts
         self.limits = limits
-        self.tell = tell
+        self.log = log
         self.local = channel.connection.getsockname()[0]
         self.peer = channel.connection.getpeername()[0]
         self.runs = 0
@@ -181,8 +181,8 @@ class Session:
     def _missing_imposing(self) -> str | None:
         if not self.facts.allows_netem:
             return "`netwarp serve` there was started without --allow-netem"
-        lack = self._imposer.receiver.lack()
-        return lack and lack[:2000]
+        refusal = self._imposer.receiver.refusal()
+        return refusal and refusal[:2000]
 
     def _impose(self, job: Job) -> str | None:
         """Set up a job's impairments of incoming packets; return the reason if that fails."""
@@ -242,7 +242,7 @@ class Session:
         self.runs += 1
         command = workload_of(job).server_command(job)
         if command is not None:
-            self.tell(f"runs: {shown(command.text)}")
+            self.log(f"runs: {shown(command.text)}")
         token = secrets.token_hex(8)
         where = (self.local, self.facts.data_port)
         role = ServerRole(
@@ -256,7 +256,7 @@ class Session:
         finally:
             role.close()
             if command is not None:
-                self.tell("the command and all that it started have ended")
+                self.log("the command and all that it started have ended")
         self._imposer.count()
         self.channel.send(Ended(how=how))
 

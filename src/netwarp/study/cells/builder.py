@@ -89,7 +89,7 @@ class CellBuilder:
             return made(CellSections(**sections, crossing=crossing))
         except KeyValueError as error:
             tables = {name: Written(table, table.place) for name, (_, table) in found.items()}
-            raise Table(tables).told(error) from None
+            raise Table(tables).located(error) from None
 
     def _kernel(self, chosen: Mapping[str, Level]) -> str | None:
         """Return the guest kernel that a cell names; None for the default."""
@@ -134,7 +134,7 @@ class CellBuilder:
         try:
             model = section_model(table.plain())
         except KeyValueError as error:
-            raise table.told(error) from None
+            raise table.located(error) from None
         return validated(model, table), table
 
 

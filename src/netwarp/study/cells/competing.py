@@ -296,7 +296,7 @@ def _refuse_stop(table: Table, stop: Written) -> None:
     try:
         model = section_model(table.plain())
     except KeyValueError as error:
-        raise table.told(error) from None
+        raise table.located(error) from None
     if not any(field.alias == "duration" for field in model.model_fields.values()):
         kind = table.text("kind") or next(iter(WORKLOADS))
         raise KeyValueError(stop.place, None, f"a {kind} ends when all of it is done", "drop it")

@@ -130,7 +130,7 @@ def _refuse_unused_keys(study: Table, factors: Sequence[Factor], cells: Sequence
     try:
         WORKLOADS[sections[0].kind].refuse_unused(table.plain(), sections)
     except KeyValueError as error:
-        raise table.told(error) from None
+        raise table.located(error) from None
 
 
 def _refuse_an_unused_path(cells: Sequence[Cell]) -> None:

@@ -74,7 +74,9 @@ class Links:
                 _refuse_what_links_lack(link.table, self._sections[text])
             if self._sections[text].ip_version != self._sections[self.texts[0]].ip_version:
                 reason = "the first link has the other version of IP, and a run has one"
-                raise link.table.told(KeyValueError("ip", None, reason, "give all links the same"))
+                raise link.table.located(
+                    KeyValueError("ip", None, reason, "give all links the same")
+                )
 
     def section(self, index: int) -> PathSection:
         """Return the validated keys of a link."""
@@ -181,7 +183,7 @@ def _refuse_what_links_lack(table: Table, section: PathSection) -> None:
     }
     for key, (reason, is_asked) in lacking.items():
         if is_asked:
-            raise table.told(KeyValueError(key, None, reason, "drop it"))
+            raise table.located(KeyValueError(key, None, reason, "drop it"))
 
 
 def in_network(job: Job, links: Links, workloads: Sequence[Placed]) -> Job:

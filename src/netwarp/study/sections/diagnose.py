@@ -24,12 +24,12 @@ def validated(model: type[Model], table: Table) -> Model:
     try:
         return model.model_validate(table.plain())
     except ValidationError as error:
-        raise table.told(_key_value_error(error, model)) from None
+        raise table.located(_key_value_error(error, model)) from None
 
 
 def _key_value_error(error: ValidationError, model: type[BaseModel]) -> KeyValueError:
     """Describe the first error in a table; its key is relative to the table."""
-    details = _most_telling(error.errors(include_url=False))
+    details = _most_helpful(error.errors(include_url=False))
     key = joined(*map(str, details["loc"]))
     cause = details.get("ctx", {}).get("error")
     if isinstance(cause, KeyValueError):
@@ -41,7 +41,7 @@ def _key_value_error(error: ValidationError, model: type[BaseModel]) -> KeyValue
     return KeyValueError(key, value, reason, remedy)
 
 
-def _most_telling(errors: Sequence[ErrorDetails]) -> ErrorDetails:
+def _most_helpful(errors: Sequence[ErrorDetails]) -> ErrorDetails:
     """Choose the most helpful error: the first one, or a misspelt key if a key is missing."""
     first = errors[0]
     unknown = (

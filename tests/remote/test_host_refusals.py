@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netwarp.backends.remote.lacks import Host, lack, path_refusal
+from netwarp.backends.remote.host_refusals import Host, host_refusal, path_refusal
 from netwarp.study.sections.transport import TODAYS_TCP
 from netwarp.wire import Direction, Discipline, Impairments, Job, job_from_json
 from remote.jobs import job
@@ -74,11 +74,11 @@ def test_what_no_receiving_host_can_impose_is_refused_though_it_could_the_rest()
 
 def test_programs_have_the_congestion_control_of_their_host() -> None:
     command = job_from_json((GOLDEN / "job-command-line.json").read_text())
-    assert lack(command, THERE) is None
-    reason = lack(command, dataclasses.replace(THERE, tcp_congestion="bbr"))
+    assert host_refusal(command, THERE) is None
+    reason = host_refusal(command, dataclasses.replace(THERE, tcp_congestion="bbr"))
     assert reason is not None
     assert "has its congestion control, bbr, and cubic is asked for" in reason
-    assert lack(job(), dataclasses.replace(THERE, tcp_congestion="bbr")) is None
+    assert host_refusal(job(), dataclasses.replace(THERE, tcp_congestion="bbr")) is None
 
 
 @pytest.mark.parametrize(
@@ -93,6 +93,6 @@ def test_programs_have_the_congestion_control_of_their_host() -> None:
 def test_what_nobody_sets_of_programs_tcp_is_refused(key: str, asked: dict[str, object]) -> None:
     command = job_from_json((GOLDEN / "job-command-line.json").read_text())
     changed = command.with_only(transport=command.only.transport.model_copy(update=asked))
-    reason = lack(changed, THERE)
+    reason = host_refusal(changed, THERE)
     assert reason is not None
     assert reason.startswith(f"transport.{key} is for hosts that are made for a run")

@@ -85,7 +85,7 @@ def never_imposed(job: Job, direction: Direction) -> str | None:
     return beyond(asked_of_direction(impairments, direction), IMPOSED, "a receiving host")
 
 
-def lack(job: Job, host: Host) -> str | None:
+def host_refusal(job: Job, host: Host) -> str | None:
     """Describe what a job requires that a host cannot do, with the remedy; None when it can do
     all.
     """
@@ -95,7 +95,7 @@ def lack(job: Job, host: Host) -> str | None:
     if reason is not None:
         return f"{host.name}: {reason}"
     if workload_of(job).server_command(job) is not None:
-        return _programs_lack(transport, host)
+        return _programs_refusal(transport, host)
     if traits.runs_over_tcp and transport.congestion not in host.congestion:
         return (
             f"the kernel of {host.name} has no congestion control {transport.congestion!r} loaded,"
@@ -113,7 +113,7 @@ def lack(job: Job, host: Host) -> str | None:
     return None
 
 
-def _programs_lack(transport: Transport, host: Host) -> str | None:
+def _programs_refusal(transport: Transport, host: Host) -> str | None:
     """Describe what a job requires of its programs' TCP that only the host's settings determine."""
     if transport.congestion != host.tcp_congestion:
         return (
