@@ -14,7 +14,7 @@ REPOSITORY = Path(__file__).parents[1]
 PAGE = (REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8")
 GENERATOR = runpy.run_path(str(REPOSITORY / "scripts/generate_map.py"))
 SOURCE = REPOSITORY / "src/netwarp"
-MOST_LINES, MOST_FILES = 150, 10
+MOST_LINES, MOST_FILES = 160, 10
 PACKAGES = sorted(file.parent for file in SOURCE.rglob("__init__.py") if file.parent != SOURCE)
 OF_A_RUN = {"job.json", "records.jsonl", "status.json", "__init__.py", "lib.rs", "make docs"}
 

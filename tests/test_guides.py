@@ -43,6 +43,8 @@ RUN_BY = {
     "ns3": ("backends/test_ns3.py", '["ns3", "install"]'),
     "pair": ("native/two_hosts.py", 'NETWARP, "pair", '),
     "reproduce": ("guest/test_reproduce.py", '"reproduce", '),
+    "selftest": ("guest/test_selftests.py", '"selftest", '),
+    "bisect": ("cli/test_bisect.py", '"bisect", '),
     "serve": ("native/two_hosts.py", 'NETWARP, "serve", '),
     "studies": ("sources/test_shipped.py", 'invoke(app, ["studies"])'),
 }

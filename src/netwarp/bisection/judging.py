@@ -32,4 +32,6 @@ def answer_of(kept: Sequence[Kept]) -> Answer:
 
 def answers_text(results: Sequence[ExpectationResult]) -> str:
     """Write the results of expectations, one a line, with values and intervals."""
-    return "\n".join(f"{each.text}: {WORDS[each.kept]}: {found_text(each)}" for each in results)
+    lines = (f"{each.text}: {WORDS[each.kept]}: {found_text(each)}" for each in results)
+    # An error, which may quote it, shows no narrow spaces between digits.
+    return "\n".join(lines).replace("\u202f", " ")
