@@ -103,3 +103,16 @@ def test_who_crosses_two_bottlenecks_gets_less_than_who_crosses_one(tmp_path: Pa
     assert (metrics["long.goodput_bit_s"] or 0) < (metrics["cross.goodput_bit_s"] or 0)
     assert metrics["long.share_ratio"] + metrics["cross.share_ratio"] == pytest.approx(1)
     assert metrics["cross.jain_index"] == pytest.approx(1, abs=0.1)
+
+
+def test_all_links_are_active_when_a_run_of_many_begins(tmp_path: Path) -> None:
+    """The kernel activates a hundred devices at once and the others a second later: connections
+    over those would be set up after a retransmission of 1 s.
+    """
+    found = run(
+        tmp_path,
+        path={"rtt": "1ms", "rate": "1gbit", "queue": "1000p"},
+        topology={"shape": "incast", "senders": 63},
+        workload=[{"name": "flow", "kind": "bulk", "size": "16kB"}],
+    )
+    assert found.metrics["flow.connect_time_s"] == pytest.approx(0.001, abs=0.0005)

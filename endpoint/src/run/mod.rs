@@ -17,6 +17,7 @@ use netwarp_core::clock;
 use netwarp_path::calibration;
 use netwarp_path::capacity::Capacities;
 use netwarp_path::capture::{Capture, KeyLog, Watcher};
+use netwarp_path::network::Network;
 use netwarp_path::probe;
 use netwarp_path::timeline::Timeline;
 use netwarp_path::topology::Topology;
@@ -82,8 +83,15 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
     }
     let capture = start_capture(host, &topology, job, keys, job_file).stage("setup")?;
     let watcher = start_watcher(host, &topology, job).stage("setup")?;
-    if clock == ClockKind::Virtual {
-        clock::await_tick();
+    let await_tick = || {
+        if clock == ClockKind::Virtual {
+            clock::await_tick();
+        }
+    };
+    await_tick();
+    let had_to_wait = host.network().map(Network::await_active_links).transpose().stage("setup")?;
+    if had_to_wait == Some(true) {
+        await_tick();
     }
     let epoch_ns = records.start_clock();
     let mut relay = Relay {

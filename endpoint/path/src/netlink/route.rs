@@ -198,6 +198,17 @@ pub fn link_with(address: IpAddr, answers: &[Vec<u8>]) -> Option<u32> {
     answers.iter().find(has_it).and_then(|answer| u32_at(answer, 4))
 }
 
+/// Whether a device has a carrier that the kernel has not acted upon, from the answer to [`ask_link`]: until its
+/// `operstate` is up, what is sent by it is dropped.
+pub fn is_not_active_yet(answer: &[u8]) -> bool {
+    /// `IF_OPER_UP` of RFC 2863.
+    const UP: u8 = 6;
+    let flags = u32_at(answer, 8).unwrap_or(0);
+    let has_carrier = flags & libc::IFF_UP as u32 != 0 && flags & libc::IFF_LOWER_UP as u32 != 0;
+    let state = answer.get(16..).and_then(|attributes| attribute(attributes, libc::IFLA_OPERSTATE));
+    has_carrier && state.is_some_and(|state| state != [UP])
+}
+
 /// A link in the answers to [`ask_link`] and [`find_link`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {

@@ -113,7 +113,7 @@ impl Network {
         self.within(node, || Ok(has_asked(&read_net("arp")?)))
     }
 
-    fn ask(&mut self, device: Device, request: Request) -> Result<Vec<u8>> {
+    pub(super) fn ask(&mut self, device: Device, request: Request) -> Result<Vec<u8>> {
         Ok(self.made(device.node)?.route.ask(&request)?)
     }
 }

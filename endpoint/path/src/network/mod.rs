@@ -1,5 +1,6 @@
 //! Carries out the steps of a topology and keeps handles to the namespaces and devices they make.
 
+mod activation;
 mod counters;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,6 +62,8 @@ pub enum BuildError {
 pub struct Network {
     home: NetNs,
     nodes: BTreeMap<Node, Made>,
+    /// The ends of all links.
+    ends: Vec<Device>,
     /// The devices that have a netem qdisc, or whose queues have one.
     impaired: BTreeSet<Device>,
     /// The devices that lose packets by number, before netem.
@@ -95,6 +98,7 @@ impl Network {
         let mut network = Self {
             home: NetNs::current()?,
             nodes: BTreeMap::new(),
+            ends: Vec::new(),
             impaired: BTreeSet::new(),
             numbered: BTreeSet::new(),
             shaped: BTreeSet::new(),
@@ -268,6 +272,7 @@ impl Network {
         let [first, second] = ends;
         let request = route::create_veth([&self.veth_end(first)?, &self.veth_end(second)?], mtu_bytes);
         self.made(first.0.node)?.route.transact(&[request])?;
+        self.ends.extend([first.0, second.0]);
         Ok(())
     }
 
