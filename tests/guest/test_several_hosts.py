@@ -84,3 +84,21 @@ def test_flows_that_both_have_packets_at_a_fair_queue_have_the_same_share(tmp_pa
     )
     assert found.metrics["far.share_ratio"] < found.metrics["far.share_ratio_second_half"]
     assert found.metrics["far.share_ratio_second_half"] == pytest.approx(0.5, abs=0.02)
+
+
+def test_a_router_does_not_miss_packets_that_it_cannot_read(tmp_path: Path) -> None:
+    """One bit of each packet up is flipped on its way to the second router: of some in the Ethernet
+    header, so that they are no packets to it.
+    """
+    ping = {"name": "ping", "kind": "rr", "transport": "udp", "interval": "1ms", "count": 500}
+    path = {"rate": "10mbit", "corrupt_up": "100%"}
+    found = run(tmp_path, ping | {"request": "24B", "response": "24B"}, path=path)
+    up = {
+        each.path: each
+        for each in found.records
+        if isinstance(each, Calibration) and each.direction == "up"
+    }
+    bottleneck, to_server = up[0], up[3]
+    assert bottleneck.delivered_packets == 500
+    # The headers of Ethernet and IP are 34 of 66 bytes, the source's hardware address 6 of them.
+    assert 150 < to_server.offered_packets < 400
