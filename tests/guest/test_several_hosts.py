@@ -102,3 +102,14 @@ def test_a_router_does_not_miss_packets_that_it_cannot_read(tmp_path: Path) -> N
     assert bottleneck.delivered_packets == 500
     # The headers of Ethernet and IP are 34 of 66 bytes, the source's hardware address 6 of them.
     assert 150 < to_server.offered_packets < 400
+
+
+def test_packets_lost_by_number_are_among_those_of_the_routers(tmp_path: Path) -> None:
+    ping = {"name": "ping", "kind": "rr", "transport": "udp", "interval": "10ms", "count": 100}
+    found = run(tmp_path, ping, path={"rate": "10mbit", "loss": "every 50", "loss_up": "every 40"})
+    lost = {
+        each.direction: each.lost_packets
+        for each in found.records
+        if isinstance(each, Calibration) and each.path == 0
+    }
+    assert lost == {"up": 2, "down": 1}
