@@ -19,7 +19,7 @@ def datagram(*long: str, end: str, **values: Any) -> Datagram:
         "time_s": 0.0, "payload_bytes": 1200, "ecn": 0, "has_short": not long,
         "versions": (V1,) * len(long), "scids": ("c1" if from_client else "s1",) * len(long),
         "tokens": (), "retry_tokens": (), "packet_numbers": (0,), "lengths": (1200,),
-        "has_key_phase": False, "crypto_end": 0, "has_crypto": False, "reports_ecn": False,
+        "has_key_phase": False, "crypto_end": 0, "begins_crypto": False, "reports_ecn": False,
         "is_undecrypted": False, "handshake_types": (), "ciphersuites": (), "alpn": (),
         "max_streams_bidi": None,
     }  # fmt: skip
@@ -27,7 +27,7 @@ def datagram(*long: str, end: str, **values: Any) -> Datagram:
     return Datagram(from_client=from_client, long_types=types, **{**usual, **values})
 
 
-HELLO = datagram("initial", end="client", has_crypto=True, ciphersuites=(0x1303,))
+HELLO = datagram("initial", end="client", begins_crypto=True, ciphersuites=(0x1303,))
 ANSWER = datagram(
     "initial", "handshake", end="server", handshake_types=(2, 8, 11), alpn=("h3",),
     max_streams_bidi=100, crypto_end=8000,
@@ -63,7 +63,7 @@ WRONG: list[tuple[CaseName, list[Datagram], str]] = [
     ("handshake", [HELLO, RETRY, AGAIN, *USUAL[1:]], "sent a Retry"),
     ("handshake", [*USUAL, *SECOND], "began 2 handshakes, not 1"),
     ("handshake", OF_V2, "0x6b3343cf, not 0x1 alone"),
-    ("longrtt", USUAL, "in 1 datagrams, and not again"),
+    ("longrtt", [HELLO, replace(HELLO, begins_crypto=False), *USUAL[1:]], "1 times, not twice"),
     ("chacha20", [replace(HELLO, ciphersuites=(0x1301, 0x1303)), *USUAL[1:]], "0x1301, 0x1303"),
     ("multiplexing", [HELLO, replace(ANSWER, max_streams_bidi=2000), *DATA], "2000 streams"),
     ("multiplexing", [HELLO, replace(ANSWER, max_streams_bidi=None), *DATA], "could not be read"),

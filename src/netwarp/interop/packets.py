@@ -65,7 +65,8 @@ class Datagram:
     """Whether the 1-RTT packet has the bit Key Phase set."""
     crypto_end: int
     """The largest offset behind CRYPTO frames."""
-    has_crypto: bool
+    begins_crypto: bool
+    """Whether a CRYPTO frame has the stream's first byte."""
     reports_ecn: bool
     """Whether an ACK frame has ECN counts."""
     is_undecrypted: bool
@@ -145,7 +146,7 @@ def _datagram(line: str) -> Datagram:
         lengths=tuple(map(int, several("quic.packet_length"))),
         has_key_phase=any(each in ("1", "True") for each in several("quic.key_phase")),
         crypto_end=max((int(offset) + int(length) for offset, length in ends), default=0),
-        has_crypto=bool(several("quic.crypto.offset")),
+        begins_crypto="0" in several("quic.crypto.offset"),
         reports_ecn=bool(several("quic.ack.ect0_count")),
         is_undecrypted=bool(several("quic.decryption_failed")),
         handshake_types=tuple(int(each, 0) for each in several("tls.handshake.type")),
