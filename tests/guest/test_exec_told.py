@@ -145,3 +145,14 @@ def test_an_address_that_a_program_adds_is_no_hindrance(tmp_path: Path) -> None:
     client = ("--", "sh", "-ec", f'{add}; {PYTHON} -c "import socket; {ask}; print(1)"')
     done = run_exec(tmp_path, "--rtt", "20ms", *server, *client)
     assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
+
+
+def test_a_run_that_failed_tells_what_was_measured_until_then(tmp_path: Path) -> None:
+    fails = "printf knock >/dev/udp/router/9; sleep 0.5; exit 3"
+    found = told(tmp_path, "--rtt", "20ms", *WAITS, "--", "bash", "-c", fails)
+    assert found["exit_status"] == 3
+    assert "exited with status 3" in found["failure"]
+    measured = found["metrics"]
+    assert 0.5 <= measured["run_time_s"] < 0.6
+    assert measured["wire_packets_up"] == 1
+    assert found["runs"][0]["metrics"] == measured

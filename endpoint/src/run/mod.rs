@@ -106,8 +106,13 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
         sampler,
         records,
     };
-    relay.run()?;
+    let ran = relay.run();
     let Relay { mut pairs, sampler, capacities, timeline, host, records, .. } = relay;
+    if let Err(failure) = ran {
+        drop(pairs); // kills the roles
+        write_counts(host, &topology, job, epoch_ns, records);
+        return Err(failure);
+    }
     pairs.retain(|pair| !pair.gave_up);
     let mut excess = None;
     if let Some(network) = host.network() {
@@ -143,6 +148,18 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
         }
     }
     Ok(())
+}
+
+/// Writes what the path of a failed run carried until then. Counts that cannot be had are left out, as the run's own
+/// failure is what is reported.
+fn write_counts(host: &mut dyn Host, topology: &Topology<'_>, job: &Job, epoch_ns: u64, records: &mut RecordWriter) {
+    let Some(network) = host.network() else { return };
+    let Ok(counted) = calibration::measure(network, topology, job, epoch_ns) else { return };
+    for record in counted {
+        if records.write(&Record::Calibration(record)).is_err() {
+            return;
+        }
+    }
 }
 
 /// Refuses a timeline or a capture if the path is not the run's own.

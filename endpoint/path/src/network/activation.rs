@@ -18,8 +18,8 @@ const MOST_LOOKS: usize = 1_200;
 impl Network {
     /// Waits until each end of a link that has a carrier is active, and returns whether it had to wait.
     ///
-    /// The kernel activates devices after their carrier is on, at most 100 of them at once (`linkwatch_run_queue` in
-    /// net/core/link_watch.c, `MAX_DO_DEV_WORK`); what is sent by one that is not yet active is dropped.
+    /// The kernel activates devices after their carrier is on, at most 100 of them at once (`MAX_DO_DEV_PER_LOOP` in
+    /// net/core/link_watch.c); what is sent by one that is not yet active is dropped.
     ///
     /// # Errors
     /// A device is still inactive after two minutes.
