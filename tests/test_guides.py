@@ -39,6 +39,7 @@ def test_every_command_and_option_exists(name: str) -> None:
 RUN_BY = {
     "demo": ("cli/test_interruption.py", '("demo", '),
     "doctor": ("cli/test_main_job.py", 'netwarp("doctor", '),
+    "interop": ("guest/test_interop_grid.py", '"interop", '),
     "kernel": ("cli/test_main_job.py", 'netwarp("kernel", '),
     "ns3": ("backends/test_ns3.py", '["ns3", "install"]'),
     "pair": ("native/two_hosts.py", 'NETWARP, "pair", '),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,3 +58,15 @@ def test_a_plain_handshake_is_none_of_the_other_cases(tmp_path: Path) -> None:
     assert not any(each.is_undecrypted for each in sent)
     for case in set(OWN_CHECK) - {"ecn"}:  # quic-go marks its packets in every case
         assert check(case, sent, []) is not None, case
+
+
+def test_the_command_prints_the_grid_and_writes_it_as_the_runner_does(tmp_path: Path) -> None:
+    asked("handshake")
+    netwarp = Path(sys.executable).with_name("netwarp")
+    done = subprocess.run(
+        [netwarp, "interop", "--stacks", STACK, "--cases", "handshake", "--out", tmp_path / "grid"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "1 succeeded" in done.stdout
+    assert json.loads((tmp_path / "grid" / "result.json").read_text())["clients"] == [STACK]

@@ -46,7 +46,7 @@ def test_every_study_in_a_sources_folder_is_in_its_index() -> None:
 
 def work(study: Study) -> int:
     """Give what all runs of a study send (bytes, messages) or play (nanoseconds)."""
-    return sum(_work_of(run.job.only.workload) for run in plan_study(study))
+    return sum(_work_of(each.workload) for run in plan_study(study) for each in run.job.workloads)
 
 
 def _work_of(workload: Workload) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from netwarp.claims import ClaimResult, ClaimVerdict, evaluate_claims, not_tested
 from netwarp.claims.claims import OF_NUMBERS
 from netwarp.claims.effects import Effect, evaluate_effects
+from netwarp.claims.evidence import ONE_SIDE_ALONE
 from netwarp.estimate.comparison import ALPHA
 from netwarp.machine import load
 from netwarp.run_directory import RunDirectory
@@ -45,7 +46,10 @@ class Executed:
 
     def _with_reason(self, result: ClaimResult) -> ClaimResult:
         """Add the reason to a claim that is not tested because its cells were not run."""
-        nothing_compared = result.verdict is ClaimVerdict.NOT_TESTABLE and not result.values
+        conditions = (result.values or {}).get("conditions", ())
+        lacks_sides = {each["found"] for each in conditions} == {ONE_SIDE_ALONE.found}
+        has_compared = result.values and not lacks_sides
+        nothing_compared = result.verdict is ClaimVerdict.NOT_TESTABLE and not has_compared
         if self.refused is None or not nothing_compared or result.claim.not_testable is not None:
             return result
         return not_tested(result.claim, f"not run: {self.refused}")

@@ -6,8 +6,8 @@ server), `probe.py` (measures the path) and `bridge.py` (passes lines between th
 server). On the server, `server.py` listens, `session.py` serves one client, `role.py` runs the
 endpoint within bounds, `commands.py` contains the commands that clients may run, and `imposing.py`
 impairs incoming packets and undoes that in a process of its own. Pure: `messages.py`,
-`datagrams.py`, `admission.py`, `lacks.py`, `measurement.py`. `channel.py` is the TLS connection,
-`identity.py` keys and pairing, and `offloads.py` reads a network device's offloads.
+`datagrams.py`, `admission.py`, `host_refusals.py`, `measurement.py`. `channel.py` is the TLS
+connection, `identity.py` keys and pairing, and `offloads.py` reads a network device's offloads.
 
 Invariant: a client cannot make the server read or write any file, nor run any program that the
 server's owner has not allowed.
