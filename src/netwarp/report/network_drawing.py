@@ -104,12 +104,12 @@ def _drawn(network: Network, jobs: Sequence[Job], note: str | None) -> Drawing:
     texts = _link_texts(network, jobs)
     exchanges = jobs[0].workloads
     clients = frozenset(each.ends.client for each in exchanges if each.ends is not None)
-    host_texts = {
-        node: texts[index]
-        for index, link in enumerate(network.links)
-        for node in (link.first, link.second)
-        if node not in network.routers
-    }
+    host_texts = {}
+    for link, does in zip(network.links, texts, strict=True):
+        if link.first not in network.routers:
+            host_texts[link.first] = does.lines("from it:", "to it:")
+        if link.second not in network.routers:
+            host_texts[link.second] = does.lines("to it:", "from it:")
     groups = groups_of(network, host_texts, clients)
     routers, hosts = places_of(network, groups)
     group_of = {name: index for index, group in enumerate(groups) for name in group.names}
@@ -138,37 +138,45 @@ def _host_node(group: HostGroup, place: Place) -> DrawnNode:
 
 
 def _links(
-    network: Network,
-    job: Job,
-    texts: Sequence[tuple[str, ...]],
-    place_of: Mapping[str, Place],
+    network: Network, job: Job, texts: Sequence[LinkDoes], place_of: Mapping[str, Place]
 ) -> list[DrawnLink]:
     """Draw each pair of places once, however many hosts stand at one of them."""
     drawn: dict[tuple[Place, Place], DrawnLink] = {}
-    for link, path, lines in zip(network.links, job.paths, texts, strict=True):
+    for link, path, does in zip(network.links, job.paths, texts, strict=True):
         ends = place_of[link.first], place_of[link.second]
-        is_between_routers = link.first in network.routers and link.second in network.routers
+        is_between_routers = {link.first, link.second} <= set(network.routers)
+        arrows = ("→", "←") if ends[0].x <= ends[1].x else ("←", "→")
+        notes = list(does.lines(*arrows)) if is_between_routers else []
         has_rate = path.down.rate_bit_s is not None or path.up.rate_bit_s is not None
-        drawn[ends] = DrawnLink(*ends, list(lines) if is_between_routers else [], has_rate)
+        drawn[ends] = DrawnLink(*ends, notes, has_rate)
     return list(drawn.values())
 
 
-def _link_texts(network: Network, jobs: Sequence[Job]) -> list[tuple[str, ...]]:
-    """Say of each link what it does in either direction, in all cells."""
-    found: list[tuple[str, ...]] = []
-    for index, link in enumerate(network.links):
-        up = _in_all(_does(job.paths[index].up) for job in jobs)
-        down = _in_all(_does(job.paths[index].down) for job in jobs)
-        if up == down:
-            found.append((f"both ways: {up}",) if up else ())
-            continue
-        to_second, to_first = f"to {link.second}: {up}", f"to {link.first}: {down}"
-        if link.first not in network.routers or link.second not in network.routers:
-            is_host_first = link.first not in network.routers
-            to_second = f"{'from' if is_host_first else 'to'} it: {up}"
-            to_first = f"{'to' if is_host_first else 'from'} it: {down}"
-        found.append(tuple(text for text, does in ((to_second, up), (to_first, down)) if does))
-    return found
+@dataclass(frozen=True)
+class LinkDoes:
+    """What a link does to packets in either direction, in all cells; empty if nothing."""
+
+    up: str
+    down: str
+
+    def lines(self, up_name: str, down_name: str) -> tuple[str, ...]:
+        """Return a line for each direction that does something, one for both if they do the
+        same.
+        """
+        if self.up == self.down:
+            return (f"both ways: {self.up}",) if self.up else ()
+        named = ((up_name, self.up), (down_name, self.down))
+        return tuple(f"{name} {does}" for name, does in named if does)
+
+
+def _link_texts(network: Network, jobs: Sequence[Job]) -> list[LinkDoes]:
+    return [
+        LinkDoes(
+            up=_in_all(_does(job.paths[index].up) for job in jobs),
+            down=_in_all(_does(job.paths[index].down) for job in jobs),
+        )
+        for index in range(len(network.links))
+    ]
 
 
 def _in_all(cells: Iterable[Sequence[str]]) -> str:
@@ -194,7 +202,7 @@ def _does(impairments: Impairments) -> tuple[str, ...]:
     return (
         "" if rate_bit_s is None else f"{number(rate_bit_s / 1e6)} Mbit/s",
         f"{delay_ns / 1e6:.4g} ms" if delay_ns else "",
-        f"queue of {count(limit_packets)}" if has_queue else "",
+        f"room for {count(limit_packets)} packets" if has_queue else "",
         discipline.kind if discipline else ("fifo" if has_queue else ""),
         f"loses {loss_text(impairments.loss)}" if lossy else "",
     )
@@ -245,11 +253,12 @@ def _named(members: Sequence[Exchange]) -> str:
 def _in_words(
     network: Network,
     groups: Sequence[HostGroup],
-    texts: Sequence[tuple[str, ...]],
+    texts: Sequence[LinkDoes],
     flows: Sequence[DrawnFlow],
 ) -> str:
     parts = [f"A network of {len(network.hosts)} hosts and {len(network.routers)} routers."]
-    for link, lines in zip(network.links, texts, strict=True):
+    for link, does in zip(network.links, texts, strict=True):
+        lines = does.lines(f"to {link.second}:", f"to {link.first}:")
         if lines and {link.first, link.second} <= set(network.routers):
             parts.append(f"Between {link.first} and {link.second}, {'; '.join(lines)}.")
     parts += [
