@@ -35,7 +35,15 @@ def _refusal(text: str, type_: str) -> str | None:
 
 
 def test_every_quantity_of_a_path_is_read_at_once() -> None:
-    words = {"ProfileName", "Distribution", "Mtu", "Neighbours", "Duplex", "DisciplineName"}
+    words = {
+        "IpVersion",
+        "ProfileName",
+        "Distribution",
+        "Mtu",
+        "Neighbours",
+        "Duplex",
+        "DisciplineName",
+    }
     assert {row.type for row in PATH_PROPERTIES} == READERS.keys() | words
 
 

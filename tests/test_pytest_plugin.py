@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,8 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """A suite that has this plugin once, installed or not."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    # Pytest warns of a plugin that is imported already, as the one that is installed is.
+    monkeypatch.delitem(sys.modules, "netwarp.pytest_plugin", raising=False)
     pytester.makeini("[pytest]\naddopts = -p netwarp.pytest_plugin\n")
     return pytester
 

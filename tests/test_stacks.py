@@ -182,7 +182,7 @@ def test_all_that_takes_part_in_a_build_is_named(tmp_path: Path) -> None:
 
 
 def test_what_is_built_is_told_with_its_version(tmp_path: Path) -> None:
-    for name in ("go", "cargo", "cmake", "c++", "python3", "setpriv"):
+    for name in ("go", "cargo", "cmake", "c++", "python3", "setpriv", "sh"):
         (tmp_path / name).symlink_to("/bin/true")
     environ = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
     unbuilt = "built: none; not built: netwarp stack build aioquic; netwarp stack build quic-go"

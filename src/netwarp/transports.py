@@ -81,6 +81,8 @@ class TransportTraits:
     """Whether lost data is retransmitted, so that everything arrives in the end."""
     runs_over_tcp: bool = False
     """Whether it runs over the kernel's TCP, and so has its congestion controls and options."""
+    own_draws: str = ""
+    """What its stack draws by itself and can alter a result; empty if nothing."""
     is_encrypted: bool = False
     is_always_paced: bool = False
     """Whether it paces with every congestion control."""
@@ -227,6 +229,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         most_packet_reason="quinn writes a handshake packet's length in two bytes (quinn-proto,"
         f" packet.rs), up to {QUINN_PACKET_BYTES}",
         options="quic",
+        own_draws="QUIC's handshake and packet numbers",
         waits_until_a_time=True,
         own_keys=frozenset({"stack"}),
         http_versions=("3",),

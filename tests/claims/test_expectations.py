@@ -277,11 +277,16 @@ def test_fewer_than_seven_replicates_tell_what_is_far_from_the_bound(
 
 
 def test_decide_repeats_the_cells_of_an_open_expectation() -> None:
-    found = results(noise=(0.8, 1.2, 1.0, 1.1, 0.9, 1.05, 0.95, 1.0))
-    open_ = study("tcp.completion_time_s < 10.5 s", replicates=8)
+    found = replace(
+        results(noise=(0.8, 1.2, 1.0, 1.1, 0.9, 1.05, 0.95, 1.0)),
+        criteria=Criteria(by_look=Staging().looks(8)),
+    )
+    open_ = study("tcp.completion_time_s < 11 s", replicates=8)
     wanted = cells_to_repeat(open_, found, Staging())
     of_tcp = {cell.index for cell in found.cells if cell.factors["transport"] == "tcp"}
     assert wanted == of_tcp
+    too_near = study("tcp.completion_time_s < 10.5 s", replicates=8)
+    assert cells_to_repeat(too_near, found, Staging()) == frozenset(), "no look has 74 replicates"
     decided = study("tcp.completion_time_s < 30 s", replicates=8)
     assert cells_to_repeat(decided, found, Staging()) == frozenset(), "and no comparison counts"
 

@@ -35,7 +35,8 @@ def sourced(tmp_path: Path, archive: list[str], command: str) -> subprocess.Comp
         f"FRAGMENT='{GUEST}/kernel.config'; SHIM_SOURCE='{GUEST}/getrandom_shim.c'; RECIPE=1\n"
         "ENTRY_FILES=(linux config kernel.json getrandom_shim.so)\n"
         f"apt_env=('PATH={tmp_path}:/usr/bin:/bin')\n"
-        'for each in arguments cache patches source; do source "$GUEST_DIR/$each.sh"; done\n'
+        "for each in arguments cache modules patches source; do\n"
+        'source "$GUEST_DIR/$each.sh"; done\n'
     )  # fmt: skip
     return subprocess.run(
         ["bash", "-c", begin + command], capture_output=True, text=True, check=False

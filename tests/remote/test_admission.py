@@ -105,7 +105,7 @@ def test_workloads_beside_the_first_are_refused_whatever_they_are() -> None:
 
 def test_whatever_a_job_can_ask_for_has_been_looked_at() -> None:
     """A new field of a job is not taken from other hosts before admission knows it."""
-    harmless = {"format", "run", "name", "seed", "sampling", "limits"}
+    harmless = {"format", "run", "name", "group", "seed", "sampling", "limits"}
     judged = {
         "paths",
         "workloads",

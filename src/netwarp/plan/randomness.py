@@ -5,7 +5,7 @@ virtual time are equal, and one of them represents all, but for what stacks draw
 (`own_draws`).
 """
 
-from netwarp.transports import is_simulated
+from netwarp.transports import TRANSPORTS, is_simulated
 from netwarp.wire import Job
 from netwarp.wire.path import Impairments
 from netwarp.workloads import runs_programs
@@ -47,7 +47,6 @@ def randomness(job: Job, *, start: bool = False, events: bool = False) -> tuple[
     return tuple(found)
 
 
-QUIC_DRAWS = "QUIC's handshake and packet numbers"
 BBR_DRAWS = "BBR's cycle"
 
 
@@ -69,8 +68,8 @@ def own_draws(job: Job) -> tuple[str, ...]:
         transport = part.transport
         if is_simulated(transport.model):
             continue
-        if transport.kind == "quic":
-            found[QUIC_DRAWS] = None
+        if draws := TRANSPORTS[transport.kind].own_draws:
+            found[draws] = None
         if transport.congestion == "bbr":
             found[BBR_DRAWS] = None
     return tuple(found)
