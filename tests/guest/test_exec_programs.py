@@ -125,6 +125,7 @@ ROWS = {
         f" ssh -i /tmp/me {QUIET} root@server 'wc -c < /tmp/copy'",
         "300000",
         "port:22",
+        options=("--shared",),  # the server makes the client's key
     ),
     "git": Row(
         ("git",),
@@ -135,7 +136,7 @@ ROWS = {
     ),
     "rsync": Row(
         ("rsync",),
-        "printf '[files]\\npath = .\\n' > /tmp/rsyncd.conf;"
+        'printf "[files]\\npath = $PWD\\nuse chroot = no\\n" > /tmp/rsyncd.conf;'
         " exec rsync --daemon --no-detach --config=/tmp/rsyncd.conf",
         "rsync -q rsync://server/files/content /tmp/copy && wc -c < /tmp/copy",
         "300000",

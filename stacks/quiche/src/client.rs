@@ -83,8 +83,7 @@ fn run_transfer(
 /// # Errors
 /// There is no way to the server.
 pub(crate) fn local_address(server: SocketAddr) -> Result<IpAddr> {
-    let anywhere: IpAddr =
-        if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let anywhere: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let probe = std::net::UdpSocket::bind((anywhere, 0)).context("open a socket")?;
     probe.connect(server).with_context(|| format!("find the way to {server}"))?;
     Ok(probe.local_addr().context("ask for the socket's address")?.ip())

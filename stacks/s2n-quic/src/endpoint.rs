@@ -105,7 +105,8 @@ fn server_with<C: Endpoint>(job: &Job, identity: &Identity, address: SocketAddr,
 /// Returns a UDP socket whose packets, from the first on, are as large as the path allows. S2n-quic's MTU includes the
 /// headers of IP and UDP.
 fn socket(job: &Job, address: SocketAddr) -> Result<io::Provider> {
-    let mtu_bytes = u16::try_from(job.payload_bytes() + job.headers_bytes()).context("s2n-quic counts packets in 16 bits")?;
+    let mtu_bytes =
+        u16::try_from(job.payload_bytes() + job.headers_bytes()).context("s2n-quic counts packets in 16 bits")?;
     let buffer_bytes = usize::try_from(job.transport.buffer_bytes).context("size the buffers")?;
     io::Builder::default()
         .with_receive_address(address)

@@ -58,10 +58,7 @@ pub(crate) fn run() -> ExitCode {
 }
 
 fn work(test_case: &str) -> Result<()> {
-    let event_loop = Builder::new_current_thread()
-        .enable_io()
-        .enable_time()
-        .build();
+    let event_loop = Builder::new_current_thread().enable_io().enable_time().build();
     event_loop.context("start the event loop")?.block_on(async {
         match env::var("ROLE").as_deref() {
             Ok("server") => serve(test_case).await,
@@ -79,11 +76,7 @@ async fn serve(test_case: &str) -> Result<()> {
         .and_then(tls::server::Builder::with_key_logging)
         .and_then(tls::server::Builder::build)
         .map_err(|error| anyhow!("use the certificate: {error}"))?;
-    let handshakes = if test_case == "retry" {
-        0
-    } else {
-        USUAL_HANDSHAKES
-    };
+    let handshakes = if test_case == "retry" { 0 } else { USUAL_HANDSHAKES };
     let admission = endpoint_limits::Default::builder()
         .with_inflight_handshake_limit(handshakes)
         .context("limit the handshakes")?
@@ -127,9 +120,7 @@ async fn answer(mut stream: BidirectionalStream) -> Result<()> {
         asked.extend_from_slice(&bytes);
     }
     let line = String::from_utf8(asked).context("understand a request")?;
-    let name = Path::new(line.trim_start_matches("GET ").trim())
-        .file_name()
-        .map(ToOwned::to_owned);
+    let name = Path::new(line.trim_start_matches("GET ").trim()).file_name().map(ToOwned::to_owned);
     let place = Path::new(SERVED).join(name.with_context(|| format!("{line:?} names no file"))?);
     let content = fs::read(&place).with_context(|| format!("read {}", place.display()))?;
     stream.send(content.into()).await.context("send a file")?;
@@ -138,10 +129,7 @@ async fn answer(mut stream: BidirectionalStream) -> Result<()> {
 
 /// Fetches the files of REQUESTS, which are separated by spaces.
 async fn fetch(test_case: &str, requests: &str) -> Result<()> {
-    let requests: Vec<_> = requests
-        .split_whitespace()
-        .map(parsed)
-        .collect::<Result<_>>()?;
+    let requests: Vec<_> = requests.split_whitespace().map(parsed).collect::<Result<_>>()?;
     let security = tls::Client::builder()
         .with_certificate(Path::new(AUTHORITY_FILE))
         .and_then(|builder| builder.with_application_protocols([HQ]))
@@ -156,11 +144,7 @@ async fn fetch(test_case: &str, requests: &str) -> Result<()> {
         .context("open a socket")?
         .start()
         .context("start s2n-quic")?;
-    let at_once = if test_case == "multiconnect" {
-        1
-    } else {
-        requests.len().max(1)
-    };
+    let at_once = if test_case == "multiconnect" { 1 } else { requests.len().max(1) };
     for some in requests.chunks(at_once) {
         fetch_over(&client, some).await?;
     }
@@ -169,32 +153,21 @@ async fn fetch(test_case: &str, requests: &str) -> Result<()> {
 
 /// Returns a request's server, such as `server4:443`, and the name of its file.
 fn parsed(request: &str) -> Result<(&str, &str)> {
-    let parts = request
-        .strip_prefix("https://")
-        .and_then(|rest| rest.split_once('/'));
+    let parts = request.strip_prefix("https://").and_then(|rest| rest.split_once('/'));
     parts.with_context(|| format!("{request} names no file"))
 }
 
 /// Fetches files at once over one connection.
 async fn fetch_over(client: &Client, requests: &[(&str, &str)]) -> Result<()> {
     let (authority, _) = requests.first().context("REQUESTS names no file")?;
-    let mut found = authority
-        .to_socket_addrs()
-        .with_context(|| format!("find {authority}"))?;
-    let server = found
-        .find(SocketAddr::is_ipv4)
-        .with_context(|| format!("{authority} has no IPv4 address"))?;
-    let host = authority
-        .rsplit_once(':')
-        .map_or(*authority, |(host, _)| host);
+    let mut found = authority.to_socket_addrs().with_context(|| format!("find {authority}"))?;
+    let server = found.find(SocketAddr::is_ipv4).with_context(|| format!("{authority} has no IPv4 address"))?;
+    let host = authority.rsplit_once(':').map_or(*authority, |(host, _)| host);
     let dialled = client.connect(Connect::new(server).with_server_name(host));
     let mut connection = dialled.await.context("connect")?;
     let mut downloads = JoinSet::new();
     for (_, name) in requests {
-        let stream = connection
-            .open_bidirectional_stream()
-            .await
-            .context("open a stream")?;
+        let stream = connection.open_bidirectional_stream().await.context("open a stream")?;
         downloads.spawn(download(stream, (*name).to_owned()));
     }
     while let Some(done) = downloads.join_next().await {
@@ -206,25 +179,12 @@ async fn fetch_over(client: &Client, requests: &[(&str, &str)]) -> Result<()> {
 
 async fn download(stream: BidirectionalStream, name: String) -> Result<()> {
     let (mut incoming, mut outgoing) = stream.split();
-    outgoing
-        .send(format!("GET /{name}\r\n").into_bytes().into())
-        .await
-        .with_context(|| format!("ask for {name}"))?;
-    outgoing
-        .finish()
-        .with_context(|| format!("ask for {name}"))?;
-    let place = Path::new(&name)
-        .file_name()
-        .with_context(|| format!("{name} is no file"))?;
-    let mut file = File::create(Path::new(DOWNLOADED).join(place))
-        .with_context(|| format!("create {name}"))?;
-    while let Some(bytes) = incoming
-        .receive()
-        .await
-        .with_context(|| format!("download {name}"))?
-    {
-        file.write_all(&bytes)
-            .with_context(|| format!("keep {name}"))?;
+    outgoing.send(format!("GET /{name}\r\n").into_bytes().into()).await.with_context(|| format!("ask for {name}"))?;
+    outgoing.finish().with_context(|| format!("ask for {name}"))?;
+    let place = Path::new(&name).file_name().with_context(|| format!("{name} is no file"))?;
+    let mut file = File::create(Path::new(DOWNLOADED).join(place)).with_context(|| format!("create {name}"))?;
+    while let Some(bytes) = incoming.receive().await.with_context(|| format!("download {name}"))? {
+        file.write_all(&bytes).with_context(|| format!("keep {name}"))?;
     }
     Ok(())
 }
@@ -235,10 +195,7 @@ mod tests {
 
     #[test]
     fn a_request_names_a_server_and_a_file() {
-        assert_eq!(
-            parsed("https://server4:443/a").unwrap(),
-            ("server4:443", "a")
-        );
+        assert_eq!(parsed("https://server4:443/a").unwrap(), ("server4:443", "a"));
         assert!(parsed("server4").is_err());
     }
 }

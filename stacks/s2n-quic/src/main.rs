@@ -21,10 +21,7 @@ fn main() -> ExitCode {
         return interop::run();
     }
     netwarp_role::run(|side, job, orchestrator, server| {
-        let event_loop = Builder::new_current_thread()
-            .enable_io()
-            .enable_time()
-            .build();
+        let event_loop = Builder::new_current_thread().enable_io().enable_time().build();
         event_loop.context("start the event loop")?.block_on(async {
             match side {
                 Side::Server => server::serve(job, orchestrator, server).await,
