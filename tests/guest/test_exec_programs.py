@@ -136,7 +136,8 @@ ROWS = {
     ),
     "rsync": Row(
         ("rsync",),
-        'printf "[files]\\npath = $PWD\\nuse chroot = no\\n" > /tmp/rsyncd.conf;'
+        "mkdir -p /tmp/served; cp content /tmp/served;"  # which its user, nobody, may read
+        " printf '[files]\\npath = /tmp/served\\nuse chroot = no\\n' > /tmp/rsyncd.conf;"
         " exec rsync --daemon --no-detach --config=/tmp/rsyncd.conf",
         "rsync -q rsync://server/files/content /tmp/copy && wc -c < /tmp/copy",
         "300000",
