@@ -115,19 +115,15 @@ take_given_source() {
 # An apt of our own for the suite $2: its sources, lists and cache are below $1, so that the machine's stay untouched and no privilege
 # is needed. Of the machine's settings it keeps how to reach archives (proxies, certificates), nothing else.
 write_isolated_apt() {
-    local dir=$1 suite=$2 mirror
-    mirror=${NETWARP_DEBIAN_MIRROR:-$(mirror_of_this_machine)}
-    if [[ -z $mirror ]]; then
-        REASON="this machine's package lists name no Debian archive (set NETWARP_DEBIAN_MIRROR=URI)"
-        return 1
-    fi
+    local dir=$1 suite=$2
+    find_mirror || return 1
     if [[ ! -r $KEYRING ]]; then
         REASON="$KEYRING is missing (install debian-archive-keyring)"
         return 1
     fi
     mkdir -p -- "$dir/lists/partial" "$dir/cache/archives/partial"
     : >"$dir/status"
-    echo "deb [signed-by=$KEYRING] ${mirror%/} $suite main" >"$dir/sources.list"
+    echo "deb [signed-by=$KEYRING] $MIRROR $suite main" >"$dir/sources.list"
     {
         # Not which further indices to fetch, as apt-file and software centres ask for.
         apt-config dump | grep '^Acquire::' | grep -vE '^Acquire::(IndexTargets|Languages)'
@@ -155,9 +151,28 @@ APT::Sandbox::User "root";
 EOF
     } >"$dir/apt.conf"
 
-    say "looking for kernel sources in $suite at ${mirror%/}"
+    say "looking for kernel sources in $suite at $MIRROR"
     if ! APT_CONFIG="$dir/apt.conf" apt-get -q update >"$WORK/apt.log" 2>&1; then
         REASON=$(apt_reason)
+        return 1
+    fi
+}
+
+# Prints which archive of Debian packages are fetched from, for scripts that need it too; or says why there is none.
+debian_mirror() {
+    if ! find_mirror; then
+        printf '%s\n' "$REASON" >&2
+        return 1
+    fi
+    printf '%s\n' "$MIRROR"
+}
+
+# Sets MIRROR to the archive that the caller names, or else to the one in this machine's apt sources.
+find_mirror() {
+    MIRROR=${NETWARP_DEBIAN_MIRROR:-$(mirror_of_this_machine)}
+    MIRROR=${MIRROR%/}
+    if [[ -z $MIRROR ]]; then
+        REASON="this machine's package lists name no Debian archive (set NETWARP_DEBIAN_MIRROR=URI)"
         return 1
     fi
 }

@@ -23,7 +23,6 @@ from netwarp.cache import cache_directory
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGE = REPOSITORY / "docs" / "install.md"
 BEGIN, END = "<!-- places: written by scripts/places.py -->\n", "<!-- end of places -->\n"
-MIRROR = "http://deb.debian.org/debian"
 NETWARP = f"{HOME}/venv/bin/netwarp"
 INSTALL = f"python3 -m venv {HOME}/venv && {HOME}/venv/bin/pip install -q {SHARED}/*.whl"
 LIMIT_S = 900
@@ -116,12 +115,13 @@ def main(arguments: list[str] | None = None) -> int:
     if os.geteuid() != 0 or shutil.which("debootstrap") is None:
         print("places: this needs root and debootstrap (`apt-get install debootstrap`)")
         return 2
+    mirror = debian_mirror()
     wheels = asked.wheels.resolve()
     shutil.copy(REPOSITORY / "scripts" / "without_calls.py", wheels)
     found = []
     for place in PLACES:
         if asked.only is None or asked.only in place.name:
-            found.append(tried(place, asked.roots, wheels, demo=asked.demo))
+            found.append(tried(place, asked.roots, wheels, mirror, demo=asked.demo))
             print(json.dumps({**vars(found[-1])}, ensure_ascii=False), flush=True)
     text = table(found)
     print(text)
@@ -133,10 +133,23 @@ def main(arguments: list[str] | None = None) -> int:
     return 0 if all(each.study or each.refusal for each in found) else 1
 
 
-def tried(place: Place, roots: Path, wheels: Path, *, demo: bool = False) -> Found:
+def debian_mirror() -> str:
+    """Return the archive that roots are made from: the one that guest kernels' sources come from.
+
+    Raises:
+        SystemExit: this machine has none; the message says what to do.
+    """
+    script = ["bash", "-c", "source guest/source.sh && debian_mirror"]
+    found = subprocess.run(script, cwd=REPOSITORY, check=False, capture_output=True, text=True)
+    if found.returncode != 0:
+        raise SystemExit(f"places: no archive to make roots from: {found.stderr.strip()}")
+    return found.stdout.strip()
+
+
+def tried(place: Place, roots: Path, wheels: Path, mirror: str, *, demo: bool = False) -> Found:
     """Make a place, install the wheels there as its user, and try what works."""
     root = Root(roots / place.suite, place.suite)
-    root.make(MIRROR)
+    root.make(mirror)
     begun = time.monotonic()
     if place.is_root or not (root.directory / NETWARP.lstrip("/")).exists():
         shutil.rmtree(root.directory / f"{HOME}/venv".lstrip("/"), ignore_errors=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from places import BEGIN, END, PAGE, PLACES, Found, last_error, read, table
+from places import BEGIN, END, PAGE, PLACES, Found, debian_mirror, last_error, read, table
 from without_calls import parsed
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "without_calls.py"
@@ -90,3 +90,19 @@ def test_a_program_runs_without_some_calls(ranges: str, refused: bool) -> None:
 
 def test_ranges_are_read() -> None:
     assert parsed("430-432,444-446") == [(430, 432), (444, 446)]
+
+
+def test_roots_are_made_from_the_archive_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NETWARP_DEBIAN_MIRROR", "http://mirror.example/debian/")
+    assert debian_mirror() == "http://mirror.example/debian"
+
+
+def test_without_an_archive_roots_are_refused_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "apt-get").write_text("#!/bin/sh\n")
+    (tmp_path / "apt-get").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.delenv("NETWARP_DEBIAN_MIRROR", raising=False)
+    with pytest.raises(SystemExit, match="set NETWARP_DEBIAN_MIRROR=URI"):
+        debian_mirror()
