@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::os::fd::RawFd;
 
 use libc::{c_int, c_void, cmsghdr, msghdr};
+use socket2::SockAddr;
 
-use super::multihoming::packed;
 use crate::socket::Plain;
 
 /// The level of SCTP's socket options.
@@ -222,6 +222,13 @@ impl SetPrimary {
     }
 }
 
+/// Returns the bytes of an address's `sockaddr_in` or `sockaddr_in6`.
+pub(super) fn packed(address: SocketAddr) -> Vec<u8> {
+    let address = SockAddr::from(address);
+    // SAFETY: the storage is valid for reads of its length, and its bytes are initialised.
+    unsafe { std::slice::from_raw_parts(address.as_ptr().cast::<u8>(), address.len() as usize) }.to_vec()
+}
+
 /// `struct sctp_paddrinfo`, which is packed to 32-bit words.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
@@ -339,6 +346,14 @@ const fn control_space(data_bytes: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_are_packed_as_the_kernel_reads_them() {
+        let long = super::packed("[2001:db8::1]:4433".parse().expect("an address"));
+        assert_eq!((long.len(), &long[..4], &long[8..12]), (28, &[10, 0, 0x11, 0x51][..], &[0x20, 1, 0xd, 0xb8][..]));
+        let packed = packed("10.1.2.3:4433".parse().expect("an address"));
+        assert_eq!(packed, [2, 0, 0x11, 0x51, 10, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0]);
+    }
 
     #[test]
     fn a_primary_address_is_packed_as_the_kernel_reads_it() {

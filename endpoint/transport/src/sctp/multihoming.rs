@@ -14,9 +14,8 @@ use std::os::fd::AsRawFd as _;
 use libc::{c_int, c_void, socklen_t};
 use netwarp_core::addresses::Family;
 use netwarp_wire::job::Job;
-use socket2::SockAddr;
 
-use super::api::{SCTP_BINDX_ADD, SOL_SCTP};
+use super::api::{SCTP_BINDX_ADD, SOL_SCTP, packed};
 use crate::error::{Context as _, Result, bail};
 use crate::socket::Socket;
 
@@ -77,13 +76,6 @@ pub(super) fn change_addresses(socket: &Socket, option: c_int, addresses: &[IpAd
     Ok(())
 }
 
-/// Returns the bytes of an address's `sockaddr_in` or `sockaddr_in6`.
-pub(super) fn packed(address: SocketAddr) -> Vec<u8> {
-    let address = SockAddr::from(address);
-    // SAFETY: the storage is valid for reads of its length, and its bytes are initialised.
-    unsafe { std::slice::from_raw_parts(address.as_ptr().cast::<u8>(), address.len() as usize) }.to_vec()
-}
-
 #[cfg(test)]
 mod tests {
     use netwarp_wire::golden;
@@ -103,14 +95,6 @@ mod tests {
         assert_eq!(addresses.client, [IpAddr::from([10, 0, 1, 1]), IpAddr::from([10, 1, 1, 1])]);
         assert_eq!(addresses.server, [IpAddr::from([10, 0, 2, 1]), IpAddr::from([10, 1, 2, 1])]);
         assert!(Addresses::of(&job(false)).client.is_empty());
-    }
-
-    #[test]
-    fn addresses_are_packed_as_the_kernel_reads_them() {
-        let long = super::packed("[2001:db8::1]:4433".parse().expect("an address"));
-        assert_eq!((long.len(), &long[..4], &long[8..12]), (28, &[10, 0, 0x11, 0x51][..], &[0x20, 1, 0xd, 0xb8][..]));
-        let packed = packed("10.1.2.3:4433".parse().expect("an address"));
-        assert_eq!(packed, [2, 0, 0x11, 0x51, 10, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0]);
     }
 
     #[test]
