@@ -51,7 +51,7 @@ class PythonCpu(Unobserved):
             raise SystemExit(f"{run.run} failed: {status.reason}")
 
     def ended(self) -> None:
-        """End."""
+        """Add up the CPU time of the coordinator and of its workers, now that all runs ended."""
         self.coordinator_s += time.process_time()
         self.workers_s += sum(map(cpu_s, self._workers))
 

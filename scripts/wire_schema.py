@@ -39,7 +39,7 @@ class Tagged:
     module: str
     meaning: Meaning
     tag: str
-    """The key."""
+    """The key whose value says which variant an object is."""
     variants: tuple[type[Wire], ...]
 
     def tag_of(self, variant: type[Wire]) -> str:

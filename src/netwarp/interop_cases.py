@@ -61,10 +61,10 @@ def _outages(*, on_s: int, off_s: int, until_s: int) -> list[Mapping[str, str]]:
 
 @dataclass(frozen=True)
 class InteropCase:
-    """One test case."""
+    """A test case of the QUIC interop runner: what it transfers, and over which path."""
 
     abbreviation: str
-    """The runner's abbreviation."""
+    """The abbreviation by which the runner's tables name the test case."""
     shows: str
     """What a pair shows that passes it, in words."""
     file_bytes: tuple[int, ...]

@@ -59,7 +59,7 @@ class PathProperty:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """All its keys."""
+        """The keys of `[path]` that set this property: for both directions, and for each."""
         if self.directions == "path":
             return (self.key,)
         return (self.key, f"{self.key}_down", f"{self.key}_up")

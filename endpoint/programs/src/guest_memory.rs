@@ -40,7 +40,7 @@ pub fn file_system(pages: Pages, bytes: u64) -> Result<OwnedFd, (&'static str, E
 pub enum Pages {
     /// Huge pages where they fit.
     Huge,
-    /// The host's default.
+    /// Pages of the size that the host uses by default.
     Ordinary,
 }
 

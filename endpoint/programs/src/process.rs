@@ -100,9 +100,9 @@ impl Hold {
 pub struct Program {
     /// The program's own process.
     pub process: Process,
-    /// Its standard output.
+    /// The program's standard output.
     pub stdout: Output,
-    /// Its standard error.
+    /// The program's standard error output.
     pub stderr: Output,
 }
 

@@ -10,7 +10,7 @@ import sys
 
 PR_SET_PDEATHSIG = 1
 ADDR_NO_RANDOMIZE = 0x40000
-"""Of personality(2)."""
+"""The flag of personality(2) that switches off the random layout of addresses."""
 
 
 def dying_with_parent() -> list[str]:

@@ -40,7 +40,7 @@ class HostCapabilities:
     """
 
     kernel: str
-    """`uname -r`."""
+    """The version of this machine's kernel, as `uname -r` prints it."""
     rootless: bool
     """Whether namespaces need a user namespace."""
     missing_path: str | None

@@ -128,4 +128,4 @@ PROGRAMS = Need("programs", _describe_programs, _describe_programs, optional=Tru
 """The need for the programs that workloads name; few studies have any."""
 
 ENDPOINT = Need("endpoint", lambda machine: find_endpoint(machine.environ), _describe_endpoint)
-"""The endpoint program."""
+"""The need for the program `netwarp-endpoint`, which builds paths and moves bytes."""

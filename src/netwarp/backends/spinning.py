@@ -51,7 +51,7 @@ class Spinning:
     """A guest program that uses CPU time and never waits."""
 
     command: tuple[str, ...]
-    """Its command line."""
+    """The command line that starts the program in the guest."""
     asks: bool
     """Whether it makes system calls; otherwise it only computes, and the guest's kernel, which runs
     in a process of its own, is idle.

@@ -21,7 +21,7 @@ class Commits(Protocol):
     """What a bisection asks of a repository."""
 
     def ranked(self, bad: str, goods: Sequence[str]) -> Sequence[str]:
-        """See :data:`netwarp.bisection.search.Ranked`."""
+        """Return the commits to test, as :data:`netwarp.bisection.search.Ranked` says."""
 
     def subject(self, commit: str) -> str:
         """Return the first line of a commit's message."""

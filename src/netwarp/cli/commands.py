@@ -85,7 +85,7 @@ COMMANDS = {
 
 
 class Commands(Group):
-    """The program's commands."""
+    """The group of all commands of the program `netwarp`, each imported when it is called."""
 
     def __init__(self, name: str, **settings: Any) -> None:
         listed = [Listed(each, help=help_line) for each, (_, help_line) in COMMANDS.items()]

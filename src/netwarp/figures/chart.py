@@ -22,7 +22,7 @@ PNG_SCALE = 2  # sharp on dense screens and at a README's width
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawn figure."""
+    """A figure of the study as a chart, which can be drawn as SVG or PNG."""
 
     name: str
     """Name of its files, without extension."""

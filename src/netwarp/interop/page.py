@@ -13,7 +13,7 @@ from netwarp.interop_cases import CASES, NOT_CARRIED_OUT
 from netwarp.report.templates import render_page
 
 MARKS = {"succeeded": "✓", "failed": "✕", "unsupported": "?"}
-"""The runner's marks."""
+"""The marks by which the QUIC interop runner shows the outcome of a test."""
 
 
 def render(grid: Grid, out: Path, changed: Sequence[tuple[Field, str]]) -> str:

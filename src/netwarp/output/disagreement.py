@@ -38,7 +38,7 @@ class PathAsked:
 
     rtt_s: float
     rate_down_bit_s: int | None
-    """None is unlimited."""
+    """The rate from server to client, in bit/s; None if the path does not limit it."""
     rate_up_bit_s: int | None
     loss_down: float
     """Mean loss ratio from server to client."""

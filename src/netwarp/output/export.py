@@ -170,4 +170,4 @@ EXPORTS: Mapping[str, Callable[[RunData], Iterator[str]]] = {
     "har": to_har,
     "qlog": to_qlog,
 }
-"""Formats by name."""
+"""The function that writes each format, by the name that `--format` takes."""

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 GAP = 2
-"""Spaces between columns."""
+"""The number of spaces between two columns."""
 
 
 def result_blocks(data: RunData, width: int = WIDTH) -> list[Table | Text | Padding]:

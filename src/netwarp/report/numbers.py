@@ -42,7 +42,7 @@ class VerdictCell(NumberCell):
     """A verdict by one metric; sorted by the ratio."""
 
     mark: str
-    """CSS classes."""
+    """The CSS classes that colour the cell by its verdict."""
 
 
 @dataclass(frozen=True)

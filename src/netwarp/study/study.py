@@ -94,9 +94,9 @@ class StudyFile(Section):
     host: Tables = ()
     """The hosts of a network of the study's own."""
     router: Tables = ()
-    """Its routers."""
+    """The routers of a network of the study's own."""
     link: Tables = ()
-    """Its links, in place of `[path]`."""
+    """The links of a network of the study's own, in place of `[path]`."""
     transport: dict[str, Any] = Field(default_factory=dict)
     """Options of the transports."""
     workload: Workloads = Field(default_factory=dict)
@@ -109,7 +109,7 @@ class StudyFile(Section):
     figure: list[Figure] = Field(default_factory=list)
     """Charts, in the order of the report."""
     claim: list[Claim] = Field(default_factory=list)
-    """Sentences to check."""
+    """Sentences that the report says are supported by the results, or not."""
     expect: list[Expect] = Field(default_factory=list)
     """Bounds that the results must keep; the exit status reports whether they do."""
     control: list[Control] = Field(default_factory=list)

@@ -187,7 +187,7 @@ class Download(Wire):
     bytes: U64
     """Size of the file."""
     sha256: str
-    """Its hex SHA-256."""
+    """The SHA-256 of the file's content, in hexadecimal digits."""
 
     @property
     def first_byte_ns(self) -> None:

@@ -169,7 +169,7 @@ class FlowStats(Wire):
     sent: U64 | None
     """How many were sent, if the counting side knows; otherwise `flow_sent` has it."""
     received: U64
-    """How many arrived."""
+    """How many of them arrived."""
     received_bytes: U64
     """The size of all that arrived, in bytes."""
     first_received_ns: U64 | None

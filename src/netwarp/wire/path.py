@@ -222,7 +222,7 @@ class ListedLoss(Wire):
     numbers: Annotated[tuple[PacketNumber, ...], DETAIL] = Field(
         min_length=1, max_length=MOST_LISTED_LOSSES, strict=False
     )
-    """Their numbers, ascending."""
+    """The numbers of the packets that are lost, in ascending order."""
 
     @property
     def mean_ratio(self) -> float:
@@ -242,7 +242,7 @@ Loss = Annotated[
 
 
 class Reorder(Wire):
-    """netem's `reorder`."""
+    """Reordering of packets, as netem's `reorder` does it."""
 
     ratio: Annotated[Ratio, Asks("reordering")]
     """Share of packets sent on at once; 0 is none."""

@@ -99,7 +99,7 @@ class GaveUp(Wire):
     side: Side
     """The side whose transport gave up first."""
     at_ns: U64
-    """When it did."""
+    """When that side's transport gave up."""
     cause: str
     """What was attempted, and how that ended."""
 

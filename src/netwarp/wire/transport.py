@@ -172,7 +172,7 @@ class TcpOptions(Wire):
     timestamps: Annotated[
         bool, Option(True, "TCP: timestamps (RFC 7323). Default: true.", setting="timestamps")
     ]
-    """Timestamps (RFC 7323)."""
+    """Whether segments carry timestamps (RFC 7323)."""
     window_scaling: Annotated[
         bool,
         Option(True, "TCP: window scaling (RFC 7323). Default: true.", setting="window scaling"),
@@ -254,11 +254,11 @@ class SctpOptions(Wire):
             3_000_000_000, "SCTP: RTO.Initial (RFC 9260, section 16). Default: 3s.", "DurationNs"
         ),
     ]
-    """RTO.Initial (RFC 9260, 16)."""
+    """The first retransmission time-out, RTO.Initial (RFC 9260, 16)."""
     rto_min_ns: Annotated[U64, Option(1_000_000_000, "SCTP: RTO.Min. Default: 1s.", "DurationNs")]
-    """RTO.Min."""
+    """The shortest retransmission time-out, RTO.Min."""
     rto_max_ns: Annotated[U64, Option(60_000_000_000, "SCTP: RTO.Max. Default: 60s.", "DurationNs")]
-    """RTO.Max."""
+    """The longest retransmission time-out, RTO.Max."""
     multihomed: Annotated[
         bool,
         Option(

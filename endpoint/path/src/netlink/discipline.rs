@@ -73,7 +73,7 @@ enum Limit {
 
 /// Whether a discipline marks packets.
 enum Ecn {
-    /// The attribute decides.
+    /// Whether packets are marked is in this attribute.
     Attribute(u16),
     /// A flag of RED's parameters decides.
     RedFlag,

@@ -119,7 +119,7 @@ pub enum Loss {
     },
     /// The IP packets of the direction with these numbers are lost; the run's first is number 1.
     Packets {
-        /// Their numbers, ascending.
+        /// The numbers of the packets that are lost, in ascending order.
         numbers: Vec<u32>,
     },
 }
@@ -164,7 +164,7 @@ pub enum DisciplineKind {
     Dualpi2,
 }
 
-/// netem's `reorder`.
+/// Reordering of packets, as netem's `reorder` does it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Reorder {

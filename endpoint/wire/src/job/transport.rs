@@ -139,7 +139,7 @@ pub enum Reconnect {
 pub struct TcpOptions {
     /// Selective acknowledgements (RFC 2018), including duplicate ones (RFC 2883).
     pub sack: bool,
-    /// Timestamps (RFC 7323).
+    /// Whether segments carry timestamps (RFC 7323).
     pub timestamps: bool,
     /// Window scaling (RFC 7323).
     pub window_scaling: bool,
@@ -171,11 +171,11 @@ pub struct SctpOptions {
     pub message_lifetime_ns: Option<u64>,
     /// How often a message of a flow is retransmitted before it is given up (RFC 7496, 4.1); null for no limit.
     pub max_retransmissions: Option<u32>,
-    /// RTO.Initial (RFC 9260, 16).
+    /// The first retransmission time-out, RTO.Initial (RFC 9260, 16).
     pub rto_initial_ns: u64,
-    /// RTO.Min.
+    /// The shortest retransmission time-out, RTO.Min.
     pub rto_min_ns: u64,
-    /// RTO.Max.
+    /// The longest retransmission time-out, RTO.Max.
     pub rto_max_ns: u64,
     /// Bind an address of every path at both ends, and fail over between them.
     pub multihomed: bool,

@@ -44,6 +44,6 @@ pub struct DownloadRecord {
     pub last_packet_ns: u64,
     /// Size of the file.
     pub bytes: u64,
-    /// Its hex SHA-256.
+    /// The SHA-256 of the file's content, in hexadecimal digits.
     pub sha256: String,
 }

@@ -37,7 +37,7 @@ pub struct FlowStatsRecord {
     pub direction: Direction,
     /// How many were sent, if the counting side knows; otherwise `flow_sent` has it.
     pub sent: Option<u64>,
-    /// How many arrived.
+    /// How many of them arrived.
     pub received: u64,
     /// The size of all that arrived, in bytes.
     pub received_bytes: u64,

@@ -175,7 +175,7 @@ pub struct OfWorkloadRecord {
 pub struct GaveUpRecord {
     /// The side whose transport gave up first.
     pub side: Side,
-    /// When it did.
+    /// When that side's transport gave up.
     pub at_ns: u64,
     /// What was attempted, and how that ended.
     pub cause: String,

@@ -238,7 +238,7 @@ class _Sizing:
         self._built: dict[tuple[str, int, Crossing], BuiltLink] = {}
 
     def links(self) -> Iterator[BuiltLink]:
-        """Yield each link."""
+        """Yield each link of the network, sized for the workloads that cross it."""
         crossing: dict[int, list[Placed]] = {}
         for placed in self._workloads:
             for index, _ in placed.between.way:

@@ -41,7 +41,7 @@ class RouterSection(Section):
     """
 
     name: HostName
-    """Its name."""
+    """The router's name, by which links name it; no host or other router has the same."""
 
 
 class LinkSection(Section):

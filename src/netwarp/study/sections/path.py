@@ -86,7 +86,7 @@ class AskedImpairments:
 
     @property
     def loss(self) -> wire.Loss:
-        """The loss model."""
+        """The model by which packets are lost in this direction."""
         loss: wire.Loss = self.netem["loss"]
         return loss
 
