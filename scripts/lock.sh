@@ -21,7 +21,7 @@ main() {
     echo editables >>"$WORK/build.in"  # hatchling's, for an editable installation
     # The largest first: the others take their versions from it.
     lock dev --extra dev
-    lock run --extra remote --constraint "$REPO/locks/dev.txt"
+    lock run --extra remote --extra ui --constraint "$REPO/locks/dev.txt"
     lock site --extra site --constraint "$REPO/locks/dev.txt"
 }
 

@@ -17,6 +17,7 @@ from click.core import ParameterSource
 from netwarp.cli.help import help_text
 from netwarp.errors import StudyError, show_value
 from netwarp.options import Option, Takes
+from netwarp.options.row import levels_in
 from netwarp.units import (
     UnitError,
     loss_model,
@@ -215,8 +216,3 @@ def command(
         return Command(called, callback=function, params=own, help=function.__doc__, **settings)
 
     return made
-
-
-def levels_in(text: str) -> list[str]:
-    """Split an option's list."""
-    return [level.strip() for level in text.split(",")]

@@ -27,6 +27,9 @@ COMMANDS = {
     "compare": (
         "compare", "Compare transports over paths given as options; every list is a factor.",
     ),
+    "ui": (
+        "ui", "Turn knobs and see transfers, in the browser: pages on 127.0.0.1, until Ctrl-C.",
+    ),
     "exec": (
         "exec",
         "Run a server and a client, any programs of this machine, over a path in virtual time.",

@@ -68,3 +68,8 @@ class Option:
             return self.flags
         dashed = self.name.replace("_", "-")
         return (f"--{dashed}/--no-{dashed}",) if self.default is True else (f"--{dashed}",)
+
+
+def levels_in(text: str) -> list[str]:
+    """Split the list that an option takes in a shell, such as `0%,1%`."""
+    return [level.strip() for level in text.split(",")]

@@ -1,0 +1,10 @@
+"""The local pages of `netwarp ui`: turn a knob, and see the transfer.
+
+`knobs.py` chooses from the table of options what a page shows, and `address.py` reads a page's
+address as options of `netwarp compare`; `study_file.py` writes them as a study. `what_if.py` runs
+them in a thread, and `answers.py` words the results. `access.py` refuses strangers, `app.py` has
+the pages, and `server.py` serves them.
+
+Invariant: everything is refused but requests from the pages themselves, which have the token in
+their address.
+"""

@@ -1,0 +1,61 @@
+"""Refuses requests that do not come from the pages themselves.
+
+A page of another site may name this server in its links, and a name of that site may be made to
+resolve to 127.0.0.1 (DNS rebinding): so the host must be the address that was printed, the origin
+this server's own, and the first part of the path the token. Pure: headers and paths in, a reason
+out.
+"""
+
+from collections.abc import Mapping
+from hmac import compare_digest
+
+HEADERS = {
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+"""Headers of every response: nothing of a page is kept, read or named elsewhere."""
+OWN = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
+    " connect-src 'self'; frame-src 'self'; form-action 'none'; base-uri 'none';"
+    " frame-ancestors 'none'"
+)
+"""Content security policy of the pages: nothing is fetched from elsewhere, no text becomes code."""
+REPORT = (
+    "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'"
+    " 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'self'"
+)
+"""Content security policy of reports: a file of its own, which neither reaches the pages nor sends
+anything.
+"""
+
+
+def why_refused(
+    method: str, path: str, headers: Mapping[str, str], port: int, token: str
+) -> str | None:
+    """Return the reason why a request is refused; None if it is not.
+
+    Args:
+        method: the request's method.
+        path: the path of its address.
+        headers: its headers, by names in lower case.
+        port: the port at which this server listens.
+        token: the token that the addresses of its pages begin with.
+    """
+    hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
+    host = headers.get("host", "")
+    if host not in hosts:
+        return "this host is served under 127.0.0.1 alone"
+    origin = headers.get("origin")
+    if origin is not None and origin != f"http://{host}":
+        return "pages of another origin get nothing here"
+    if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        return "pages of another site get nothing here"
+    first = path.split("/")[1] if path.startswith("/") else ""
+    if not compare_digest(first.encode(), token.encode()):
+        return "the token is missing: open the address that `netwarp ui` printed"
+    if method not in ("GET", "HEAD", "POST"):
+        return f"no {method}"
+    return None

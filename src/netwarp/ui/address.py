@@ -1,0 +1,69 @@
+"""Reads the address of a page as options of `netwarp compare`, and writes these as a command.
+
+Pure: the pairs of an address in, options out.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from netwarp.errors import InputError
+from netwarp.options import Takes
+from netwarp.options.row import levels_in
+from netwarp.study.compare import option_of
+from netwarp.suggestions import did_you_mean
+from netwarp.ui.knobs import OPTIONS
+
+MOST_CHARACTERS = 4000
+"""Most characters of all values of an address together."""
+
+
+def options_of(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Read the pairs of an address; an empty value is none.
+
+    Raises:
+        InputError: there is no such option, or it is too long. Values are checked by the study.
+    """
+    given: dict[str, Any] = {}
+    left = MOST_CHARACTERS
+    for name, value in pairs:
+        if name not in OPTIONS:
+            raise InputError(f"{option_of(name)}: unknown; {did_you_mean(name, OPTIONS)}")
+        left -= len(value)
+        if left < 0:
+            raise InputError(f"the address has more than {MOST_CHARACTERS} characters of values")
+        if value.strip():
+            _take(given, name, value.strip())
+    return given
+
+
+def _take(given: dict[str, Any], name: str, value: str) -> None:
+    match OPTIONS[name].takes:
+        case Takes.LEVELS:
+            given[name] = levels_in(value)
+        case Takes.TEXTS:
+            given.setdefault(name, []).append(value)
+        case Takes.WHOLE:
+            given[name] = int(value) if re.fullmatch("[0-9]{1,19}", value) else value
+        case Takes.FLAG:
+            given[name] = value != "no"
+        case _:
+            given[name] = value
+
+
+def command_of(given: Mapping[str, Any]) -> str:
+    """Write options as the command that does the same in a shell."""
+    words = ["netwarp", "compare"]
+    for name, value in given.items():
+        on, _, off = OPTIONS[name].on_command_line[0].partition("/")
+        match OPTIONS[name].takes:
+            case Takes.LEVELS:
+                words += [on, ",".join(value)]
+            case Takes.TEXTS:
+                words += [word for each in value for word in (on, each)]
+            case Takes.FLAG:
+                words += [on if value else off]
+            case _:
+                words += [on, str(value)]
+    return shlex.join(words)

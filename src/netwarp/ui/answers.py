@@ -1,0 +1,105 @@
+"""Words the results of a run directory for the page: bars with intervals, and verdicts.
+
+Texts and numbers are those of the report.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from netwarp.figures.style import series_styles
+from netwarp.metrics import metric_named
+from netwarp.report.answer import answer_sentences, mark_class
+from netwarp.results.undecided import undecided_text
+from netwarp.verdict_wording import verdict_text
+from netwarp.wording import condition_text, level_text, mean_text, quantity, spread_note
+
+if TYPE_CHECKING:
+    from netwarp.evaluation import RunData
+    from netwarp.results.comparisons import Comparisons, ConditionGroup, ContenderResult
+    from netwarp.wording import Quantity
+
+
+def answer(data: RunData, of: int) -> dict[str, Any]:
+    """Return what the page draws.
+
+    Args:
+        data: the runs so far.
+        of: replicates that are run in all. With fewer, verdicts are those so far.
+    """
+    runs = data.results.runs
+    return {
+        "replicates": 1 + max((run.replicate for run in runs), default=-1),
+        "of": of,
+        "directory": str(data.directory),
+        "metrics": [_metric(compared, data) for compared in data.answers if _has_values(compared)],
+        "failures": list(dict.fromkeys(f"{run.run}: {run.reason}" for run in data.results.failed)),
+        "runs": [run.run for run in runs if run.replicate == 0],
+    }
+
+
+def _has_values(compared: Comparisons) -> bool:
+    return any(
+        each.cell.values(compared.metric) for group in compared.groups for each in group.contenders
+    )
+
+
+def _metric(compared: Comparisons, data: RunData) -> dict[str, Any]:
+    compared = compared.with_values
+    means = [
+        abs(found.mean)
+        for group in compared.groups
+        for each in group.contenders
+        if (found := each.cell.estimate(compared.metric)) is not None
+    ]
+    shown = quantity(compared.metric, max(means, default=0.0))
+    metric = metric_named(compared.metric)
+    return {
+        "name": compared.metric,
+        "title": shown.title,
+        "unit": shown.unit,
+        "better": metric.better,
+        "sentences": answer_sentences(compared),
+        "open": undecided_text(compared, data.results),
+        "groups": [_group(group, compared, shown) for group in compared.groups],
+    }
+
+
+def _group(group: ConditionGroup, compared: Comparisons, shown: Quantity) -> dict[str, Any]:
+    labels = [each.label for each in group.contenders]
+    styles = series_styles(compared.factor, labels)
+    varied = {
+        factor: level
+        for factor, level in group.condition.items()
+        if len({each.condition.get(factor) for each in compared.groups}) > 1
+    }
+    return {
+        "condition": condition_text(varied),
+        "bars": [
+            _bar(each, compared, shown) | {"colour": style.colour}
+            for each, style in zip(group.contenders, styles, strict=True)
+        ],
+    }
+
+
+def _bar(each: ContenderResult, compared: Comparisons, shown: Quantity) -> dict[str, Any]:
+    estimate = each.cell.estimate(compared.metric)
+    bar: dict[str, Any] = {
+        "label": level_text(compared.factor, each.label) or "all",
+        "verdict": verdict_text(each.comparison, compared.metric) if each.comparison else "",
+        "mark": mark_class(each, compared),
+        "is_first": each.comparison is None,
+        "failed": len(each.cell.failed),
+        "mean": None, "low": None, "high": None, "text": "", "note": "", "samples": [],
+    }  # fmt: skip
+    if estimate is None:
+        return bar
+    low, high = estimate.ci95 or (None, None)
+    return bar | {
+        "mean": estimate.mean * shown.scale,
+        "low": None if low is None else low * shown.scale,
+        "high": None if high is None else high * shown.scale,
+        "text": f"{mean_text(estimate, shown)} {shown.unit}".rstrip(),
+        "note": spread_note(estimate),
+        "samples": [value * shown.scale for value in estimate.samples],
+    }

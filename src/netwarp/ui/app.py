@@ -1,0 +1,193 @@
+"""The pages and what they ask for, as a web application."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+from anyio import to_thread
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+
+from netwarp.errors import InputError, NetwarpError
+from netwarp.ui.access import HEADERS, OWN, REPORT, why_refused
+from netwarp.ui.lanes import Lanes
+from netwarp.version import __version__
+
+PAGES = ("./",)
+"""Addresses of the pages."""
+TYPES = {".js": "text/javascript", ".css": "text/css"}
+
+
+class Guarded:
+    """Passes on what the pages themselves ask for, and refuses the rest.
+
+    Args:
+        app: the application, below the token.
+        port: see :func:`netwarp.ui.access.why_refused`.
+        token: see there.
+    """
+
+    def __init__(self, app: Any, port: int, token: str) -> None:
+        self._app, self._port, self._token = app, port, token
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request, as ASGI has it."""
+        if scope["type"] != "http":
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1")
+                   for name, value in scope["headers"]}  # fmt: skip
+        reason = why_refused(scope["method"], scope["path"], headers, self._port, self._token)
+        if reason is not None:
+            refused = Response(f"{reason}\n", 403, HEADERS, "text/plain")
+            await refused(scope, receive, send)
+            return
+
+        async def with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                given = dict(message["headers"])
+                for name, value in {"content-security-policy": OWN, **HEADERS}.items():
+                    given.setdefault(name.encode(), value.encode())
+                message["headers"] = list(given.items())
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
+
+
+def application(lanes: Lanes, port: int, token: str) -> Guarded:
+    """Return the application.
+
+    Args:
+        lanes: the questions of all pages.
+        port: the port at which it is served.
+        token: the first part of the path of all its addresses.
+    """
+    pages = Pages(lanes)
+    routes = [
+        Route("/", pages.what_if),
+        Route("/static/{name}", static),
+        Route("/report.css", report_style),
+        Route("/vega.js", vega_script),
+        Route("/ask", pages.ask),
+        Route("/as", pages.written),
+        Route("/report/{lane}/{name}", pages.report),
+    ]
+    inner = Starlette(
+        routes=[Mount(f"/{token}", routes=routes)],
+        exception_handlers={NetwarpError: _refused},
+    )
+    return Guarded(inner, port, token)
+
+
+class Pages:
+    """The pages, and the questions that they ask."""
+
+    def __init__(self, lanes: Lanes) -> None:
+        self._lanes = lanes
+
+    def what_if(self, request: Request) -> Response:
+        """The page on which knobs are turned."""
+        from netwarp.ui.knobs import GROUPS, KINDS, START, other_options
+
+        return page(
+            "what_if.html", title="What if", groups=GROUPS, others=other_options(), kinds=KINDS,
+            start=json.dumps(dict(START)),
+        )  # fmt: skip
+
+    def ask(self, request: Request) -> Response:
+        """Run what the page's address says, and send events until it is done or nobody listens."""
+        pairs = request.query_params.multi_items()
+        lane = request.query_params.get("lane", "")
+        asked = self._lanes.ask(lane, [(key, value) for key, value in pairs if key != "lane"])
+
+        async def events() -> AsyncIterator[str]:
+            try:
+                while True:
+                    event = await to_thread.run_sync(asked.next_event, abandon_on_cancel=True)
+                    if event is None:
+                        yield "event: done\ndata: {}\n\n"
+                        return
+                    yield f"event: {event[0]}\ndata: {json.dumps(event[1])}\n\n"
+            finally:
+                asked.cancel()
+
+        return StreamingResponse(events(), media_type="text/event-stream")
+
+    def written(self, request: Request) -> Response:
+        """What the page's address says, as a command and as a study file."""
+        from netwarp.ui.address import command_of, options_of
+        from netwarp.ui.study_file import study_file
+        from netwarp.ui.what_if import study_of
+
+        given = options_of(request.query_params.multi_items())
+        study = study_of(given)
+        text = study_file(study.raw, "What if?")
+        return JSONResponse({"command": command_of(given), "study": text})
+
+    def report(self, request: Request) -> Response:
+        """The report of what a page has run, drawn when it is first asked for."""
+        from netwarp.library import open_run
+
+        path = self._lanes.directory(request.path_params["lane"], request.path_params["name"])
+        if path is None:
+            raise InputError("these runs are not kept any more: ask again")
+        return report_response(open_run(path).report().read_text(encoding="utf-8"))
+
+
+def report_response(text: str) -> Response:
+    """Return a report, which may run its own scripts and reach nothing."""
+    return HTMLResponse(text, headers={"content-security-policy": REPORT})
+
+
+def page(name: str, **values: Any) -> Response:
+    """Render a page from its template."""
+    rendered = _environment().get_template(name).render(version=__version__, pages=PAGES, **values)
+    return HTMLResponse(rendered)
+
+
+def static(request: Request) -> Response:
+    """A script or style of the pages."""
+    name = request.path_params["name"]
+    found = next((each for each in files("netwarp.ui").joinpath("static").iterdir()
+                  if each.name == name), None)  # fmt: skip
+    kind = TYPES.get(name[name.rfind(".") :])
+    if found is None or kind is None:
+        return Response(f"no {name}\n", 404, media_type="text/plain")
+    return Response(found.read_text(encoding="utf-8"), media_type=kind)
+
+
+def report_style(_: Request) -> Response:
+    """The style of reports, which the pages share."""
+    style = files("netwarp.report").joinpath("style.css").read_text(encoding="utf-8")
+    return Response(style, media_type="text/css")
+
+
+def vega_script(_: Request) -> Response:
+    """The script that draws charts."""
+    from netwarp.report.chart_script import chart_script
+
+    return Response(chart_script(), media_type="text/javascript",
+                    headers={"cache-control": "private, max-age=86400"})  # fmt: skip
+
+
+def _refused(_: Request, error: Exception) -> Response:
+    return JSONResponse({"message": str(error)}, 400)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    loader: Callable[[str], str] = _template
+    return jinja2.Environment(
+        loader=jinja2.FunctionLoader(loader), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+
+
+def _template(name: str) -> str:
+    return files("netwarp.ui").joinpath("pages", name).read_text(encoding="utf-8")

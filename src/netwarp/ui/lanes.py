@@ -1,0 +1,74 @@
+"""The questions that pages have asked: one at a time for each lane, and a bound on them all.
+
+A lane is one side of one open page. Run directories are kept while the program runs, so that a
+value that is turned back to is answered at once; of many, the oldest are removed.
+"""
+
+import re
+import threading
+from pathlib import Path
+
+from netwarp.errors import InputError
+from netwarp.file_trees import remove_tree
+from netwarp.ui.what_if import WhatIf
+
+MOST_LANES = 8
+"""Most questions that are run at the same time."""
+MOST_DIRECTORIES = 40
+"""Most run directories that are kept, those of questions under way included."""
+_NAME = re.compile("[a-z0-9]{1,24}")
+
+
+class Lanes:
+    """The questions of all pages.
+
+    Args:
+        folder: the folder in which run directories are made.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = threading.Lock()
+        self._lanes: dict[str, WhatIf] = {}
+
+    def ask(self, lane: str, pairs: list[tuple[str, str]]) -> WhatIf:
+        """Begin a question in a lane, and cancel the lane's earlier one.
+
+        Raises:
+            InputError: a lane has no such name.
+        """
+        if not _NAME.fullmatch(lane):
+            raise InputError("a lane is named by up to 24 letters and digits")
+        with self._lock:
+            before = self._lanes.pop(lane, None)
+            begun = WhatIf(pairs, self.folder / lane, before)
+            self._lanes[lane] = begun
+            for name in list(self._lanes)[:-MOST_LANES]:
+                self._lanes.pop(name).cancel()
+            self._tidy()
+            return begun
+
+    def directory(self, lane: str, name: str) -> Path | None:
+        """Return a run directory of a lane; None if there is none of this name any more."""
+        if not _NAME.fullmatch(lane) or not re.fullmatch("what-if-[0-9a-f]{12}", name):
+            return None
+        path = self.folder / lane / name
+        return path if path.is_dir() else None
+
+    def end(self, timeout_s: float) -> None:
+        """Cancel everything, and wait for it, each for a time at most."""
+        with self._lock:
+            left = list(self._lanes.values())
+            self._lanes.clear()
+        for each in left:
+            each.cancel()
+        for each in left:
+            each.join(timeout_s)
+
+    def _tidy(self) -> None:
+        """Remove the oldest run directories, except those of questions that may be under way."""
+        used = {each.directory for each in self._lanes.values()}
+        kept = [path for path in self.folder.glob("*/what-if-*") if path not in used]
+        kept.sort(key=lambda path: path.stat().st_mtime_ns)
+        for path in kept[: max(0, len(kept) - MOST_DIRECTORIES + len(used))]:
+            remove_tree(path)

@@ -1,0 +1,82 @@
+"""Serves the pages on this machine's loopback address, until Ctrl-C."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import threading
+from collections.abc import Callable
+
+from netwarp.errors import InputError
+from netwarp.file_trees import temporary_directory
+
+INSTALL = "pip install 'netwarp[ui]'"
+LOOK_EVERY_S = 0.2
+PATIENCE_S = 0.4
+"""Time in s for which the end of questions under way is awaited; Ctrl-C ends all within half a
+second.
+"""
+
+
+def serve(port: int, on_ready: Callable[[str], None]) -> None:
+    """Serve the pages until the process is interrupted.
+
+    Args:
+        port: the port; 0 for a free one.
+        on_ready: called with the address when requests are answered.
+
+    Raises:
+        InputError: the port is in use, or a package is missing.
+    """
+    try:
+        import uvicorn
+
+        from netwarp.ui.app import application
+    except ImportError as error:
+        raise InputError(f"netwarp ui needs the package {error.name}: `{INSTALL}`") from None
+    from netwarp.ui.lanes import Lanes
+
+    listening = _listening(port)
+    port = listening.getsockname()[1]
+    token = secrets.token_urlsafe(16)
+    with temporary_directory("netwarp-ui-") as folder:
+        lanes = Lanes(folder)
+        server = uvicorn.Server(
+            uvicorn.Config(
+                application(lanes, port, token), log_config=None, log_level="critical",
+                access_log=False, lifespan="off",
+                http="h11", ws="none", server_header=False, timeout_graceful_shutdown=0,
+            )
+        )  # fmt: skip
+        # Signals are the main thread's, which therefore waits: see netwarp.cli.interruption.
+        thread = threading.Thread(
+            target=server.run, args=([listening],), name="netwarp-ui", daemon=True
+        )
+        thread.start()
+        threading.Thread(target=_import_what_runs_need, daemon=True).start()
+        try:
+            on_ready(f"http://127.0.0.1:{port}/{token}/")
+            while thread.is_alive():
+                thread.join(LOOK_EVERY_S)
+        finally:
+            server.should_exit = server.force_exit = True
+            lanes.end(PATIENCE_S)
+            thread.join(PATIENCE_S)
+
+
+def _listening(port: int) -> socket.socket:
+    opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(("127.0.0.1", port))
+        opened.listen(64)
+    except OSError as error:
+        opened.close()
+        raise InputError(f"--port {port}: {error.strerror}; leave it away for a free one") from None
+    return opened
+
+
+def _import_what_runs_need() -> None:
+    """Import what the first question needs, while the page is being drawn."""
+    import netwarp.library
+    import netwarp.ui.answers  # noqa: F401

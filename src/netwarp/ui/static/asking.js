@@ -1,0 +1,40 @@
+// Asks the server to run what an address says; events come as they happen, and a new question ends the old one.
+
+const TAB = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => (byte % 36).toString(36)).join("");
+
+export class Asking {
+  /** side: a letter that names one of the page's lanes. */
+  constructor(side) {
+    this.lane = TAB + side;
+    this.source = null;
+  }
+
+  /** Begin; `on` has a function for each event: started, answer, refused, failed, done. */
+  ask(pairs, on) {
+    this.stop();
+    const query = new URLSearchParams(pairs);
+    query.set("lane", this.lane);
+    const source = new EventSource(`ask?${query}`);
+    this.source = source;
+    const begun = performance.now();
+    for (const name of ["started", "answer", "refused", "failed", "done"]) {
+      source.addEventListener(name, (event) => {
+        if (this.source !== source) return;
+        if (name === "done") this.stop();
+        on[name]?.(JSON.parse(event.data), performance.now() - begun);
+      });
+    }
+    // The browser would ask again by itself; but then runs that somebody has stopped would begin anew.
+    source.addEventListener("error", () => {
+      if (this.source !== source) return;
+      this.stop();
+      on.failed?.({ message: "netwarp ui does not answer any more: start it again, and open the address that it prints." });
+      on.done?.({});
+    });
+  }
+
+  stop() {
+    this.source?.close();
+    this.source = null;
+  }
+}

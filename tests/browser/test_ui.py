@@ -1,0 +1,159 @@
+"""The local pages in a real browser: quiet, whole at any width, and what is asked is answered."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cli.processes import NETWARP
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.guest]
+pytest.importorskip("starlette")
+
+SMALL = "transport=tcp,quic&size=100kB&rtt=50ms&rate=20mbit&loss=1%25&replicates=2"
+LIMIT_MS = 120_000
+Open = Callable[..., "Page"]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    process = subprocess.Popen(
+        [NETWARP, "ui"], cwd=tmp_path_factory.mktemp("ui"), stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    yield process.stdout.readline().split()[-1]
+    process.terminate()
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+
+
+@pytest.fixture
+def visit_ui(browser: Browser, address: str) -> Iterator[Open]:
+    trouble: list[str] = []
+    contexts = []
+
+    def opened(path: str = "", width: int = 1200, scheme: Any = "light") -> Page:
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(LIMIT_MS)
+        page.on("console", lambda message: trouble.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
+        page.on("request", lambda request: _note_outside(request.url, address, trouble))
+        page.goto(address + path)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert trouble == []
+
+
+def _note_outside(url: str, address: str, trouble: list[str]) -> None:
+    if not url.startswith((address, "data:", "blob:")):
+        trouble.append(f"request: {url}")
+
+
+def _state(page: Page, state: str, panel: str = "now") -> None:
+    page.wait_for_selector(f"#{panel}[data-state={state}]", state="attached")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 400])
+def test_an_answer_fits_any_width(visit_ui: Open, width: int, scheme: str) -> None:
+    page = visit_ui(f"?{SMALL}", width=width, scheme=scheme)
+    _state(page, "done")
+    assert page.locator("#now .bars .fill").count() == 2
+    assert page.locator("#now .answer li").count() == 1
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    unnamed = """[...document.querySelectorAll('input, select, button, a')].filter((each) => !(
+        each.labels?.length || each.ariaLabel || each.textContent.trim())).length"""
+    assert page.evaluate(unnamed) == 0
+
+
+def test_a_knob_is_turned_by_keyboard_and_the_address_has_it(visit_ui: Open) -> None:
+    page = visit_ui(f"?{SMALL}")
+    _state(page, "done")
+    slider = page.locator("[data-turns=rtt]")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**rtt=70ms**")
+    assert page.input_value("#k-rtt") == "70ms"
+    _state(page, "done")
+    page.reload()
+    assert page.input_value("#k-rtt") == "70ms"
+    _state(page, "done")
+
+
+def test_a_refusal_stands_beside_its_knob(visit_ui: Open) -> None:
+    page = visit_ui(f"?{SMALL}")
+    _state(page, "done")
+    page.fill("#k-loss", "9999%")
+    page.press("#k-loss", "Tab")
+    _state(page, "refused")
+    said = page.locator("#r-loss")
+    assert said.text_content() == (
+        'compare: --loss = "9999%": more than 100 %; write a percentage from "0%" to "100%"'
+    )
+    assert page.get_attribute("#k-loss", "aria-invalid") == "true"
+    page.fill("#k-loss", "2%")
+    page.press("#k-loss", "Tab")
+    _state(page, "done")
+    assert said.is_hidden()
+
+
+def test_two_configurations_stand_side_by_side(visit_ui: Open) -> None:
+    page = visit_ui(f"?{SMALL}")
+    _state(page, "done")
+    page.click("[data-does=pin]")
+    page.select_option("#k-profile", "satellite-geo")
+    page.fill("#k-rtt", "")
+    page.press("#k-rtt", "Tab")
+    _state(page, "done")
+    assert page.locator("#pinned .fill").count() == 2
+    page.reload()
+    _state(page, "done")
+    _state(page, "done", "pinned")
+    assert page.locator("#pinned .fill").count() == 2
+    page.click("[data-does=pin]")
+    assert page.locator("#pinned").is_hidden()
+    assert "pin=" not in page.url
+
+
+def test_what_is_shown_can_be_copied_and_reported(visit_ui: Open) -> None:
+    page = visit_ui(f"?{SMALL}")
+    _state(page, "done")
+    page.click("[data-does=command]")
+    page.wait_for_selector("#text:not([hidden])")
+    assert str(page.text_content("#text")).startswith("netwarp compare --rtt 50ms --rate 20mbit")
+    page.click("[data-does=study]")
+    page.locator("#text").filter(has_text="# What if?").wait_for()
+    with page.context.expect_page() as opened:
+        page.click("#report")
+    opened.value.wait_for_selector("#answer")
+
+
+def test_pages_and_messages_have_knobs_of_their_own(visit_ui: Open) -> None:
+    page = visit_ui(f"?{SMALL}")
+    page.check("[name=kind][value=page]")
+    assert page.locator("#k-size").is_hidden()
+    assert page.locator("#k-transport").is_hidden()
+    _state(page, "done")
+    assert page.locator("#now .bars tbody th").all_text_contents() == ["HTTP/2", "HTTP/3"]
+    page.check("[name=kind][value=flow]")
+    _state(page, "done")
+    assert page.locator("#now .bars").count() >= 1
+
+
+def test_a_click_stops_what_runs(visit_ui: Open) -> None:
+    page = visit_ui("?transport=tcp&size=1GB&rtt=50ms&loss=5%25&replicates=100")
+    page.click("[data-does=stop]")
+    _state(page, "stopped")
+    assert page.locator("[data-does=stop]").is_hidden()

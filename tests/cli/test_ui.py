@@ -1,0 +1,127 @@
+"""The pages are served until Ctrl-C, which ends their guests."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+from cli.processes import NETWARP, guests_in, has_ended
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+
+
+@dataclass
+class Served:
+    process: subprocess.Popen[str]
+    address: str
+    opened: ExitStack
+
+    def get(self, path: str, **headers: str) -> http.client.HTTPResponse:
+        parts = urlsplit(self.address)
+        connection = self.opened.enter_context(
+            closing(http.client.HTTPConnection(parts.netloc, timeout=60))
+        )
+        connection.request(
+            "GET",
+            path if path.startswith("/") else parts.path + path,
+            headers={name.replace("_", "-"): value for name, value in headers.items()},
+        )
+        return self.opened.enter_context(connection.getresponse())
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    process = subprocess.Popen(
+        [NETWARP, "ui"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line.startswith("netwarp ui: http://127.0.0.1:"), process.communicate()
+    with ExitStack() as opened:
+        yield Served(process, line.split()[-1], opened)
+    process.kill()
+    process.communicate()
+
+
+def test_strangers_are_refused(served: Served) -> None:
+    page = served.get("")
+    assert page.status == 200
+    assert b"<form" in page.read()
+    assert page.getheader("Referrer-Policy") == "no-referrer"
+    assert "default-src 'none'" in str(page.getheader("Content-Security-Policy"))
+    for path, headers in [
+        ("/", {}),
+        ("/wrong/", {}),
+        ("", {"Host": "evil.example"}),
+        ("", {"Origin": "http://evil.example"}),
+        ("", {"Sec_Fetch_Site": "cross-site"}),
+        ("as?rtt=50ms", {"Origin": "http://evil.example"}),
+    ]:
+        assert served.get(path, **headers).status == 403
+    assert served.get("nothing").status == 404
+    assert served.get("static/..%2f..%2fserver.py").status == 404
+    refused = served.get("as?los=1")
+    assert refused.status == 400
+    assert json.loads(refused.read())["message"].startswith("--los: unknown")
+
+
+def test_a_port_in_use_is_refused(served: Served) -> None:
+    port = str(urlsplit(served.address).port)
+    done = subprocess.run(
+        [NETWARP, "ui", "--port", port], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert f"--port {port}: Address already in use" in done.stderr
+
+
+@pytest.mark.guest
+def test_it_answers_and_ctrl_c_leaves_nothing(served: Served) -> None:
+    pairs = {"lane": "a", "transport": "tcp", "size": "1MB", "rtt": "50ms", "loss": "1%"}
+    text = served.get(f"ask?{urlencode(pairs | {'replicates': '2'})}").read().decode()
+    assert [line for line in text.splitlines() if line.startswith("event")] == [
+        "event: started", "event: answer", "event: answer", "event: done",
+    ]  # fmt: skip
+    answers = [json.loads(line[6:]) for line in text.splitlines() if '"metrics"' in line]
+    directory = Path(answers[-1]["directory"])
+    assert directory.is_dir()
+    report = served.get(f"report/a/{directory.name}")
+    assert str(report.getheader("Content-Security-Policy")).startswith("sandbox allow-scripts")
+    assert b"tcp" in report.read()
+    folder = directory.parents[1]
+    long = pairs | {"size": "1GB", "loss": "5%", "replicates": "100"}
+    response = served.get(f"ask?{urlencode(long)}")
+    assert response.readline() == b"event: started\n"
+    while not (guests := guests_in(folder)):
+        assert served.process.poll() is None
+    served.process.send_signal(signal.SIGINT)
+    _, said = served.process.communicate(timeout=30)
+    assert served.process.returncode == 130
+    assert said == "interrupted: the pages are closed\n"
+    for guest in guests:
+        assert has_ended(guest), "a guest outlived netwarp"
+    assert not folder.exists()
+
+
+@pytest.mark.guest
+def test_who_goes_away_ends_their_guests(served: Served) -> None:
+    pairs = {"lane": "a", "transport": "tcp", "size": "1GB", "rtt": "50ms", "loss": "5%"}
+    response = served.get(f"ask?{urlencode(pairs)}")
+    assert response.readline() == b"event: started\n"
+    answered = served.get(f"ask?{urlencode({'lane': 'b', 'transport': 'tcp', 'size': '10kB'})}")
+    answers = [line for line in answered.read().decode().splitlines() if '"metrics"' in line]
+    folder = Path(json.loads(answers[-1][6:])["directory"]).parents[1]
+    while not (guests := guests_in(folder)):
+        assert served.process.poll() is None
+    served.opened.close()
+    while any(not has_ended(guest) for guest in guests) or guests_in(folder):
+        assert served.process.poll() is None

@@ -1,0 +1,120 @@
+"""The state of a page is its address: read as options, written as a command and as a study."""
+
+from __future__ import annotations
+
+import shlex
+import tomllib
+from typing import Any
+
+import pytest
+
+from netwarp.cli.compare import compare
+from netwarp.errors import InputError, StudyError
+from netwarp.options import COMPARE
+from netwarp.study.compare import study_from_compare
+from netwarp.study.study import study_from_mapping
+from netwarp.ui.address import MOST_CHARACTERS, command_of, options_of
+from netwarp.ui.knobs import GROUPS, KINDS, OPTIONS, START, other_options
+from netwarp.ui.study_file import study_file
+from netwarp.ui.what_if import MOST_RUNS, looks, refusal, study_of
+
+GIVEN = [
+    ("transport", "tcp, quic"), ("rtt", "50ms"), ("loss", "0%,1%"), ("rate", "20mbit"),
+    ("replicates", "3"), ("set", "transport.ecn=true"), ("set", "transport.mss=1200"),
+    ("verify", "no"), ("queue", ""),
+]  # fmt: skip
+
+
+def test_an_address_is_read_as_the_options_of_a_command() -> None:
+    given = options_of(GIVEN)
+    assert given == {
+        "transport": ["tcp", "quic"], "rtt": ["50ms"], "loss": ["0%", "1%"], "rate": ["20mbit"],
+        "replicates": 3, "set": ["transport.ecn=true", "transport.mss=1200"], "verify": False,
+    }  # fmt: skip
+
+
+def test_the_command_has_the_same_options_in_a_shell() -> None:
+    given = options_of(GIVEN)
+    program, name, *arguments = shlex.split(command_of(given))
+    assert (program, name) == ("netwarp", "compare")
+    read: dict[str, Any] = compare.make_context("compare", arguments).params
+    found = {key: list(value) if isinstance(value, tuple) else value for key, value in read.items()}
+    assert {key: found[key] for key in given} == given
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        GIVEN,
+        [("page", "web-30"), ("http", "2,3"), ("rtt", "50ms")],
+        [("flow", "1mbit"), ("transport", "udp,quic"), ("profile", "lte")],
+        [("rtts", "20ms,160ms"), ("rate", "20mbit"), ("transport", "tcp")],
+        [("loss", "gemodel 1% 30% 100% 0%"), ("transport", "tcp")],
+    ],
+)
+def test_the_study_file_is_the_same_study(given: list[tuple[str, str]]) -> None:
+    study = study_from_compare(**options_of(given))
+    text = study_file(study.raw, "What if?")
+    assert text.startswith("# What if?\n")
+    again = study_from_mapping(tomllib.loads(text), file="copied")
+    assert [cell.template for cell in again.cells] == [cell.template for cell in study.cells]
+    assert again.replicates == study.replicates
+
+
+def test_texts_of_a_study_file_are_quoted() -> None:
+    tables = {"title": 'a "b" \\ \n\x7fé', "factors": {"path.loss": ["0%", 1, 1.5, True]}}
+    assert tomllib.loads(study_file(tables)) == tables
+
+
+def test_what_is_no_option_is_refused_by_name() -> None:
+    with pytest.raises(InputError, match='--los: unknown; did you mean "loss"'):
+        options_of([("los", "1%")])
+    with pytest.raises(InputError, match="--file: unknown"):
+        options_of([("file", "/etc/passwd")])
+    with pytest.raises(InputError, match="characters"):
+        options_of([("set", "x" * (MOST_CHARACTERS + 1))])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("rtt", "5furlong"), ("loss", "9999%"), ("transport", "carrier-pigeon"), ("replicates", "0"),
+     ("replicates", "many"), ("size", "-1MB"), ("discipline", "red-ish")],
+)  # fmt: skip
+def test_a_refusal_is_the_studys_and_names_the_option(name: str, value: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        study_of(options_of([(name, value)]))
+    said = refusal(caught.value)
+    assert said["option"] == OPTIONS[name].on_command_line[0]
+    assert said["message"] == str(caught.value)
+
+
+def test_programs_and_hours_of_runs_are_left_to_the_command_line() -> None:
+    with pytest.raises(InputError, match="programs are not run from a page"):
+        study_of(options_of([("page", "web-30"), ("client", "chromium")]))
+    with pytest.raises(InputError, match=f"at most {MOST_RUNS}"):
+        study_of(options_of([("transport", "tcp,quic"), ("replicates", str(MOST_RUNS))]))
+
+
+@pytest.mark.parametrize(("replicates", "steps"), [
+    (1, [1]), (2, [1, 2]), (4, [1, 2, 3, 4]), (10, [1, 2, 3, 5, 10]),
+    (25, [1, 2, 3, 5, 10, 20, 25]),
+])  # fmt: skip
+def test_looks_end_with_the_number_that_was_asked_for(replicates: int, steps: list[int]) -> None:
+    assert looks(replicates) == steps
+
+
+def test_knobs_are_options_and_what_they_offer_is_valid() -> None:
+    knobs = [knob for group in GROUPS.values() for knob in group]
+    assert len({knob.option for knob in knobs}) == len(knobs)
+    rows = {row.name: row for row in COMPARE}
+    for knob in knobs:
+        assert knob.help == rows[knob.option].help
+        assert set(knob.kinds) <= KINDS.keys()
+        for value in filter(None, knob.offers):
+            needed = {"jitter": [("rtt", "300ms")], "queue": [("rate", "5mbit"), ("rtt", "100ms")],
+                      "discipline": [("rate", "5mbit")],
+                      "congestion": [("transport", "tcp,quic")]}.get(knob.option, [])  # fmt: skip
+            study_from_compare(**options_of([*needed, (knob.option, value)]))
+    shown = {knob.option for knob in knobs} | {row.name for row in other_options()}
+    assert shown == OPTIONS.keys()
+    study_of(options_of(START.items()))

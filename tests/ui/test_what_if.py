@@ -1,0 +1,145 @@
+"""A question is run in a thread: one replicate first, then more, until it is done or cancelled."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import netwarp.library
+from fake_backend import FakeBackend
+from netwarp.run_status import Status
+from netwarp.ui.lanes import MOST_DIRECTORIES, MOST_LANES, Lanes
+from netwarp.ui.what_if import Event, WhatIf
+from netwarp.wire import Job
+
+PAIRS = [("transport", "tcp,quic"), ("rtt", "50ms"), ("loss", "1%"), ("replicates", "4")]
+
+
+class Waiting(FakeBackend):
+    """Its runs go on until they are stopped."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = threading.Event()
+
+    def run(
+        self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]
+    ) -> Status:
+        self.begun.set()
+        assert self.stopped.wait(60)
+        return Status("failed", "killed", 0.1, 0.1, 1 << 20, 2.0)
+
+
+@pytest.fixture
+def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[FakeBackend], None]:
+    def used(*backends: FakeBackend) -> None:
+        left = list(backends)
+        monkeypatch.setattr(
+            netwarp.library, "backend_for", lambda *_: left.pop(0) if len(left) > 1 else left[0]
+        )
+
+    return used
+
+
+def events_of(question: WhatIf) -> list[Event]:
+    found = []
+    while (event := question.next_event()) is not None:
+        found.append(event)
+    return found
+
+
+def test_an_answer_comes_after_one_replicate_and_tightens(
+    use: Callable[..., None], tmp_path: Path
+) -> None:
+    use(FakeBackend())
+    question = WhatIf(PAIRS, tmp_path)
+    events = events_of(question)
+    assert [name for name, _ in events] == ["started", *["answer"] * 4]
+    assert [said["replicates"] for name, said in events if name == "answer"] == [1, 2, 3, 4]
+    last = events[-1][1]
+    assert last["of"] == 4
+    assert last["runs"] == ["c000-r00", "c001-r00"]
+    (metric,) = last["metrics"]
+    assert metric["name"] == "completion_time_s"
+    (group,) = metric["groups"]
+    first, second = group["bars"]
+    assert (first["label"], second["label"]) == ("TCP", "QUIC")
+    assert first["is_first"]
+    assert not second["is_first"]
+    assert second["verdict"]
+    assert len(first["samples"]) == 4
+    question.join()
+    again = FakeBackend()
+    use(again)
+    assert [name for name, _ in events_of(WhatIf(PAIRS, tmp_path))] == ["started", *["answer"] * 4]
+    assert again.ran == []  # the runs are kept
+
+
+def test_a_refusal_says_what_the_command_line_says(
+    use: Callable[..., None], tmp_path: Path
+) -> None:
+    use(FakeBackend())
+    ((name, said),) = events_of(WhatIf([("rtt", "5furlong")], tmp_path))
+    assert name == "refused"
+    assert said["option"] == "--rtt"
+    assert said["message"].startswith('compare: --rtt = "5furlong": unknown unit "furlong"')
+
+
+def test_what_the_backend_refuses_is_said(use: Callable[..., None], tmp_path: Path) -> None:
+    use(FakeBackend())
+    events = events_of(WhatIf([("transport", "tcp,sctp")], tmp_path))
+    assert [name for name, _ in events] == ["started", "refused"]
+    assert "it is sctp" in events[-1][1]["message"]
+
+
+def test_runs_that_fail_are_a_state(use: Callable[..., None], tmp_path: Path) -> None:
+    use(FakeBackend(fails=("c000-r00", "c001-r00")))
+    events = events_of(WhatIf(PAIRS, tmp_path))
+    assert [name for name, _ in events] == ["started", "answer", "failed"]
+    assert "told to" in events[-1][1]["message"]
+
+
+def test_a_change_ends_what_it_outdates(use: Callable[..., None], tmp_path: Path) -> None:
+    waiting = Waiting()
+    use(waiting, FakeBackend())
+    lanes = Lanes(tmp_path)
+    outdated = lanes.ask("a", PAIRS)
+    assert waiting.begun.wait(60)
+    then = lanes.ask("a", PAIRS)
+    assert waiting.stopped.is_set()
+    assert [name for name, _ in events_of(outdated)] == ["started"]
+    assert events_of(then)[-1][1]["replicates"] == 4  # nothing of what was killed is kept
+    assert outdated.is_over
+
+
+def test_the_end_of_the_pages_ends_all(use: Callable[..., None], tmp_path: Path) -> None:
+    several = [Waiting() for _ in range(MOST_LANES + 1)]
+    use(*several, FakeBackend())
+    lanes = Lanes(tmp_path)
+    asked = []
+    for number, backend in enumerate(several):
+        asked.append(lanes.ask(f"lane{number}", PAIRS))
+        assert backend.begun.wait(60)
+    assert several[0].stopped.is_set()  # there was no room for it any more
+    assert not several[1].stopped.is_set()
+    lanes.end(60)
+    assert all(backend.stopped.is_set() for backend in several)
+    assert all(question.is_over for question in asked[1:])
+
+
+def test_old_run_directories_are_removed(use: Callable[..., None], tmp_path: Path) -> None:
+    use(FakeBackend())
+    lanes = Lanes(tmp_path)
+    for number in range(MOST_DIRECTORIES + 3):
+        (tmp_path / "old" / f"what-if-{number:012x}").mkdir(parents=True)
+    question = lanes.ask("new", PAIRS)
+    events_of(question)
+    assert len(list(tmp_path.glob("old/*"))) == MOST_DIRECTORIES - 1
+    directory = question.directory
+    assert directory is not None
+    assert lanes.directory("new", directory.name) == directory
+    assert lanes.directory("..", directory.name) is None
+    assert lanes.directory("new", "../new") is None
