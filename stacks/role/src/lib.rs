@@ -5,6 +5,7 @@
 mod chunk;
 mod environment;
 mod identity;
+pub mod interop;
 mod job;
 mod orchestrator;
 mod run;

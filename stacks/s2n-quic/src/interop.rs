@@ -1,15 +1,16 @@
 //! An endpoint by the contract of the QUIC interop runner, which tells it in environment variables what to do. Files
 //! are fetched by HTTP/0.9 over QUIC (`hq-interop`): the request is a line, and the answer is the file.
 
-use std::env;
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use netwarp_role::without_cpu_randomness;
+use anyhow::{Context as _, Result, anyhow, ensure};
+use netwarp_role::interop::{
+    self, AUTHORITY_FILE, CERTIFICATE_FILE, HQ, KEY_FILE, MOST_REQUEST_BYTES, PORT, Request, SERVED, Task,
+};
 use s2n_quic::client::Connect;
 use s2n_quic::provider::endpoint_limits;
 use s2n_quic::provider::tls::s2n_tls as tls;
@@ -18,53 +19,23 @@ use s2n_quic::{Client, Connection, Server};
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
-/// The application protocol (ALPN).
-const HQ: &str = "hq-interop";
-
-/// The exit status by which an endpoint says that it does not support a test case.
-const UNSUPPORTED: u8 = 127;
-
 /// The test cases that this program supports. S2n-quic resumes no sessions and chooses no cipher suite without features
 /// that it calls unstable, has version 1 alone, and HTTP/3 is not a part of it.
 const TEST_CASES: [&str; 5] = ["handshake", "transfer", "multiconnect", "retry", "ecn"];
-
-/// The runner's files and directories.
-const CERTIFICATE_FILE: &str = "/certs/cert.pem";
-const KEY_FILE: &str = "/certs/priv.key";
-const AUTHORITY_FILE: &str = "/certs/ca.pem";
-const SERVED: &str = "/www";
-const DOWNLOADED: &str = "/downloads";
-
-/// The length from which a request is refused, in bytes.
-const MOST_REQUEST_BYTES: usize = 4096;
 
 /// How many handshakes may go on before the server sends Retries, except for the test case `retry`.
 const USUAL_HANDSHAKES: usize = 1000;
 
 /// Does what the environment asks for, and returns the program's status.
 pub(crate) fn run() -> ExitCode {
-    let asked = env::var("TESTCASE").unwrap_or_default();
-    if !TEST_CASES.contains(&asked.as_str()) {
-        eprintln!("the test case {asked:?} is not supported");
-        return ExitCode::from(UNSUPPORTED);
-    }
-    match without_cpu_randomness().and_then(|()| work(&asked)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error:#}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn work(test_case: &str) -> Result<()> {
-    let event_loop = Builder::new_current_thread().enable_io().enable_time().build();
-    event_loop.context("start the event loop")?.block_on(async {
-        match env::var("ROLE").as_deref() {
-            Ok("server") => serve(test_case).await,
-            Ok("client") => fetch(test_case, &env::var("REQUESTS").context("read REQUESTS")?).await,
-            other => bail!("ROLE is server or client, not {other:?}"),
-        }
+    interop::run(&TEST_CASES, |test_case, task| {
+        let event_loop = Builder::new_current_thread().enable_io().enable_time().build();
+        event_loop.context("start the event loop")?.block_on(async {
+            match task {
+                Task::Serve => serve(test_case).await,
+                Task::Fetch(requests) => fetch(test_case, &interop::requests(&requests)?).await,
+            }
+        })
     })
 }
 
@@ -86,7 +57,7 @@ async fn serve(test_case: &str) -> Result<()> {
     let mut server = Server::builder()
         .with_tls(security)
         .context(never)?
-        .with_io("0.0.0.0:443")
+        .with_io(SocketAddr::from(([0, 0, 0, 0], PORT)))
         .context("listen")?
         .with_endpoint_limits(admission)
         .context(never)?
@@ -127,9 +98,8 @@ async fn answer(mut stream: BidirectionalStream) -> Result<()> {
     stream.close().await.context("end a stream")
 }
 
-/// Fetches the files of REQUESTS, which are separated by spaces.
-async fn fetch(test_case: &str, requests: &str) -> Result<()> {
-    let requests: Vec<_> = requests.split_whitespace().map(parsed).collect::<Result<_>>()?;
+/// Fetches files over as many connections as the test case has.
+async fn fetch(test_case: &str, requests: &[Request<'_>]) -> Result<()> {
     let security = tls::Client::builder()
         .with_certificate(Path::new(AUTHORITY_FILE))
         .and_then(|builder| builder.with_application_protocols([HQ]))
@@ -144,31 +114,23 @@ async fn fetch(test_case: &str, requests: &str) -> Result<()> {
         .context("open a socket")?
         .start()
         .context("start s2n-quic")?;
-    let at_once = if test_case == "multiconnect" { 1 } else { requests.len().max(1) };
+    let at_once = if test_case == "multiconnect" { 1 } else { requests.len() };
     for some in requests.chunks(at_once) {
         fetch_over(&client, some).await?;
     }
     client.wait_idle().await.context("end the connections")
 }
 
-/// Returns a request's server, such as `server4:443`, and the name of its file.
-fn parsed(request: &str) -> Result<(&str, &str)> {
-    let parts = request.strip_prefix("https://").and_then(|rest| rest.split_once('/'));
-    parts.with_context(|| format!("{request} names no file"))
-}
-
 /// Fetches files at once over one connection.
-async fn fetch_over(client: &Client, requests: &[(&str, &str)]) -> Result<()> {
-    let (authority, _) = requests.first().context("REQUESTS names no file")?;
-    let mut found = authority.to_socket_addrs().with_context(|| format!("find {authority}"))?;
-    let server = found.find(SocketAddr::is_ipv4).with_context(|| format!("{authority} has no IPv4 address"))?;
-    let host = authority.rsplit_once(':').map_or(*authority, |(host, _)| host);
-    let dialled = client.connect(Connect::new(server).with_server_name(host));
+async fn fetch_over(client: &Client, requests: &[Request<'_>]) -> Result<()> {
+    let first = requests.first().context("there is no file to fetch")?;
+    let dialled = client.connect(Connect::new(first.server()?).with_server_name(first.host()));
     let mut connection = dialled.await.context("connect")?;
     let mut downloads = JoinSet::new();
-    for (_, name) in requests {
+    for request in requests {
         let stream = connection.open_bidirectional_stream().await.context("open a stream")?;
-        downloads.spawn(download(stream, (*name).to_owned()));
+        let (line, file, path) = (request.line(), request.file()?, request.path.to_owned());
+        downloads.spawn(async move { download(stream, line, file).await.with_context(|| format!("download {path}")) });
     }
     while let Some(done) = downloads.join_next().await {
         done.context("download a file")??;
@@ -177,25 +139,13 @@ async fn fetch_over(client: &Client, requests: &[(&str, &str)]) -> Result<()> {
     Ok(())
 }
 
-async fn download(stream: BidirectionalStream, name: String) -> Result<()> {
+/// Sends a request, and writes the answer to a file.
+async fn download(stream: BidirectionalStream, request: String, mut file: File) -> Result<()> {
     let (mut incoming, mut outgoing) = stream.split();
-    outgoing.send(format!("GET /{name}\r\n").into_bytes().into()).await.with_context(|| format!("ask for {name}"))?;
-    outgoing.finish().with_context(|| format!("ask for {name}"))?;
-    let place = Path::new(&name).file_name().with_context(|| format!("{name} is no file"))?;
-    let mut file = File::create(Path::new(DOWNLOADED).join(place)).with_context(|| format!("create {name}"))?;
-    while let Some(bytes) = incoming.receive().await.with_context(|| format!("download {name}"))? {
-        file.write_all(&bytes).with_context(|| format!("keep {name}"))?;
+    outgoing.send(request.into_bytes().into()).await.context("ask for it")?;
+    outgoing.finish().context("end the request")?;
+    while let Some(bytes) = incoming.receive().await.context("receive")? {
+        file.write_all(&bytes).context("write the file")?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_names_a_server_and_a_file() {
-        assert_eq!(parsed("https://server4:443/a").unwrap(), ("server4:443", "a"));
-        assert!(parsed("server4").is_err());
-    }
 }

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
-use std::net::{SocketAddr, ToSocketAddrs as _};
-use std::path::Path;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use netwarp_role::BLOCK_BYTES;
+use netwarp_role::interop::Request;
 
 use super::{config, log_secrets};
 use crate::client::{STREAM_STEP, local_address};
@@ -15,41 +14,11 @@ use crate::connection::{expire_timers, fresh_id, receive};
 use crate::outbox::Outbox;
 use crate::socket::{NO_ORDERS, open_polled};
 
-/// The directory for the files.
-const DOWNLOADED: &str = "/downloads";
-
 /// The size of the socket's buffers, in bytes.
 const BUFFER_BYTES: u64 = 8 << 20;
 
-/// A request, such as `https://server4:443/file`.
-struct Request<'a> {
-    authority: &'a str,
-    path: &'a str,
-}
-
-impl<'a> Request<'a> {
-    fn parse(text: &'a str) -> Result<Self> {
-        let parts = text.strip_prefix("https://").and_then(|rest| rest.split_once('/'));
-        let (authority, path) = parts.with_context(|| format!("{text} names no file"))?;
-        Ok(Self { authority, path })
-    }
-
-    fn host(&self) -> &'a str {
-        self.authority.rsplit_once(':').map_or(self.authority, |(host, _)| host)
-    }
-
-    /// Creates the file for the answer.
-    fn file(&self) -> Result<File> {
-        let name = Path::new(self.path).file_name();
-        let place = Path::new(DOWNLOADED).join(name.with_context(|| format!("{} is no file", self.path))?);
-        File::create(&place).with_context(|| format!("create {}", place.display()))
-    }
-}
-
-/// Fetches the files of REQUESTS, which are separated by spaces, over as many connections as the test case has.
-pub(super) fn fetch(requests: &str, test_case: &str) -> Result<()> {
-    let requests: Vec<_> = requests.split_whitespace().map(Request::parse).collect::<Result<_>>()?;
-    ensure!(!requests.is_empty(), "REQUESTS names no file");
+/// Fetches files over as many connections as the test case has.
+pub(super) fn fetch(requests: &[Request<'_>], test_case: &str) -> Result<()> {
     let mut config = config(test_case)?;
     // The runner's certificates are issued by an authority that clients do not know.
     config.verify_peer(false);
@@ -65,7 +34,7 @@ pub(super) fn fetch(requests: &str, test_case: &str) -> Result<()> {
             let session = fetch_over(&mut config, first, None)?.context("the server sent no session ticket")?;
             fetch_over(&mut config, others, Some(&session)).map(drop)
         }
-        _ => fetch_over(&mut config, &requests, None).map(drop),
+        _ => fetch_over(&mut config, requests, None).map(drop),
     }
 }
 
@@ -77,7 +46,7 @@ fn fetch_over(
     session: Option<&[u8]>,
 ) -> Result<Option<Vec<u8>>> {
     let first = requests.first().context("there is no file to fetch")?;
-    let server = resolve(first.authority)?;
+    let server = first.server()?;
     let mut socket = open_polled((local_address(server)?, 0).into(), BUFFER_BYTES)?;
     let id = fresh_id()?;
     let quic = quiche::connect(Some(first.host()), &id, socket.local(), server, config);
@@ -122,11 +91,6 @@ fn why(quic: &quiche::Connection) -> String {
     })
 }
 
-fn resolve(authority: &str) -> Result<SocketAddr> {
-    let mut found = authority.to_socket_addrs().with_context(|| format!("find {authority}"))?;
-    found.find(SocketAddr::is_ipv4).with_context(|| format!("{authority} has no IPv4 address"))
-}
-
 /// The files of a connection.
 struct Asked<'a> {
     /// The requests that are not sent yet.
@@ -146,7 +110,7 @@ impl Asked<'_> {
         while let Some((request, others)) = self.unasked.split_first()
             && quic.peer_streams_left_bidi() > 0
         {
-            let line = format!("GET /{}\r\n", request.path);
+            let line = request.line();
             // A request that does not fit into the windows waits for them.
             if quic.stream_capacity(self.next_stream).is_ok_and(|capacity| capacity < line.len()) {
                 return Ok(());
@@ -184,18 +148,5 @@ impl Asked<'_> {
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_names_a_host_and_a_file() {
-        let request = Request::parse("https://server4:443/a/b").unwrap();
-        assert_eq!((request.authority, request.host(), request.path), ("server4:443", "server4", "a/b"));
-        assert!(Request::parse("server4").is_err());
-        assert!(Request::parse("https://server4:443/").unwrap().file().is_err());
     }
 }

@@ -10,16 +10,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
-use netwarp_role::{Side, without_cpu_randomness};
+use anyhow::{Context as _, Result};
+use netwarp_role::interop::{self, Task};
 
 use crate::limited_config;
-
-/// The application protocol (ALPN).
-const HQ: &[u8] = b"hq-interop";
-
-/// The exit status by which an endpoint says that it does not support a test case.
-const UNSUPPORTED: u8 = 127;
 
 /// The test cases that this program supports. Quiche chooses neither the cipher suite nor when keys are updated, marks
 /// nothing for ECN, and has version 1 alone.
@@ -39,38 +33,15 @@ const IDLE: Duration = Duration::from_secs(30);
 
 /// Does what the environment asks for, and returns the program's status.
 pub(crate) fn run() -> ExitCode {
-    let asked = env::var("TESTCASE").unwrap_or_default();
-    if !TEST_CASES.contains(&asked.as_str()) {
-        eprintln!("the test case {asked:?} is not supported");
-        return ExitCode::from(UNSUPPORTED);
-    }
-    match without_cpu_randomness().and_then(|()| work(&asked)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error:#}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn work(test_case: &str) -> Result<()> {
-    match side()? {
-        Side::Server => server::serve(test_case),
-        Side::Client => client::fetch(&env::var("REQUESTS").context("read REQUESTS")?, test_case),
-    }
-}
-
-fn side() -> Result<Side> {
-    match env::var("ROLE").as_deref() {
-        Ok("server") => Ok(Side::Server),
-        Ok("client") => Ok(Side::Client),
-        other => bail!("ROLE is server or client, not {other:?}"),
-    }
+    interop::run(&TEST_CASES, |test_case, task| match task {
+        Task::Serve => server::serve(test_case),
+        Task::Fetch(requests) => client::fetch(&interop::requests(&requests)?, test_case),
+    })
 }
 
 /// Returns the configuration of both sides.
 fn config(test_case: &str) -> Result<quiche::Config> {
-    let mut config = limited_config(HQ, PAYLOAD_BYTES, WINDOW_BYTES, MOST_STREAMS, IDLE)?;
+    let mut config = limited_config(interop::HQ.as_bytes(), PAYLOAD_BYTES, WINDOW_BYTES, MOST_STREAMS, IDLE)?;
     if test_case == "zerortt" {
         config.enable_early_data();
     }

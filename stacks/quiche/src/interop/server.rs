@@ -8,23 +8,12 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use netwarp_role::BLOCK_BYTES;
+use netwarp_role::interop::{CERTIFICATE_FILE, KEY_FILE, MOST_REQUEST_BYTES, PORT, SERVED};
 
 use super::{PAYLOAD_BYTES, WINDOW_BYTES, config, log_secrets};
 use crate::connection::{ID_BYTES, expire_timers, fresh_id};
 use crate::outbox::Outbox;
 use crate::socket::{NO_ORDERS, Socket, Train, open_polled};
-
-/// The port at which the contract's servers listen.
-const PORT: u16 = 443;
-
-/// The directory with the files.
-const SERVED: &str = "/www";
-
-const CERTIFICATE_FILE: &str = "/certs/cert.pem";
-const KEY_FILE: &str = "/certs/priv.key";
-
-/// The length from which a request is refused, in bytes.
-const MOST_REQUEST_BYTES: usize = 4096;
 
 /// The error code for refused requests: HTTP/3's H3_REQUEST_REJECTED, since HTTP/0.9 has none.
 const REFUSED: u64 = 0x10b;
