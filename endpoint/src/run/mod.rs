@@ -22,7 +22,7 @@ use netwarp_path::probe;
 use netwarp_path::timeline::Timeline;
 use netwarp_path::topology::Topology;
 use netwarp_wire::job::{Change, Event as TimelineEvent, Job, RECORD_FORMAT};
-use netwarp_wire::record::{ClockKind, EventRecord, Failure, Record, Side, StartRecord};
+use netwarp_wire::record::{CalibrationRecord, ClockKind, EventRecord, Failure, Record, Side, StartRecord};
 use netwarp_wire::role_protocol::{Message, Order};
 use netwarp_workload::sandbox;
 use nix::errno::Errno;
@@ -110,16 +110,14 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
     let Relay { mut pairs, sampler, capacities, timeline, host, records, .. } = relay;
     if let Err(failure) = ran {
         drop(pairs); // kills the roles
-        write_counts(host, &topology, job, epoch_ns, records);
+        // What the path carried until then; the run's own failure is what is reported, not that counts cannot be had.
+        let _ = host.network().map(|network| calibrate(network, &topology, job, epoch_ns, records));
         return Err(failure);
     }
     pairs.retain(|pair| !pair.gave_up);
     let mut excess = None;
     if let Some(network) = host.network() {
-        let calibration = calibration::measure(network, &topology, job, epoch_ns).stage("teardown")?;
-        for record in &calibration {
-            records.write(&Record::Calibration(record.clone())).stage("teardown")?;
-        }
+        let calibration = calibrate(network, &topology, job, epoch_ns, records).stage("teardown")?;
         for record in sampler.into_iter().flat_map(Sampler::records) {
             records.write(&record).stage("teardown")?;
         }
@@ -150,16 +148,19 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
     Ok(())
 }
 
-/// Writes what the path of a failed run carried until then. Counts that cannot be had are left out, as the run's own
-/// failure is what is reported.
-fn write_counts(host: &mut dyn Host, topology: &Topology<'_>, job: &Job, epoch_ns: u64, records: &mut RecordWriter) {
-    let Some(network) = host.network() else { return };
-    let Ok(counted) = calibration::measure(network, topology, job, epoch_ns) else { return };
-    for record in counted {
-        if records.write(&Record::Calibration(record)).is_err() {
-            return;
-        }
+/// Writes what the path has carried so far, and returns it.
+fn calibrate(
+    network: &mut Network,
+    topology: &Topology<'_>,
+    job: &Job,
+    epoch_ns: u64,
+    records: &mut RecordWriter,
+) -> Result<Vec<CalibrationRecord>> {
+    let calibration = calibration::measure(network, topology, job, epoch_ns)?;
+    for record in &calibration {
+        records.write(&Record::Calibration(record.clone()))?;
     }
+    Ok(calibration)
 }
 
 /// Refuses a timeline or a capture if the path is not the run's own.
