@@ -11,46 +11,25 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::ExitStatus;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use netwarp_core::addresses::Family;
-use netwarp_core::clock;
 use netwarp_core::orchestrator::{Begin, Orchestrator};
-use netwarp_path::capture::{Ring, Selection, key_log};
-use netwarp_path::topology::FIRST_INDEX;
+use netwarp_path::capture::key_log;
 use netwarp_programs::files_of::{FilesOf, below_root};
-use netwarp_transport::identity::pem;
 use netwarp_wire::content::{self, Part, Reader, hex_digest, new_hasher};
 use netwarp_wire::job::{Bulk, Command, Content, Contract, InteropCase, Job, Ready, Variable};
 use netwarp_wire::record::{DownloadRecord, Record, Side};
-use rcgen::{
-    BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256,
-};
 
+use super::certificates::{self, IPV6_SERVER, SERVER};
+use super::packet_times;
 use crate::command::{self, RunPlace};
 use crate::sandbox::Sandbox;
 
 /// The test case that requests files over one connection, without special features.
 const TEST_CASE: &str = "transfer";
 
-/// How many further names of [`LONG_LABELS`] labels the server's certificate has in a chain of several: with them it
-/// exceeds what a server may send before it knows the client's address (RFC 9000, section 8.1), as the runner's does.
-const LONG_NAMES: usize = 20;
-
-/// The labels of such a name, of 60 letters each: together almost as long as a name may be (RFC 1035, section 2.3.4).
-const LONG_LABELS: usize = 4;
-
 /// The port on which the contract's servers listen.
 const PORT: u16 = 443;
-
-/// The server's name in requests: the runner's names for IPv4 and for IPv6.
-const SERVER: [&str; 1] = ["server4"];
-const IPV6_SERVER: [&str; 1] = ["server6"];
-
-/// The names in the runner's certificates.
-const CERTIFIED: [&str; 4] = ["server", SERVER[0], IPV6_SERVER[0], "server46"];
-
-/// The name of the authority that issues them.
-const AUTHORITY: &str = "netwarp authority";
 
 /// The beginning of the names of the files that are transferred.
 const FILE: &str = "content";
@@ -69,12 +48,6 @@ const LOGGED_BYTES: u64 = 1 << 30;
 
 /// The size of the blocks in which what was downloaded is read, in bytes.
 const BLOCK_BYTES: usize = 1 << 20;
-
-/// How many bytes of a packet are kept: only its time is needed.
-const SNAP_BYTES: u32 = 64;
-
-/// The memory for a captured packet: its first bytes, the kernel's metadata, alignment.
-const NOTE_BYTES: u64 = 192;
 
 /// The exit status by which an endpoint says that it does not support a test case.
 const UNSUPPORTED: i32 = 127;
@@ -130,7 +103,7 @@ impl<'a> Interop<'a> {
     /// # Errors
     /// The content cannot be read, or memory has no room for it.
     pub(super) fn fill_sandbox(&self) -> Result<()> {
-        let certificates = certificates(self.case.map_or(1, |case| case.certificates))?;
+        let certificates = certificates::issued(self.case.map_or(1, |case| case.certificates))?;
         for side in [Side::Server, Side::Client] {
             let files = FilesOf::One(side);
             DIRECTORIES.iter().try_for_each(|directory| files.mount_fresh("tmpfs", directory, None))?;
@@ -219,13 +192,13 @@ impl<'a> Interop<'a> {
     /// As [`command::drive`]; there is no such file.
     pub(super) async fn drive(&self, orchestrator: &mut Orchestrator, run: RunPlace<'_>) -> Result<()> {
         let Begin { epoch_ns, .. } = orchestrator.begin().await?;
-        let ring = self.listen()?;
+        let ring = packet_times::listen(self.content.size_bytes())?;
         let ran =
             command::run_client(orchestrator, &self.command(Side::Client), run.by_contract(meaning), epoch_ns).await;
         self.keep_logs(Side::Client, run)?;
         let ran = ran?;
         ring.stop()?;
-        let (first_packet_ns, last_packet_ns) = span(&ring, epoch_ns, ran.ended_ns)?;
+        let (first_packet_ns, last_packet_ns) = packet_times::span(&ring, epoch_ns, ran.ended_ns)?;
         let (bytes, sha256) = self.downloaded()?;
         orchestrator.write(vec![Record::Download(DownloadRecord {
             started_ns: ran.started_ns,
@@ -278,14 +251,6 @@ impl<'a> Interop<'a> {
             metrics: Vec::new(),
         }
     }
-
-    /// Starts capturing the packets of the client's host.
-    fn listen(&self) -> Result<Ring> {
-        let selection = Selection { incoming: FIRST_INDEX, outgoing: FIRST_INDEX, snap_bytes: SNAP_BYTES };
-        let packets = self.content.size_bytes().div_ceil(1200);
-        // Twice the packets of the content, for retransmissions and acknowledgements.
-        Ring::open(4 * packets * NOTE_BYTES + (8 << 20), Some(&selection))
-    }
 }
 
 /// Returns how the file that a program left differs from the content; none if it does not.
@@ -327,75 +292,8 @@ fn logs(side: Side) -> String {
     format!("/logs/{}", side.name())
 }
 
-/// Returns the names and contents of certificates like the runner's: issued by an authority of their own, for the
-/// server's names.
-///
-/// # Arguments
-/// * `length` - how many certificates the server sends: its own and those of authorities between it and that one.
-fn certificates(length: u32) -> Result<[(&'static str, String); 3]> {
-    let generate = || KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).context("make a key for the server's certificate");
-    let root_key = generate()?;
-    let root = authority(AUTHORITY).self_signed(&root_key).context("sign the authority's certificate")?;
-    let mut issuer = Issuer::new(authority(AUTHORITY), root_key);
-    let mut chain = String::new();
-    for place in 1..length {
-        let (own, own_key) = (authority(&format!("{AUTHORITY} {place}")), generate()?);
-        let signed = own.signed_by(&own_key, &issuer).context("sign an authority's certificate")?;
-        chain.insert_str(0, &pem("CERTIFICATE", signed.der()));
-        issuer = Issuer::new(own, own_key);
-    }
-    let long = (0..if length > 1 { LONG_NAMES } else { 0 }).map(long_name);
-    let names: Vec<_> = CERTIFIED.map(str::to_owned).into_iter().chain(long).collect();
-    let key = generate()?;
-    let mut server = CertificateParams::new(names).context("name the server in its certificate")?;
-    server.distinguished_name.push(DnType::CommonName, SERVER[0]);
-    server.use_authority_key_identifier_extension = true;
-    let server = server.signed_by(&key, &issuer).context("sign the server's certificate")?;
-    chain.insert_str(0, &pem("CERTIFICATE", server.der()));
-    Ok([
-        ("ca.pem", pem("CERTIFICATE", root.der())),
-        ("cert.pem", chain),
-        ("priv.key", pem("PRIVATE KEY", &key.serialize_der())),
-    ])
-}
-
-/// Returns the certificate of an authority, to be signed.
-fn authority(name: &str) -> CertificateParams {
-    let mut authority = CertificateParams::default();
-    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    // Without a name of its own it would have the server's, which OpenSSL then takes for self-signed.
-    authority.distinguished_name.push(DnType::CommonName, name);
-    authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    authority
-}
-
-/// Returns one of the names that make a certificate long.
-fn long_name(place: usize) -> String {
-    let letter = char::from(b'a' + (place % 26) as u8);
-    vec![letter.to_string().repeat(60); LONG_LABELS].join(".")
-}
-
 fn write(path: &Path, content: &[u8]) -> Result<()> {
     fs::write(path, content).with_context(|| format!("write {}", path.display()))
-}
-
-/// Returns when the first packet was sent, and when the last one before the program's end was received.
-fn span(ring: &Ring, epoch_ns: u64, ended_ns: u64) -> Result<(u64, u64)> {
-    // Packets are stamped with CLOCK_REALTIME.
-    let zero_ns = clock::realtime_lead_ns() + epoch_ns;
-    let (mut first_ns, mut last_ns) = (None, None);
-    ring.read(|packet| {
-        let at_ns = packet.time_ns.saturating_sub(zero_ns);
-        match packet.outgoing {
-            true => first_ns = first_ns.or(Some(at_ns)),
-            false if at_ns <= ended_ns => last_ns = last_ns.max(Some(at_ns)),
-            false => {}
-        }
-        Ok(())
-    })?;
-    let (first_ns, last_ns) = first_ns.zip(last_ns).context("the client's program left a file without a packet")?;
-    ensure!(first_ns <= last_ns, "the client's first packet left after the last one had come");
-    Ok((first_ns, last_ns))
 }
 
 #[cfg(test)]
@@ -448,15 +346,6 @@ mod tests {
         assert_eq!(interop.command(Side::Client).working_directory, "/opt/other");
         let parts: Vec<_> = interop.files().iter().map(|(_, part)| (part.offset_bytes, part.length_bytes)).collect();
         assert_eq!(parts, [(0, 4), (4, 3)]);
-    }
-
-    #[test]
-    fn a_chain_of_certificates_is_longer_than_a_server_may_send_at_once() {
-        let [_, (_, one), _] = certificates(1).unwrap();
-        let [_, (_, nine), _] = certificates(9).unwrap();
-        assert_eq!((one.matches("BEGIN").count(), nine.matches("BEGIN").count()), (1, 9));
-        // The text has four characters for three bytes; the client's first flight is at least 1200 bytes.
-        assert!(nine.len() * 3 / 4 > 7500 && one.len() < 1200, "{} and {}", nine.len(), one.len());
     }
 
     #[test]

@@ -23,10 +23,12 @@
 //! every chunk of which the server may not know that it is complete: content from the server continues at the byte
 //! reached, and content from the client begins again.
 
+mod certificates;
 mod client;
 mod interop;
 mod layout;
 mod merge;
+mod packet_times;
 mod request;
 mod server;
 mod share;

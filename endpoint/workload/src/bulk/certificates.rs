@@ -1,0 +1,87 @@
+//! Certificates like those of the QUIC interop runner, made anew for each run.
+
+use anyhow::{Context as _, Result};
+use netwarp_transport::identity::pem;
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256,
+};
+
+/// The server's name in requests over IPv4, as the runner has it.
+pub(super) const SERVER: [&str; 1] = ["server4"];
+/// The server's name in requests over IPv6.
+pub(super) const IPV6_SERVER: [&str; 1] = ["server6"];
+
+/// The names in the runner's certificates.
+const CERTIFIED: [&str; 4] = ["server", SERVER[0], IPV6_SERVER[0], "server46"];
+
+/// The name of the authority that issues them.
+const AUTHORITY: &str = "netwarp authority";
+
+/// How many further names of [`LONG_LABELS`] labels the server's certificate has in a chain of several: with them it
+/// exceeds what a server may send before it knows the client's address (RFC 9000, section 8.1), as the runner's does.
+const LONG_NAMES: usize = 20;
+
+/// The labels of such a name, of 60 letters each: together almost as long as a name may be (RFC 1035, section 2.3.4).
+const LONG_LABELS: usize = 4;
+
+/// Returns the names and contents of certificates like the runner's: issued by an authority of their own, for the
+/// server's names.
+///
+/// # Arguments
+/// * `length` - how many certificates the server sends: its own and those of authorities between it and that one.
+pub(super) fn issued(length: u32) -> Result<[(&'static str, String); 3]> {
+    let generate = || KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).context("make a key for the server's certificate");
+    let root_key = generate()?;
+    let root = authority(AUTHORITY).self_signed(&root_key).context("sign the authority's certificate")?;
+    let mut issuer = Issuer::new(authority(AUTHORITY), root_key);
+    let mut chain = String::new();
+    for place in 1..length {
+        let (own, own_key) = (authority(&format!("{AUTHORITY} {place}")), generate()?);
+        let signed = own.signed_by(&own_key, &issuer).context("sign an authority's certificate")?;
+        chain.insert_str(0, &pem("CERTIFICATE", signed.der()));
+        issuer = Issuer::new(own, own_key);
+    }
+    let long = (0..if length > 1 { LONG_NAMES } else { 0 }).map(long_name);
+    let names: Vec<_> = CERTIFIED.map(str::to_owned).into_iter().chain(long).collect();
+    let key = generate()?;
+    let mut server = CertificateParams::new(names).context("name the server in its certificate")?;
+    server.distinguished_name.push(DnType::CommonName, SERVER[0]);
+    server.use_authority_key_identifier_extension = true;
+    let server = server.signed_by(&key, &issuer).context("sign the server's certificate")?;
+    chain.insert_str(0, &pem("CERTIFICATE", server.der()));
+    Ok([
+        ("ca.pem", pem("CERTIFICATE", root.der())),
+        ("cert.pem", chain),
+        ("priv.key", pem("PRIVATE KEY", &key.serialize_der())),
+    ])
+}
+
+/// Returns the certificate of an authority, to be signed.
+fn authority(name: &str) -> CertificateParams {
+    let mut authority = CertificateParams::default();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    // Without a name of its own it would have the server's, which OpenSSL then takes for self-signed.
+    authority.distinguished_name.push(DnType::CommonName, name);
+    authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    authority
+}
+
+/// Returns one of the names that make a certificate long.
+fn long_name(place: usize) -> String {
+    let letter = char::from(b'a' + (place % 26) as u8);
+    vec![letter.to_string().repeat(60); LONG_LABELS].join(".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_of_certificates_is_longer_than_a_server_may_send_at_once() {
+        let [_, (_, one), _] = issued(1).unwrap();
+        let [_, (_, nine), _] = issued(9).unwrap();
+        assert_eq!((one.matches("BEGIN").count(), nine.matches("BEGIN").count()), (1, 9));
+        // The text has four characters for three bytes; the client's first flight is at least 1200 bytes.
+        assert!(nine.len() * 3 / 4 > 7500 && one.len() < 1200, "{} and {}", nine.len(), one.len());
+    }
+}
