@@ -18,8 +18,8 @@ from netwarp.study.study import Study, study_from_mapping
 from netwarp.suggestions import did_you_mean
 from netwarp.transports import ON_ONE_PATH
 from netwarp.workloads import WORKLOADS
-from netwarp.workloads.base import WorkloadSection
 from netwarp.workloads.bulk.section import USUAL_SIZE
+from netwarp.workloads.section import WorkloadSection
 
 COMMAND = "compare"
 _OF_STUDY = tuple(row for row in COMPARE if row.says_something_of_the_study)

@@ -14,20 +14,13 @@ from netwarp.fields import KeyValueError
 from netwarp.plugins import Extended
 from netwarp.suggestions import did_you_mean
 from netwarp.workloads.activity import Activity, Item, Phase, Tone
-from netwarp.workloads.base import (
-    FileReader,
-    FileSize,
-    HttpArchive,
-    Program,
-    Reads,
-    Workload,
-    WorkloadSection,
-)
+from netwarp.workloads.base import FileSize, HttpArchive, Program, Reads, Workload
 from netwarp.workloads.bulk import BulkWorkload
 from netwarp.workloads.command import CommandWorkload
 from netwarp.workloads.flow import FlowWorkload
 from netwarp.workloads.page import PageWorkload
 from netwarp.workloads.rr import RequestResponseWorkload
+from netwarp.workloads.section import FileReader, WorkloadSection
 from netwarp.workloads.stream import StreamWorkload
 
 __all__ = [

@@ -14,7 +14,8 @@ from netwarp.measure.select import of_kind
 from netwarp.regular_files import read_regular_file
 from netwarp.units import NS_PER_S, UnitError, format_duration, parse_duration_ns
 from netwarp.wire import Job, Record
-from netwarp.workloads.base import FileReader, W, Workload, WorkloadSection
+from netwarp.workloads.base import W, Workload
+from netwarp.workloads.section import FileReader, WorkloadSection
 
 MOST_MESSAGES = 10**7
 MOST_TRACED = 10**6

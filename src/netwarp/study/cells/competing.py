@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from netwarp import wire
 from netwarp.fields import DIRECTIONS, KeyValueError
 from netwarp.study.cells.builder import CellBuilder
-from netwarp.study.cells.cell_sections import CellSections, Crossing
+from netwarp.study.cells.cell_sections import Crossing
+from netwarp.study.cells.competing_refusals import refuse_misfits, refuse_stop
 from netwarp.study.cells.factors import Level, factor_key
+from netwarp.study.cells.named_workload import NamedWorkload
 from netwarp.study.cells.several_hosts import (
     Between,
     BuiltLink,
@@ -28,10 +30,8 @@ from netwarp.study.sections.diagnose import validated
 from netwarp.study.sections.topology import TopologySection
 from netwarp.study.tables import Table, Written, plain
 from netwarp.suggestions import did_you_mean
-from netwarp.transports import is_simulated
-from netwarp.units import NS_PER_S, format_duration
+from netwarp.units import format_duration
 from netwarp.wire import Job
-from netwarp.workloads import WORKLOADS, section_model
 
 WORKLOADS_FACTOR = "workloads"
 """The factor that selects which of a study's workloads run; at a level with one name that workload
@@ -45,28 +45,6 @@ _TIMED = ("workload.start", "workload.stop", "workload.port", "workload.from", "
 """Keys of workloads of every kind that only exist if there are several, and that factors can
 vary.
 """
-
-
-@dataclass(frozen=True)
-class NamedWorkload:
-    """One of several workloads of a cell."""
-
-    name: str
-    index: int
-    """The workload's number in the study, from 0, by which its random numbers are told apart."""
-    sections: CellSections
-    """The sections of a cell with this workload alone."""
-    start_ns: int
-    port: int
-    between: Between | None
-    """Its hosts; None where there is one client and one server."""
-    group: str | None = None
-    """The workload's name in the study, if that is one for each of several hosts."""
-
-    @property
-    def known_as(self) -> str:
-        """Its name in the study, which several have if they are between several hosts."""
-        return self.group or self.name
 
 
 @dataclass(frozen=True)
@@ -112,7 +90,7 @@ class CompetingBuilder:
             raise KeyValueError("workload", None, reason, f"have {MOST_WORKLOADS} at most")
         built = [self._one(member, chosen, links) for member in members]
         workloads = tuple(workload for workload, _, _ in built)
-        _refuse_misfits(members, workloads)
+        refuse_misfits([member.table for member in members], workloads)
         job = _job_of_all(workloads, [job for _, job, _ in built])
         if links is None:
             return workloads, job
@@ -260,7 +238,7 @@ class CompetingBuilder:
         if known not in self._builders:
             workload = table.without(OWN_KEYS)
             if lasts_ns is not None:
-                _refuse_stop(workload, table["stop"])
+                refuse_stop(workload, table["stop"])
                 text = format_duration(lasts_ns)
                 workload = workload.replaced({"duration": table["stop"].made(text)})
             transport = self._study.table("transport")
@@ -287,95 +265,6 @@ def _section(table: Table) -> CompetingSection:
         reason = f"it begins after {format_duration(section.start_ns)}"
         raise KeyValueError(table["stop"].place, table["stop"].value, reason, "choose a later stop")
     return section
-
-
-def _refuse_stop(table: Table, stop: Written) -> None:
-    if "duration" in table:
-        reason = "stop says when it ends"
-        raise KeyValueError(stop.place, stop.value, reason, "keep one of them")
-    try:
-        model = section_model(table.plain())
-    except KeyValueError as error:
-        raise table.located(error) from None
-    if not any(field.alias == "duration" for field in model.model_fields.values()):
-        kind = table.text("kind") or next(iter(WORKLOADS))
-        raise KeyValueError(stop.place, None, f"a {kind} ends when all of it is done", "drop it")
-
-
-def _refuse_misfits(members: Sequence[_Member], workloads: Sequence[NamedWorkload]) -> None:
-    """Refuse workloads that cannot share a run. What one table of the study stands for is compared
-    with others once.
-    """
-    seen: dict[tuple[int, int], NamedWorkload] = {}
-    for member, one in zip(members, workloads, strict=True):
-        of_kind = (member.table, one.sections.path.mtu_bytes)
-        if of_kind in seen:
-            continue
-        _refuse_alone(one, f"workload.{member.table}")
-        for other in seen.values():
-            _refuse_together(other, one, f"workload.{member.table}")
-        seen[of_kind] = one
-
-
-def _refuse_alone(one: NamedWorkload, key: str) -> None:
-    """Refuse a workload that cannot share a run, or that outlasts the run's limit."""
-    alone = one.sections
-    if alone.workload.is_alone:
-        raise KeyValueError(
-            f"{key}.kind",
-            alone.workload.kind,
-            f"the programs of a {alone.workload.kind} have ports and files of their own, and share"
-            " a run with nobody",
-            "choose another kind, or start them all in one command",
-        )
-    if alone.workload.has_table:
-        reason = "a table is of a run's only workload"
-        raise KeyValueError(f"{key}.packet_table", True, reason, "drop it")
-    stack = alone.transport.stack
-    if stack is not None and stack.decides_alone:
-        reason = f"{stack.name} has ports and files of its own, and shares a run with nobody"
-        raise KeyValueError(f"{key}.transport", None, reason, "choose another stack")
-    if is_simulated(alone.transport.model):
-        reason = "ns-3's applications run alone here"
-        raise KeyValueError(f"{key}.transport", alone.transport.model, reason, "use the kernel's")
-    if alone.path.may_hand_over:
-        reason = "the client of several workloads stays where it is"
-        raise KeyValueError("path.handovers", None, reason, "drop it")
-    end_ns = one.start_ns + alone.workload.start_jitter_ns + alone.workload.least_ns
-    if end_ns >= alone.limits.virtual_s * NS_PER_S:
-        raise KeyValueError(
-            f"{key}.{'stop' if alone.workload.least_ns else 'start'}",
-            None,
-            f"{one.name} would go on until {format_duration(end_ns)}, and the run is given up after"
-            f" {alone.limits.virtual_s}s",
-            "end it sooner, or raise limits.virtual_s",
-        )
-
-
-def _refuse_together(one: NamedWorkload, other: NamedWorkload, key: str) -> None:
-    """Refuse two workloads on one port, or with different settings of their hosts' kernel."""
-    if one.port == other.port:
-        reason = f"{one.name} and {other.name} would listen on one port"
-        remedy = "choose another, or leave it to netwarp"
-        raise KeyValueError(f"{key}.port", other.port, reason, remedy)
-    ours, theirs = one.sections.transport, other.sections.transport
-    differing = ["ecn"] if ours.ecn != theirs.ecn else []
-    if ours.traits.runs_over_tcp and theirs.traits.runs_over_tcp:
-        path = one.sections.path
-        windows = [each.resolved_initial_window_packets(path) for each in (ours, theirs)]
-        differing += ["initial_window"] if windows[0] != windows[1] else []
-        differing += ["buffer"] if ours.buffer_bytes != theirs.buffer_bytes else []
-        differing += [
-            name
-            for name in type(ours.resolved_tcp).model_fields
-            if getattr(ours.resolved_tcp, name) != getattr(theirs.resolved_tcp, name)
-        ]
-    if differing:
-        reason = (
-            f"{one.name} and {other.name} are on the same hosts, whose {differing[0]} is one for"
-            " all (a setting of the kernel, not of a connection)"
-        )
-        raise KeyValueError(f"{key}.transport", None, reason, f"give both the same {differing[0]}")
 
 
 def _job_of_all(workloads: Sequence[NamedWorkload], jobs: Sequence[Job]) -> Job:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from netwarp.fields import KeyValueError
 from netwarp.study.cells.builder import CellBuilder
 from netwarp.study.cells.cell_sections import CellSections
-from netwarp.study.cells.competing import CompetingBuilder, NamedWorkload
+from netwarp.study.cells.competing import CompetingBuilder
 from netwarp.study.cells.factors import Factor, factor_key, read_factors
+from netwarp.study.cells.named_workload import NamedWorkload
 from netwarp.study.sections.diagnose import validated
 from netwarp.study.sections.hosts import TABLES, names_of_tables
 from netwarp.study.sections.transport import TransportOptions

@@ -13,7 +13,7 @@ from netwarp.interop_cases import CASES, CaseName
 from netwarp.transports import TRANSPORTS
 from netwarp.units import NS_PER_S
 from netwarp.wire import Direction, TransportKind
-from netwarp.workloads.base import WorkloadSection
+from netwarp.workloads.section import WorkloadSection
 
 Count = Annotated[int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")]
 USUAL_SIZE = "10MB"

@@ -13,10 +13,11 @@ from netwarp import wire
 from netwarp.fields import KeyValueError, Kind, SizeBytes
 from netwarp.units import UnitError
 from netwarp.wire import Direction, TransportKind
-from netwarp.workloads.base import GUEST_MEMORY_BYTES, WorkloadSection
+from netwarp.workloads.base import GUEST_MEMORY_BYTES
 from netwarp.workloads.command.dates import START_DATE, StartDate
 from netwarp.workloads.command.printed import PrintedSection, refuse_names_without_unit
 from netwarp.workloads.command.words import USUAL_PORT, filled, refuse_useless
+from netwarp.workloads.section import WorkloadSection
 
 SHELL = ("/bin/sh", "-c")
 LEAST_MEMORY_BYTES = 128 << 20

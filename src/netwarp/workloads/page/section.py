@@ -12,10 +12,10 @@ from netwarp import wire
 from netwarp.fields import KeyValueError, Kind, Section
 from netwarp.transports import TRANSPORTS, HttpVersion
 from netwarp.wire import Direction, Resume, TransportKind
-from netwarp.workloads.base import FileReader, WorkloadSection
 from netwarp.workloads.page.built_in import PageName, built_in_page
 from netwarp.workloads.page.programs import HTTP_VERSIONS, ClientName, ServerName, in_job
 from netwarp.workloads.page.resources import SiteResource, resources
+from netwarp.workloads.section import FileReader, WorkloadSection
 
 ConnectionCount = Annotated[
     int, Field(ge=1, le=100, strict=True), Kind("a whole number from 1 to 100")

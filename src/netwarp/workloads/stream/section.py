@@ -12,7 +12,7 @@ from netwarp import wire
 from netwarp.fields import DurationNs, KeyValueError, Kind, PeriodNs, RatioField, SizeBytes
 from netwarp.units import NS_PER_S, format_duration
 from netwarp.wire import Direction
-from netwarp.workloads.base import WorkloadSection
+from netwarp.workloads.section import WorkloadSection
 
 WindowLength = Annotated[
     int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")

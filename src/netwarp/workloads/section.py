@@ -1,0 +1,162 @@
+"""The study keys that all workloads have, and what a study asks of a workload by its keys."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from netwarp import wire
+from netwarp.fields import DurationNs, Section
+from netwarp.wire import Direction, Resume, TransportKind
+
+FileReader = Callable[[str], Mapping[str, Any]]
+"""Reads a file or folder into a table that replaces its name in the study; the table has a `label`,
+and all that runs need.
+
+Raises:
+    UnreadableFileError: it cannot be read.
+    KeyValueError: its contents are invalid; the key is None.
+"""
+
+
+class WorkloadSection(Section):
+    """The ``[workload]`` section: the keys that all workloads have."""
+
+    kind: str
+    start_jitter_ns: DurationNs = Field(default=0, alias="start_jitter")
+    """The client's start is delayed by a random time below this, uniformly distributed, drawn for
+    each replicate and the same for all cells. Where nothing else is random, it makes replicates
+    differ in their phase relative to the kernel's timer ticks (10 ms) and to events at fixed
+    times."""
+    relative_paths: ClassVar[Mapping[str, str | None]] = {}
+    """Keys that name files or folders relative to the study's folder, with the default of each."""
+    file_readers: ClassVar[Mapping[str, FileReader]] = {}
+    """Those of these keys whose files are read with the study, each with its reader."""
+
+    compared_by: ClassVar[str] = "completion_time_s"
+    """Metric that the figures of `netwarp compare` show."""
+    compared: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Levels that are used if no option sets any, because otherwise there is nothing to compare."""
+    races_http: ClassVar[bool] = False
+    """Whether versions of HTTP are compared instead of transports; each implies its transport."""
+    again: ClassVar[Mapping[str, Any]] = {"transfers": 2}
+    """Keys that repeat it within a run, so that the second time can resume the first's session."""
+    takes_losses: ClassVar[bool] = False
+    """Whether a transport that does not retransmit can carry it."""
+    uses_stream_both_ways: ClassVar[bool] = False
+    """Whether one stream carries data in both directions at the same time."""
+    follows_client: ClassVar[bool] = True
+    """Whether it continues when the client moves to another path."""
+
+    @property
+    @abstractmethod
+    def content_direction(self) -> Direction:
+        """Direction of most bytes, for which queues and buffers are sized."""
+
+    @property
+    def lone_message_bytes(self) -> int | None:
+        """Size in bytes of independent one-way messages, which may be lost, or None."""
+        return None
+
+    @property
+    def dials_again(self) -> bool:
+        """Whether it opens further connections during a run, handovers aside."""
+        return False
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it must be the only workload of a run."""
+        return False
+
+    @property
+    def runners_case(self) -> str | None:
+        """The QUIC interop runner's test case that it carries out, if it does one."""
+        return None
+
+    @property
+    def has_table(self) -> bool:
+        """Whether a run writes a table of its messages (`packets.csv`) beside its records."""
+        return False
+
+    @property
+    def least_ns(self) -> int:
+        """Least time in ns from its start to its end, as far as its keys determine it."""
+        return 0
+
+    @property
+    def breaks_off(self) -> bool:
+        """Whether it is aborted after a given time, complete or not."""
+        return False
+
+    @property
+    def most_streams(self) -> int | None:
+        """Largest number of streams of one connection that it opens; None where it opens as many
+        as it has parts.
+        """
+        return None
+
+    @property
+    def merges(self) -> bool:
+        """Whether the receiver writes what arrives to one file."""
+        return False
+
+    @property
+    def confirms_parts(self) -> bool:
+        """Whether each part of a content is confirmed by itself."""
+        return True
+
+    @property
+    def fills_ns(self) -> int | None:
+        """Time in ns for which it sends at full rate; None if it has a size or a rate."""
+        return None
+
+    def filled(self, job: wire.Workload, size_bytes: int) -> wire.Workload:
+        """Return its job with a content that is too large to be transferred in its time."""
+        return job
+
+    @property
+    def usual_transport(self) -> TransportKind | None:
+        """The transport if the study names none; None if the study has to name one."""
+        return None
+
+    def parts(self, streams: int | None) -> int:
+        """Return the number of parts of the content that are transferred concurrently.
+
+        Args:
+            streams: streams of an association, if the study sets them.
+        """
+        return 1
+
+    def refuse_misfit(self, limit_ns: int, parts: int) -> None:
+        """Refuse a workload that cannot be completed within a run.
+
+        Args:
+            limit_ns: limit of the run's virtual time; the run fails beyond it.
+            parts: see `parts`.
+
+        Raises:
+            KeyValueError: refused; the key is the full dotted one.
+        """
+
+    def refuse_transport(self, kind: TransportKind, *, moves: bool) -> None:
+        """Refuse a transport that cannot carry it.
+
+        Args:
+            kind: the transport.
+            moves: whether the client moves between paths.
+
+        Raises:
+            KeyValueError: refused; the key is the full dotted one.
+        """
+
+    def refuse_resume(self, kind: TransportKind, resume: Resume) -> None:
+        """Refuse a way of resumption that it cannot use over a transport.
+
+        Raises:
+            KeyValueError: refused; the key is the full dotted one.
+        """
+
+    @abstractmethod
+    def job(self, parts: int) -> wire.Workload:
+        """Return the workload part of the job, with seeds of 0."""
