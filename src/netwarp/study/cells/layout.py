@@ -140,6 +140,17 @@ class Layout:
             raise KeyValueError(self.place(apart[0]), None, reason, "add a [[link]]")
 
 
+def paired(firsts: Sequence[str], seconds: Sequence[str]) -> list[tuple[str, str]] | None:
+    """Return the pairs of two groups: one node with each of the others, or as many with as many,
+    in their order. None if the groups differ in size and neither is of one.
+    """
+    if 1 not in (len(firsts), len(seconds)) and len(firsts) != len(seconds):
+        return None
+    pairs = max(len(firsts), len(seconds))
+    both = [[*each] * (pairs if len(each) == 1 else 1) for each in (firsts, seconds)]
+    return list(zip(*both, strict=True))
+
+
 def numbered(word: str, count: int) -> tuple[str, ...]:
     """Return the names of a group of hosts: `client1`, `client2`, and so on."""
     return tuple(f"{word}{number}" for number in range(1, count + 1))

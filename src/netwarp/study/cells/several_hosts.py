@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from netwarp import wire
 from netwarp.fields import DIRECTIONS, KeyValueError
 from netwarp.study.cells.cell_sections import CellSections, Crossing
-from netwarp.study.cells.layout import Layout, Way
+from netwarp.study.cells.layout import Layout, Way, paired
 from netwarp.study.cells.shapes import delayed, without_delays
 from netwarp.study.cells.sizing import UNLIMITED_LIMIT_PACKETS
 from netwarp.study.sections.competing import CompetingSection
@@ -143,19 +143,18 @@ def hosts_of(section: CompetingSection, index: int, layout: Layout) -> list[tupl
         found.append(hosts)
     clients, servers = found
     place = f"workload.{index}.to"
-    if 1 not in (len(clients), len(servers)) and len(clients) != len(servers):
+    pairs = paired(clients, servers)
+    if pairs is None:
         reason = f"it is from {len(clients)} hosts to {len(servers)}"
         raise KeyValueError(place, section.server, reason, "name one host, or as many")
-    pairs = max(len(clients), len(servers))
-    both = [each * pairs if len(each) == 1 else each for each in found]
-    for client, server in zip(*both, strict=True):
+    for client, server in pairs:
         if client == server:
             reason = f"it would be between {client} and itself"
             raise KeyValueError(place, section.server, reason, "choose another host")
         if not layout.joins(client, server):
             reason = f"no links lead from {client} to {server}"
             raise KeyValueError(place, section.server, reason, "add a [[link]]")
-    return list(zip(*both, strict=True))
+    return pairs
 
 
 def refuse_misfit(sections: CellSections, place: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from netwarp.fields import KeyValueError
 from netwarp.study.cells.factors import Level, factor_key
-from netwarp.study.cells.layout import LaidLink, Layout, numbered
+from netwarp.study.cells.layout import LaidLink, Layout, numbered, paired
 from netwarp.study.sections.diagnose import validated
 from netwarp.study.sections.hosts import (
     OWN_KEYS,
@@ -123,21 +123,20 @@ def _links(place: str, table: Table, nodes: Mapping[str, Sequence[str]]) -> list
             reason = "there is no host or router of this name"
             raise KeyValueError(f"{place}.between", name, reason, "add it, or choose another")
     firsts, seconds = (nodes[name] for name in section.between)
-    if 1 not in (len(firsts), len(seconds)) and len(firsts) != len(seconds):
+    pairs = paired(firsts, seconds)
+    if pairs is None:
         reason = f"it is between {len(firsts)} and {len(seconds)}"
         remedy = "name one of them, or as many"
         raise KeyValueError(f"{place}.between", list(section.between), reason, remedy)
-    count = max(len(firsts), len(seconds))
-    both = [tuple(each) * (count if len(each) == 1 else 1) for each in (firsts, seconds)]
     return [
         LaidLink(
             first,
             second,
             path,
-            name=section.name and (f"{section.name}{number}" if count > 1 else section.name),
+            name=section.name and (f"{section.name}{number}" if len(pairs) > 1 else section.name),
             place=place,
         )
-        for number, (first, second) in enumerate(zip(*both, strict=True), 1)
+        for number, (first, second) in enumerate(pairs, 1)
     ]
 
 
