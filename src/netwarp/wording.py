@@ -123,6 +123,11 @@ def number(value: float, digits: int = 3) -> str:
     return text.replace("-", MINUS)
 
 
+def rate_text(rate_bit_s: float | None, unlimited: str = "unlimited") -> str:
+    """Write a rate of a path in Mbit/s; `unlimited` where the path has none."""
+    return unlimited if rate_bit_s is None else f"{number(rate_bit_s / 1e6)} Mbit/s"
+
+
 def digits_to_tell(*values: float) -> int:
     """Return the number of significant digits, from 3 to 8, that distinguishes different values."""
     largest = max(map(abs, values))

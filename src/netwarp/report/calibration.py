@@ -20,7 +20,7 @@ from netwarp.wire import (
     RandomLoss,
     Rate,
 )
-from netwarp.wording import cell_text, count, number, percent
+from netwarp.wording import cell_text, count, number, percent, rate_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,7 +119,7 @@ def _calibrated(
         rtt="not probed" if rtt_s is None else f"{number(rtt_s * 1e3, 5)} ms",
         rtt_mark=_rtt_mark(job, rtt_s),
         configured_rate=_configured_rate_text(job, direction),
-        rate="–" if rate_bit_s is None else f"{number(rate_bit_s / 1e6)} Mbit/s",
+        rate=rate_text(rate_bit_s, unlimited="–"),
         frame="not counted" if frame_bytes is None else f"{count(round(frame_bytes))} B",
         largest_frame="unknown" if most_bytes is None else f"{count(most_bytes)} B",
         frame_mark=_frame_mark(frame_bytes, most_bytes),
@@ -252,10 +252,7 @@ def _configured_rate_text(job: Job | None, direction: Direction) -> str:
     if _rate_changes(job, direction):
         return "a rate that changes over time"
     rates_bit_s = dict.fromkeys(getattr(path, direction).rate_bit_s for path in _paths(job))
-    return " or ".join(
-        "unlimited" if rate_bit_s is None else f"{number(rate_bit_s / 1e6)} Mbit/s"
-        for rate_bit_s in rates_bit_s
-    )
+    return " or ".join(map(rate_text, rates_bit_s))
 
 
 def _configured_loss_text(job: Job | None, direction: Direction) -> str:

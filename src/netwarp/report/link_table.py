@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from netwarp.fields import DIRECTIONS
 from netwarp.metrics.links import PREFIX, measured_links
-from netwarp.wording import cell_text, count, number, percent, value_text
+from netwarp.wording import cell_text, count, number, percent, rate_text, value_text
 
 if TYPE_CHECKING:
     from netwarp.evaluation import RunData
@@ -70,7 +70,7 @@ def _rows(cell: CellResult, job: Job) -> list[LinkRow]:
                 LinkRow(
                     cell=cell_text(cell.factors),
                     way=f"{label}: {' → '.join(ends)}",
-                    rate=_rate(sent.rate_bit_s),
+                    rate=rate_text(sent.rate_bit_s),
                     utilisation="–" if busy is None else percent(busy),
                     packets=count(round(carried)),
                     dropped=_counted(_mean(cell, label, "dropped_packets", direction)),
@@ -81,10 +81,6 @@ def _rows(cell: CellResult, job: Job) -> list[LinkRow]:
                 )
             )
     return found
-
-
-def _rate(rate_bit_s: int | None) -> str:
-    return "unlimited" if rate_bit_s is None else f"{number(rate_bit_s / 1e6)} Mbit/s"
 
 
 def _mean(cell: CellResult, link: str, name: str, direction: Direction) -> float | None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from netwarp.report.calibration import loss_text
 from netwarp.report.network_places import HostGroup, Place, groups_of, places_of
 from netwarp.study.cells.sizing import UNLIMITED_LIMIT_PACKETS
-from netwarp.wording import count, number
+from netwarp.wire.network import nodes_between
+from netwarp.wording import count, rate_text
 
 if TYPE_CHECKING:
     from netwarp.evaluation import RunData
@@ -200,7 +201,7 @@ def _does(impairments: Impairments) -> tuple[str, ...]:
     has_queue = rate_bit_s is not None and limit_packets < UNLIMITED_LIMIT_PACKETS
     lossy = impairments.loss.kind != "none"
     return (
-        "" if rate_bit_s is None else f"{number(rate_bit_s / 1e6)} Mbit/s",
+        rate_text(rate_bit_s, unlimited=""),
         f"{delay_ns / 1e6:.4g} ms" if delay_ns else "",
         f"room for {count(limit_packets)} packets" if has_queue else "",
         discipline.kind if discipline else ("fifo" if has_queue else ""),
@@ -225,22 +226,13 @@ def _flows(
     for rank, ((client, server, direction), members) in enumerate(alike.items()):
         colour = min(rank, MOST_COLOURS)
         shift = FLOW_GAP * (colour - (colours - 1) / 2)
-        ends = members[0][1]
-        way = [place_of[node] for node in _nodes_of(network, ends.client, ends.links)]
+        way = [place_of[node] for node in nodes_between(network, members[0][1])]
         points = " ".join(f"{at.x:g},{at.y + shift:g}" for at in way)
         arrow = "→" if direction == "up" else "←"
         between = f"{groups[client].text} {arrow} {groups[server].text}"
         name = _named([exchange for exchange, _ in members])
         drawn.append(DrawnFlow(points, colour, f"{name}: {between}"))
     return drawn
-
-
-def _nodes_of(network: Network, client: str, links: Sequence[int]) -> list[str]:
-    nodes = [client]
-    for index in links:
-        link = network.links[index]
-        nodes.append(link.second if link.first == nodes[-1] else link.first)
-    return nodes
 
 
 def _named(members: Sequence[Exchange]) -> str:

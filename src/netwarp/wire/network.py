@@ -55,6 +55,15 @@ class Ends(Wire):
     """Indices of the links between them, from the client to the server: the shortest way."""
 
 
+def nodes_between(network: Network, ends: Ends) -> list[str]:
+    """Return the names of the nodes on the way from a client to its server, both included."""
+    nodes = [ends.client]
+    for index in ends.links:
+        link = network.links[index]
+        nodes.append(link.second if link.first == nodes[-1] else link.first)
+    return nodes
+
+
 def path_between(network: Network, paths: Sequence[Path], ends: Ends) -> tuple[int, Path]:
     """Give the path that a client and a server see: its slowest link, with the delays of all.
 
@@ -62,11 +71,9 @@ def path_between(network: Network, paths: Sequence[Path], ends: Ends) -> tuple[i
         the index of the slowest link, and the path.
     """
     crossed: list[tuple[int, Path]] = []
-    at = ends.client
-    for index in ends.links:
-        link, path = network.links[index], paths[index]
-        is_forward = link.first == at
-        at = link.second if is_forward else link.first
+    for index, at in zip(ends.links, nodes_between(network, ends), strict=False):
+        path = paths[index]
+        is_forward = network.links[index].first == at
         turned = path.model_copy(update={"down": path.up, "up": path.down})
         crossed.append((index, path if is_forward else turned))
     slowest, base = min(crossed, key=lambda each: _rate_bit_s(each[1]))
