@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netwarp.cli.command import Argument, command
 from netwarp.errors import InputError
-from netwarp.options import Option, Takes
+from netwarp.options import Option
+from netwarp.options.kernel_source import CONFIG, GIT, PATCH, TREE
 from netwarp.options.running import EXPECT, JOBS, JSON, OUT, QUICK, REPLICATES, SEED, SET
 
 if TYPE_CHECKING:
@@ -26,9 +28,7 @@ if TYPE_CHECKING:
     Argument(
         "study", "STUDY", "The study to run: a file, or a name of `netwarp studies`.", type=Path
     ),
-    Option(
-        name="git", metavar="DIR", takes=Takes.PATH, help="The repository of the kernel's source.",
-    ),
+    replace(GIT, help="The repository of the kernel's source."),
     Option(
         name="good", metavar="REF",
         help="A tag, branch or hash for which the expectations hold, such as v6.8.",
@@ -37,16 +37,10 @@ if TYPE_CHECKING:
         name="bad", metavar="REF", help="A later one for which they do not, such as v6.13.",
     ),
     EXPECT,
-    Option(
-        name="config", metavar="LINE", takes=Takes.TEXTS,
-        help="An additional line of the kernels' configuration. Repeatable.",
-    ),
-    Option(
-        name="patch", metavar="FILE", takes=Takes.TEXTS,
-        help="A patch to apply to each commit (`patch -p1`). Repeatable.",
-    ),
-    Option(
-        name="tree", metavar="DIR", takes=Takes.PATH,
+    replace(CONFIG, help="An additional line of the kernels' configuration. Repeatable."),
+    replace(PATCH, help="A patch to apply to each commit (`patch -p1`). Repeatable."),
+    replace(
+        TREE,
         help="Where source and objects are kept between steps, and for the next bisection (2.5 GB)."
         " Default: netwarp's cache.",
     ),

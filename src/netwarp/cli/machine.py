@@ -9,6 +9,7 @@ from netwarp.cli.command import Argument, Group, command
 from netwarp.cli.interruption import interruption
 from netwarp.errors import BackendError, InputError
 from netwarp.options import Option, Takes
+from netwarp.options.kernel_source import CONFIG, GIT, PATCH, REF, SOURCE, TREE
 from netwarp.options.running import JSON
 
 kernel = Group("kernel", help="The guest kernels: build them by version, list them.")
@@ -101,28 +102,7 @@ def kernel_info(name: str | None = None, as_json: bool = False) -> None:
         " with.",
         required=False,
     ),
-    Option(
-        name="source", metavar="PATH", takes=Takes.PATH,
-        help="A kernel source instead: a tarball, or a directory.",
-    ),
-    Option(
-        name="git", metavar="DIR", takes=Takes.PATH,
-        help="A commit of this git repository instead, which --ref names.",
-    ),
-    Option(name="ref", metavar="REF", help="With --git: a tag, branch or hash, such as v6.13."),
-    Option(
-        name="tree", metavar="DIR", takes=Takes.PATH,
-        help="With --git: keep source and objects in DIR, so that the next commit compiles only"
-        " what changed.",
-    ),
-    Option(
-        name="config", metavar="LINE", takes=Takes.TEXTS,
-        help="An additional line of configuration: CONFIG_TCP_CONG_BBR=n. Repeatable.",
-    ),
-    Option(
-        name="patch", metavar="FILE", takes=Takes.TEXTS,
-        help="A patch to apply to the source (`patch -p1`). Repeatable.",
-    ),
+    SOURCE, GIT, REF, TREE, CONFIG, PATCH,
     Option(
         name="module", metavar="DIR", takes=Takes.TEXTS,
         help="TCP congestion controls of your own, in C, that are built in: a file tcp_NAME.c for"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import click
 from netwarp.cli.command import Argument, command
 from netwarp.errors import InputError
 from netwarp.options import Option, Takes
+from netwarp.options.kernel_source import GIT, REF, SOURCE
 from netwarp.options.running import JOBS, JSON, OUT, SEED
 
 if TYPE_CHECKING:
@@ -18,18 +20,16 @@ if TYPE_CHECKING:
     from netwarp.selftests.catalogue import SelfTest
     from netwarp.selftests.outcomes import Row
 
-SOURCE = (
-    Option(
-        name="source", metavar="PATH", takes=Takes.PATH,
+OF_KERNEL = (
+    replace(
+        SOURCE,
         help="The kernel's source, if it is not a package of Debian's, or that is not to be had any"
         " more: a tarball, or a directory.",
     ),
-    Option(
-        name="git", metavar="DIR", takes=Takes.PATH,
-        help="The kernel's source is a commit of this git repository, which --ref names.",
-    ),
-    Option(name="ref", metavar="REF", help="With --git: a tag, branch or hash, such as v6.13."),
-)  # fmt: skip
+    replace(GIT, help="The kernel's source is a commit of this git repository, which --ref names."),
+    REF,
+)
+"""Where the source is of which the kernel was built."""
 
 
 @command(
@@ -53,7 +53,7 @@ SOURCE = (
         name="list", takes=Takes.FLAG,
         help="Only list the tests, with what they lack here; run nothing.",
     ),
-    *SOURCE,
+    *OF_KERNEL,
     JSON,
 )  # fmt: skip
 def selftest(
