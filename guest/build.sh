@@ -83,14 +83,10 @@ die_of_source() {
 # --- One build ----------------------------------------------------------------------------------------------
 
 build_entry() {
-    local free_mb needed_mb=$NEEDED_MB
+    local needed_mb=$NEEDED_MB
     # A directory or commit is packed first, to be hashed as one file.
     if [[ -n $KEPT_TREE ]]; then take_kept_tree; elif [[ -n $GIT || -d $SOURCE ]]; then needed_mb=$((NEEDED_MB + 1500)); fi
-    free_mb=$(df --output=avail -BM -- "$CACHE" | tail -n 1 | tr -dc 0-9)
-    ((free_mb >= needed_mb)) ||
-        die "a build needs $needed_mb MB and $CACHE has $free_mb MB free; make room, or choose another: --cache DIR"
-
-    WORK=$(mktemp -d -- "$CACHE/.netwarp-build.XXXXXX")
+    make_work_directory "$needed_mb"
     MAKE_PID=
     trap clean_up EXIT
     trap 'exit 130' INT

@@ -129,3 +129,12 @@ take_lock() {
     # The lock is ours, so what a killed build left behind is nobody's.
     rm -rf -- "$CACHE"/.netwarp-build.*
 }
+
+# Sets WORK to a new directory in the cache, whose lock is ours, for a build that needs $1 MB.
+make_work_directory() {
+    local free_mb
+    free_mb=$(df --output=avail -BM -- "$CACHE" | tail -n 1 | tr -dc 0-9)
+    ((free_mb >= $1)) ||
+        die "a build needs $1 MB and $CACHE has $free_mb MB free; make room, or choose another: --cache DIR"
+    WORK=$(mktemp -d -- "$CACHE/.netwarp-build.XXXXXX")
+}

@@ -61,8 +61,9 @@ main() {
     trap clean_up EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM HUP
-    take_place
+    take_lock
     if [[ -s $CACHE/$KEY/selftests.json ]]; then return; fi
+    make_work_directory "$NEEDED_MB"
     obtain_same_source
     unpack
     build
@@ -103,21 +104,6 @@ parse_arguments() {
     [[ -z $SOURCE || -f $SOURCE || -d $SOURCE ]] || die "--source $SOURCE: no such file or directory"
     CACHE=$(realpath -m -- "$CACHE")
     readonly KERNEL SOURCE GIT REF CACHE
-}
-
-# Locks the cache, and makes WORK in it.
-take_place() {
-    local free_mb
-    mkdir -p -- "$CACHE" || die "cannot create $CACHE"
-    exec {LOCK}>"$CACHE/lock"
-    flock --nonblock "$LOCK" || {
-        say "another build is under way in $CACHE; waiting for it"
-        flock "$LOCK"
-    }
-    rm -rf -- "$CACHE"/.netwarp-build.*
-    free_mb=$(df --output=avail -BM -- "$CACHE" | tail -n 1 | tr -dc 0-9)
-    ((free_mb >= NEEDED_MB)) || die "a build needs $NEEDED_MB MB and $CACHE has $free_mb MB free: make room"
-    WORK=$(mktemp -d -- "$CACHE/.netwarp-build.XXXXXX")
 }
 
 clean_up() { [[ -z $WORK ]] || rm -rf -- "$WORK"; }
