@@ -90,13 +90,13 @@ def run(
         refuse_other_files(files, directory)
         kept = kept_outcomes(plan, directory)
         executed = _Executed(study, backend, directory, executor, filters, observer)
+        looks = () if staging is None else executed.looks(staging)
         # Stages may add runs, even if all of the plan are kept.
         is_measuring = len(kept) < len(plan) or staging is not None
         if is_measuring or not is_described(study, plan, directory):
             kernels = {run.cell.template.kernel for run in plan} if is_measuring else set()
             now = provenance(study, backend, executor, command_line, filter(None, kernels))
-            if staging is not None:
-                looks = executed.looks(staging)
+            if looks:
                 now["looks"] = len(looks)
                 now["look_sizes"] = [look.replicates for look in looks]
                 now["look_shares"] = [look.share for look in looks]
@@ -110,7 +110,7 @@ def run(
         observer.planned(len(plan), backend.clock)
         try:
             executed.execute(plan, kept)
-            if staging is not None and not executed.add_replicates(plan, staging):
+            if staging is not None and not executed.add_replicates(plan, staging, looks):
                 note_time_limit(directory, staging.limit, executed.left_by_limit)
         except Interrupted:
             note_times(directory, time.monotonic() - started_s, cpus_before)
@@ -238,8 +238,15 @@ class _Executed:
             observer=self.observer,
         )
 
-    def add_replicates(self, plan: Sequence[PlannedRun], staging: Staging) -> bool:
+    def add_replicates(
+        self, plan: Sequence[PlannedRun], staging: Staging, looks: Sequence[Look]
+    ) -> bool:
         """Run more replicates of the cells that need them, until none does.
+
+        Args:
+            plan: the runs of the first look, which are carried out.
+            staging: how replicates are added.
+            looks: the looks at the samples, as `looks` returns them.
 
         Returns:
             Whether the stages were completed: False if the time limit cut them off.
@@ -252,7 +259,7 @@ class _Executed:
             return limit is None or not is_over(limit)
 
         done = list(plan)
-        for look in self.looks(staging)[1:]:
+        for look in looks[1:]:
             results = load(self.directory.path, self.outcomes, self.study).results
             wanted = cells_to_repeat(self.study, results, staging)
             if not wanted:
