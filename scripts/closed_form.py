@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import ceil, sqrt
 
 ETHERNET_BYTES = 14
@@ -61,3 +62,33 @@ def pftk_goodput_bit_s(
     sharp = rtt_s * sqrt(2 * acked * loss / 3)
     time_outs = rto_s * min(1, 3 * sqrt(3 * acked * loss / 8)) * loss * (1 + 32 * loss**2)
     return mss_bytes * 8 / (sharp + time_outs)
+
+
+def uniform_share(delay_s: float, *, mean_s: float, spread_s: float) -> float:
+    """Return the share of delays up to `delay_s` that are uniform within `spread_s` of a mean."""
+    return min(max((delay_s - mean_s + spread_s) / (2 * spread_s), 0.0), 1.0)
+
+
+def in_order_share(delay_s: float, *, mean_s: float, spread_s: float, interval_s: float) -> float:
+    """Return the share of delays up to `delay_s` of packets that are sent every `interval_s`, draw
+    uniform delays independently, and do not overtake.
+
+    A packet arrives when the last of it and all before it would: its delay is the largest of
+    D(0), D(1) - T, D(2) - 2 T …, which are independent, so their shares multiply.
+    """
+    share, earlier_s = 1.0, 0.0
+    while delay_s + earlier_s < mean_s + spread_s:
+        share *= uniform_share(delay_s + earlier_s, mean_s=mean_s, spread_s=spread_s)
+        earlier_s += interval_s
+    return share
+
+
+def quantile_s(
+    share: Callable[[float], float], wanted: float, mean_s: float, spread_s: float
+) -> float:
+    """Return the delay up to which there is a share of all, within `spread_s` of a mean."""
+    low_s, high_s = mean_s - spread_s, mean_s + spread_s
+    for _ in range(60):
+        middle_s = (low_s + high_s) / 2
+        low_s, high_s = (middle_s, high_s) if share(middle_s) < wanted else (low_s, middle_s)
+    return high_s

@@ -9,10 +9,17 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from closed_form import CONNECT_RTTS, lossless_completion_s, pftk_goodput_bit_s
+from closed_form import (
+    CONNECT_RTTS,
+    in_order_share,
+    lossless_completion_s,
+    pftk_goodput_bit_s,
+    quantile_s,
+)
 from netem_generator import drops
 from netwarp.backends.guest_files import find_kernel
 from netwarp.backends.virtual import VirtualBackend
@@ -41,6 +48,10 @@ DISCIPLINES = ("fifo", "codel", "fq_codel", "fq", "cake", "pie", "red", "dualpi2
 SHAPED_RATE_BIT_S = 384e3
 SHAPED_PAYLOAD_BYTES = 1200
 SHAPED_FRAME_BYTES = SHAPED_PAYLOAD_BYTES + 14 + 20 + 8
+JITTER_MEAN_S, JITTER_SPREAD_S = 10e-3, 2e-3
+JITTER_INTERVALS_S = (5e-3, 1e-3, 0.2e-3)
+JITTER_PACKETS = 100_000
+JITTER_SHARES = (0.1, 0.5, 0.9)
 
 
 @dataclass(frozen=True)
@@ -141,6 +152,28 @@ def shaping_rows(place: Path) -> tuple[list[Row], list[Row]]:
     return idle, busy
 
 
+def jitter_rows(place: Path) -> list[Row]:
+    """Compare quantiles of the delays (ms) of packets that draw them and stay in order."""
+    rows = []
+    for interval_s in JITTER_INTERVALS_S:
+        interval = f"{interval_s * 1e3:g} ms apart"
+        run_place = place / f"jitter-{interval_s}"
+        path = {"delay": f"{JITTER_MEAN_S * 1e3:g}ms", "jitter": f"{JITTER_SPREAD_S * 1e3:g}ms"}
+        ran(
+            run_place, path, ["udp"], kind="flow", payload="100B", packet_table=True,
+            interval=f"{interval_s * 1e6:g}us", count=JITTER_PACKETS,
+        )  # fmt: skip
+        delays_s = sorted(received_s - sent_s for sent_s, received_s in packet_times_s(run_place))
+        asked = {"mean_s": JITTER_MEAN_S, "spread_s": JITTER_SPREAD_S, "interval_s": interval_s}
+        for share in JITTER_SHARES:
+            expected_s = quantile_s(
+                partial(in_order_share, **asked), share, JITTER_MEAN_S, JITTER_SPREAD_S
+            )
+            measured_s = delays_s[round(share * len(delays_s))]
+            rows.append(Row(f"{interval}, p{share * 100:g}", 1e3 * expected_s, 1e3 * measured_s))
+    return rows
+
+
 def packet_times_s(place: Path) -> list[tuple[float, float]]:
     """Give when each datagram of a study's only run was sent and received, in order of arrival."""
     (table_file,) = place.glob("*/packets.csv")
@@ -202,6 +235,7 @@ class Found:
     netem: Sequence[Row]
     idle: Sequence[Row]
     busy: Sequence[Row]
+    jitter: Sequence[Row]
 
 
 def document(found: Found, kernel: str) -> str:
@@ -257,6 +291,16 @@ sizes, rates that change, and traces.
 
 {table(found.busy, "rate (kbit/s)", "measured (kbit/s)", 3)}
 
+## Delays that vary, in order
+
+{JITTER_PACKETS} datagrams over 10 ms with a jitter of 2 ms, uniform. Each draws a delay of its own
+and overtakes none. Where they are further apart than delays differ, they have the delays that they
+drew; closer together, a delay is the largest of what those before have left, whose distribution is
+a product ([decision 74](decisions/0074-jitter-keeps-packets-in-order.md)).
+tests/guest/test_jitter_order.py bounds the whole distributions.
+
+{table(found.jitter, "closed form (ms)", "measured (ms)", 3)}
+
 ## What this does not show
 
 CPU time is free in virtual time: nothing here says how fast a real host would be where its CPU is
@@ -289,7 +333,10 @@ def main() -> int:
         place = Path(temporary)
         connecting, completing = lossless_rows(place)
         idle, busy = shaping_rows(place)
-        found = Found(connecting, completing, pftk_rows(place), netem_rows(place), idle, busy)
+        found = Found(
+            connecting, completing, pftk_rows(place), netem_rows(place), idle, busy,
+            jitter_rows(place),
+        )  # fmt: skip
     text = document(found, str(find_kernel().info["version"]))
     FILE.write_text(text, encoding="utf-8")
     print(FILE)

@@ -39,6 +39,7 @@ IMPAIRMENTS: dict[str, st.SearchStrategy[Any]] = {
     "delay_up": DURATIONS,
     "jitter": DURATIONS,
     "jitter_up": DURATIONS,
+    "jitter_order": st.sampled_from(["kept", "free"]),
     "distribution": st.sampled_from(["uniform", "normal", "pareto", "paretonormal"]),
     "jitter_correlation": RATIOS,
     "loss": LOSSES,

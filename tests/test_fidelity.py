@@ -31,7 +31,7 @@ def test_draws_are_even_over_all_words() -> None:
 def test_the_page_is_the_generators_but_for_what_was_measured() -> None:
     """Prose that was changed by hand would be lost with the next `make fidelity`."""
     row = [Row("x", 2.0, 2.01)]
-    written = document(Found(row, row, row, row, row, row), "0")
+    written = document(Found(row, row, row, row, row, row, row), "0")
 
     def prose(text: str) -> list[str]:
         lines = (line for line in text.splitlines() if not line.startswith("| "))

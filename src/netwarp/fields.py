@@ -165,6 +165,17 @@ def parse_reorder(value: object) -> wire.Reorder:
     )
 
 
+def parse_jitter_order(value: object) -> bool:
+    """Read ``"kept"`` or ``"free"``; return whether packets stay in order.
+
+    Raises:
+        UnitError: the value is neither.
+    """
+    if value not in ("kept", "free"):
+        raise UnitError("not an order of packets", 'write "kept" or "free"')
+    return value == "kept"
+
+
 DurationNs = Annotated[
     int, BeforeValidator(parse_duration_ns), Kind('a duration such as `"100ms"` or `"1.5s"`')
 ]
@@ -226,6 +237,7 @@ if TYPE_CHECKING:
     ProfileName = str
 else:
     ProfileName = Literal[tuple(PROFILES)]
+JitterOrder = Annotated[bool, BeforeValidator(parse_jitter_order), Kind('`"kept"` or `"free"`')]
 Distribution = wire.Distribution
 Neighbours = wire.Neighbours
 Duplex = Literal["full", "half"]

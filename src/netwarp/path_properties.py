@@ -101,12 +101,29 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         key="jitter",
         type="DurationNs",
         directions="both",
-        help="Spread of the delay: half width (uniform) or standard deviation (others). Without a"
-        " `rate`, a packet with a short delay overtakes one with a long delay, as in netem.",
+        help="Spread of the delay: half width (uniform) or standard deviation (others). Each packet"
+        " draws a delay of its own; what becomes of packets that would overtake others is"
+        " `jitter_order`'s to say.",
         each_help="Spread of the delay",
         option_help="Spread of the delay.",
         netem="jitter_ns",
         absent="0s",
+    ),
+    PathProperty(
+        key="jitter_order",
+        type="JitterOrder",
+        help="Whether packets stay in order where their delays vary. `kept`: a packet leaves when"
+        " its own delay is over and all packets before it have left, as on a link. Packets further"
+        " apart than delays differ have the delays of `distribution`; closer ones also wait for"
+        " those before them, and their delay is the largest of all that is left of these. `free`:"
+        " each leaves when its own delay is over, and overtakes others, as in netem without a rate;"
+        " refused beside a fixed `rate` with `fifo`, where netem itself keeps the order."
+        " Default: kept.",
+        is_common=False,
+        option_help="kept: jitter lets no packet overtake; free: it does, as in netem.",
+        netem="in_order",
+        absent="kept",
+        without="jitter",
     ),
     PathProperty(
         key="distribution",

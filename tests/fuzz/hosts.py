@@ -13,8 +13,8 @@ LARGEST_EXPONENT = 5.3
 DELAYS = ("rtt", "delay", "delay_down", "delay_up")
 # The judge knows the shortest round trip of a way along which every delay is one number.
 NOT_BETWEEN_HOSTS = (
-    "jitter", "distribution", "jitter_correlation", "reorder", "second", "handovers", "redraw",
-    "timeline",
+    "jitter", "jitter_order", "distribution", "jitter_correlation", "reorder", "second",
+    "handovers", "redraw", "timeline",
 )  # fmt: skip
 SIZES = {
     "dumbbell": "pairs",

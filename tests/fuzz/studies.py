@@ -64,6 +64,9 @@ def _lately(rng: Random, study: Table) -> None:
         put_on_several_hosts(rng, study)
     elif rng.random() < 0.06:
         share_between_workloads(rng, study, rng.randint(2, 4))
+    path = study.get("path", {})
+    if "jitter" in path and ("rate" not in path or "discipline" in path) and rng.random() < 0.3:
+        path["jitter_order"] = "free"
     if rng.random() < 0.06:
         study["kernel"] = rng.choice(KERNELS)
         if study["kernel"] == "6.1" and "path" in study:
@@ -75,7 +78,7 @@ def _lately(rng: Random, study: Table) -> None:
 def _leave_nothing_to_netem(rng: Random, path: Table) -> None:
     """Leave nothing to draw, which netem cannot repeat in a kernel this old."""
     drawn = ("jitter", "distribution", "loss", "loss_up", "reorder", "duplicate", "corrupt")
-    for key in (*drawn, "jitter_correlation", "loss_correlation"):
+    for key in (*drawn, "jitter_order", "jitter_correlation", "loss_correlation"):
         path.pop(key, None)
     path.get("second", {}).pop("loss", None)
     if rng.random() < 0.5:

@@ -151,6 +151,7 @@ def test_datagrams_leave_when_they_are_due(tmp_path: Path) -> None:
 
 def test_losses_are_the_paths_and_the_table_has_every_arrival(tmp_path: Path) -> None:
     path = {"rtt": "20ms", "loss_down": "5%", "duplicate_down": "2%", "jitter_down": "2ms"}
+    path["jitter_order"] = "free"
     (run,) = carried_out(tmp_path, path, transports=["udp"], packet_table=True, count=2000)
     found, metrics = stats(run, "packet"), run.metrics
     with (run.path / "packets.csv").open() as file:

@@ -19,6 +19,10 @@ const TCA_NETEM_JITTER64: u16 = 11;
 const TCA_NETEM_PRNG_SEED: u16 = 14;
 const NETEM_LOSS_GE: u16 = 2;
 
+/// A rate at which no packet takes time, in bytes per second. A netem with a rate lets no packet leave before the one
+/// that it got before (`netem_enqueue`): a packet's delay counts from its arrival, but not below what that one has left.
+const ORDERING_BYTE_S: u64 = 1 << 60;
+
 /// The limit of a netem that only transmits, in packets: it is never reached.
 const TRANSMITTED_PACKETS: u32 = 1000;
 
@@ -51,6 +55,7 @@ pub fn options(impairments: &Impairments) -> Attributes {
         Some(rate_bit_s) if impairments.shaper_queue_bytes.is_none() && impairments.reorder.ratio == 0.0 => {
             put_rate(options, rate_bit_s / 8)
         }
+        _ if impairments.in_order => put_rate(options, ORDERING_BYTE_S),
         _ => options,
     }
 }
@@ -106,6 +111,8 @@ pub struct InForce {
     pub corrupt_ratio: f64,
     /// The seed of its random numbers.
     pub seed: u64,
+    /// Whether packets stay in order, however short the delay of one, without a rate that does it.
+    pub in_order: bool,
 }
 
 impl InForce {
@@ -128,12 +135,14 @@ impl InForce {
             (None, share) => Loss::Random { ratio: ratio(share), correlation: ratio(word(TCA_NETEM_CORR, 1)) },
         };
         let narrow = u64::from(word(TCA_NETEM_RATE, 0));
+        let rate_byte_s = number(TCA_NETEM_RATE64).or((narrow > 0).then_some(narrow));
         Some(Self {
             delay_ns: number(TCA_NETEM_LATENCY64)?,
             jitter_ns: number(TCA_NETEM_JITTER64)?,
             jitter_correlation: ratio(word(TCA_NETEM_CORR, 0)),
             loss,
-            rate_byte_s: number(TCA_NETEM_RATE64).or((narrow > 0).then_some(narrow)),
+            rate_byte_s: rate_byte_s.filter(|rate| *rate != ORDERING_BYTE_S),
+            in_order: rate_byte_s == Some(ORDERING_BYTE_S),
             limit_packets: basic(1)?,
             reorder: Reorder {
                 ratio: ratio(word(TCA_NETEM_REORDER, 0)),
@@ -303,10 +312,21 @@ mod tests {
                     duplicate_ratio: 0.01,
                     corrupt_ratio: 0.001,
                     seed: asked.seed,
+                    in_order: false,
                 };
                 assert_eq!(InForce::read(options(&asked).bytes()), Some(expected));
             }
         }
+    }
+
+    #[test]
+    fn order_is_a_rate_at_which_no_packet_takes_time_and_is_read_back_as_order() {
+        let asked = Impairments { jitter_ns: 7, in_order: true, rate_bit_s: None, ..plain() };
+        let found = InForce::read(options(&asked).bytes()).unwrap();
+        assert_eq!((found.in_order, found.rate_byte_s), (true, None));
+        assert_eq!(9014 * 1_000_000_000 / ORDERING_BYTE_S, 0);
+        let rated = InForce::read(options(&Impairments { in_order: true, ..plain() }).bytes()).unwrap();
+        assert_eq!((rated.in_order, rated.rate_byte_s), (false, Some(6_250_000)));
     }
 
     #[test]

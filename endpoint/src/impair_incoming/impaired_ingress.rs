@@ -176,6 +176,7 @@ impl<'a> ImpairedIngress<'a> {
             reorder: found.reorder,
             duplicate_ratio: found.duplicate_ratio,
             seed: found.seed,
+            in_order: found.in_order,
         })
     }
 

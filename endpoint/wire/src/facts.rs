@@ -217,6 +217,7 @@ impl Impairments {
             duplicate_ratio: 0.0,
             corrupt_ratio: 0.0,
             seed: 0,
+            in_order: false,
         }
     }
 
@@ -237,6 +238,7 @@ impl Impairments {
             limit_packets: _,
             discipline: _,
             seed: _,
+            in_order: _,
         } = self;
         *delay_ns > 0
             || *jitter_ns > 0

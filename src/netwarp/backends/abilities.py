@@ -11,6 +11,7 @@ IMPOSED = frozenset(
     {
         "delay_ns",
         "jitter_ns",
+        "in_order",
         "loss.random",
         "loss.random.correlation",
         "loss.gemodel",

@@ -22,6 +22,7 @@ class PathOptions(TypedDict, total=False):
     jitter: Levels
     jitter_down: Levels
     jitter_up: Levels
+    jitter_order: Levels
     distribution: Levels
     jitter_correlation: Levels
     loss: Levels

@@ -97,6 +97,8 @@ class Imposed(Wire):
     """Share of packets sent twice, 0 to 1."""
     seed: U64
     """Seed of netem's random numbers."""
+    in_order: bool = False
+    """Whether packets stay in order, however short the delay of one."""
 
 
 class Probe(Wire):

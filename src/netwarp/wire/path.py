@@ -119,6 +119,9 @@ class Impairments(Wire):
     """Share of packets with one bit flipped, 0 to 1."""
     seed: Annotated[U64, DETAIL]
     """Seed of netem's random numbers (`TCA_NETEM_PRNG_SEED`), already hashed."""
+    in_order: Annotated[bool, Asks("order in spite of jitter")] = False
+    """Whether a packet leaves netem only when those before it have, however short its delay. Where
+    netem keeps a rate that is so without it."""
 
 
 class Discipline(Wire):

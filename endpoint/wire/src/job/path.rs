@@ -69,6 +69,10 @@ pub struct Impairments {
     pub corrupt_ratio: f64,
     /// Seed of netem's random numbers (`TCA_NETEM_PRNG_SEED`), already hashed.
     pub seed: u64,
+    /// Whether a packet leaves netem only when those before it have, however short its delay. Where netem keeps a rate
+    /// that is so without it.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub in_order: bool,
 }
 
 /// The shapes of netem's delay distributions.

@@ -86,6 +86,9 @@ pub struct ImposedRecord {
     pub duplicate_ratio: f64,
     /// Seed of netem's random numbers.
     pub seed: u64,
+    /// Whether packets stay in order, however short the delay of one.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub in_order: bool,
 }
 
 /// Probes of the idle path after the workload: UDP packets of a few bytes, echoed.
@@ -156,4 +159,9 @@ pub enum Moment {
     After,
     /// After the workload, with what the hosts imposed still in force.
     Imposed,
+}
+
+/// Whether a key that was added with a default has it: then it is left out.
+fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

@@ -93,6 +93,28 @@ def is_shaped(cell: CellSections, direction: Direction, index: int = 0) -> bool:
     )
 
 
+def keeps_order(cell: CellSections, direction: Direction, index: int = 0) -> bool:
+    """Return whether netem is told to keep packets in order in spite of their jitter.
+
+    Where it keeps the rate itself it does so anyway.
+
+    Raises:
+        KeyValueError: packets shall overtake others there.
+    """
+    path = _path(cell, index)
+    impairments = path.impairments(direction)
+    if impairments.jitter_ns == 0:
+        return False
+    is_netems = not is_shaped(cell, direction, index) and not impairments.reorders
+    if impairments.rate_bit_s is None or not is_netems:
+        return impairments.in_order
+    if not impairments.in_order:
+        reason = f"netem keeps the {direction} rate, and packets in order with it"
+        remedy = "drop jitter_order or rate, or choose a discipline"
+        raise KeyValueError(_key("jitter_order", direction, path, index), "free", reason, remedy)
+    return False
+
+
 def shaper_queue_bytes(cell: CellSections, direction: Direction, index: int = 0) -> int | None:
     """Return the queue limit of a direction's shaper in bytes; None if netem keeps the rate.
 
@@ -326,7 +348,9 @@ def _checked_buffer(size_bytes: int, remedy: str) -> int:
     return size_bytes
 
 
-def _key(stem: Literal["queue"], direction: Direction, path: SinglePath, index: int) -> str:
+def _key(
+    stem: Literal["queue", "jitter_order"], direction: Direction, path: SinglePath, index: int
+) -> str:
     own = f"{stem}_{direction}"
     section = "path.second" if index else "path"
     return f"{section}.{own if own in path.model_fields_set else stem}"

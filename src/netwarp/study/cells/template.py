@@ -11,6 +11,7 @@ from netwarp.study.cells.sizing import (
     buffer_bytes,
     discipline,
     initial_rate_bit_s,
+    keeps_order,
     limit_packets,
     most_content_bytes,
     send_buffer_bytes,
@@ -140,6 +141,7 @@ def _impairments(cell: CellSections, direction: Direction, index: int) -> wire.I
     return wire.Impairments.of_checked(
         {
             **impairments.netem,
+            "in_order": keeps_order(cell, direction, index),
             "rate_bit_s": initial_rate_bit_s(cell, direction, index),
             "limit_packets": limit_packets(cell, direction, index),
             "shaper_queue_bytes": shaper_queue_bytes(cell, direction, index),

@@ -85,6 +85,12 @@ class AskedImpairments:
         return jitter_ns
 
     @property
+    def in_order(self) -> bool:
+        """Whether packets stay in order in spite of their jitter; true where there is none."""
+        in_order: bool = self.netem["in_order"]
+        return in_order
+
+    @property
     def loss(self) -> wire.Loss:
         """The model by which packets are lost in this direction."""
         loss: wire.Loss = self.netem["loss"]
