@@ -43,6 +43,7 @@ from netwarp.study.sections.timeline import (
 from netwarp.study.sections.topology import TopologySection
 from netwarp.study.sections.transport import TransportSection
 from netwarp.study.variants import Control, Sensitivity
+from netwarp.ui.lessons import LESSONS
 from netwarp.units import format_duration, format_size
 from netwarp.wire import role_protocol
 from netwarp.wire.base import Wire
@@ -105,7 +106,7 @@ out was added later, and is written only where it is something else.
 def main(arguments: list[str]) -> int:
     """Write the documents, or check them; give the exit status."""
     stale = 0
-    for name, text in documents().items():
+    for name, text in (documents() | pages()).items():
         path = DOCS / name
         if "--check" not in arguments:
             path.write_text(text, encoding="utf-8")
@@ -122,6 +123,29 @@ def documents() -> dict[str, str]:
         "run-format.md": "\n".join(_run_format()),
         "role-protocol.md": _role_protocol((DOCS / "role-protocol.md").read_text(encoding="utf-8")),
     }
+
+
+def pages() -> dict[str, str]:
+    """Make the text of each page without tables of keys, by file name."""
+    return {"lessons.md": "\n".join(_lessons())}
+
+
+def _lessons() -> Iterator[str]:
+    """Yield the lines of the page of lessons."""
+    yield from (
+        "# Lessons",
+        "",
+        "<!-- Written by scripts/generate_docs.py from src/netwarp/ui/lessons.py. -->",
+        "",
+        "Twelve things to see for yourself, on the [local pages](ui.md) (`netwarp ui`, then"
+        " Lessons) or in a shell. What each states is an expectation that a test judges by runs.",
+    )
+    for lesson in LESSONS:
+        yield from (
+            "", f"## {lesson.title}", "", lesson.sentence, "", "```", lesson.command, "```", "",
+            f"*Look for:* {lesson.look_for}",
+        )  # fmt: skip
+    yield ""
 
 
 def _role_protocol(page: str) -> str:

@@ -157,3 +157,48 @@ def test_a_click_stops_what_runs(visit_ui: Open) -> None:
     page.click("[data-does=stop]")
     _state(page, "stopped")
     assert page.locator("[data-does=stop]").is_hidden()
+
+
+def test_what_is_open_is_in_the_address_and_drawn(visit_ui: Open) -> None:
+    page = visit_ui(f"?{SMALL}&view=time&view=play", width=400)
+    _state(page, "done")
+    page.wait_for_selector("#time-chart svg")
+    page.wait_for_selector("#play .lane >> nth=1")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    assert "Congestion window" in str(page.text_content("#time-chart"))
+    page.click("#time summary")
+    page.wait_for_url(lambda url: "view=time" not in url and "view=play" in url)
+
+
+def test_a_run_is_played_paused_and_scrubbed(visit_ui: Open) -> None:
+    page = visit_ui(f"?{SMALL}&view=play")
+    _state(page, "done")
+    said = page.locator("#play .lane .said").first
+    said.wait_for()
+    at_first = said.text_content()
+    page.select_option("[name=speed]", "4")
+    page.click("[data-does=play]")
+    page.locator("[data-does=play]").filter(has_text="Pause").wait_for()
+    # The longest run takes 15 s at speed 1: at 4 it is over soon, and can be played again.
+    page.locator("[data-does=play]").filter(has_text="Play").wait_for()
+    assert "last sample at" in str(page.locator("#play .lane .said").last.text_content())
+    page.focus("[name=scrub]")
+    page.keyboard.press("Home")
+    assert said.text_content() == at_first
+
+
+@pytest.mark.parametrize("width", [1200, 400])
+def test_a_lesson_says_what_to_look_for_and_whether_it_holds(visit_ui: Open, width: int) -> None:
+    page = visit_ui("lessons", width=width)
+    assert page.locator(".cards li").count() == 12
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.click("text=Slow start")
+    _state(page, "done")
+    assert page.locator(".expected .verdict.holds").count() == 1
+    assert page.locator(".lesson").get_by_text("Look for:").count() == 1
+    assert page.locator(".to-turn").count() == 3
+    page.fill("#k-rtt", "50ms")
+    page.press("#k-rtt", "Tab")
+    _state(page, "done")
+    assert "lesson=slow-start" in page.url
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -36,7 +36,8 @@ async function draw(chart) {
     spec.config[part] = typeof look === "object" ? { ...spec.config[part], ...look } : look;
   }
   chart.dataset.width = chart.clientWidth;
-  await vegaEmbed(chart, spec, { actions: false, renderer: "svg" });
+  // A page whose policy forbids that text becomes code has expressions interpreted.
+  await vegaEmbed(chart, spec, { actions: false, renderer: "svg", ast: "interprets" in document.body.dataset });
   chart.dataset.drawn = chart.dataset.spec;
 }
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from netwarp.claims.expected_sentences import WORDS, found_text
 from netwarp.figures.style import series_styles
 from netwarp.metrics import metric_named
 from netwarp.report.answer import answer_sentences, mark_class
+from netwarp.report.limits import limit_table
 from netwarp.results.undecided import undecided_text
 from netwarp.verdict_wording import verdict_text
 from netwarp.wording import condition_text, level_text, mean_text, quantity, spread_note
@@ -28,12 +30,26 @@ def answer(data: RunData, of: int) -> dict[str, Any]:
         of: replicates that are run in all. With fewer, verdicts are those so far.
     """
     runs = data.results.runs
+    limits = limit_table(data.results)
     return {
         "replicates": 1 + max((run.replicate for run in runs), default=-1),
         "of": of,
         "directory": str(data.directory),
         "metrics": [_metric(compared, data) for compared in data.answers if _has_values(compared)],
         "failures": list(dict.fromkeys(f"{run.run}: {run.reason}" for run in data.results.failed)),
+        "expectations": [
+            {
+                "text": each.text,
+                "kept": each.kept.value,
+                "word": WORDS[each.kept],
+                "found": found_text(each),
+            }
+            for each in data.expectations
+        ],
+        "limits": [
+            {"cell": row.cell, "text": ", ".join(share.text for share in row.told)}
+            for row in (limits.rows if limits else ())
+        ],
         "runs": [run.run for run in runs if run.replicate == 0],
     }
 
@@ -60,7 +76,7 @@ def _metric(compared: Comparisons, data: RunData) -> dict[str, Any]:
         "unit": shown.unit,
         "better": metric.better,
         "sentences": answer_sentences(compared),
-        "open": undecided_text(compared, data.results),
+        "open": (undecided_text(compared, data.results) or "").partition("; --decide")[0] or None,
         "groups": [_group(group, compared, shown) for group in compared.groups],
     }
 

@@ -6,7 +6,8 @@ import json
 from collections.abc import AsyncIterator, Callable
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 from anyio import to_thread
@@ -20,7 +21,10 @@ from netwarp.ui.access import HEADERS, OWN, REPORT, why_refused
 from netwarp.ui.lanes import Lanes
 from netwarp.version import __version__
 
-PAGES = ("./",)
+if TYPE_CHECKING:
+    from netwarp.library import Run
+
+PAGES = ("./", "lessons")
 """Addresses of the pages."""
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 
@@ -71,12 +75,16 @@ def application(lanes: Lanes, port: int, token: str) -> Guarded:
     pages = Pages(lanes)
     routes = [
         Route("/", pages.what_if),
+        Route("/lessons", pages.lessons),
         Route("/static/{name}", static),
-        Route("/report.css", report_style),
+        Route("/report.css", report_file("style.css")),
+        Route("/report.js", report_file("script.js")),
         Route("/vega.js", vega_script),
         Route("/ask", pages.ask),
         Route("/as", pages.written),
         Route("/report/{lane}/{name}", pages.report),
+        Route("/over-time/{lane}/{name}", pages.over_time),
+        Route("/play/{lane}/{name}", pages.play),
     ]
     inner = Starlette(
         routes=[Mount(f"/{token}", routes=routes)],
@@ -94,11 +102,19 @@ class Pages:
     def what_if(self, request: Request) -> Response:
         """The page on which knobs are turned."""
         from netwarp.ui.knobs import GROUPS, KINDS, START, other_options
+        from netwarp.ui.lessons import BY_NAME
 
         return page(
             "what_if.html", title="What if", groups=GROUPS, others=other_options(), kinds=KINDS,
             start=json.dumps(dict(START)),
+            lesson=BY_NAME.get(request.query_params.get("lesson", "")),
         )  # fmt: skip
+
+    def lessons(self, _: Request) -> Response:
+        """The list of lessons."""
+        from netwarp.ui.lessons import LESSONS
+
+        return page("lessons.html", title="Lessons", lessons=LESSONS)
 
     def ask(self, request: Request) -> Response:
         """Run what the page's address says, and send events until it is done or nobody listens."""
@@ -132,12 +148,27 @@ class Pages:
 
     def report(self, request: Request) -> Response:
         """The report of what a page has run, drawn when it is first asked for."""
+        return report_response(self._run(request).report().read_text(encoding="utf-8"))
+
+    def over_time(self, request: Request) -> Response:
+        """The first replicates of what a page has run, drawn over time."""
+        from netwarp.ui.over_time import over_time
+
+        return JSONResponse(over_time(self._run(request).data))
+
+    def play(self, request: Request) -> Response:
+        """The first replicates of what a page has run, to be played over their own time."""
+        from netwarp.ui.play import play
+
+        return JSONResponse(play(self._run(request).data))
+
+    def _run(self, request: Request) -> Run:
         from netwarp.library import open_run
 
         path = self._lanes.directory(request.path_params["lane"], request.path_params["name"])
         if path is None:
             raise InputError("these runs are not kept any more: ask again")
-        return report_response(open_run(path).report().read_text(encoding="utf-8"))
+        return open_run(path)
 
 
 def report_response(text: str) -> Response:
@@ -156,16 +187,23 @@ def static(request: Request) -> Response:
     name = request.path_params["name"]
     found = next((each for each in files("netwarp.ui").joinpath("static").iterdir()
                   if each.name == name), None)  # fmt: skip
-    kind = TYPES.get(name[name.rfind(".") :])
-    if found is None or kind is None:
+    if found is None or name[name.rfind(".") :] not in TYPES:
         return Response(f"no {name}\n", 404, media_type="text/plain")
-    return Response(found.read_text(encoding="utf-8"), media_type=kind)
+    return _read(found)
 
 
-def report_style(_: Request) -> Response:
-    """The style of reports, which the pages share."""
-    style = files("netwarp.report").joinpath("style.css").read_text(encoding="utf-8")
-    return Response(style, media_type="text/css")
+def _read(file: Traversable) -> Response:
+    kind = TYPES[file.name[file.name.rfind(".") :]]
+    return Response(file.read_text(encoding="utf-8"), media_type=kind)
+
+
+def report_file(name: str) -> Callable[[Request], Response]:
+    """Return what answers with the style or the script of reports, which the pages share."""
+
+    def answered(_: Request) -> Response:
+        return _read(files("netwarp.report").joinpath(name))
+
+    return answered
 
 
 def vega_script(_: Request) -> Response:

@@ -16,7 +16,8 @@ from netwarp.transports import ON_ONE_PATH
 OPTIONS: Mapping[str, Option] = {
     row.name: row
     for row in COMPARE
-    if row.says_something_of_the_study and row.name not in ("file", "kernel")
+    if row.name == "expect"
+    or (row.says_something_of_the_study and row.name not in ("file", "kernel"))
 }
 """The options that an address may have. Files of this machine are the command line's."""
 

@@ -137,9 +137,11 @@ def study_of(given: Mapping[str, Any]) -> Study:
         InputError: it would run programs, or more than a page waits for.
     """
     from netwarp.study.compare import study_from_compare
+    from netwarp.study.expecting import expecting
     from netwarp.workloads import runs_programs
 
-    study = study_from_compare(**given)
+    of_study = {name: value for name, value in given.items() if name != "expect"}
+    study = expecting(study_from_compare(**of_study), given.get("expect", ()))
     if any(runs_programs(cell.template) for cell in study.cells):
         raise InputError("programs are not run from a page: copy the command into a shell")
     runs = len(study.cells) * study.replicates
@@ -152,7 +154,9 @@ def study_of(given: Mapping[str, Any]) -> Study:
 
 def directory_name(study: Study) -> str:
     """Return the name of a study's run directory: more replicates of the same go to the same."""
-    raw = {key: value for key, value in study.raw.items() if key != "replicates"}
+    from netwarp.pipeline import NO_OTHER_RUNS
+
+    raw = {key: value for key, value in study.raw.items() if key not in NO_OTHER_RUNS}
     return "what-if-" + sha256(json.dumps(raw, sort_keys=True).encode()).hexdigest()[:12]
 
 

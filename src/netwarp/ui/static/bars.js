@@ -20,7 +20,7 @@ export function extents(answer) {
 
 export function drawAnswer(place, answer, most) {
   const whole = answer.replicates >= answer.of;
-  place.replaceChildren(...answer.metrics.flatMap((metric) => drawMetric(metric, most[metric.name], whole)), ...failures(answer));
+  place.replaceChildren(...answer.metrics.flatMap((metric) => drawMetric(metric, most[metric.name], whole)), ...expectations(answer, whole), ...limits(answer), ...failures(answer));
 }
 
 function drawMetric(metric, most, whole) {
@@ -65,6 +65,17 @@ function drawBar(bar, most) {
   const value = element("td", { class: "num" }, bar.text || "–", ...[bar.note, failed].filter(Boolean).map((text) => element("small", {}, text)));
   const verdict = element("td", { class: "said" }, element("span", { class: `mark ${bar.is_first ? "first" : bar.mark}` }, bar.is_first ? "compared with" : bar.verdict));
   return element("tr", {}, element("th", { scope: "row" }, bar.label), element("td", { class: "drawn" }, track), value, verdict);
+}
+
+function expectations(answer, whole) {
+  return answer.expectations.map(({ text, kept, word, found }) =>
+    element("p", { class: "expected" }, element("span", { class: `verdict ${kept}` }, whole ? word : `so far: ${word}`), " ", element("code", {}, text), element("small", {}, found)));
+}
+
+function limits(answer) {
+  if (!answer.limits.length) return [];
+  const rows = answer.limits.map(({ cell, text }) => element("div", {}, element("dt", {}, cell), element("dd", {}, text)));
+  return [element("dl", { class: "limits", "aria-label": "What limited the sender" }, element("div", { class: "head" }, element("dt", {}, "What limited the sender"), element("dd", {})), ...rows)];
 }
 
 function failures(answer) {

@@ -34,7 +34,8 @@ function follow(field) {
 
 export function setKnobs(pairs) {
   for (const field of fields()) {
-    const value = pairs.getAll(field.name).join(",");
+    // An option that is repeated has a line for each.
+    const value = pairs.getAll(field.name).join(field.tagName === "TEXTAREA" ? "\n" : ",");
     if (field.tagName === "SELECT" && ![...field.options].some((one) => one.value === value)) {
       field.add(new Option(value, value));
     }
@@ -48,9 +49,9 @@ export function readKnobs() {
   const pairs = new URLSearchParams();
   const kind = form.elements.kind.value;
   for (const field of fields()) {
-    if (field.value.trim() && isFor(field.closest(".knob"), kind)) {
-      pairs.append(field.name, field.value.trim());
-    }
+    if (!isFor(field.closest(".knob"), kind)) continue;
+    const lines = field.tagName === "TEXTAREA" ? field.value.split("\n") : [field.value];
+    for (const line of lines) if (line.trim()) pairs.append(field.name, line.trim());
   }
   return pairs;
 }
@@ -100,6 +101,13 @@ export function refuse(option, message) {
   said.hidden = false;
   knob.querySelector("[name]").setAttribute("aria-invalid", "true");
   return true;
+}
+
+/** Mark a knob that a lesson wants turned. */
+export function markKnob(name) {
+  const knob = form.elements[name]?.closest(".knob");
+  knob?.classList.add("to-turn");
+  knob?.closest("details")?.setAttribute("open", "");
 }
 
 export function clearRefusals() {

@@ -1,9 +1,14 @@
 // The page on which knobs are turned: the address has all of its state.
 import { Asking } from "./asking.js";
 import { drawAnswer, extents } from "./bars.js";
-import { clearRefusals, onTurned, readKnobs, refuse, setKnobs } from "./knobs.js";
+import { drawOverTime } from "./over_time.js";
+import { Player } from "./play.js";
+import { clearRefusals, onTurned, markKnob, readKnobs, refuse, setKnobs } from "./knobs.js";
 
-const PIN = "pin";
+const PIN = "pin"; // The address may have these beside the options.
+const VIEW = "view";
+const LESSON = "lesson";
+const lesson = document.querySelector("[data-lesson]");
 const NUMBERS = { minimumFractionDigits: 1, maximumFractionDigits: 1 };
 const byId = (id) => document.getElementById(id);
 
@@ -38,6 +43,7 @@ class Panel {
       done: () => {
         if (this.place.dataset.state === "running") this.say("done", this.doneText(first));
         drawActions();
+        if (this === now) drawViews();
       },
     });
     drawActions();
@@ -57,6 +63,8 @@ class Panel {
 
 const now = new Panel(byId("now"), "a");
 const pinned = new Panel(byId("pinned"), "b");
+const player = new Player(byId("play"));
+const views = ["time", "play"];
 
 function drawAll() {
   const [here, there] = [extents(now.answer), extents(pinned.answer)];
@@ -74,7 +82,18 @@ function drawActions() {
   button("pin").textContent = pinnedText() === null ? "Pin, to compare with" : "Unpin";
   const report = byId("report");
   report.hidden = now.place.dataset.state !== "done";
-  if (!report.hidden) report.href = `report/${now.asking.lane}/${now.answer.directory.split("/").pop()}`;
+  if (!report.hidden) report.href = `report/${kept(now)}`;
+}
+
+/** Where the server keeps what a panel shows. */
+function kept({ asking, answer }) {
+  return `${asking.lane}/${answer.directory.split("/").pop()}`;
+}
+
+function drawViews() {
+  if (now.place.dataset.state !== "done") return;
+  if (byId("time").open) drawOverTime(byId("time"), `over-time/${kept(now)}`);
+  if (byId("play").open) player.load(`play/${kept(now)}`);
 }
 
 function pinnedText() {
@@ -86,6 +105,8 @@ function turn() {
   const pairs = readKnobs();
   const address = new URLSearchParams(pairs);
   if (pinnedText() !== null) address.set(PIN, pinnedText());
+  for (const view of views) if (byId(view).open) address.append(VIEW, view);
+  if (lesson) address.set(LESSON, lesson.dataset.lesson);
   history.replaceState(null, "", `?${address}`);
   byId("text").hidden = true;
   now.ask(pairs, refuse);
@@ -137,14 +158,28 @@ document.querySelector(".actions").addEventListener("click", ({ target }) => {
   else if (does) copy(does);
 });
 
+for (const view of views) {
+  byId(view).addEventListener("toggle", () => {
+    const address = new URLSearchParams(location.search);
+    address.delete(VIEW);
+    for (const each of views) if (byId(each).open) address.append(VIEW, each);
+    history.replaceState(null, "", `?${address}`);
+    drawViews();
+  });
+}
+
 onTurned(turn);
 const address = new URLSearchParams(location.search);
-const kept = pinnedText();
+const pinnedBefore = pinnedText();
+for (const view of views) byId(view).open = address.getAll(VIEW).includes(view);
+for (const name of lesson?.dataset.turns.split(" ") ?? []) markKnob(name);
+address.delete(LESSON);
 address.delete(PIN);
+address.delete(VIEW);
 setKnobs(address.size ? address : new URLSearchParams(JSON.parse(byId("start").textContent)));
-if (kept !== null) {
+if (pinnedBefore !== null) {
   pinned.place.hidden = false;
-  const pairs = new URLSearchParams(kept);
+  const pairs = new URLSearchParams(pinnedBefore);
   pinned.ask(pairs);
   pinned.doneText = () => describe(pairs);
 }

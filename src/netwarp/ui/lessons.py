@@ -1,0 +1,229 @@
+"""The lessons: what a class tries on the page, as options of `netwarp compare`.
+
+Each states what one sees, as an expectation that its own runs are judged by, so that a test finds a
+lesson that no longer holds. All have the usual number of replicates. The page, docs/lessons.md and
+the tests read this table.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from netwarp.ui.address import command_of, options_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lesson:
+    """One lesson."""
+
+    name: str
+    title: str
+    sentence: str
+    """What it is about."""
+    look_for: str
+    """What to look for, and what to turn next."""
+    turns: Sequence[str]
+    """Names of the options to turn."""
+    given: Sequence[tuple[str, str]]
+    """The options that it begins with, expectations included."""
+
+    @property
+    def address(self) -> str:
+        """The address of the page that shows it, relative to the pages."""
+        return "./?" + urlencode([("lesson", self.name), *self.given])
+
+    @property
+    def command(self) -> str:
+        """The command that does the same in a shell."""
+        return command_of(options_of(self.given))
+
+
+def _pairs(text: str, *sets: str, expect: Sequence[str]) -> list[tuple[str, str]]:
+    """Read a text such as `rtt=50ms rate=20mbit`, and settings of further keys, as the pairs of an
+    address.
+    """
+    return [
+        *((name, value) for name, _, value in (each.partition("=") for each in text.split())),
+        *(("set", each) for each in sets),
+        *(("expect", each) for each in expect),
+    ]
+
+
+LESSONS: Sequence[Lesson] = (
+    Lesson(
+        name="slow-start",
+        title="Slow start",
+        sentence="A small file takes round trips, not rate: the window begins with ten packets and"
+        " doubles with each round trip, so it ends before the link is full.",
+        look_for="Ten times the rate hardly helps. Halve the round-trip time instead, or send a"
+        " larger file: from about 3 MB on the rate counts.",
+        turns=("size", "rtt", "rate"),
+        given=_pairs(
+            "transport=tcp size=100kB rtt=100ms rate=20mbit,200mbit"
+            " against=path.rate=20mbit",
+            expect=["200mbit / 20mbit: completion_time_s >= 0.7"],
+        ),
+    ),
+    Lesson(
+        name="bufferbloat",
+        title="Bufferbloat",
+        sentence="A queue that is longer than the path needs does not make a download faster: it"
+        " only fills, and everybody on the link waits behind it.",
+        look_for="The round-trip time under load grows with the queue, the completion time does"
+        " not shrink. Open the first replicate over time: the queueing delay is the length of the"
+        " queue.",
+        turns=("queue", "rate", "congestion"),
+        given=_pairs(
+            "transport=tcp size=10MB rtt=40ms rate=20mbit queue=1bdp,8bdp"
+            " against=path.queue=1bdp metric=rtt_under_load_s_p95,completion_time_s",
+            expect=["8bdp / 1bdp: rtt_under_load_s_p95 >= 2"],
+        ),
+    ),
+    Lesson(
+        name="head-of-line-blocking",
+        title="Head-of-line blocking",
+        sentence="A byte stream arrives in order: behind one lost packet all messages wait for its"
+        " repetition, also those that have arrived.",
+        look_for="The 99th percentile of the delay: of UDP it is the path's, of TCP a round trip"
+        " and more above it. UDP has lost messages in exchange.",
+        turns=("loss", "rtt", "flow"),
+        given=_pairs(
+            "flow=1mbit duration=10s transport=udp,tcp rtt=80ms rate=20mbit loss=1%"
+            " metric=message_delay_s_p99",
+            expect=["tcp / udp: message_delay_s_p99 >= 1.5"],
+        ),
+    ),
+    Lesson(
+        name="bbr-against-cubic",
+        title="BBR against CUBIC",
+        sentence="CUBIC takes every loss for a full queue and sends less; BBR measures rate and"
+        " round-trip time, and goes on.",
+        look_for="With random losses BBR keeps the link full where CUBIC's window stays small. Set"
+        " the loss to nothing: the two are alike.",
+        turns=("loss", "rtt", "queue"),
+        given=_pairs(
+            "transport=tcp congestion=cubic,bbr size=10MB rtt=50ms rate=20mbit loss=1%"
+            " against=transport.congestion=cubic",
+            expect=["bbr / cubic: completion_time_s <= 0.7"],
+        ),
+    ),
+    Lesson(
+        name="rtt-unfairness",
+        title="Round-trip times are not equal",
+        sentence="Two flows share a link; the one whose round trip is eight times as long opens its"
+        " window more slowly, and gets less.",
+        look_for="The shares, and how BBR turns them round. A queue for each flow (discipline"
+        " fq_codel) evens them out.",
+        turns=("rtts", "congestion", "discipline"),
+        given=_pairs(
+            "transport=tcp congestion=reno rtts=20ms,160ms rate=20mbit stop=30s",
+            expect=["flow2.share_ratio <= 40 %"],
+        ),
+    ),
+    Lesson(
+        name="queue-management",
+        title="Active queue management",
+        sentence="A discipline that drops early, or gives each flow a queue of its own, keeps a"
+        " long queue empty.",
+        look_for="The round-trip time under load with fq_codel, beside that of a plain queue of the"
+        " same length, and what the download pays for it.",
+        turns=("discipline", "queue"),
+        given=_pairs(
+            "transport=tcp size=10MB rtt=40ms rate=20mbit queue=8bdp discipline=fifo,fq_codel"
+            " against=path.discipline=fifo"
+            " metric=rtt_under_load_s_p95,completion_time_s",
+            expect=["fq_codel / fifo: rtt_under_load_s_p95 <= 0.5"],
+        ),
+    ),
+    Lesson(
+        name="0-rtt",
+        title="0-RTT",
+        sentence="Who has been at a server before need not shake hands again: the request goes with"
+        " the first packet.",
+        look_for="Two round trips with a handshake, one without. Send 10 kB: most of the gain is"
+        " gone, since a server sends at most three times what it has received until it knows that"
+        " the address is the client's (RFC 9000, section 8).",
+        turns=("size", "rtt", "resume"),
+        given=_pairs(
+            "transport=quic size=1kB rtt=100ms rate=20mbit resume=none,0rtt"
+            " against=transport.resume=none",
+            expect=["0rtt / none: completion_time_s <= 0.6"],
+        ),
+    ),
+    Lesson(
+        name="handover",
+        title="A client that moves",
+        sentence="When a client comes to another access point, its address changes and its"
+        " connections are at an end: new ones take TCP and TLS two round trips, QUIC one.",
+        look_for="How long nothing arrives after a handover. Set"
+        " `transport.reconnect=new,migrate` for QUIC alone: a connection that goes along saves"
+        " hardly more than the handshake did, since the new path has to be proven too.",
+        turns=("rtt", "set"),
+        given=_pairs(
+            "transport=tls,quic size=10MB rtt=50ms rate=20mbit"
+            " metric=handover_gap_s,completion_time_s",
+            "path.handovers.every=2s", "path.handovers.count=2",
+            expect=["quic / tls: handover_gap_s <= 0.8"],
+        ),
+    ),
+    Lesson(
+        name="mptcp",
+        title="Two paths at once",
+        sentence="Multipath TCP carries one connection over several paths, and takes what each of"
+        " them gives.",
+        look_for="Two links of the same rate, and half the time of one. Give the second path"
+        " another round-trip time (`path.second.rtt`).",
+        turns=("set", "rate", "rtt"),
+        given=_pairs(
+            "transport=tcp,mptcp size=10MB rtt=30ms rate=10mbit",
+            "path.second.rate=10mbit",
+            expect=["mptcp / tcp: completion_time_s <= 0.7"],
+        ),
+    ),
+    Lesson(
+        name="sctp-streams",
+        title="SCTP's streams",
+        sentence="Eight streams of one association share a handshake and a window; eight"
+        " associations have eight of each, and a loss halves one window of eight.",
+        look_for="Under loss, eight associations (streams 1) are sooner done than eight streams of"
+        " one. Without loss the difference is that of the handshakes and the first windows.",
+        turns=("streams", "chunks", "loss"),
+        given=_pairs(
+            "transport=sctp size=4MB chunks=8 streams=1,8 rtt=80ms rate=20mbit loss=1%"
+            " against=transport.streams=1",
+            expect=["8 / 1: completion_time_s >= 1.3"],
+        ),
+    ),
+    Lesson(
+        name="http-versions",
+        title="HTTP/1.1 to HTTP/3",
+        sentence="HTTP/3 is there a round trip sooner, since QUIC shakes hands once. But HTTP/2 and"
+        " HTTP/3 have one congestion window where HTTP/1.1 has six, and a random loss halves it.",
+        look_for="The time to the first byte, and the time until the page is loaded. Open the first"
+        " replicate over time for its waterfall. Turn the loss down: the order changes.",
+        turns=("loss", "rtt", "page"),
+        given=_pairs(
+            "page=web-30 http=1.1,2,3 rtt=100ms rate=20mbit loss=2%"
+            " metric=page_load_time_s,first_byte_s",
+            expect=[
+                "3 / 2: first_byte_s <= 0.8", "2 / 1.1: page_load_time_s >= 1.2",
+            ],
+        ),
+    ),
+    Lesson(
+        name="incast",
+        title="Incast",
+        sentence="Many answers come to one host at once: the queue before it has no room, and who"
+        " loses the end of an answer waits for a time-out of 200 ms, a thousand round trips.",
+        look_for="The same bytes over 4 and over 64 connections that begin together. A longer queue"
+        " puts it off; open the first replicate over time for the pause.",
+        turns=("chunks", "queue", "size"),
+        given=_pairs(
+            "transport=tcp size=4MB chunks=4,64 rtt=200us rate=1gbit queue=64kB"
+            " against=workload.chunks=4 dial=parallel",
+            expect=["64 / 4: completion_time_s >= 1.5"],
+        ),
+    ),
+)  # fmt: skip
+"""The lessons, in the order in which a course may take them."""
+BY_NAME = {lesson.name: lesson for lesson in LESSONS}

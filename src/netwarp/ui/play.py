@@ -1,0 +1,100 @@
+"""Prepares runs for being played over their own time, from their jobs and records. Pure.
+
+What is drawn is what was counted: the bottleneck's frames and queueing delay at each sample, and
+the sender's congestion window. Between two samples frames leave evenly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from netwarp.figures.style import series_styles
+from netwarp.measure.queueing import queue_delays
+from netwarp.units import NS_PER_S
+from netwarp.wire import ConnectionSamples, Job, QueueSamples, Record
+from netwarp.wording import condition_text, level_text
+
+if TYPE_CHECKING:
+    from netwarp.evaluation import RunData
+
+MOST_CONDITIONS = 12
+MOST_SAMPLES = 2000
+"""Most samples of a run that are sent to the page; of more, evenly spaced ones."""
+
+
+def play(data: RunData) -> dict[str, Any]:
+    """Return the first replicates of all contenders, condition by condition."""
+    results = data.results
+    factor = results.contender_factor or ""
+    conditions = []
+    for condition, cells in list(results.conditions())[:MOST_CONDITIONS]:
+        first = [run for cell in cells for run in cell.runs if run.replicate == 0]
+        labels = [run.factors.get(factor, "") for run in first]
+        runs = [
+            played | {"label": level_text(factor, label) or "all", "colour": style.colour}
+            for run, label, style in zip(first, labels, series_styles(factor, labels), strict=True)
+            if (job := data.job(run.run)) is not None
+            and (played := played_run(job, data.records(run.run))) is not None
+        ]
+        if runs:
+            conditions.append({"label": condition_text(condition), "runs": runs})
+    return {"conditions": conditions}
+
+
+def played_run(job: Job, records: Sequence[Record]) -> dict[str, Any] | None:
+    """Return the columns of one run, in s, bytes and packets; None if its bottleneck was not
+    sampled.
+    """
+    queue = next(
+        (
+            each
+            for each in records
+            if isinstance(each, QueueSamples) and (each.path, each.direction) == (0, job.direction)
+        ),
+        None,
+    )
+    if queue is None or len(queue.at_ns) < 2 or queue.sent_bytes[-1] <= queue.sent_bytes[0]:
+        return None
+    delays = queue_delays(job, records, job.direction)
+    path = job.paths[0]
+    forth, back = (path.down, path.up) if job.direction == "down" else (path.up, path.down)
+    places = _spread(len(queue.at_ns))
+    return {
+        "at_s": [queue.at_ns[place] / NS_PER_S for place in places],
+        "sent_bytes": [queue.sent_bytes[place] for place in places],
+        "dropped": [queue.dropped_packets[place] for place in places],
+        "queue_s": [delays.delay_ns[place] / NS_PER_S for place in places],
+        "window": _windows(records, "server" if job.direction == "down" else "client"),
+        "delay_s": forth.delay_ns / NS_PER_S,
+        "back_s": back.delay_ns / NS_PER_S,
+        "rate_bit_s": forth.rate_bit_s,
+        "sender": "server" if job.direction == "down" else "client",
+    }
+
+
+def _windows(records: Sequence[Record], side: str) -> dict[str, list[float]]:
+    """Return the congestion window of the sender over time: the sum over its connections, each as
+    it was at its latest sample.
+    """
+    connections = [each for each in records if isinstance(each, ConnectionSamples)
+                   and each.side == side]  # fmt: skip
+    moments = sorted(
+        (at_ns, number, window)
+        for number, each in enumerate(connections)
+        for at_ns, window in zip(each.at_ns, each.cwnd_bytes, strict=True)
+    )
+    latest: dict[int, int] = {}
+    lines = []
+    for at_ns, number, window in moments:
+        latest[number] = window
+        lines.append((at_ns / NS_PER_S, float(sum(latest.values()))))
+    chosen = [lines[place] for place in _spread(len(lines))]
+    return {"at_s": [at_s for at_s, _ in chosen], "bytes": [window for _, window in chosen]}
+
+
+def _spread(count: int) -> list[int]:
+    """Choose at most `MOST_SAMPLES` places of a list evenly, the last one included."""
+    if count <= MOST_SAMPLES:
+        return list(range(count))
+    return [round(step * (count - 1) / (MOST_SAMPLES - 1)) for step in range(MOST_SAMPLES)]

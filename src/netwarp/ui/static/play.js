@@ -1,0 +1,197 @@
+// Plays runs over their own time: packets on the link, the queue before it, the sender's window.
+import { element } from "./bars.js";
+
+const WHOLE_S = 15; // at speed 1 the longest run takes this long
+const MOST_DOTS = 44; // on the link at once; beyond that a dot stands for several packets
+const FRAME_BYTES = 1514;
+const HEIGHT = 92;
+const motionIsReduced = matchMedia("(prefers-reduced-motion: reduce)");
+
+/** The value of a column at a time: between two samples in proportion, or the earlier one. */
+function at(times, values, now, between = true) {
+  if (!times.length || now < times[0]) return values[0] ?? 0;
+  let low = 0;
+  let high = times.length - 1;
+  if (now >= times[high]) return values[high];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (times[middle] <= now) low = middle;
+    else high = middle;
+  }
+  const share = between ? (now - times[low]) / (times[high] - times[low]) : 0;
+  return values[low] + share * (values[high] - values[low]);
+}
+
+/** When each dot leaves the bottleneck: at every so many bytes of its counter. */
+function departures(run, bytes) {
+  const { at_s: times, sent_bytes: sent } = run;
+  const found = [];
+  let next = sent[0] + bytes;
+  for (let place = 1; place < times.length; place += 1) {
+    while (next <= sent[place]) {
+      const share = (next - sent[place - 1]) / (sent[place] - sent[place - 1]);
+      found.push(times[place - 1] + share * (times[place] - times[place - 1]));
+      next += bytes;
+    }
+  }
+  return found;
+}
+
+function prepare(run) {
+  const duration = run.at_s.at(-1) - run.at_s[0];
+  const rate = (run.sent_bytes.at(-1) - run.sent_bytes[0]) / duration;
+  const fastest = run.rate_bit_s ? run.rate_bit_s / 8 : 4 * rate;
+  const packets = Math.max(1, Math.ceil((fastest * Math.max(run.delay_s, duration / 400)) / FRAME_BYTES / MOST_DOTS));
+  return { ...run, packets, dots: departures(run, packets * FRAME_BYTES), mostQueue: Math.max(...run.queue_s, 1e-9), mostWindow: Math.max(...run.window.bytes, 1) };
+}
+
+const kilo = (bytes) => `${(bytes / 1000).toLocaleString("en", { maximumFractionDigits: bytes < 1e5 ? 1 : 0 })} kB`;
+const milli = (seconds) => `${(seconds * 1000).toLocaleString("en", { maximumFractionDigits: 1 })} ms`;
+
+function lane(run) {
+  const canvas = element("canvas", { role: "img", height: HEIGHT, "aria-label": `${run.label}: packets on the link` });
+  const said = element("p", { class: "note said" });
+  const place = element("div", { class: "lane" }, element("h3", {}, run.label), canvas, said);
+  return { run: prepare(run), canvas, said, place };
+}
+
+function draw({ run, canvas, said }, now, most) {
+  const width = canvas.clientWidth;
+  const scale = devicePixelRatio;
+  if (canvas.width !== Math.round(width * scale)) canvas.width = Math.round(width * scale);
+  if (canvas.height !== HEIGHT * scale) canvas.height = HEIGHT * scale;
+  canvas.style.height = `${HEIGHT}px`;
+  const pen = canvas.getContext("2d");
+  const colours = getComputedStyle(document.documentElement);
+  const colour = (name) => colours.getPropertyValue(name);
+  pen.setTransform(scale, 0, 0, scale, 0, 0);
+  pen.clearRect(0, 0, width, HEIGHT);
+  const [left, queueEnd, right, middle] = [8, Math.min(150, width * 0.3), width - 8, 40];
+  pen.font = "12px sans-serif";
+  pen.fillStyle = colour("--faint");
+  pen.fillText("queue", left, 16);
+  pen.fillText(`link, ${milli(run.delay_s)}`, queueEnd + 10, 16);
+  const receiver = run.sender === "server" ? "client" : "server";
+  pen.fillText(receiver, right - pen.measureText(receiver).width, 16);
+  // The queue, on one scale for all lanes.
+  pen.fillStyle = colour("--card");
+  pen.fillRect(left, middle - 14, queueEnd - left, 28);
+  const queue = at(run.at_s, run.queue_s, now);
+  pen.fillStyle = run.colour;
+  const filled = (queue / most.queue) * (queueEnd - left);
+  pen.fillRect(queueEnd - filled, middle - 14, filled, 28);
+  // The link, and the packets on it; their acknowledgements travel back below it.
+  pen.strokeStyle = colour("--rule");
+  pen.lineWidth = 2;
+  for (const y of [middle, middle + 30]) {
+    pen.beginPath();
+    pen.moveTo(y === middle ? queueEnd : left, y);
+    pen.lineTo(right, y);
+    pen.stroke();
+  }
+  drawDots(pen, run, now, { from: queueEnd, to: right, y: middle, after: 0, takes: run.delay_s, size: 4 });
+  drawDots(pen, run, now, { from: right, to: left, y: middle + 30, after: run.delay_s, takes: run.back_s, size: 2 });
+  const window = at(run.window.at_s, run.window.bytes, now, false);
+  if (run.window.at_s.length) {
+    pen.fillStyle = run.colour;
+    pen.fillRect(left, HEIGHT - 10, (window / most.window) * (right - left), 4);
+  }
+  const [sent, all] = [at(run.at_s, run.sent_bytes, now) - run.sent_bytes[0], run.sent_bytes.at(-1) - run.sent_bytes[0]];
+  const parts = [`${kilo(sent)} of ${kilo(all)} sent`, `queue ${milli(queue)}`];
+  if (run.window.at_s.length) parts.push(`window ${kilo(window)}`);
+  parts.push(`${Math.round(at(run.at_s, run.dropped, now, false))} dropped or lost`);
+  if (now >= run.at_s.at(-1)) parts.push(`last sample at ${run.at_s.at(-1).toFixed(2)} s`);
+  said.textContent = parts.join(" · ");
+}
+
+function drawDots(pen, run, now, { from, to, y, after, takes, size }) {
+  pen.fillStyle = run.colour;
+  if (!takes) return;
+  // Dots are in the order of their times: find the first that has not arrived.
+  const { dots } = run;
+  let low = 0;
+  let high = dots.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (dots[middle] + after + takes < now) low = middle + 1;
+    else high = middle;
+  }
+  for (let place = low; place < dots.length && dots[place] + after <= now; place += 1) {
+    const share = (now - dots[place] - after) / takes;
+    pen.beginPath();
+    pen.arc(from + share * (to - from), y, size, 0, 2 * Math.PI);
+    pen.fill();
+  }
+}
+
+export class Player {
+  constructor(view) {
+    this.view = view;
+    this.lanes = [];
+    this.now = 0;
+    this.end = 0;
+    this.isPlaying = false;
+    this.button = view.querySelector("[data-does=play]");
+    this.scrub = view.querySelector("[name=scrub]");
+    this.speed = view.querySelector("[name=speed]");
+    this.choice = view.querySelector("[name=condition]");
+    this.button.addEventListener("click", () => this.play(!this.isPlaying));
+    this.scrub.addEventListener("input", () => this.go((Number(this.scrub.value) / 1000) * this.end));
+    this.choice.addEventListener("change", () => this.show(Number(this.choice.value)));
+    view.addEventListener("toggle", () => view.open || this.play(false));
+    new ResizeObserver(() => this.go(this.now)).observe(view);
+  }
+
+  /** Fetch what is played, unless it is there already. */
+  async load(source) {
+    if (this.source === source) return;
+    this.source = source;
+    const response = await fetch(source);
+    const { conditions = [], message } = await response.json();
+    if (this.source !== source) return;
+    this.conditions = conditions;
+    this.view.querySelector(".state").textContent = message ?? (conditions.length ? "" : "The bottleneck of these runs was not sampled: there is nothing to play.");
+    this.choice.replaceChildren(...conditions.map(({ label }, place) => new Option(label, place)));
+    this.choice.parentElement.hidden = conditions.length < 2;
+    this.view.querySelector(".player").hidden = !conditions.length;
+    if (conditions.length) this.show(0);
+  }
+
+  show(number) {
+    this.play(false);
+    this.lanes = this.conditions[number].runs.map(lane);
+    this.end = Math.max(...this.lanes.map(({ run }) => run.at_s.at(-1) + run.delay_s));
+    const packets = Math.max(...this.lanes.map(({ run }) => run.packets));
+    const shown = packets === 1 ? "A dot is a packet" : `A dot is up to ${packets} packets`;
+    this.view.querySelector(".key").textContent = `${shown} that left the bottleneck, and below it the way back; the line at the bottom is the sender's congestion window. Queues and windows have one scale.`;
+    this.view.querySelector(".lanes").replaceChildren(...this.lanes.map(({ place }) => place));
+    this.go(motionIsReduced.matches ? this.end / 2 : 0);
+  }
+
+  play(starts) {
+    this.isPlaying = starts;
+    this.button.textContent = starts ? "Pause" : "Play";
+    if (!starts) return;
+    if (this.now >= this.end) this.now = 0;
+    let before = null;
+    const step = (time) => {
+      if (!this.isPlaying) return;
+      const passed = before === null ? 0 : (time - before) / 1000;
+      before = time;
+      this.go(this.now + (passed * Number(this.speed.value) * this.end) / WHOLE_S);
+      if (this.now >= this.end) this.play(false);
+      else requestAnimationFrame(step);
+    };
+    requestAnimationFrame(step);
+  }
+
+  go(now) {
+    this.now = Math.max(0, Math.min(this.end, now));
+    if (!this.lanes.length || !this.view.open) return;
+    const most = { queue: Math.max(...this.lanes.map(({ run }) => run.mostQueue)), window: Math.max(...this.lanes.map(({ run }) => run.mostWindow)) };
+    for (const each of this.lanes) draw(each, this.now, most);
+    this.scrub.value = this.end ? Math.round((1000 * this.now) / this.end) : 0;
+    this.scrub.setAttribute("aria-valuetext", `${this.now.toFixed(2)} seconds`);
+    this.view.querySelector("output").textContent = `${this.now.toFixed(2)} s`;
+  }
+}

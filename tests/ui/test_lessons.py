@@ -1,0 +1,41 @@
+"""The lessons: one table, of which the page, the documentation and the tests are made."""
+
+from __future__ import annotations
+
+import runpy
+import shlex
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from netwarp.ui.address import options_of
+from netwarp.ui.knobs import OPTIONS
+from netwarp.ui.lessons import BY_NAME, LESSONS, Lesson
+from netwarp.ui.what_if import study_of
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def test_there_are_twelve() -> None:
+    assert len(BY_NAME) == len(LESSONS) == 12
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_a_lesson_can_be_run_and_states_something(lesson: Lesson) -> None:
+    study = study_of(options_of(lesson.given))
+    assert study.expectations
+    assert study.replicates == 10  # the usual number: none is chosen for a lesson
+    assert set(lesson.turns) <= OPTIONS.keys()
+    name, *given = parse_qsl(urlsplit(lesson.address).query)
+    assert name == ("lesson", lesson.name)
+    assert given == list(lesson.given)
+    assert shlex.split(lesson.command)[:2] == ["netwarp", "compare"]
+
+
+def test_the_page_is_made_of_the_table() -> None:
+    pages = runpy.run_path(str(REPOSITORY / "scripts/generate_docs.py"))["pages"]()
+    page = (REPOSITORY / "docs/lessons.md").read_text(encoding="utf-8")
+    assert page == pages["lessons.md"]
+    for lesson in LESSONS:
+        assert f"## {lesson.title}\n\n{lesson.sentence}\n" in page

@@ -1,0 +1,66 @@
+"""What is played is what was counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netwarp.ui.play import MOST_SAMPLES, played_run
+from netwarp.wire import ConnectionSamples, QueueSamples, Record
+from support import job_of
+
+MS = 1_000_000
+PATH = {"rtt": "80ms", "rate": "8mbit", "queue": "1bdp"}
+
+
+def _queue(count: int = 4) -> QueueSamples:
+    zeros = (0,) * count
+    return QueueSamples(
+        record="queue_samples", path=0, direction="down",
+        at_ns=tuple(place * 10 * MS for place in range(count)),
+        sent_bytes=tuple(place * 10_000 for place in range(count)),
+        backlog_bytes=zeros, backlog_packets=zeros,
+        dropped_packets=tuple(range(count)), marked_packets=zeros,
+    )  # fmt: skip
+
+
+def _connection(at_ms: list[int], windows: list[int], **changed: Any) -> ConnectionSamples:
+    zeros = (0,) * len(at_ms)
+    given: dict[str, Any] = {
+        "record": "connection_samples", "side": "server", "server_port": 4433,
+        "at_ns": tuple(at * MS for at in at_ms), "cwnd_bytes": tuple(windows),
+        "ssthresh_bytes": zeros, "rtt_ns": zeros, "unacked_bytes": zeros, "acked_bytes": zeros,
+        "retrans_packets": zeros, "pacing_rate_bit_s": zeros, "busy_ns": zeros,
+        "rwnd_limited_ns": zeros, "sndbuf_limited_ns": zeros,
+        "has_sent_all": (False,) * len(at_ms),
+    } | changed  # fmt: skip
+    return ConnectionSamples(**given)
+
+
+def test_columns_are_those_of_the_samples() -> None:
+    job = job_of("tcp", path=PATH)
+    records: list[Record] = [
+        _queue(),
+        _connection([0, 20], [10_000, 30_000]),
+        _connection([10], [5_000], server_port=4434),
+        _connection([0], [99_000], side="client"),
+    ]
+    played = played_run(job, records)
+    assert played is not None
+    assert played["at_s"] == [0, 0.01, 0.02, 0.03]
+    assert played["sent_bytes"] == [0, 10_000, 20_000, 30_000]
+    assert played["dropped"] == [0, 1, 2, 3]
+    assert played["window"] == {"at_s": [0, 0.01, 0.02], "bytes": [10_000, 15_000, 35_000]}
+    assert (played["delay_s"], played["back_s"], played["rate_bit_s"]) == (0.04, 0.04, 8e6)
+
+
+def test_a_run_without_samples_is_not_played() -> None:
+    job = job_of("tcp", path=PATH)
+    assert played_run(job, []) is None
+    assert played_run(job, [_queue(1)]) is None
+
+
+def test_long_runs_are_thinned_and_keep_their_end() -> None:
+    played = played_run(job_of("tcp", path=PATH), [_queue(MOST_SAMPLES * 3)])
+    assert played is not None
+    assert len(played["at_s"]) == MOST_SAMPLES
+    assert played["dropped"][-1] == MOST_SAMPLES * 3 - 1
