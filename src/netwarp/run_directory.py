@@ -27,12 +27,14 @@ from netwarp.run_files import (
     file_sha256,
     lines_of,
     make_folder,
+    parse_json,
     read_text,
     refuse_folder_of_others,
     remove,
     write_json,
     write_text,
 )
+from netwarp.run_provenance import readable_fields
 from netwarp.run_status import Status
 
 LOCK_FILE = ".lock"
@@ -240,8 +242,13 @@ class RunDirectory:
         return digest.hexdigest()
 
     def provenance(self) -> dict[str, Any]:
-        """Read the provenance; empty if it was not written, or is damaged."""
-        return self._json_object(self.provenance_file) or {}
+        """Read the provenance; empty if it was not written, or is damaged. A field that is not of
+        its type is left out, and noted as damage.
+        """
+        fields, wrong = readable_fields(self._json_object(self.provenance_file) or {})
+        if wrong is not None:
+            self.damage[self.provenance_file] = wrong
+        return fields
 
     def files_read(self) -> dict[str, str] | None:
         """Read the hashes of the files that its programs read; None if none were written."""
@@ -347,7 +354,7 @@ class RunDirectory:
 
     def _json_object(self, path: Path) -> dict[str, Any] | None:
         try:
-            content = json.loads(read_text(path))
+            content = parse_json(read_text(path))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError) as error:

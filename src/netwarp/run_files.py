@@ -11,6 +11,7 @@ import stat
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from hashlib import file_digest
+from math import isfinite
 from pathlib import Path
 from typing import IO, Any
 
@@ -62,6 +63,22 @@ def read_text(path: Path) -> str:
     with open(_open_regular(path), encoding="utf-8") as content:
         _require_readable(os.fstat(content.fileno()))
         return content.read()
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON whose numbers are all finite, as netwarp writes it.
+
+    Raises:
+        ValueError: it is not JSON, or a number is infinite or none (NaN).
+        RecursionError: it is nested too deep.
+    """
+    return json.loads(text, parse_constant=_finite, parse_float=_finite)
+
+
+def _finite(text: str) -> float:
+    if not isfinite(value := float(text)):
+        raise ValueError(f"{text} is not a finite number")
+    return value
 
 
 def lines_of(text: str) -> list[str]:

@@ -49,6 +49,8 @@ class Status:
         Raises:
             TypeError: the fields are not those of a status.
         """
+        if not isinstance(fields.get("reason"), str | None):
+            raise TypeError("the reason of a failure is a text")
         status = cls(**fields)
         _ = status.virtual_s + status.wall_s + status.cpu_s + status.peak_rss_bytes
         if status.outcome not in ("ok", "failed"):

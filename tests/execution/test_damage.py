@@ -202,6 +202,49 @@ def test_runs_whose_provenance_is_lost_are_shown_and_not_added_to(
         run(out, recorded)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("equal_treatment", [0]),
+        ("equal_treatment", [{"setting": "ecn", "transport": 1, "value": "", "deviates": False}]),
+        ("equal_treatment", [{"setting": "ecn", "transport": "tcp", "value": ""}]),
+        ("looks", 0),
+        ("looks", "many"),
+        ("look_shares", [[1]]),
+        ("speed", {"measured": "today", "goodput_bit_s": [1]}),
+        ("time_limit_s", "long"),
+        ("kernels", {"6.12": 6.12}),
+        ("kernel", "6.12"),
+        ("command_line", 7),
+        ("virtual_s", "12"),
+    ],
+)
+def test_a_field_of_the_provenance_that_is_of_another_type_is_left_out_and_named(
+    out: Path, field: str, value: object
+) -> None:
+    provenance = json.loads((out / "provenance.json").read_text())
+    (out / "provenance.json").write_text(json.dumps(provenance | {field: value}))
+    shown = load(out)
+    pipeline.write_outputs(shown, anew=True)
+    assert field in shown.damage[out / "provenance.json"]
+    assert field not in shown.provenance
+    assert shown.provenance["host"] == provenance["host"]
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_a_provenance_with_a_number_that_is_not_finite_is_damaged(out: Path, number: str) -> None:
+    (out / "provenance.json").write_text(f'{{"anything": {number}}}')
+    shown = load(out)
+    pipeline.write_outputs(shown, anew=True)
+    assert out / "provenance.json" in shown.damage
+
+
+def test_a_reason_that_is_no_text_is_no_status(out: Path) -> None:
+    file = out / "runs" / "c000-r00" / "status.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"reason": [[["full"]]]}))
+    assert load(out).damage[file] == "it is not a run's status"
+
+
 @pytest.mark.parametrize("name", ["report.html", "results.parquet", "summary.json"])
 def test_a_folder_in_the_place_of_an_output_is_named(out: Path, name: str) -> None:
     (out / name).mkdir()

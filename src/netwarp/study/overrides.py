@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from netwarp.errors import InputError
+from netwarp.errors import InputError, one_line
 from netwarp.fields import KeyValueError
 from netwarp.study.bounds import MOST_PARTS, read_tables, too_deep
 from netwarp.study.refusal import Refusals
@@ -56,7 +56,7 @@ def against_level(against: str | None) -> dict[str, str]:
     factor, equals, level = (part.strip() for part in against.partition("="))
     if not factor or not equals or not level:
         raise InputError(
-            f"--against {against}: not FACTOR=LEVEL; such as transport.congestion=cubic"
+            f"--against {one_line(against)}: not FACTOR=LEVEL; such as transport.congestion=cubic"
         )
     return {factor: level}
 
