@@ -54,3 +54,14 @@ def test_netwarps_own_endpoint_is_not_told_to_wait_otherwise(
     assert "call (the last that was printed: hello), and" in told("bc", asks=False)
     for own in ("/proc/self/cwd/endpoint", "netwarp-endpoint"):
         assert told(own, "server").startswith(": netwarp's own endpoint computes")
+
+
+def test_a_program_that_prints_without_end_is_not_taken_for_netwarps_own_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spinning, "spinning", lambda _: Spinning(("netwarp-endpoint",), asks=True))
+    (tmp_path / "server.stdout").write_text("hello\n")
+    with (tmp_path / "client.stdout").open("wb") as printed:
+        printed.truncate(64 << 20)
+    said = ": a program prints without end, of which client.stdout has the beginning"
+    assert spinning.spinner_text(tmp_path, 1) == said

@@ -91,6 +91,14 @@ def test_what_is_missing_is_said(case: CaseName, sent: list[Datagram], words: st
     assert words in (check(case, sent, []) or "")
 
 
+def test_a_reason_says_how_many_packets_could_not_be_read() -> None:
+    unread = [*USUAL, replace(DATA[0], is_undecrypted=True)]
+    assert (check("keyupdate", unread, []) or "").endswith(
+        "; 1 of 6 datagrams could not be decrypted"
+    )
+    assert check("transfer", unread, []) is None
+
+
 def test_a_case_with_a_check_of_its_own_has_a_right_and_a_wrong_example() -> None:
     wrong = {case for case, _, _ in WRONG}
     with_own = {case for case in CASES if CASES[case].client is None and case != "transfer"}

@@ -80,9 +80,27 @@ def test_a_field_succeeds_if_every_loss_pattern_has() -> None:
 def test_a_failure_is_repeated_by_one_command() -> None:
     command = repeat_command(field(None, "it hangs"), Path("out"), asked())
     assert command == (
-        "netwarp interop --clients right.sh --servers right.sh --cases handshake --seed 1"
+        f"netwarp interop --clients {PROGRAM} --servers {PROGRAM} --cases handshake --seed 1"
         " --pattern 2 --out out-again"
     )
+    words = command.split()
+    again = Asked.of(clients=[words[3]], servers=[words[5]], folder=Path.cwd())
+    assert again.pairs == [("right.sh", "right.sh")]
+
+
+def test_two_programs_of_one_name_are_refused() -> None:
+    with pytest.raises(InputError, match=r"would both be right\.sh in the grid"):
+        Asked.of(stacks=[str(PROGRAM), f"{PROGRAM.parent}/./right.sh"], folder=Path.cwd())
+
+
+def test_a_number_of_seeds_that_no_study_takes_is_refused_before_anything_runs() -> None:
+    with pytest.raises(InputError, match="--seeds 10001: write a whole number from 1 to 10000"):
+        asked(seeds=10001)
+
+
+def test_a_stack_without_a_name_is_refused() -> None:
+    with pytest.raises(InputError, match="a stack's name is empty"):
+        Asked.of(stacks=[str(PROGRAM), ""], folder=Path.cwd())
 
 
 def test_the_runners_file_can_be_read_back_and_compared(tmp_path: Path) -> None:
@@ -132,7 +150,7 @@ def test_only_the_packets_of_some_interfaces_are_read() -> None:
         return block(1, struct.pack("<HHI", 1, 0, 0) + option + bytes(4))
 
     names = (b"client-side-in", b"client-side-out", b"server-side-in")
-    packets = [block(6, struct.pack("<I", at) + bytes(20) + b"pkt%d" % at) for at in range(3)]
+    packets = [block(6, struct.pack("<IIIII", at, 0, 0, 4, 4) + b"pkt%d" % at) for at in range(3)]
     secrets = block(10, b"keys")
     head = b"".join(map(interface, names))
     copied = io.BytesIO()

@@ -24,13 +24,15 @@ def descendants(pid: int) -> Iterator[int]:
 
 
 def children(pid: int) -> list[int]:
-    """Yield the process IDs of the children that any thread of a process has started, including
+    """Return the process IDs of the children that any thread of a process has started, including
     those that have ended and have not been waited for.
     """
-    found = []
-    for started in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):  # the thread, or the process, has ended
-            found += [int(child) for child in started.read_text().split()]
+    found: list[int] = []
+    with contextlib.suppress(OSError):  # the process ended
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(OSError):  # the thread ended
+                started = (thread / "children").read_text()
+                found += [int(child) for child in started.split()]
     return found
 
 

@@ -26,6 +26,8 @@ USERSPACE = "uml-userspace"
 POINTER_BYTES = 8
 WATCHED_S = 0.5
 OUTPUT_TAIL_BYTES = 4096
+KEPT_OUTPUT_BYTES = 64 << 20
+"""How much is kept of what a program prints (`KEPT_BYTES` in endpoint/programs/src/output.rs)."""
 ALONE = 0.9
 """Least share of a guest's CPU time that a program uses if it spins without system calls."""
 ENDPOINT_LINK = "endpoint"
@@ -130,11 +132,22 @@ def spinner_text(directory: Path, pid: int) -> str:
     if found is None:
         return ""
     if Path(found.command[0]).name in OWN_NAMES:
+        flooded = _flooded(directory)
+        if flooded is not None:
+            return f": a program prints without end, of which {flooded} has the beginning"
         return ": netwarp's own endpoint computes; give it less to do, or raise that"
     said = last_line(directory)
     printed = f" (the last that was printed: {said})" if said else ""
     told = ASKS if found.asks else COMPUTES
     return f": {shlex.join(found.command)} {told.format(printed=printed)}"
+
+
+def _flooded(run: Path) -> str | None:
+    """Return the name of the file with a program's output of which no more is kept, if there is
+    one: netwarp's endpoint reads and throws away what else the program prints.
+    """
+    full = (path.name for path in run.glob("*.std*") if path.lstat().st_size >= KEPT_OUTPUT_BYTES)
+    return next(full, None)
 
 
 def last_line(run: Path) -> str | None:

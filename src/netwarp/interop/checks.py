@@ -33,6 +33,14 @@ def check(case: CaseName, sent: Sequence[Datagram], at_server: Sequence[Datagram
     """
     if not sent:
         return "no packet of QUIC was on the wire"
+    wrong = _wrong(case, sent, at_server)
+    unread = sum(each.is_undecrypted for each in sent)
+    if wrong is None or unread == 0:
+        return wrong
+    return f"{wrong}; {unread} of {len(sent)} datagrams could not be decrypted"
+
+
+def _wrong(case: CaseName, sent: Sequence[Datagram], at_server: Sequence[Datagram]) -> str | None:
     if (wrong := _handshakes(sent, case)) is not None:
         return wrong
     for each in _OF_CASE.get(case, (_version,)):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Literal
 
 from netwarp.errors import BackendError
+from netwarp.interop.padding import without_padding
 
 CAPTURE = "capture.pcapng"
 AS_SENT = ("client-side-in", "server-side-in")
@@ -26,7 +27,7 @@ _TYPES_V2: dict[str, PacketType] = {"1": "initial", "2": "0rtt", "3": "handshake
 V1 = 1
 V2 = 0x6B3343CF
 _FIELDS = (
-    "frame.time_epoch", "frame.interface_name", "udp.length", "ip.dsfield.ecn",
+    "frame.time_epoch", "frame.interface_name", "frame.len", "ip.dsfield.ecn", "ipv6.tclass.ecn",
     "quic.header_form", "quic.version", "quic.long.packet_type", "quic.long.packet_type_v2",
     "quic.scid", "quic.token", "quic.retry_token", "quic.packet_number", "quic.key_phase",
     "quic.packet_length", "quic.crypto.offset", "quic.crypto.length", "quic.ack.ect0_count",
@@ -35,7 +36,10 @@ _FIELDS = (
 )  # fmt: skip
 _INTERFACE_BLOCK, _PACKET_BLOCK = 1, 6
 _IF_NAME = 2
-_UDP_HEADER_BYTES = 8
+_IPV4_HEADERS_BYTES, _IPV6_HEADERS_BYTES = 14 + 20 + 8, 14 + 40 + 8
+"""Ethernet, IP and UDP; the hosts' IP packets have no options."""
+_PACKET_AT = 28
+"""Where the packet begins in its block (draft-ietf-opsawg-pcapng, section 4.3)."""
 TIMEOUT_S = 300
 
 
@@ -108,7 +112,7 @@ def datagrams(run: Path, interfaces: Collection[str] = AS_SENT) -> list[Datagram
         chosen.flush()
         command = [
             "tshark", "-n", "-r", chosen.name, "-d", "udp.port==443,quic", "--disable-protocol",
-            "http3", "-Y", "quic && !icmp", "-T", "fields", "-E", "aggregator=;",
+            "http3", "-Y", "quic && !icmp && !icmpv6", "-T", "fields", "-E", "aggregator=;",
             *(word for name in _FIELDS for word in ("-e", name)),
         ]  # fmt: skip
         try:
@@ -129,11 +133,13 @@ def _datagram(line: str) -> Datagram:
     versions = tuple(int(each, 0) for each in several("quic.version"))
     ends = zip(several("quic.crypto.offset"), several("quic.crypto.length"), strict=False)
     streams = several("tls.quic.parameter.initial_max_streams_bidi")
+    of_ipv6 = several("ipv6.tclass.ecn")
+    headers_bytes = _IPV6_HEADERS_BYTES if of_ipv6 else _IPV4_HEADERS_BYTES
     return Datagram(
         time_s=float(values["frame.time_epoch"]),
         from_client=values["frame.interface_name"] in FROM_CLIENT,
-        payload_bytes=int(several("udp.length")[0]) - _UDP_HEADER_BYTES,
-        ecn=int(several("ip.dsfield.ecn")[0], 0),
+        payload_bytes=int(values["frame.len"]) - headers_bytes,
+        ecn=int((of_ipv6 or several("ip.dsfield.ecn"))[0], 0),
         long_types=_types(
             versions, several("quic.long.packet_type"), several("quic.long.packet_type_v2")
         ),
@@ -170,7 +176,8 @@ def _types(versions: tuple[int, ...], of_v1: list[str], of_v2: list[str]) -> tup
 
 
 def _copy_interfaces(capture: IO[bytes], to: IO[bytes], names: Collection[str]) -> None:
-    """Copy a capture without the packets of other interfaces; secrets and interfaces stay.
+    """Copy a capture without the packets of other interfaces, and without zero bytes behind the
+    last QUIC packet of a datagram; secrets and interfaces stay.
 
     The format is pcapng, little endian (draft-ietf-opsawg-pcapng, sections 4.1 to 4.3).
     """
@@ -180,7 +187,12 @@ def _copy_interfaces(capture: IO[bytes], to: IO[bytes], names: Collection[str]) 
             wanted.append(_interface_name(block) in names)
         if kind == _PACKET_BLOCK and not wanted[int.from_bytes(block[8:12], "little")]:
             continue
-        to.write(block)
+        to.write(_without_padding(block) if kind == _PACKET_BLOCK else block)
+
+
+def _without_padding(block: bytes) -> bytes:
+    end = _PACKET_AT + int.from_bytes(block[20:24], "little")
+    return block[:_PACKET_AT] + without_padding(block[_PACKET_AT:end]) + block[end:]
 
 
 def _blocks(capture: IO[bytes]) -> Iterator[tuple[int, bytes]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from netwarp.errors import InputError
 from netwarp.interop_cases import CASES, NOT_CARRIED_OUT, CaseName
 from netwarp.stacks import Stack, find_stack, installed, interop_stack, missing_program
 from netwarp.study import Study
-from netwarp.study.study import study_from_mapping
+from netwarp.study.study import MOST_REPLICATES, study_from_mapping
 from netwarp.suggestions import did_you_mean
 
 ARROW = "-to-"
@@ -32,6 +32,8 @@ class Asked:
     """Why the others cannot, by name."""
     seeds: int
     seed: int
+    written: Mapping[str, str] = field(default_factory=dict)
+    """What a stack is asked for by, where that is a program and not its name."""
 
     @classmethod
     def of(
@@ -60,18 +62,24 @@ class Asked:
         Raises:
             InputError: there is no such stack or case.
         """
+        if not 1 <= seeds <= MOST_REPLICATES:
+            raise InputError(f"--seeds {seeds}: write a whole number from 1 to {MOST_REPLICATES}")
+        if not all((*stacks, *clients, *servers)):
+            raise InputError("a stack's name is empty: write names with commas between them")
         named = tuple(dict.fromkeys(stacks or (*clients, *servers) or _built()))
         if not named:
             raise InputError("no stack is built here: `netwarp stack build quic-go`, for one")
         found: dict[str, Stack] = {}
         missing: dict[str, str] = {}
         names = {each: _add(each, folder, found, missing) for each in named}
+        _refuse_same_names(names)
         ends = []
         for end in (clients, servers):
             if unknown := [each for each in end if each not in names]:
                 raise InputError(f"{unknown[0]} is not among the stacks: name it there as well")
             ends.append(tuple(names[each] for each in (end or named)))
-        return cls(ends[0], ends[1], _cases(cases), found, missing, seeds, seed)
+        written = {name: each for each, name in names.items() if name != each}
+        return cls(ends[0], ends[1], _cases(cases), found, missing, seeds, seed, written)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -130,6 +138,18 @@ def _add(named: str, folder: Path, found: dict[str, Stack], missing: dict[str, s
     else:
         missing[named] = lacking
     return named
+
+
+def _refuse_same_names(names: Mapping[str, str]) -> None:
+    """Refuse two programs that the grid would show by one name."""
+    by_name: dict[str, str] = {}
+    for each, name in names.items():
+        if name in by_name:
+            raise InputError(
+                f"{by_name[name]} and {each} would both be {name} in the grid: name one by a link"
+                " to it that is called otherwise"
+            )
+        by_name[name] = each
 
 
 def _cases(named: Sequence[str]) -> tuple[CaseName, ...]:

@@ -25,6 +25,9 @@ from netwarp.results.results import RunResult
 from netwarp.run_directory import RunDirectory
 from netwarp.run_files import read_text, remove, write_json
 
+CHECKS = 2
+"""Version of the checks: runs that failed by an earlier one are judged again."""
+
 
 def run_grid(
     asked: Asked,
@@ -132,13 +135,20 @@ def _judge(
     status = directory.status(run.run)
     sha256 = None if status is None else status.records_sha256
     before = known.get(run.run)
-    if before is not None and before["records_sha256"] == sha256:
+    if before is not None and before["records_sha256"] == sha256 and _still_holds(before):
         return dict(before)
     failure = run.reason if run.outcome == "failed" else None
     entry = _entry(case, directory.run_path(run.run), failure)
     if entry["wrong"] is None:
         remove(directory.run_path(run.run) / CAPTURE)
-    return {**entry, "records_sha256": sha256}
+    return {**entry, "records_sha256": sha256, "checks": CHECKS}
+
+
+def _still_holds(entry: Mapping[str, Any]) -> bool:
+    """Whether a judgement need not be made again: a run in which nothing was wrong has no capture
+    any more.
+    """
+    return entry["wrong"] is None or entry.get("checks") == CHECKS
 
 
 def _entry(case: CaseName, run: Path, failure: str | None) -> dict[str, Any]:

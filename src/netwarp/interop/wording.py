@@ -16,9 +16,14 @@ ABBREVIATIONS = {name: case.abbreviation for name, case in CASES.items()}
 def repeat_command(field: Field, out: Path, asked: Asked) -> str:
     """Return the command that repeats the first loss pattern in which a field failed."""
     first = field.failed[0]
-    words = ["netwarp", "interop", "--clients", field.client, "--servers", field.server]
+    words = ["netwarp", "interop", "--clients", *_as_written(asked, field.client)]
+    words += ["--servers", *_as_written(asked, field.server)]
     words += ["--cases", field.case, "--seed", str(asked.seed), "--pattern", str(first.pattern)]
     return shlex.join([*words, "--out", f"{out}-again"])
+
+
+def _as_written(asked: Asked, name: str) -> tuple[str]:
+    return (asked.written.get(name, name),)
 
 
 def facts(grid: Grid) -> list[tuple[str, str]]:

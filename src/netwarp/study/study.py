@@ -34,8 +34,11 @@ from netwarp.study.tables import Table, Written
 from netwarp.study.variants import Control, Sensitivity, checked_controls, checked_sensitivities
 from netwarp.workloads import workload_of
 
+MOST_REPLICATES = 10_000
 Replicates = Annotated[
-    int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")
+    int,
+    Field(ge=1, le=MOST_REPLICATES, strict=True),
+    Kind(f"a whole number from 1 to {MOST_REPLICATES}"),
 ]
 Seed = Annotated[
     int, Field(ge=0, lt=2**63, strict=True), Kind("a whole number from 0 to 9223372036854775807")
