@@ -81,6 +81,9 @@ class TransportTraits:
     """Whether lost data is retransmitted, so that everything arrives in the end."""
     runs_over_tcp: bool = False
     """Whether it runs over the kernel's TCP, and so has its congestion controls and options."""
+    first_timer_ns: int | None = 1_000_000_000
+    """How long a client waits for the answer to its first packet before it repeats it, in ns; None
+    where that is its option `rto_initial`. By default TCP's (RFC 6298, section 2.1)."""
     own_draws: str = ""
     """What its stack draws by itself and can alter a result; empty if nothing."""
     is_encrypted: bool = False
@@ -191,6 +194,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         dash=(2, 2),
         # The algorithm of RFC 9260, section 7.2, is built in.
         congestion_controls=("rfc9260",),
+        first_timer_ns=None,
         cpu_s_per_mb=0.0165,
         header_bytes=IP_HEADER_BYTES + SCTP_HEADERS_BYTES,
         mss_bytes=(88, 65_495),
@@ -219,6 +223,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         shape="diamond",
         dash=(),
         congestion_controls=("cubic", "reno", "bbr"),
+        first_timer_ns=999_000_000,  # three times 333 ms (RFC 9002, section 6.2.2)
         cpu_s_per_mb=0.0225,
         header_bytes=IP_HEADER_BYTES + UDP_HEADER_BYTES,
         mss_bytes=(1200, QUINN_PACKET_BYTES),

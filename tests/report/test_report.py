@@ -16,14 +16,14 @@ import support
 from netwarp import vega
 from netwarp.estimate.comparison import Sample, compare
 from netwarp.evaluation import RunData, load
-from netwarp.measure.limits import LIMITS
-from netwarp.metrics.limits import limit_metric
+from netwarp.metrics.attribution import cause_metric
+from netwarp.metrics.causes import CAUSES
 from netwarp.output.summary import summary
 from netwarp.output.table import result_blocks
 from netwarp.report import write_figures, write_report
 from netwarp.report.answer import mark_class, verdict_grid
 from netwarp.report.calibration import _loss_check, _numbered_check, calibration
-from netwarp.report.limits import limit_table
+from netwarp.report.causes import cause_table
 from netwarp.report.trust import power_hint, settings_used
 from netwarp.results import Results
 from netwarp.results.comparisons import ContenderResult, compare_contenders
@@ -137,25 +137,25 @@ def test_every_section_is_there_with_its_content(page: Page) -> None:
         assert wanted in text
 
 
-def test_what_limited_the_senders_is_told_in_one_line_and_cell_by_cell() -> None:
-    shares = {limit_metric(limit): 0.0 for limit in LIMITS}
+def test_where_the_time_went_is_told_in_one_line_and_cell_by_cell() -> None:
+    shares = {cause_metric(cause): 0.0 for cause in CAUSES}
     by_transport = {
-        "tcp": {"limited_by_link_ratio": 0.7, "limited_by_cwnd_ratio": 0.3},
-        "quic": {"limited_by_link_ratio": 0.004, "limited_by_cwnd_ratio": 0.996},
+        "tcp": {"time_in_link_ratio": 0.7, "time_in_avoidance_ratio": 0.3},
+        "quic": {"time_in_link_ratio": 0.004, "time_in_avoidance_ratio": 0.996},
     }
     runs = [
         replace(run, metrics={**run.metrics, **shares, **by_transport[run.factors["transport"]]})
         for run in support.results().runs
         if run.factors["transport"] in by_transport and run.outcome == "ok"
     ]
-    table = limit_table(Results(tuple(runs)))
+    table = cause_table(Results(tuple(runs)))
     assert table is not None
-    assert table.summary == "Mostly link in 6 of 12, congestion window in 6 of 12"
+    assert table.summary == "Mostly the link's rate in 6 of 12, congestion avoidance in 6 of 12"
     assert [[share.text for share in row.told] for row in (table.rows[0], table.rows[-1])] == [
-        ["link 70 %", "congestion window 30 %"], ["congestion window 100 %"],
+        ["the link's rate 70 %", "congestion avoidance 30 %"], ["congestion avoidance 100 %"],
     ]  # fmt: skip
-    assert [name for _, name, _ in table.legend][:2] == ["application", "receive window"]
-    assert limit_table(support.results()) is None  # not sampled
+    assert [name for name, _, _ in table.legend] == ["congestion avoidance", "the link's rate"]
+    assert cause_table(support.results()) is None  # not sampled
 
 
 def test_the_charts_can_be_drawn_in_the_page(html: str) -> None:

@@ -16,7 +16,7 @@ use anyhow::{Context as _, Result};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap};
 
-use crate::connection_sample::{Activity, ConnectionSample, ConnectionState, Limits};
+use crate::connection_sample::{Activity, ConnectionSample, ConnectionState, Limits, Repair};
 
 /// The descriptor through which a role inherits the shared memory.
 pub const ROLE_FD: RawFd = 5;
@@ -104,6 +104,7 @@ impl Gauges {
             pacing_rate_bit_s: paced_bit_s(cwnd_bytes, rtt_ns),
             limits: Limits::Now(activity),
             has_sent_all: has_sent_all && !is_waiting,
+            repair: Repair::default(),
         };
         ConnectionSample { port, peer_port, number: self.number.load(Relaxed), state }
     }

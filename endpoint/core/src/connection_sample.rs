@@ -34,6 +34,19 @@ pub struct ConnectionState {
     pub limits: Limits,
     /// Whether all data that the application has written has been sent, and more could be.
     pub has_sent_all: bool,
+    /// The repair of losses; its default where the stack does not report it.
+    pub repair: Repair,
+}
+
+/// What a sender has done to repair losses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Repair {
+    /// Whether it is recovering from a loss now.
+    pub is_recovering: bool,
+    /// The time in recoveries from time-outs since the connection was set up, in nanoseconds.
+    pub timeout_ns: u64,
+    /// How many of those have begun.
+    pub timeout_recoveries: u64,
 }
 
 /// What has limited a connection.

@@ -67,5 +67,9 @@ def _own_limit(
         return "application"
     if samples.at_ns[index] in queued:
         return "link"
-    has_room = samples.unacked_bytes[index] + path.mtu_bytes <= samples.cwnd_bytes[index]
-    return "pacing" if paced and has_room else "cwnd"
+    return "pacing" if paced and has_room(samples, index, path.mtu_bytes) else "cwnd"
+
+
+def has_room(samples: ConnectionSamples, index: int, mtu_bytes: int) -> bool:
+    """Return whether the congestion window had room for a packet at a sample."""
+    return samples.unacked_bytes[index] + mtu_bytes <= samples.cwnd_bytes[index]

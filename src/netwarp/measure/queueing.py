@@ -79,18 +79,15 @@ def queue_delays(
     if samples is None:
         return Delays((), ())
     asked: Impairments = getattr(job.paths[path], direction)
-    rate_at = _changing(
-        records, path, asked.rate_bit_s, lambda change: _rate_bit_s(change, direction)
-    )
-    delay_at = _changing(records, path, asked.delay_ns, lambda change: _delay_ns(change, direction))
+    rate, delay = (of(job, records, path, direction) for of in (rate_at, delay_at))
     has_delay_line = asked.shaper_queue_bytes is None
     delays = []
     for index, at_ns in enumerate(samples.at_ns):
-        rate_bit_s = rate_at(at_ns)
+        rate_bit_s = rate(at_ns)
         if not rate_bit_s:
             delays.append(0.0)
             continue
-        line_ns = delay_at(at_ns) or 0
+        line_ns = delay(at_ns) or 0
         queued = _queued_bytes(samples, index, line_ns) if has_delay_line else None
         if queued is None:
             backlog_ns = 8 * samples.backlog_bytes[index] * NS_PER_S / rate_bit_s
@@ -98,6 +95,24 @@ def queue_delays(
         else:
             delays.append(8 * queued * NS_PER_S / rate_bit_s)
     return Delays(samples.at_ns, tuple(delays))
+
+
+def rate_at(
+    job: Job, records: Sequence[Record], path: int, direction: Direction
+) -> Callable[[int], int | None]:
+    """Return a function from a time in ns to a path's rate in bit/s, which events change; None is
+    unlimited.
+    """
+    asked: Impairments = getattr(job.paths[path], direction)
+    return _changing(records, path, asked.rate_bit_s, lambda change: _rate_bit_s(change, direction))
+
+
+def delay_at(
+    job: Job, records: Sequence[Record], path: int, direction: Direction
+) -> Callable[[int], int | None]:
+    """Return a function from a time to a path's delay, both in ns, which events change."""
+    asked: Impairments = getattr(job.paths[path], direction)
+    return _changing(records, path, asked.delay_ns, lambda change: _delay_ns(change, direction))
 
 
 def round_trip_delays(job: Job, records: Sequence[Record], path: int = 0) -> Delays:

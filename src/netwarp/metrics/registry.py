@@ -2,6 +2,7 @@
 
 from netwarp.measure.metric import Metric
 from netwarp.measure.printed import printed_metric
+from netwarp.metrics.attribution import ATTRIBUTION_METRICS
 from netwarp.metrics.competing import SHARING_METRICS, of_workload
 from netwarp.metrics.groups import GROUP_METRICS
 from netwarp.metrics.handovers import HANDOVER_METRICS
@@ -27,6 +28,7 @@ METRICS: Extended[Metric] = Extended(
             *QUEUEING_METRICS,
             *STACK_METRICS,
             *LIMIT_METRICS,
+            *ATTRIBUTION_METRICS,
             *SECOND_HALF_METRICS,
             *CPU_METRICS,
             *SHARING_METRICS,

@@ -13,7 +13,7 @@ from netwarp.kernels_of_runs import kernels_text
 from netwarp.measurement_notes import disturbed_text, uncertainty_notes
 from netwarp.report import trust
 from netwarp.report.answer import answers
-from netwarp.report.limits import limit_table
+from netwarp.report.causes import cause_table
 from netwarp.report.link_table import link_table
 from netwarp.report.median_runs import MedianRuns, median_runs
 from netwarp.report.network_drawing import network_drawing
@@ -52,7 +52,7 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
         network=network_drawing(data),
         links=link_table(data),
         figures=[figure_values(chart) for chart in charts],
-        limits=limit_table(data.results),
+        causes=cause_table(data.results),
         over_time=_over_time(runs) if runs else None,
         trust=trust.collect(data, data.answers),
         relevant=percent(data.results.criteria.relevant, 2),

@@ -11,7 +11,7 @@ from netwarp.claims.expected_sentences import WORDS, found_text
 from netwarp.figures.style import series_styles
 from netwarp.metrics import metric_named
 from netwarp.report.answer import answer_sentences, mark_class
-from netwarp.report.limits import limit_table
+from netwarp.report.causes import cause_table
 from netwarp.results.undecided import undecided_text
 from netwarp.verdict_wording import verdict_text
 from netwarp.wording import condition_text, level_text, mean_text, quantity, spread_note
@@ -30,7 +30,7 @@ def answer(data: RunData, of: int) -> dict[str, Any]:
         of: replicates that are run in all. With fewer, verdicts are those so far.
     """
     runs = data.results.runs
-    limits = limit_table(data.results)
+    causes = cause_table(data.results)
     return {
         "replicates": 1 + max((run.replicate for run in runs), default=-1),
         "of": of,
@@ -46,9 +46,9 @@ def answer(data: RunData, of: int) -> dict[str, Any]:
             }
             for each in data.expectations
         ],
-        "limits": [
+        "causes": [
             {"cell": row.cell, "text": ", ".join(share.text for share in row.told)}
-            for row in (limits.rows if limits else ())
+            for row in (causes.rows if causes else ())
         ],
         "runs": [run.run for run in runs if run.replicate == 0],
     }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use netwarp_core::addresses::Family;
 use netwarp_core::connection_gauges::SharedGauges;
-use netwarp_core::connection_sample::{Activity, ConnectionState, Limits};
+use netwarp_core::connection_sample::{Activity, ConnectionState, Limits, Repair};
 use netwarp_path::network::{Network, QueueSample};
 use netwarp_path::topology::{Device, Node, Topology, host_of};
 use netwarp_wire::job::{Direction, Job};
@@ -200,7 +200,16 @@ fn connection_record(side: Side, server_port: u16, samples: &[Sampled]) -> Conne
         rwnd_limited_ns: column(|sample| sample.limits_ns[1]),
         sndbuf_limited_ns: column(|sample| sample.limits_ns[2]),
         has_sent_all: samples.iter().map(|sample| sample.state.has_sent_all).collect(),
+        recovering: unless_default(samples, |repair| repair.is_recovering),
+        timeout_ns: unless_default(samples, |repair| repair.timeout_ns),
+        timeout_recoveries: unless_default(samples, |repair| repair.timeout_recoveries),
     }
+}
+
+/// Returns a column of the repair of losses; empty if none of its values differs from the default.
+fn unless_default<T: Default + PartialEq>(samples: &[Sampled], of: fn(&Repair) -> T) -> Vec<T> {
+    let column: Vec<T> = samples.iter().map(|sample| of(&sample.state.repair)).collect();
+    if column.iter().all(|value| *value == T::default()) { Vec::new() } else { column }
 }
 
 impl Sampled {
@@ -238,6 +247,7 @@ mod tests {
                 pacing_rate_bit_s: 0,
                 limits: Limits::Now(activity),
                 has_sent_all: false,
+                repair: Repair::default(),
             };
             kept.push(Sampled::after(kept.last(), at_ns, state));
         }

@@ -1,7 +1,7 @@
 //! `struct sctp_info`: what the kernel's SCTP reports about an association to `sock_diag(7)`.
 
 use netwarp_core::clock;
-use netwarp_core::connection_sample::{Activity, ConnectionState, Limits};
+use netwarp_core::connection_sample::{Activity, ConnectionState, Limits, Repair};
 
 /// The part of `struct sctp_info` (`include/uapi/linux/sctp.h`) that is read. The names are the kernel's without
 /// `sctpi_`, except of fields that are not read; fields with `p_` there concern the primary path.
@@ -62,6 +62,7 @@ impl SctpInfo {
             rtt_ns: u64::from(self.srtt) * clock::tick_ns(),
             unacked_bytes,
             acked_bytes: None,
+            repair: Repair::default(),
             retrans_packets: self.rtxchunks,
             pacing_rate_bit_s: 0,
             limits: Limits::Now(activity),

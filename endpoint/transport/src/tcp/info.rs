@@ -1,19 +1,22 @@
 //! `TCP_INFO`: what the kernel's TCP reports about a connection.
 
-use netwarp_core::connection_sample::{ConnectionState, Limits};
+use std::mem::offset_of;
+
+use netwarp_core::connection_sample::{ConnectionState, Limits, Repair};
 use netwarp_wire::job::TcpOptions;
 use netwarp_wire::record::Stats;
 
 use crate::error::{Result, ensure};
 use crate::socket::{Plain, Socket};
 
-/// The beginning of `struct tcp_info` (`include/uapi/linux/tcp.h`, Linux 4.10 and later), whose newer fields the C
+/// The beginning of `struct tcp_info` (`include/uapi/linux/tcp.h`, Linux 4.10 and later, the last fields 6.7), whose newer fields the C
 /// library's definition lacks. The names of fields that are read are the kernel's without `tcpi_`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TcpInfo {
     state: u8,
-    unread_timers: [u8; 4],
+    ca_state: u8,
+    unread_timers: [u8; 3],
     options: u8,
     unread_flags: [u8; 2],
     unread_timeouts: [u32; 2],
@@ -40,6 +43,12 @@ pub struct TcpInfo {
     busy_time_us: u64,
     rwnd_limited_us: u64,
     sndbuf_limited_us: u64,
+    unread_delivered: [u32; 2],
+    unread_bytes: [u64; 2],
+    unread_orders: [u32; 6],
+    unread_total_rto: u16,
+    total_rto_recoveries: u16,
+    total_rto_time_ms: u32,
 }
 
 // SAFETY: repr(C), integers only.
@@ -54,11 +63,17 @@ impl TcpInfo {
         socket.get(libc::IPPROTO_TCP, libc::TCP_INFO, Self::default(), "TCP_INFO")
     }
 
-    /// Reads the attribute `INET_DIAG_INFO` of a connection (`sock_diag(7)`); none if it is too short.
+    /// Reads the attribute `INET_DIAG_INFO` of a connection (`sock_diag(7)`); none if it is too short. Fields that an
+    /// older kernel does not have are 0.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let front = bytes.get(..size_of::<Self>())?;
+        if bytes.len() < offset_of!(Self, unread_delivered) {
+            return None;
+        }
+        let mut whole = [0; size_of::<Self>()];
+        let known = bytes.len().min(whole.len());
+        whole[..known].copy_from_slice(&bytes[..known]);
         // SAFETY: there are as many bytes as the structure has, which consists of integers.
-        Some(unsafe { std::ptr::read_unaligned(front.as_ptr().cast()) })
+        Some(unsafe { std::ptr::read_unaligned(whole.as_ptr().cast()) })
     }
 
     /// Returns the state of the connection, as it is sampled.
@@ -78,6 +93,11 @@ impl TcpInfo {
             pacing_rate_bit_s: if self.pacing_rate == u64::MAX { 0 } else { self.pacing_rate.saturating_mul(8) },
             limits: Limits::Counted(limits_us.map(|time_us| time_us * NANOSECONDS_PER_MICROSECOND)),
             has_sent_all: self.notsent_bytes == 0 && self.unacked < self.snd_cwnd_segments,
+            repair: Repair {
+                is_recovering: self.ca_state >= CA_RECOVERY,
+                timeout_ns: u64::from(self.total_rto_time_ms) * NANOSECONDS_PER_MILLISECOND,
+                timeout_recoveries: self.total_rto_recoveries.into(),
+            },
         }
     }
 
@@ -148,6 +168,10 @@ const TCPI_OPT_SACK: u8 = 2;
 const TCPI_OPT_WSCALE: u8 = 4;
 
 const NANOSECONDS_PER_MICROSECOND: u64 = 1000;
+const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
+
+/// `TCP_CA_Recovery` of `include/uapi/linux/tcp.h`; the state after it is that of loss recovery after a time-out.
+const CA_RECOVERY: u8 = 3;
 
 fn measured_ns(time_us: u32, unmeasured: u32) -> Option<u64> {
     (time_us != unmeasured).then(|| u64::from(time_us) * NANOSECONDS_PER_MICROSECOND)
@@ -155,8 +179,6 @@ fn measured_ns(time_us: u32, unmeasured: u32) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::mem::offset_of;
-
     use netwarp_wire::job::Recovery;
 
     use super::*;
@@ -169,7 +191,21 @@ mod tests {
         assert_eq!(offset_of!(TcpInfo, total_retrans), 100);
         assert_eq!(offset_of!(TcpInfo, min_rtt_us), 148);
         assert_eq!(offset_of!(TcpInfo, busy_time_us), 168);
-        assert_eq!(size_of::<TcpInfo>(), 192);
+        assert_eq!(offset_of!(TcpInfo, total_rto_recoveries), 242);
+        assert_eq!(size_of::<TcpInfo>(), 248);
+    }
+
+    #[test]
+    fn what_an_older_kernel_does_not_report_is_none_and_what_it_reports_is_read() {
+        let mut bytes = [0; 248];
+        bytes[1] = CA_RECOVERY;
+        bytes[242] = 2;
+        bytes[244] = 200;
+        let read = |length: usize| TcpInfo::from_bytes(&bytes[..length]).map(|info| info.state().repair);
+        let seen = Repair { is_recovering: true, timeout_ns: 200_000_000, timeout_recoveries: 2 };
+        assert_eq!(read(248), Some(seen));
+        assert_eq!(read(192), Some(Repair { timeout_ns: 0, timeout_recoveries: 0, ..seen }));
+        assert_eq!(read(191), None);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 """The chart of runs over time: panels below each other with a common time axis.
 
-Top to bottom: the path's round-trip time, goodput, the sampled values, the player's activity, the
-resources of a page, the player's buffer. If several runs are shown, each has a row in every panel,
-in its colour, with its name at the right.
+Top to bottom: the path's round-trip time, goodput, where the time went, the sampled values, the
+player's activity, the resources of a page, the player's buffer. If several runs are shown, each has
+a row in every panel, in its colour, with its name at the right.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
+from netwarp.figures.over_time.causes import causes_panel
 from netwarp.figures.over_time.plots import (
     READOUT,
     Frame,
@@ -67,6 +68,7 @@ def timeline_chart(runs: Sequence[ShownRun], theme: Theme, *, interactive: bool)
         _path_panel(frame, runs),
         _goodput_panel(frame, runs),
         *share_panels(frame, runs),
+        causes_panel(frame, runs),
         *sampled_panels(frame, runs),
         _activity_panel(frame, runs),
         waterfall_panel(frame, runs),

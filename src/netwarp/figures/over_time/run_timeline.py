@@ -23,6 +23,8 @@ from netwarp.figures.over_time.sampled import (
     sampling_interval_s,
     workload_goodputs,
 )
+from netwarp.measure.run_records import RunRecords
+from netwarp.metrics.causes import Part, attribution
 from netwarp.metrics.competing import workload_views
 from netwarp.transports import TRANSPORTS
 from netwarp.units import NS_PER_S
@@ -72,6 +74,8 @@ class RunTimeline:
     """The workload's activity without gaps: the name of a quality, or of a wait."""
     tones: Mapping[str, Tone] = field(default_factory=dict)
     """Tone by label of `playback`; qualities in order from the lowest."""
+    causes: tuple[Part, ...] = ()
+    """Where its time went, in stretches; empty where its records do not tell."""
     outages: list[Band] = field(default_factory=list)
     """Outages of paths, and times in which the client was on none."""
     handovers: list[Mark] = field(default_factory=list)
@@ -124,7 +128,16 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
     )
     if job.names_workloads:  # several workloads are shown by their goodput
         return replace(found, goodput_mbit_s=None)
-    return _with_activity(found, workload_of(job).activity(job, records))
+    caused = replace(found, causes=_causes(job, records))
+    return _with_activity(caused, workload_of(job).activity(job, records))
+
+
+def _causes(job: Job, records: Sequence[Record]) -> tuple[Part, ...]:
+    """Attribute the time of a run that ended; of a failed one nothing is told."""
+    if not any(isinstance(each, End) and each.failure is None for each in records):
+        return ()
+    found = attribution(RunRecords(job, records, workload_of(job)))
+    return () if found is None else found.parts
 
 
 def _stacks(job: Job) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ export function extents(answer) {
 
 export function drawAnswer(place, answer, most) {
   const whole = answer.replicates >= answer.of;
-  place.replaceChildren(...answer.metrics.flatMap((metric) => drawMetric(metric, most[metric.name], whole)), ...expectations(answer, whole), ...limits(answer), ...failures(answer));
+  place.replaceChildren(...answer.metrics.flatMap((metric) => drawMetric(metric, most[metric.name], whole)), ...expectations(answer, whole), ...causes(answer), ...failures(answer));
 }
 
 function drawMetric(metric, most, whole) {
@@ -72,10 +72,10 @@ function expectations(answer, whole) {
     element("p", { class: "expected" }, element("span", { class: `verdict ${kept}` }, whole ? word : `so far: ${word}`), " ", element("code", {}, text), element("small", {}, found)));
 }
 
-function limits(answer) {
-  if (!answer.limits.length) return [];
-  const rows = answer.limits.map(({ cell, text }) => element("div", {}, element("dt", {}, cell), element("dd", {}, text)));
-  return [element("dl", { class: "limits", "aria-label": "What limited the sender" }, element("div", { class: "head" }, element("dt", {}, "What limited the sender"), element("dd", {})), ...rows)];
+function causes(answer) {
+  if (!answer.causes.length) return [];
+  const rows = answer.causes.map(({ cell, text }) => element("div", {}, element("dt", {}, cell), element("dd", {}, text)));
+  return [element("dl", { class: "causes", "aria-label": "Where the time went" }, element("div", { class: "head" }, element("dt", {}, "Where the time went"), element("dd", {})), ...rows)];
 }
 
 function failures(answer) {

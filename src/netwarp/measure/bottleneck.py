@@ -1,0 +1,85 @@
+"""The bottleneck over a run: how long it sent, and how long packets take to cross the path."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from netwarp.measure.queueing import delay_at, rate_at
+from netwarp.units import NS_PER_S
+from netwarp.wire import Calibration, Direction, Job, QueueSamples, Record
+
+Way = Literal["content", "up", "both"]
+"""The direction of the content, that from client to server, or both."""
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """The bottlenecks of the content's direction, of all paths."""
+
+    job: Job
+    records: Sequence[Record]
+    sampled: tuple[QueueSamples, ...]
+
+    @classmethod
+    def of(cls, job: Job, records: Sequence[Record]) -> Bottleneck | None:
+        """Read the samples of a run; None if it has none."""
+        found = tuple(
+            each
+            for each in records
+            if isinstance(each, QueueSamples) and each.direction == job.direction and each.at_ns
+        )
+        return cls(job, records, found) if found else None
+
+    def delay_ns(self, at_ns: int, way: Way) -> int:
+        """Return the delay of the first path at a time, without queueing, in ns."""
+        asked: Mapping[Way, tuple[Direction, ...]] = {
+            "content": (self.job.direction,), "up": ("up",), "both": ("up", "down"),
+        }  # fmt: skip
+        ways = asked[way]
+        return sum(delay_at(self.job, self.records, 0, each)(at_ns) or 0 for each in ways)
+
+    def moments(self, since_ns: int, until_ns: int) -> list[int]:
+        """Return the times of samples between two times, and these."""
+        if until_ns <= since_ns:
+            return []
+        inner = {at for each in self.sampled for at in each.at_ns if since_ns < at < until_ns}
+        return [since_ns, *sorted(inner), until_ns]
+
+    def busy_ns(self, since_ns: int, until_ns: int) -> float:
+        """Return how long the bottleneck sent, in ns: what it sent, at its rate. Of several paths
+        the one that sent longest counts; 0 where the rate is unlimited.
+        """
+        return max(self._busy_ns(each, since_ns, until_ns) for each in self.sampled)
+
+    def _busy_ns(self, samples: QueueSamples, since_ns: int, until_ns: int) -> float:
+        rate = rate_at(self.job, self.records, samples.path, self.job.direction)
+        rate_bit_s = rate((since_ns + until_ns) // 2)
+        if not rate_bit_s:
+            return 0.0
+        sent = self._sent_bytes(samples, until_ns) - self._sent_bytes(samples, since_ns)
+        return 8 * sent * NS_PER_S / rate_bit_s
+
+    def _sent_bytes(self, samples: QueueSamples, at_ns: int) -> float:
+        """Return the bytes sent by a time, between samples by the line through them. After the last
+        one the rest arrives by the end of the content.
+        """
+        times, sent = samples.at_ns, samples.sent_bytes
+        place = bisect_right(times, at_ns)
+        if place == 0:
+            return 0.0
+        if place < len(times):
+            passed = (at_ns - times[place - 1]) / (times[place] - times[place - 1])
+            return sent[place - 1] + passed * (sent[place] - sent[place - 1])
+        return float(sent[-1] if at_ns <= times[-1] else max(sent[-1], self._whole_bytes(samples)))
+
+    def _whole_bytes(self, samples: QueueSamples) -> int:
+        counted = (
+            each.delivered_bytes
+            for each in self.records
+            if isinstance(each, Calibration)
+            and (each.path, each.direction) == (samples.path, samples.direction)
+        )
+        return next(counted, samples.sent_bytes[-1])

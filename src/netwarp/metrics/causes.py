@@ -1,0 +1,201 @@
+"""Attributes all time of a transfer, from the first connect to the last byte, to one cause each.
+
+The time is that of the receiver. While the bottleneck sends the transfer's packets, the cause is
+the link: its counter of bytes says for how long. While the bottleneck is idle, the cause is what
+held the sender back one delay of the path earlier, as the kernel's counters and the samples tell.
+What neither tells is `not_told`, and never divided among the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal, get_args
+
+from netwarp.measure.bottleneck import Bottleneck
+from netwarp.measure.run_records import RunRecords
+from netwarp.measure.select import connections, sender
+from netwarp.metrics.held_back import HeldBack, held_back
+from netwarp.transports import TRANSPORTS, TransportTraits
+from netwarp.wire import Connection, Transfer
+
+Cause = Literal[
+    "connecting", "handshake", "application", "rwnd", "sndbuf", "slow_start", "avoidance",
+    "recovery", "pacing", "timeout", "link", "queue", "propagation", "not_told",
+]  # fmt: skip
+CAUSES: tuple[Cause, ...] = get_args(Cause)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A stretch of time, within which the order of the causes is not known."""
+
+    start_ns: int
+    end_ns: int
+    spent_ns: Mapping[Cause, int]
+    """Time by cause, in ns; their sum is the length of the stretch."""
+
+    def joined(self, following: Part) -> Part:
+        """Join the stretch with the one that follows it."""
+        spent = dict(self.spent_ns)
+        for cause, spent_ns in following.spent_ns.items():
+            spent[cause] = spent.get(cause, 0) + spent_ns
+        return Part(self.start_ns, following.end_ns, spent)
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """The causes of a run's time, in stretches without gaps."""
+
+    parts: tuple[Part, ...]
+
+    @cached_property
+    def spent_ns(self) -> Mapping[Cause, int]:
+        """Time by cause, in ns, of all causes."""
+        return {cause: sum(part.spent_ns.get(cause, 0) for part in self.parts) for cause in CAUSES}
+
+    @property
+    def whole_ns(self) -> int:
+        """Length of the whole time, in ns."""
+        return self.parts[-1].end_ns - self.parts[0].start_ns
+
+    @property
+    def shares(self) -> Mapping[Cause, float]:
+        """Share of the time of each cause; they add up to 1."""
+        return {cause: spent / self.whole_ns for cause, spent in self.spent_ns.items()}
+
+
+def attribution(run: RunRecords) -> Attribution | None:
+    """Attribute the time of a run of one workload; None if its bottleneck was not sampled, if it
+    has several workloads or hosts, or if no connection was recorded.
+    """
+    if run.job.names_workloads or run.job.network is not None:
+        return None
+    dialled = connections(run.measured, "client")
+    bottleneck = Bottleneck.of(run.job, run.records)
+    if bottleneck is None or not dialled or run.span_ns[1] <= run.span_ns[0]:
+        return None
+    return _Transfer(run, dialled, bottleneck).attribution
+
+
+class _Transfer:
+    """The phases of a transfer, in order."""
+
+    def __init__(
+        self, run: RunRecords, dialled: Sequence[Connection], bottleneck: Bottleneck
+    ) -> None:
+        self.run, self.dialled, self.bottleneck = run, dialled, bottleneck
+        self.start_ns, self.end_ns = run.span_ns
+        self.parts: list[Part] = []
+        self.until_ns = self.start_ns
+
+    @cached_property
+    def attribution(self) -> Attribution | None:
+        self._connecting()
+        self._request()
+        self._sending()
+        return Attribution(tuple(self.parts)) if self.parts else None
+
+    def _add(self, until_ns: int, spent: Mapping[Cause, float], rest: Cause) -> None:
+        """Add a stretch up to a time. Of the times by cause each takes what is left at most; what
+        they leave is of `rest`.
+        """
+        until_ns = min(until_ns, self.end_ns)
+        left_ns = until_ns - self.until_ns
+        if left_ns <= 0:
+            return
+        taken: dict[Cause, int] = {}
+        for cause, asked_ns in spent.items():
+            taken[cause] = min(max(0, round(asked_ns)), left_ns)
+            left_ns -= taken[cause]
+        taken[rest] = taken.get(rest, 0) + left_ns
+        shown = {cause: spent_ns for cause, spent_ns in taken.items() if spent_ns}
+        self.parts.append(Part(self.until_ns, until_ns, shown))
+        self.until_ns = until_ns
+
+    def _connecting(self) -> None:
+        """Add the time until the first connections are ready, with what repeats and queues took."""
+        ready_ns = min(each.connected_ns for each in self.dialled)
+        crossed_ns = self._tcp_connected_ns()
+        rtt_ns = self.bottleneck.delay_ns(self.start_ns, "both")
+        if crossed_ns is not None:
+            self._round_trips(crossed_ns, "connecting", rtt_ns)
+        own: Cause = "handshake" if self._traits.is_encrypted else "connecting"
+        self._round_trips(ready_ns, own, rtt_ns)
+
+    @property
+    def _traits(self) -> TransportTraits:
+        return TRANSPORTS[self.run.job.only.transport.kind]
+
+    def _tcp_connected_ns(self) -> int | None:
+        """Return when TCP below TLS was connected: one delay before the server accepted."""
+        accepted = connections(self.run.measured, "server")
+        if not (self._traits.is_encrypted and self._traits.runs_over_tcp and accepted):
+            return None
+        up_ns = self.bottleneck.delay_ns(self.start_ns, "up")
+        return min(each.start_ns for each in accepted) - up_ns
+
+    def _round_trips(self, until_ns: int, own: Cause, rtt_ns: int) -> None:
+        """Add round trips of a handshake: what exceeds whole round trips is a time-out, if it is as
+        long as one, and otherwise queueing.
+        """
+        lasted_ns = until_ns - self.until_ns
+        timer_ns = self._first_timer_ns
+        over_ns = lasted_ns - rtt_ns if rtt_ns else 0
+        if over_ns >= 0.9 * timer_ns:
+            self._add(until_ns, {own: rtt_ns}, "timeout")
+        else:
+            trips = max(1, round(lasted_ns / rtt_ns)) if rtt_ns else 0
+            self._add(until_ns, {own: trips * rtt_ns if trips else lasted_ns}, "queue")
+
+    @property
+    def _first_timer_ns(self) -> int:
+        transport = self.run.job.only.transport
+        return self._traits.first_timer_ns or transport.sctp.rto_initial_ns
+
+    def _request(self) -> None:
+        """Add the way of the request to the sender, and that of its first byte back."""
+        of_sender = sender(self.run.job)
+        began = [
+            each.first_byte_ns
+            for each in self.run.measured
+            if isinstance(each, Transfer) and each.side == of_sender
+        ]
+        if not began:
+            return
+        if of_sender == "server":
+            up_ns = self.bottleneck.delay_ns(self.until_ns, "up")
+            repeated = any(each.stats.retransmitted_packets for each in self.dialled)
+            self._add(min(began), {"propagation": up_ns}, "timeout" if repeated else "application")
+        delay_ns = self.bottleneck.delay_ns(min(began), "content")
+        self._add(min(began) + delay_ns, {"propagation": delay_ns}, "application")
+
+    def _sending(self) -> None:
+        """Add the time from the first byte's arrival to the last byte's, sample by sample."""
+        senders = held_back(self.run)
+        for since_ns, until_ns in pairwise(self.bottleneck.moments(self.until_ns, self.end_ns)):
+            length_ns = until_ns - since_ns
+            link_ns = min(self.bottleneck.busy_ns(since_ns, until_ns), length_ns)
+            earlier_ns = self.bottleneck.delay_ns(since_ns, "content")
+            own = _shares(senders, since_ns - earlier_ns, until_ns - earlier_ns)
+            idle_ns = length_ns - link_ns
+            spent: dict[Cause, float] = {"link": link_ns}
+            spent |= {cause: share * idle_ns for cause, share in own.items()}
+            largest: Cause = max(own, key=lambda cause: own[cause], default="not_told")
+            self._add(until_ns, {k: v for k, v in spent.items() if k != largest}, largest)
+
+
+def _shares(senders: Sequence[HeldBack], since_ns: int, until_ns: int) -> Mapping[Cause, float]:
+    """Return the shares of causes of a sender's time. Connections that have something to send count
+    alike; where none has, its application has nothing.
+    """
+    spent: dict[Cause, float] = {}
+    for each in senders:
+        for cause, ns in each.spent_ns(since_ns, until_ns).items():
+            spent[cause] = spent.get(cause, 0.0) + ns
+    waiting = {cause: ns for cause, ns in spent.items() if cause != "application" and ns > 0}
+    chosen = waiting if len(senders) > 1 and waiting else spent
+    whole = sum(chosen.values())
+    return {cause: ns / whole for cause, ns in chosen.items() if ns} if whole else {}

@@ -1,0 +1,140 @@
+"""What held a sender back over time, from the samples of one connection.
+
+The kernel's TCP counts how long its peer's window and its send buffer held it back, and how long
+it recovered from time-outs; for SCTP and QUIC each sample represents the time since the one before.
+For the rest of the time a sample tells the state of congestion control.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from netwarp.measure.limits import has_room
+from netwarp.measure.run_records import RunRecords
+from netwarp.measure.select import sender
+from netwarp.transports import TRANSPORTS
+from netwarp.wire import Connection, ConnectionSamples, Transfer
+
+Held = Literal[
+    "application", "rwnd", "sndbuf", "slow_start", "avoidance", "recovery", "pacing", "timeout",
+    "not_told",
+]  # fmt: skip
+
+LINUX_RTO_MIN_NS = 200_000_000
+"""What TCP's timer exceeds the smoothed round-trip time by, at least (`TCP_RTO_MIN`)."""
+
+
+@dataclass(frozen=True)
+class HeldBack:
+    """A connection of a sender."""
+
+    samples: ConnectionSamples
+    mtu_bytes: int
+    paced: bool
+    nagles: bool
+    """Whether it keeps small writes back until the one before is acknowledged (RFC 896)."""
+    tells_repair: bool
+    """Whether the stack reports recoveries and time-outs. Where it does not, the time between two
+    samples in which it repeated something is none of slow start's or avoidance's."""
+    writes_at_once: bool
+    """Whether its application writes all that it has as soon as the send buffer has room."""
+
+    def spent_ns(self, since_ns: int, until_ns: int) -> dict[Held, float]:
+        """Return the time that each cause held it back between two times; empty when it was not
+        there.
+        """
+        times = self.samples.at_ns
+        found: dict[Held, float] = {}
+        first = max(0, bisect_right(times, since_ns) - 1)
+        for before in range(first, len(times) - 1):
+            if times[before] >= until_ns:
+                break
+            overlap_ns = min(until_ns, times[before + 1]) - max(since_ns, times[before])
+            if overlap_ns <= 0:
+                continue
+            part = overlap_ns / (times[before + 1] - times[before])
+            for cause, spent_ns in self._between(before).items():
+                found[cause] = found.get(cause, 0.0) + part * spent_ns
+        for index, outside_ns in self._outside(since_ns, until_ns):
+            own = self._own(index)
+            found[own] = found.get(own, 0.0) + outside_ns
+        return found
+
+    def _outside(self, since_ns: int, until_ns: int) -> list[tuple[int, int]]:
+        """Return the time before the first sample and after the last, with its index. It is known
+        no better than by this sample.
+        """
+        times = self.samples.at_ns
+        before_ns = min(until_ns, times[0]) - since_ns
+        after_ns = until_ns - max(since_ns, times[-1])
+        return [(index, ns) for index, ns in ((0, before_ns), (-1, after_ns)) if ns > 0]
+
+    def _between(self, index: int) -> dict[Held, float]:
+        """Return the time of each cause between a sample and the next."""
+        seen, after = self.samples, index + 1
+        lasted_ns = seen.at_ns[after] - seen.at_ns[index]
+        busy_ns = min(_step(seen.busy_ns, index), lasted_ns)
+        rwnd_ns = min(_step(seen.rwnd_limited_ns, index), busy_ns)
+        sndbuf_ns = min(_step(seen.sndbuf_limited_ns, index), busy_ns - rwnd_ns)
+        own_ns = busy_ns - rwnd_ns - sndbuf_ns
+        timeout_ns = min(self._timeout_ns(index), own_ns)
+        found: dict[Held, float] = {
+            "application": lasted_ns - busy_ns, "rwnd": rwnd_ns, "sndbuf": sndbuf_ns,
+            "timeout": timeout_ns,
+        }  # fmt: skip
+        repairs = not self.tells_repair and _step(seen.retrans_packets, index) > 0
+        for at in (index, after):
+            own = self._own(at)
+            own = "not_told" if repairs and own in ("slow_start", "avoidance") else own
+            found[own] = found.get(own, 0.0) + (own_ns - timeout_ns) / 2
+        return found
+
+    def _timeout_ns(self, index: int) -> int:
+        """Return the time in recoveries from time-outs, and before each until its timer expired."""
+        begun = _step(self.samples.timeout_recoveries, index)
+        waited_ns = begun * (LINUX_RTO_MIN_NS + self.samples.rtt_ns[index])
+        return waited_ns + _step(self.samples.timeout_ns, index)
+
+    def _own(self, index: int) -> Held:
+        """Return what the connection's own control did at a sample."""
+        seen = self.samples
+        if seen.has_sent_all[index] and not self.writes_at_once:
+            return "application"
+        if seen.recovering and seen.recovering[index]:
+            return "recovery"
+        if has_room(seen, index, self.mtu_bytes) and not seen.has_sent_all[index]:
+            if self.paced:
+                return "pacing"
+            if self.nagles:
+                return "not_told"
+        begins = not seen.ssthresh_bytes[index]
+        return (
+            "slow_start"
+            if begins or seen.cwnd_bytes[index] < seen.ssthresh_bytes[index]
+            else "avoidance"
+        )
+
+
+def _step(column: Sequence[int], index: int) -> int:
+    """Return the growth of a column to the next sample; 0 for a column that was left out."""
+    return column[index + 1] - column[index] if column else 0
+
+
+def held_back(run: RunRecords) -> list[HeldBack]:
+    """Return the sampled connections of a run's sender."""
+    of_sender = sender(run.job)
+    own = (each for each in run.records if isinstance(each, ConnectionSamples))
+    paced = any(each.settings.paced for each in run.of_kind(Connection) if each.side == of_sender)
+    only = run.job.only
+    return [
+        HeldBack(
+            each, run.job.paths[0].mtu_bytes, paced, not only.transport.nodelay,
+            tells_repair=TRANSPORTS[only.transport.kind].runs_over_tcp,
+            writes_at_once=bool(run.of_kind(Transfer)),
+        )
+        for each in own
+        if each.side == of_sender and each.at_ns
+    ]  # fmt: skip

@@ -1,0 +1,76 @@
+"""Where the time of each cell's runs went: a bar of shares of time, and the same as numbers."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from netwarp.metrics.attribution import CAUSE_TEXTS, cause_metric
+from netwarp.metrics.causes import CAUSES, Cause
+from netwarp.results import CellResult, Results
+from netwarp.wording import cell_text
+
+NEGLIGIBLE = 0.005
+"""Shares below this would be rounded to 0 %, and are left out of the text."""
+
+
+@dataclass(frozen=True)
+class CauseShare:
+    """The share of the time of one cause, as the mean over the cell's runs."""
+
+    cause: Cause
+    ratio: float
+    colour: str
+    text: str
+    """Name of the cause, and the share in percent."""
+
+
+@dataclass(frozen=True)
+class CauseRow:
+    """One cell of the study."""
+
+    cell: str
+    shares: list[CauseShare]
+    """All shares, in the order of the legend, for the bar."""
+    told: list[CauseShare]
+    """Shares that are not negligible, the largest first, for the text."""
+
+
+@dataclass(frozen=True)
+class CauseTable:
+    """All cells whose bottlenecks were sampled."""
+
+    legend: list[tuple[str, str, str]]
+    """Names of the causes that occur, with their colours and descriptions."""
+    rows: list[CauseRow]
+    summary: str
+    """Text on the number of cells in which each cause has the largest share."""
+
+
+def cause_table(results: Results) -> CauseTable | None:
+    """Arrange the causes of all cells in a table; None if no run tells them."""
+    rows = [row for cell in results.cells if (row := _row(cell)) is not None]
+    if not rows:
+        return None
+    used = {share.cause for row in rows for share in row.told}
+    legend = [
+        (text.name, text.colour, text.meaning)
+        for cause, text in CAUSE_TEXTS.items()
+        if cause in used
+    ]
+    most = Counter(row.told[0].cause for row in rows if row.told)
+    counts = [
+        f"{CAUSE_TEXTS[cause].name} in {cells} of {len(rows)}"
+        for cause, cells in most.most_common()
+    ]
+    return CauseTable(legend, rows, f"Mostly {', '.join(counts)}")
+
+
+def _row(cell: CellResult) -> CauseRow | None:
+    shares = []
+    for cause in CAUSES:
+        estimate = cell.estimate(cause_metric(cause))
+        if estimate is None:
+            return None
+        text = f"{CAUSE_TEXTS[cause].name} {100 * estimate.mean:.0f} %"
+        shares.append(CauseShare(cause, estimate.mean, CAUSE_TEXTS[cause].colour, text))
+    told = sorted((s for s in shares if s.ratio >= NEGLIGIBLE), key=lambda s: -s.ratio)
+    return CauseRow(cell_text(cell.factors), shares, told)

@@ -1,0 +1,201 @@
+"""Where the time of a run went: closed forms by hand, and what holds for every run on record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netwarp.measure.run_records import RunRecords
+from netwarp.metrics.attribution import CAUSE_TEXTS
+from netwarp.metrics.causes import Attribution, attribution
+from netwarp.metrics.registry import METRICS
+from netwarp.wire import (
+    Calibration,
+    Connection,
+    ConnectionSamples,
+    Job,
+    QueueSamples,
+    Record,
+    Transfer,
+    job_from_json,
+    read_records,
+)
+from netwarp.workloads import workload_of
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+MS = 1_000_000
+LENGTH_MS = 1000
+"""Time from the first byte's arrival to the last one's in the runs below."""
+
+
+def job(kind: str = "tcp", rate_bit_s: int = 8_000_000, nodelay: bool = True) -> Job:
+    """50 ms each way, and 8 Mbit/s down: a byte each microsecond."""
+    read = job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
+    down = read.paths[0].down.model_copy(update={"rate_bit_s": rate_bit_s, "delay_ns": 50 * MS})
+    up = read.paths[0].up.model_copy(update={"delay_ns": 50 * MS})
+    path = read.paths[0].model_copy(update={"down": down, "up": up})
+    transport = read.only.transport.model_copy(update={"kind": kind, "nodelay": nodelay})
+    return read.with_only(transport=transport).model_copy(update={"paths": (path,)})
+
+
+def transfer(
+    sent_bytes: int = 0, connect_ms: int = 100, asked_ms: int = 50, **columns: tuple[object, ...]
+) -> list[Record]:
+    """Return the records of a transfer whose first byte arrives 50 ms after it was sent, and the
+    last one a second later; the sender was sampled in its middle of it all and at its ends.
+
+    Args:
+        sent_bytes: what the bottleneck sent in this second, evenly.
+        connect_ms: how long the client connected.
+        asked_ms: how long after that the sender had its first byte to send.
+        columns: of the sender's samples, at 0, 500 and 1000 ms after its first byte.
+    """
+    began_ms = connect_ms + asked_ms
+    times = tuple((began_ms + each) * MS for each in (0, 500, 1000))
+    arrived = tuple((began_ms + 50 + each) * MS for each in (0, 500, 1000))
+    whole = {
+        "at_ns": times, "cwnd_bytes": (14_000,) * 3, "ssthresh_bytes": (7000,) * 3,
+        "unacked_bytes": (14_000,) * 3, "busy_ns": tuple(t - times[0] for t in times),
+        "rwnd_limited_ns": (0,) * 3, "sndbuf_limited_ns": (0,) * 3, "has_sent_all": (False,) * 3,
+        "retrans_packets": (0,) * 3, "rtt_ns": (100 * MS,) * 3,
+    }  # fmt: skip
+    made: list[Record] = []
+    for each in read_records(GOLDEN / "records-bulk-quic.jsonl"):
+        if isinstance(each, ConnectionSamples):
+            made.append(each.model_copy(update=whole | columns))
+        elif isinstance(each, QueueSamples) and each.direction == "down":
+            sent = (0, sent_bytes // 2, sent_bytes)
+            made.append(each.model_copy(update={"at_ns": arrived, "sent_bytes": sent}))
+        elif isinstance(each, Calibration):
+            made.append(each.model_copy(update={"delivered_bytes": sent_bytes}))
+        elif isinstance(each, Transfer):
+            first_ns = times[0] if each.side == "server" else arrived[0]
+            ends = {"first_byte_ns": first_ns, "last_byte_ns": arrived[-1]}
+            made.append(each.model_copy(update=ends))
+        elif isinstance(each, Connection):
+            stats = each.stats.model_copy(update={"retransmitted_packets": 0})
+            settings = each.settings.model_copy(update={"paced": False})
+            ready = {"start_ns": 0, "connected_ns": connect_ms * MS}
+            made.append(each.model_copy(update={**ready, "stats": stats, "settings": settings}))
+    return made
+
+
+def found(records: list[Record], of: Job | None = None) -> Attribution:
+    asked = of or job()
+    made = attribution(RunRecords(asked, records, workload_of(asked)))
+    assert made is not None
+    return made
+
+
+def told_ms(made: Attribution) -> dict[str, float]:
+    """Return the time of each cause that has any, in ms."""
+    return {cause: ns / MS for cause, ns in made.spent_ns.items() if ns}
+
+
+WAYS = {"connecting": 100, "propagation": 100}
+
+
+@pytest.mark.parametrize(
+    ("records", "sending"),
+    [
+        # A link of a byte each microsecond needs a second for a million bytes.
+        (transfer(1_000_000), {"link": 1000}),
+        (transfer(250_000), {"link": 250, "avoidance": 750}),
+        (transfer(250_000, ssthresh_bytes=(0, 0, 0)), {"link": 250, "slow_start": 750}),
+        (transfer(250_000, cwnd_bytes=(6000,) * 3), {"link": 250, "slow_start": 750}),
+        (
+            transfer(100_000, rwnd_limited_ns=(0, 500 * MS, 1000 * MS)),
+            {"link": 100, "rwnd": 900},
+        ),
+        (
+            transfer(100_000, sndbuf_limited_ns=(0, 500 * MS, 500 * MS)),
+            {"link": 100, "sndbuf": 450, "avoidance": 450},
+        ),
+        (transfer(0, busy_ns=(0, 100 * MS, 600 * MS)), {"application": 400, "avoidance": 600}),
+        (transfer(0, recovering=(False, True, False)), {"avoidance": 500, "recovery": 500}),
+        # Two expiries 400 ms apart: 200 ms and the round-trip time until the first.
+        (
+            transfer(0, timeout_ns=(0, 0, 400 * MS), timeout_recoveries=(0, 1, 1)),
+            {"timeout": 700, "avoidance": 300},
+        ),
+    ],
+)
+def test_each_cause_has_the_time_of_its_closed_form(
+    records: list[Record], sending: dict[str, float]
+) -> None:
+    assert told_ms(found(records)) == pytest.approx(WAYS | sending)
+
+
+def test_a_handshake_that_queues_waits_for_as_long_as_it_takes_longer() -> None:
+    made = told_ms(found(transfer(1_000_000, connect_ms=137)))
+    assert made == pytest.approx({"connecting": 100, "queue": 37, "propagation": 100, "link": 1000})
+
+
+def test_a_syn_that_was_lost_costs_its_timer() -> None:
+    made = told_ms(found(transfer(1_000_000, connect_ms=1100)))
+    assert (made["connecting"], made["timeout"]) == pytest.approx((100, 1000))
+
+
+def test_a_sender_that_begins_late_is_waited_for() -> None:
+    assert told_ms(found(transfer(1_000_000, asked_ms=350)))["application"] == pytest.approx(300)
+
+
+@pytest.mark.parametrize("kind", ["sctp", "quic"])
+def test_what_a_stack_does_not_report_is_shared_out_among_no_others(kind: str) -> None:
+    made = told_ms(found(transfer(0, retrans_packets=(0, 0, 7)), job(kind)))
+    assert made["not_told"] == pytest.approx(500)
+    assert "not_told" not in told_ms(found(transfer(0, retrans_packets=(0, 0, 7)), job("tcp")))
+
+
+def test_room_in_the_window_is_pacing_where_it_paces_and_untold_where_nagle_waits() -> None:
+    roomy = transfer(0, unacked_bytes=(0, 0, 0))
+    paced: list[Record] = [
+        each.model_copy(update={"settings": each.settings.model_copy(update={"paced": True})})
+        if isinstance(each, Connection)
+        else each
+        for each in roomy
+    ]
+    assert told_ms(found(paced))["pacing"] == pytest.approx(1000)
+    assert told_ms(found(roomy, job(nodelay=False)))["not_told"] == pytest.approx(1000)
+
+
+def test_a_sender_without_samples_is_not_told() -> None:
+    unsampled: list[Record] = [
+        each for each in transfer(250_000) if not isinstance(each, ConnectionSamples)
+    ]
+    assert told_ms(found(unsampled)) == pytest.approx(WAYS | {"link": 250, "not_told": 750})
+
+
+def test_a_run_whose_bottleneck_was_not_sampled_has_no_attribution() -> None:
+    unsampled: list[Record] = [each for each in transfer() if not isinstance(each, QueueSamples)]
+    assert attribution(RunRecords(job(), unsampled, workload_of(job()))) is None
+
+
+def pairs() -> list[str]:
+    """Name the golden jobs of which there are records, with a single workload."""
+    found = (path.stem.removeprefix("records-") for path in GOLDEN.glob("records-*.jsonl"))
+    return sorted(name for name in found if (GOLDEN / f"job-{name}.json").exists())
+
+
+@pytest.mark.parametrize("name", pairs())
+def test_stretches_follow_one_another_and_add_up_to_the_nanosecond(name: str) -> None:
+    asked = job_from_json((GOLDEN / f"job-{name}.json").read_text())
+    if asked.names_workloads:
+        pytest.skip("it has several workloads")
+    run = RunRecords(asked, read_records(GOLDEN / f"records-{name}.jsonl"), workload_of(asked))
+    made = attribution(run)
+    if made is None:
+        pytest.skip("its records do not tell")
+    assert (made.parts[0].start_ns, made.parts[-1].end_ns) == run.span_ns
+    for before, after in zip(made.parts, made.parts[1:], strict=False):
+        assert before.end_ns == after.start_ns
+    for part in made.parts:
+        assert sum(part.spent_ns.values()) == part.end_ns - part.start_ns > 0
+        assert min(part.spent_ns.values()) > 0
+    assert sum(made.shares.values()) == pytest.approx(1)
+
+
+def test_every_cause_has_a_text_a_colour_and_a_metric() -> None:
+    assert len({text.colour for text in CAUSE_TEXTS.values()}) == len(CAUSE_TEXTS)
+    assert {f"time_in_{cause}_ratio" for cause in CAUSE_TEXTS} < set(METRICS)
