@@ -38,7 +38,16 @@ install() {
         die "netwarp needs Python 3.11 or later, and this is $(python3 --version 2>&1): install one first (actions/setup-python)"
     # What is installed stays for the same files, or the same release.
     wanted=$NETWARP_WHEELS
-    [ ! -d "$NETWARP_WHEELS" ] || wanted=$(cat -- "$NETWARP_WHEELS"/netwarp*.whl | sha256sum)
+    case $NETWARP_WHEELS in
+    *://*) ;;
+    *)
+        for wheel in netwarp netwarp_kernel; do
+            set -- "$NETWARP_WHEELS/$wheel"-*.whl
+            [ -f "$1" ] || die "NETWARP_WHEELS is $NETWARP_WHEELS, where no $wheel-*.whl is: name a directory with a release's two wheels, or a URL"
+        done
+        wanted=$(cat -- "$NETWARP_WHEELS"/netwarp*.whl | sha256sum)
+        ;;
+    esac
     if [ "$(cat -- "$NETWARP_HOME/wheels.txt" 2>/dev/null)" = "$wanted" ] &&
         "$NETWARP_HOME/bin/netwarp" --version >/dev/null 2>&1; then
         echo "kept: $("$NETWARP_HOME/bin/netwarp" --version) in $NETWARP_HOME"
@@ -61,6 +70,8 @@ run() {
     status=0
     mkdir -p -- "$NETWARP_OUT"
     summary=$NETWARP_OUT/summary.md
+    # What an earlier command left says nothing of this one, and netwarp replaces no file that it did not write.
+    rm -f -- "$summary" "$NETWARP_OUT/junit.xml" "$NETWARP_OUT/output.txt"
     case $1 in
     run | compare)
         netwarp "$@" --out "$NETWARP_OUT/results" --junit "$NETWARP_OUT/junit.xml" --markdown "$summary" || status=$?

@@ -19,7 +19,8 @@ from netwarp.figures.published import Point, interval_of, published_chart
 from netwarp.pipeline import DEFAULT_PARENT
 from netwarp.sources import find_sources, load_sources
 from netwarp.study import load_study
-from netwarp.wording import condition_text, count, number, quantity
+from netwarp.study.claims import Claim
+from netwarp.wording import condition_text, count, digits_to_tell, number, percent, quantity
 
 DOCS = Path(__file__).parents[1] / "docs"
 TEMPLATE = Path(__file__).with_name("validation_template.md")
@@ -28,6 +29,8 @@ VARIANTS = ("controls", "sensitivities", "seeds")
 """Folders of a run directory whose runs are not the study's own."""
 HIT = "reproduced"
 WORDS = {"holds": HIT, "reversed": "missed"}
+WIDE = 1.2
+OF_RUNS = "95 % of runs"
 ORDER = {"missed": 0, HIT: 2}
 """Order of rows on the page; rows with other words come in between."""
 CUBIC_CELLS = ((1000, 0.1), (10_000, 0.1), (10_000, 0.01))
@@ -47,6 +50,15 @@ class Row:
     published: float
     ours: float
     interval: Sequence[float] | None
+    held_to: str = ""
+    """How near ours has to be: a tolerance, or a range of our runs."""
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it is met although the interval's ends differ by more than `WIDE`."""
+        return (
+            self.is_hit and self.interval is not None and self.interval[1] > WIDE * self.interval[0]
+        )
 
     @property
     def is_hit(self) -> bool:
@@ -87,6 +99,7 @@ def rows_below(directory: Path) -> Iterable[Row]:
     """Yield a row for each published number in the run directories below a directory, and each
     condition that has a value.
     """
+    held_to = {claim.text: _held_to(claim) for claims in _claims().values() for claim in claims}
     for path in sorted(directory.glob(f"**/{SUMMARY}")):
         if set(path.relative_to(directory).parts) & set(VARIANTS):
             continue
@@ -98,19 +111,32 @@ def rows_below(directory: Path) -> Iterable[Row]:
                         claim["source"].partition(",")[0], claim["text"], word,
                         claim["values"]["metric"], condition_text(each["factors"]),
                         each["published"], each["mean"], each["mean_interval"],
+                        held_to.get(claim["text"], ""),
                     )  # fmt: skip
 
 
 def not_run(rows: Sequence[Row]) -> Mapping[str, int]:
     """Count for each source the published numbers in its studies that have no row."""
     ran = {row.text for row in rows}
-    counts: dict[str, int] = {}
-    for source in load_sources(list(find_sources())):
-        claims = [claim for path in source.studies for claim in load_study(path).claims]
-        left = [claim for claim in claims if claim.published and claim.text not in ran]
-        if left:
-            counts[source.name] = len(left)
-    return counts
+    left = {
+        name: sum(claim.text not in ran for claim in claims) for name, claims in _claims().items()
+    }
+    return {name: counted for name, counted in left.items() if counted}
+
+
+def _claims() -> Mapping[str, Sequence[Claim]]:
+    """Return all claims that have a published number, by their sources' names."""
+    return {
+        source.name: [
+            claim for path in source.studies for claim in load_study(path).claims if claim.published
+        ]
+        for source in load_sources(list(find_sources()))
+    }
+
+
+def _held_to(claim: Claim) -> str:
+    """Write how near ours has to be."""
+    return OF_RUNS if claim.of_one_run else f"± {percent(claim.tolerance, 2)}"
 
 
 def page(rows: Sequence[Row], left: Mapping[str, int]) -> str:
@@ -124,10 +150,19 @@ def page(rows: Sequence[Row], left: Mapping[str, int]) -> str:
         counts += f" Not run for this page: {listed}."
     return TEMPLATE.read_text(encoding="utf-8").format(
         counts=counts,
+        wide=_wide([row for row in rows if row.held_to == OF_RUNS]),
         sources=_sources(rows),
         misses=_table([row for row in rows if not row.is_hit], 1),
         hits=_table([row for row in rows if row.is_hit], 1 + len(rows) - hits),
         cubic=_cubic_table(),
+    )
+
+
+def _wide(rows: Sequence[Row]) -> str:
+    wide = sum(row.is_wide for row in rows)
+    return (
+        f"of {len(rows)} such numbers {sum(row.is_hit for row in rows)} came out, {wide} of them in"
+        f" a range whose ends are a factor of {WIDE:g} or more apart"
     )
 
 
@@ -142,7 +177,7 @@ def _sources(rows: Sequence[Row]) -> str:
 def _table(rows: Sequence[Row], first: int) -> str:
     if not rows:
         return "None."
-    head = ("", "claim", "at", "published", "ours", "ours ÷ published", "")
+    head = ("", "claim", "at", "published", "ours", "ours ÷ published", "held to", "")
     lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
     lines += [_line(row, place) for place, row in enumerate(rows, start=first)]
     return "\n".join(lines)
@@ -151,12 +186,16 @@ def _table(rows: Sequence[Row], first: int) -> str:
 def _line(row: Row, place: int) -> str:
     shown = quantity(row.metric, max(row.ours, row.published))
     unit = f" {shown.unit}" if shown.unit else ""
-    published, ours = (number(each * shown.scale) for each in (row.published, row.ours))
+    # As many digits as tell a number that was missed from the nearest bound of ours.
+    bounds = row.interval or (row.ours,)
+    nearest = min(bounds, key=lambda bound: abs(bound - row.published))
+    digits = 3 if row.is_hit else digits_to_tell(row.published, nearest)
+    published, ours = (number(each * shown.scale, digits) for each in (row.published, row.ours))
     if row.interval is not None:
-        ours += f" [{', '.join(number(each * shown.scale) for each in row.interval)}]"
+        ours += f" [{', '.join(number(each * shown.scale, digits) for each in row.interval)}]"
     cells = (
         f"{row.source}: {row.text}", row.condition, published + unit, ours,
-        number(row.ours / row.published), row.word,
+        number(row.ours / row.published, digits), row.held_to, row.word,
     )  # fmt: skip
     return f"| {place} | {' | '.join(cells)} |"
 

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from cubic_windows import closed_form, round_by_round
-from validation import Row, page, rows_below
+from netwarp.sources import find_sources, load_sources
+from netwarp.study import load_study
+from validation import OF_RUNS, Row, page, rows_below
 
 TABLE_1 = {100: 12, 1000: 38, 10_000: 187, 100_000: 1054, 1_000_000: 5926}
 TABLE_2 = {100: 12, 1000: 38, 10_000: 120, 100_000: 379, 1_000_000: 1200}
@@ -35,14 +37,18 @@ def test_a_cubic_window_that_starts_too_large_stays_too_large_for_long() -> None
         assert found > 1.15 * right, "half of d³ in a period is nearly nothing"
 
 
-def summary(folder: Path, says: str, mean: float) -> None:
+def summary(folder: Path, says: str, mean: float, text: str | None = None) -> None:
     """Write a run directory's summary with one published number."""
     condition: dict[str, Any] = {
         "factors": {"path.rtt": "10ms"}, "says": says, "mean": mean, "mean_interval": None,
         "published": 12.0,
     }  # fmt: skip
     values = {"metric": "cwnd_packets_second_half", "conditions": [condition]}
-    claim = {"source": "RFC 9438, table 1", "text": f"it is {folder.name}", "values": values}
+    claim = {
+        "source": "RFC 9438, table 1",
+        "text": text or f"it is {folder.name}",
+        "values": values,
+    }
     other = {"source": "x", "text": "no number", "values": {"conditions": [{"factors": {}}]}}
     folder.mkdir(parents=True)
     (folder / "summary.json").write_text(json.dumps({"claims": [claim, other]}))
@@ -61,7 +67,7 @@ def test_rows_are_those_of_studies_and_not_of_their_variants(tmp_path: Path) -> 
 
 def test_the_page_has_misses_first_and_says_what_did_not_run() -> None:
     rows = [
-        Row("s", "a", "missed", "cwnd_packets_second_half", "RTT 10 ms", 12, 9, (8, 10)),
+        Row("s", "a", "missed", "cwnd_packets_second_half", "RTT 10 ms", 12, 9, (8, 10), "± 10 %"),
         Row("s", "b", "reproduced", "cwnd_packets_second_half", "RTT 10 ms", 12, 12, None),
     ]
     text = page(rows, {"l4s-tests": 36})
@@ -69,4 +75,30 @@ def test_the_page_has_misses_first_and_says_what_did_not_run() -> None:
     assert "Not run for this page: 36 of l4s-tests." in text
     missed, hit = text.index("| 1 | s: a |"), text.index("| 2 | s: b |")
     assert missed < text.index("## What came out") < hit
-    assert "9.00 [8.00, 10.0] | 0.750 | missed |" in text
+    assert "9.00 [8.00, 10.0] | 0.750 | ± 10 % | missed |" in text
+
+
+def test_a_row_that_was_missed_shows_by_how_much() -> None:
+    near = Row("s", "a", "missed", "share_ratio", "", 0.4995, 0.5, (0.4999, 0.5001), OF_RUNS)
+    text = page([near], {})
+    assert "| 49.950 % | 50.000 [49.990, 50.010] | 1.0010 | 95 % of runs | missed |" in text
+
+
+def test_how_many_numbers_are_met_by_a_wide_range_is_said() -> None:
+    rows = [
+        Row("s", "a", "reproduced", "share_ratio", "", 0.3, 0.3, (0.2, 0.5), OF_RUNS),
+        Row("s", "b", "reproduced", "share_ratio", "", 0.3, 0.3, (0.29, 0.31), OF_RUNS),
+        Row("s", "c", "missed", "share_ratio", "", 0.3, 0.4, (0.35, 0.45), OF_RUNS),
+        Row("s", "d", "reproduced", "share_ratio", "", 0.3, 0.3, (0.2, 0.5), "± 10 %"),
+    ]
+    assert "of 3 such numbers 2 came out, 1 of them in a range" in page(rows, {})
+
+
+def test_what_a_row_is_held_to_is_read_from_its_study(tmp_path: Path) -> None:
+    claims = [claim for source in load_sources(list(find_sources())) for path in source.studies
+              for claim in load_study(path).claims]  # fmt: skip
+    of_runs = next(claim for claim in claims if claim.of_one_run)
+    within = next(claim for claim in claims if claim.published and claim.tolerance == 0.1)
+    for name, claim in (("a", of_runs), ("b", within)):
+        summary(tmp_path / name, "holds", 12.0, claim.text)
+    assert {row.held_to for row in rows_below(tmp_path)} == {"95 % of runs", "± 10 %"}

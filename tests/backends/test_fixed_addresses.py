@@ -17,6 +17,13 @@ def test_they_are_fixed_where_the_host_allows_it() -> None:
     assert "same addresses" in FIXED_ADDRESSES.describe(Machine({}))
 
 
+def test_they_are_fixed_also_where_path_leads_to_no_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert fixed_addresses() == at_fixed_addresses() != []
+
+
 def test_they_are_left_where_the_host_forbids_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ from netwarp.estimate.stats import estimate
 from netwarp.evaluation import RunData, load
 from netwarp.measure.select import start_ns
 from netwarp.output.export import export_results
+from netwarp.output.table import exact_notes
 from netwarp.results import Results
 from netwarp.verdict_wording import effect_text, favourable, p_text, verdict_text
 from netwarp.wire import ConnectionSamples, Goodput, read_records, record_to_json
@@ -147,6 +148,17 @@ def test_a_difference_near_one_is_given_in_percent() -> None:
     found = by_student(a, b, relevant=0.001)
     assert verdict_text(found, "completion_time_s") == "0.21 % slower (exact)"
     assert verdict_text(by_student(a, b), "completion_time_s") == "equivalent (exact)"
+
+
+def test_exact_says_equal_only_of_replicates_that_are() -> None:
+    first, same, near = ({0: Sample(1.0, 0), 1: Sample(1.0 + by, 1)} for by in (0, 0, 0.00002))
+    assert exact_notes([by_student(first, same)]) == [
+        "exact: nothing random was planned, and all replicates are equal."
+    ]
+    assert exact_notes([by_student(first, same), by_student(first, near)]) == [
+        "exact: nothing random was planned, and replicates differ by less than 0.01 %."
+    ]
+    assert exact_notes([]) == []
 
 
 def test_what_is_open_is_given_with_its_interval() -> None:

@@ -7,7 +7,7 @@ it adds to its memory if it is larger than 1 MiB (arch/um/kernel/um_arch.c, `lin
 
 import subprocess
 
-from netwarp.backends.launching import at_fixed_addresses
+from netwarp.backends.launching import at_fixed_addresses, nothing
 from netwarp.backends.needs import Machine, Need
 from netwarp.errors import BackendError
 
@@ -21,7 +21,7 @@ def fixed_addresses() -> list[str]:
 
 def _refused() -> str | None:
     """Try it, and return the host's refusal; None if there is none."""
-    command = [*at_fixed_addresses(), "true"]
+    command = [*at_fixed_addresses(), *nothing()]
     tried = subprocess.run(command, capture_output=True, text=True, check=False)
     return None if tried.returncode == 0 else tried.stderr.strip()
 

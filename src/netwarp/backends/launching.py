@@ -28,6 +28,11 @@ def at_fixed_addresses() -> list[str]:
     return _program("setarch", "-R") or _ourselves("at-fixed-addresses")
 
 
+def nothing() -> list[str]:
+    """Return a command that does nothing and succeeds, wherever PATH leads: this Python's."""
+    return [sys.executable, "-I", "-S", "-c", ""]
+
+
 def _program(name: str, *arguments: str) -> list[str]:
     found = shutil.which(name)
     return [found, *arguments] if found else []

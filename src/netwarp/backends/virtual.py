@@ -25,7 +25,7 @@ from netwarp.backends.guest_files import (
     find_kernel,
 )
 from netwarp.backends.kernels import is_released, kernel_named, kernel_refusal, released_source
-from netwarp.backends.launching import on_cpu
+from netwarp.backends.launching import nothing, on_cpu
 from netwarp.backends.leftovers import make_harmless
 from netwarp.backends.native import probe_host
 from netwarp.backends.needs import (
@@ -85,7 +85,7 @@ def _describe_kernel(machine: Machine) -> str:
 def _describe_confinement(machine: Machine) -> str:
     with temporary_directory("netwarp-doctor-") as directory:
         confined = enclosed_in(find_endpoint(machine.environ), directory, must=True)
-        tried = subprocess.run([*confined, "true"], capture_output=True, text=True, check=False)
+        tried = subprocess.run([*confined, *nothing()], capture_output=True, text=True, check=False)
     if tried.returncode != 0:
         raise BackendError(
             "a program that takes over its guest's kernel, or mounts the machine's files there, is"

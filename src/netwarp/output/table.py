@@ -13,7 +13,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from netwarp.estimate.comparison import WITHHELD, Verdict
+from netwarp.estimate.comparison import WITHHELD, Comparison, Verdict
+from netwarp.estimate.location import FIXED_RANGE
 from netwarp.measurement_notes import disturbed_text, uncertainty_notes
 from netwarp.metrics import metric_named
 from netwarp.output.claim_lines import claim_lines
@@ -230,6 +231,17 @@ def _longest(text: Text) -> int:
     return max(map(len, text.plain.splitlines()), default=0)
 
 
+def exact_notes(comparisons: Sequence[Comparison]) -> list[str]:
+    """Say what "exact" means of these comparisons, if one of them is."""
+    exact = [each for each in comparisons if each.exact]
+    if not exact:
+        return []
+    equal = "all replicates are equal"
+    if any(each.spread for each in exact):
+        equal = f"replicates differ by less than {percent(FIXED_RANGE, 1)}"
+    return [f"exact: nothing random was planned, and {equal}."]
+
+
 def notes(results: Results, answers: Sequence[Comparisons], clock: Clock = "virtual") -> list[str]:
     """Write notes on how to read the numbers, and on runs that failed."""
     comparisons = [each for compared in answers for each in compared.comparisons]
@@ -254,8 +266,7 @@ def notes(results: Results, answers: Sequence[Comparisons], clock: Clock = "virt
     same = [c.n for c in comparisons if c.verdict is Verdict.EQUIVALENT and not c.exact]
     if same:
         lines.append(f"equivalent: {unseen_text(min(same))}.")
-    if any(c.exact for c in comparisons):
-        lines.append("exact: nothing random happened, all replicates are equal.")
+    lines += exact_notes(comparisons)
     main = [cell.estimate(compared.metric) for compared in answers for cell in results.cells]
     if clock == "virtual" and any(each is not None and is_mean_unknown(each) for each in main):
         lines.append("“to”: the range of replicates that do not tell the mean.")
