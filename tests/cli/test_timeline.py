@@ -58,3 +58,10 @@ def test_what_cannot_be_drawn_is_refused_in_a_line(
     for word in ("error:", *mentioned):
         assert word in line
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.usefixtures("directory")
+def test_a_link_of_a_run_without_a_network_is_refused_in_a_line(netwarp: Netwarp) -> None:
+    answer = netwarp("timeline", "out", "c003-r01", "--link", "wan")
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert "--link wan: the run has one client and one server" in answer.stderr

@@ -65,15 +65,21 @@ def report(directory: Path, as_json: bool = False) -> None:
     Argument("run", "RUN", "A run of the directory, such as c003-r01."),
     Option(
         name="out", flags=("--out", "-o"), metavar="FILE", takes=Takes.PATH,
-        help="File to write: .svg, .png, .pdf, or .json for Vega-Lite. Default: figures/RUN.svg.",
+        help="File to write: .svg, .png, .pdf, or .json for Vega-Lite. Default: figures/RUN.svg,"
+        " and figures/RUN-LINK.svg of a link.",
+    ),
+    Option(
+        name="link", metavar="NAME",
+        help="Of a network of several hosts, only this link, both directions: utilisation, queue,"
+        " drops and marks.",
     ),
 )  # fmt: skip
-def timeline(directory: Path, run: str, out: Path | None = None) -> None:
+def timeline(directory: Path, run: str, out: Path | None = None, link: str | None = None) -> None:
     """Draw one run over time: delay, goodput, the player's actions."""
     from netwarp.report.pictures import draw_run
     from netwarp.run_directory import RunDirectory
 
-    click.echo(draw_run(RunDirectory(_run_directory(directory)), run, out))
+    click.echo(draw_run(RunDirectory(_run_directory(directory)), run, out, link))
 
 
 @command(

@@ -14,8 +14,9 @@ from netwarp.metrics.links import metrics_of_links
 from netwarp.metrics.path import PATH_METRICS, PATH_MIN_RTT_S
 from netwarp.metrics.queueing import QUEUEING_METRICS
 from netwarp.metrics.second_half import SECOND_HALF_METRICS
+from netwarp.metrics.slowdown import SLOWDOWN_INDEX, slowdown_index
 from netwarp.metrics.stacks import CPU_METRICS, STACK_METRICS
-from netwarp.metrics.times import GAVE_UP, TIME_METRICS
+from netwarp.metrics.times import COMPLETION_TIME_S, GAVE_UP, TIME_METRICS
 from netwarp.units import NS_PER_S
 from netwarp.wire import ConnectionSamples, GaveUp, Goodput, Job, OfWorkload, Record
 from netwarp.workloads import WORKLOADS, workload_of
@@ -60,8 +61,8 @@ OF_ALL = (*PATH_METRICS, *QUEUEING_METRICS)
 """Metrics that are measured on the path, for all workloads together."""
 _OWN = (*TIME_METRICS, *STACK_METRICS, *LIMIT_METRICS, *SECOND_HALF_METRICS, *CPU_METRICS)
 """Metrics that each workload has, whatever its kind."""
-_BETWEEN_ITS_HOSTS = (PATH_MIN_RTT_S,)
-"""Metrics of the path that each workload has in a network of several hosts."""
+_BETWEEN_ITS_HOSTS = (PATH_MIN_RTT_S, SLOWDOWN_INDEX)
+"""Metrics that each workload has in a network of several hosts."""
 
 
 def own_metrics(job: Job, *, between_hosts: bool) -> tuple[Metric, ...]:
@@ -199,7 +200,7 @@ def competing_metrics(job: Job, records: Sequence[Record]) -> dict[str, float | 
         measured[key] = min(filter(None, (measured.get(key), at_s)), default=None)
     groups: dict[str, list[dict[str, float | None]]] = {}
     for view in (each for each in views if each.gave_up_ns is None):
-        groups.setdefault(view.known_as, []).append(_of_one(view))
+        groups.setdefault(view.known_as, []).append(_of_one(view) | _slowdown(job, view))
     for name, members in groups.items():
         own = metrics_of_group(_by_name(), members) if len(members) > 1 else members[0]
         measured |= {f"{name}.{metric}": value for metric, value in own.items()}
@@ -219,6 +220,15 @@ def _of_one(view: WorkloadView) -> dict[str, float | None]:
         for metric in own_metrics(view.job, between_hosts=view.is_in_network)
         if kinds.intersection(metric.source.split(", "))
     }
+
+
+def _slowdown(job: Job, view: WorkloadView) -> dict[str, float | None]:
+    """Compute the slowdown of a workload that completes content between two of several hosts."""
+    completion_s = COMPLETION_TIME_S.measure(view.run) if view.is_in_network else None
+    if completion_s is None:
+        return {}
+    bits = view.run.content_bits
+    return {SLOWDOWN_INDEX.name: slowdown_index(job, view.job.only, completion_s, bits)}
 
 
 @cache

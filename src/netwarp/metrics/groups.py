@@ -1,10 +1,12 @@
 """Metrics of workloads that a study names together: one for each of several hosts."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import ceil
 from statistics import mean
 
 from netwarp.measure.metric import SHORTER, Metric, unmeasured
+from netwarp.metrics.slowdown import SLOWDOWN_INDEX
 from netwarp.metrics.times import TIME_METRICS
 
 COMPLETION = next(each for each in TIME_METRICS if each.name == "completion_time_s")
@@ -12,11 +14,11 @@ _SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0}
 
 
 def _quantile_words(name: str) -> str:
-    words = {"p50": "the median", "max": "the longest"}
+    words = {"p50": "the median", "max": "the largest"}
     return words.get(name, f"the {name.removeprefix('p')}th percentile")
 
 
-GROUP_METRICS = tuple(
+_COMPLETION_METRICS = tuple(
     Metric(
         f"{COMPLETION.name}_{name}", "s", "lower", f"Completion time, {name}",
         "Completion times of the workloads that a study names together, one for each of several"
@@ -25,7 +27,21 @@ GROUP_METRICS = tuple(
     )
     for name in _SHARES
 )  # fmt: skip
-"""Flow completion times, of workloads that a study names together."""
+_SLOWDOWN_METRICS = tuple(
+    replace(
+        SLOWDOWN_INDEX,
+        name=f"{SLOWDOWN_INDEX.name}_{name}",
+        title=f"{SLOWDOWN_INDEX.title}, {name}",
+        description="Slowdowns of the workloads that a study names together, one for each of"
+        f" several hosts: {_quantile_words(name)} of them in a run. {SLOWDOWN_INDEX.description}",
+        source="of_workload",
+        head=f"slowdown {name}",
+    )
+    for name in _SHARES
+)
+_QUANTILES = {COMPLETION.name: _COMPLETION_METRICS, SLOWDOWN_INDEX.name: _SLOWDOWN_METRICS}
+GROUP_METRICS = (*_COMPLETION_METRICS, *_SLOWDOWN_METRICS)
+"""Flow completion times and slowdowns, of workloads that a study names together."""
 
 
 def metrics_of_group(
@@ -42,11 +58,12 @@ def metrics_of_group(
     """
     names = dict.fromkeys(name for each in members for name in each)
     found = {name: _together(metrics[name], [each.get(name) for each in members]) for name in names}
-    times_s = [each.get(COMPLETION.name) for each in members]
-    known_s = sorted(time_s for time_s in times_s if time_s is not None)
-    if len(known_s) == len(members):
-        for metric, share in zip(GROUP_METRICS, _SHARES.values(), strict=True):
-            found[metric.name] = _quantile(known_s, share)
+    for name, quantiles in _QUANTILES.items():
+        values = [each.get(name) for each in members]
+        known = sorted(value for value in values if value is not None)
+        if len(known) == len(members):
+            for metric, share in zip(quantiles, _SHARES.values(), strict=True):
+                found[metric.name] = _quantile(known, share)
     return found
 
 

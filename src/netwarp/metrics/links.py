@@ -9,8 +9,9 @@ from netwarp.fields import DIRECTIONS
 from netwarp.measure.metric import SHORTER, Metric, unmeasured
 from netwarp.measure.queueing import queue_delays
 from netwarp.measure.select import of_kind
+from netwarp.metrics.rates import constant_rate_bit_s
 from netwarp.units import NS_PER_S, seconds
-from netwarp.wire import Calibration, Direction, DisciplineInForce, Impairments, Job, Rate, Record
+from netwarp.wire import Calibration, DisciplineInForce, Impairments, Job, Record
 
 PREFIX = "link."
 """Beginning of the names of these metrics, before the link's name: `link.wan.packets_down`."""
@@ -142,23 +143,10 @@ def _of_direction(
     if counted is None:
         return {}
     bits, lasted_ns = 8 * counted.delivered_bytes, span_ns[1] - span_ns[0]
-    rate_bit_s = _constant_rate_bit_s(job, counted.path, counted.direction)
-    could = None if rate_bit_s is None else rate_bit_s * lasted_ns / NS_PER_S
+    rate_bit_s, is_constant = constant_rate_bit_s(job, counted.path, counted.direction)
+    could = None if rate_bit_s is None or not is_constant else rate_bit_s * lasted_ns / NS_PER_S
     return {
         "utilisation_ratio": bits / could if could else None,
         "packets": counted.offered_packets,
         "dropped_packets": counted.dropped_packets,
     }
-
-
-def _constant_rate_bit_s(job: Job, index: int, direction: Direction) -> int | None:
-    """Return the rate of a link's direction in bit/s; None if it is unlimited or changes."""
-    path = job.paths[index]
-    sent = path.down if direction == "down" else path.up
-    changed = [
-        (event.path, event.change.direction)
-        for event in job.timeline.events
-        if isinstance(event.change, Rate)
-    ]
-    changed += [(trace.path, trace.direction) for trace in job.timeline.traces]
-    return None if (index, direction) in changed else sent.rate_bit_s

@@ -14,6 +14,7 @@ from netwarp.metrics.groups import GROUP_METRICS
 from netwarp.metrics.handovers import HANDOVER_METRICS
 from netwarp.metrics.links import LINK_METRICS, names_of_links
 from netwarp.metrics.registry import METRICS
+from netwarp.metrics.slowdown import SLOWDOWN_INDEX
 from netwarp.metrics.times import COMPLETION_TIME_S
 from netwarp.wire import Job
 from netwarp.workloads import WORKLOADS, workload_of
@@ -29,7 +30,7 @@ def possible_metrics(job: Job) -> tuple[str, ...]:
     """
     if not job.names_workloads:
         own = (each.name for each in workload_of(job).own_metrics(job))
-        own_to_several = {*SHARING_METRICS, *GROUP_METRICS, *LINK_METRICS}
+        own_to_several = {*SHARING_METRICS, SLOWDOWN_INDEX, *GROUP_METRICS, *LINK_METRICS}
         shared = (each for each in METRICS.values() if each not in own_to_several)
         return (*own, *_possible(job, shared))
     names: dict[str, None] = {}

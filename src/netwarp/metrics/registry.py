@@ -11,6 +11,7 @@ from netwarp.metrics.links import LINK_METRICS, link_metric_named
 from netwarp.metrics.path import PATH_METRICS
 from netwarp.metrics.queueing import QUEUEING_METRICS
 from netwarp.metrics.second_half import SECOND_HALF_METRICS
+from netwarp.metrics.slowdown import SLOWDOWN_INDEX
 from netwarp.metrics.stacks import CPU_METRICS, STACK_METRICS
 from netwarp.metrics.times import TIME_METRICS
 from netwarp.plugins import Extended
@@ -32,6 +33,7 @@ METRICS: Extended[Metric] = Extended(
             *SECOND_HALF_METRICS,
             *CPU_METRICS,
             *SHARING_METRICS,
+            SLOWDOWN_INDEX,
             *GROUP_METRICS,
             *LINK_METRICS,
         )

@@ -83,26 +83,29 @@ def _config(path: Path) -> dict[str, Any]:
     return content
 
 
-def draw_run(directory: RunDirectory, run: str, out: Path | None = None) -> Path:
-    """Draw a run over time; a failed run up to its last record.
+def draw_run(
+    directory: RunDirectory, run: str, out: Path | None = None, link: str | None = None
+) -> Path:
+    """Draw a run over time, or one link of its network; a failed run up to its last record.
 
     Args:
         directory: the run directory.
         run: the run's name, such as `c003-r01`.
         out: the file to write; its extension determines the format. Default: `figures/RUN.svg` in
-            the directory.
+            the directory, and `figures/RUN-LINK.svg` of a link.
+        link: the name of the link, as in metrics.
 
     Returns:
         The path of the picture.
 
     Raises:
         RunDirectoryError: it is no run directory.
-        InputError: there is no such run or format, or it recorded nothing over time.
+        InputError: there is no such run, format or link, or it recorded nothing over time.
         ResultError: the picture cannot be written.
     """
-    path = out or directory.figures / f"{run}.svg"
+    path = out or directory.figures / f"{run if link is None else f'{run}-{link}'}.svg"
     require_ending(path)
-    chart = run_chart(_planned(directory, run), KeptRuns(directory.runs))
+    chart = run_chart(_planned(directory, run), KeptRuns(directory.runs), link=link)
     if chart is None:
         raise InputError(
             f"{run} recorded nothing over time: runs in ns-3 do not, nor those with sampling ="

@@ -7,7 +7,7 @@ from typing import Protocol
 from netwarp.figures.chart import Chart, finished
 from netwarp.figures.over_time.panels import timeline_chart
 from netwarp.figures.over_time.plots import ShownRun
-from netwarp.figures.over_time.run_timeline import RunTimeline, run_timeline
+from netwarp.figures.over_time.run_timeline import RunTimeline, link_timeline, run_timeline
 from netwarp.figures.style import SCREEN, TRANSPORT_STYLES, Spec, Theme, series_styles
 from netwarp.results import CellResult, Results, RunResult
 from netwarp.study.figures import Figure
@@ -30,14 +30,27 @@ class Kept(Protocol):
 
 
 def run_chart(
-    run: RunResult, kept: Kept, theme: Theme = SCREEN, *, samples_alone: bool = True
+    run: RunResult,
+    kept: Kept,
+    theme: Theme = SCREEN,
+    *,
+    samples_alone: bool = True,
+    link: str | None = None,
 ) -> Chart | None:
-    """Draw one run over time; None when it recorded nothing over time, or, without `samples_alone`,
-    nothing but samples.
+    """Draw one run over time, or one link of its network; None when it recorded nothing over time,
+    or, without `samples_alone`, nothing but samples.
+
+    Raises:
+        InputError: its network has no such link, or nothing of that was sampled.
     """
     job = kept.job(run.run)
     if job is None:
         return None
+    if link is not None:
+        timeline = link_timeline(job, kept.records(run.run), link)
+        title = sentence_case(cell_text(run.factors, ", ")) or f"Link {link}"
+        names = f"Run {run.run}, link {link}"
+        return _chart(run.run, title, names, [ShownRun("", _colour(job), timeline)], theme)
     shown = _shown_run(run, kept, "", _colour(job))
     if shown is None or (shown.timeline.is_sampled_alone and not samples_alone):
         return None

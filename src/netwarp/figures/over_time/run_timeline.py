@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from netwarp.figures.lines import MOST_POINTS, Band, Line, Mark, Point, rebinned, thinned
+from netwarp.figures.over_time.links import busiest_lines, link_lines
 from netwarp.figures.over_time.paths import (
     attached_stretches,
     outages,
@@ -97,13 +98,25 @@ class RunTimeline:
         return nothing_came and nothing_done and not self.sampled
 
 
+def link_timeline(job: Job, records: Sequence[Record], link: str) -> RunTimeline:
+    """Arrange what was sampled of one link of a run's network over time.
+
+    Raises:
+        InputError: there is no such link, or nothing of it was sampled.
+    """
+    sampled = link_lines(job, records, link)
+    end_s = _end_ns(job, records) / NS_PER_S
+    return RunTimeline(end_s, sampled=sampled, sampling_interval_s=sampling_interval_s(records))
+
+
 def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
     """Arrange a run's records over time, also those of a failed run."""
     end_ns = _end_ns(job, records)
     events = [each for each in records if isinstance(each, TimelineEvent) and each.at_ns < end_ns]
     goodput = next((each for each in records if isinstance(each, Goodput)), None)
     attached = [attached_stretches(job, events, path, end_ns) for path in _shown_paths(job)]
-    sampled = sampled_lines(job, records, _shown_paths(job))
+    own_paths = () if job.network else _shown_paths(job)
+    sampled = [*busiest_lines(job, records), *sampled_lines(job, records, own_paths)]
     found = RunTimeline(
         end_s=end_ns / NS_PER_S,
         rtt_ms=path_lines(events, attached, lambda path: rtt_ms(job, path)),
