@@ -81,6 +81,8 @@ OF_KEYS: Mapping[str, Sequence[Any]] = {
     "workload.segments": (1, 2, 20),
     "workload.connections": (1, 2, 6),
     "workload.payload": ("1B", "100B", "1200B", "9000B", "65507B"),
+    "workload.request": ("24B", "1200B", "9000B", "65507B"),
+    "workload.response": ("24B", "1200B", "9000B", "65507B"),
     "workload.qualities": ({"only": "1B"}, {"low": "1B", "high": "60kB"}),
     "workload.delay_bounds": (["1ms"], ["1s"]),
     "workload.times": (["0ms"], ["0ms", "0ms", "1s"]),
@@ -112,7 +114,8 @@ BASE: Mapping[str, Table] = {
     "page": {"page": "web-30"},
 }  # fmt: skip
 """An ordinary workload of each kind, small."""
-SHARES = {"third key": 0.4, "several workloads": 0.1, "several hosts": 0.15, "short": 0.1}
+SHARES = {"third key": 0.4, "several workloads": 0.1, "several hosts": 0.15, "short": 0.1,
+          "cold and far": 0.02}  # fmt: skip
 """How often a study has what no pair of keys brings."""
 
 
@@ -129,7 +132,7 @@ def extreme_study(seed: int, attempt: int = 0) -> Table:
     rng = Random(f"{seed} {attempt}")  # noqa: S311 - repeatable, not secret
     kind = rng.choice(list(TRANSPORTS))
     workload = Random(seed).choice(list(BASE))  # noqa: S311
-    if kind == "udp" and workload != "flow":
+    if kind == "udp" and workload not in ("flow", "rr"):
         kind = "tcp"
     study: Table = {
         "title": f"extremes {seed}",
@@ -152,6 +155,14 @@ def extreme_study(seed: int, attempt: int = 0) -> Table:
     if workload in ("bulk", "flow", "rr") and rng.random() < SHARES["short"]:
         study["workload"].pop("count" if workload != "bulk" else "chunks", None)
         study["workload"]["duration"] = rng.choice(["1ns", "1us", "1ms", "19ms", "41ms", "1s"])
+        if workload == "bulk":
+            study["workload"]["direction"] = rng.choice(["down", "up"])
+    if workload == "stream" and rng.random() < SHARES["short"]:
+        study["workload"] |= {"watch": rng.choice(["1ms", "19ms"]), "viewer_clock": "wall"}
+    if rng.random() < SHARES["cold and far"]:
+        # A router's three requests for an address last three seconds.
+        study["path"] |= {"neighbours": "cold", rng.choice(["delay_up", "delay_down"]): "5s"}
+        study["path"].pop("rtt", None)
     if workload == "bulk" and rng.random() < SHARES["several workloads"]:
         _beside(rng, study)
     elif workload in ("bulk", "rr") and attempt % 2 == 0 and rng.random() < SHARES["several hosts"]:

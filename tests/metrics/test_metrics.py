@@ -135,3 +135,18 @@ def test_giving_up_is_a_result_only_where_the_path_lost_something(
     assert failure is None or failure.message == (
         "dialling timed out, on a path that delivered all packets"
     )
+
+
+def test_of_an_upload_that_was_broken_off_the_server_may_not_know_all_chunks() -> None:
+    """The client's time may be over before its requests have arrived, though it was connected."""
+    upload = job(chunks=4, duration_ns=100 * MS)
+    upload = upload.with_only(workload=bulk(upload).model_copy(update={"direction": "up"}))
+    both = records(1, 4)
+    known = [each for each in both if not isinstance(each, Transfer)]
+    at_server = [each for each in both if isinstance(each, Transfer) and each.side == "server"]
+    assert failure_from_records(upload, [*known[:-1], *at_server[:2], known[-1]]) is None
+    assert failure_from_records(upload, known) is None
+    assert metrics_from_records(upload, known)["goodput_bit_s"] == 0
+    failure = failure_from_records(upload, [*known[:-1], *at_server[:1] * 2, known[-1]])
+    assert failure is not None
+    assert failure.message == "the server recorded 2 of 4 chunks"

@@ -262,3 +262,18 @@ def test_pieces_must_make_the_whole_and_the_receiver_must_have_hashed_it() -> No
     assert failure_from_records(moving_job(), with_transfer("server", sha256="0" * 64)) is not None
     # Connections that migrate carry the whole content: its sender can hash it, and must.
     assert failure_from_records(moving_job(reconnect="migrate"), made) is not None
+
+
+def test_a_session_by_the_walls_clock_may_be_over_before_it_is_connected() -> None:
+    stream = STREAM_JOB.only.workload
+    assert isinstance(stream, Stream)
+    middle: list[Record] = [cut(None, 0, 40, 540), player(540, END)]
+    unconnected = [each for each in session(*middle) if not isinstance(each, Connection)]
+    by_wall = STREAM_JOB.with_only(workload=stream.model_copy(update={"viewer_clock": "wall"}))
+    assert failure_from_records(by_wall, unconnected) is None
+    found = metrics_from_records(by_wall, unconnected)
+    assert found["cut_segments"] == 1
+    assert "startup_delay_s" not in found
+    assert "connect_time_s" not in found
+    by_play = STREAM_JOB.with_only(workload=stream.model_copy(update={"viewer_clock": "play"}))
+    assert failure_from_records(by_play, unconnected) is not None

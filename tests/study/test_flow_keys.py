@@ -213,6 +213,18 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
             "a QUIC packet has room for a datagram of 1262 bytes",
         ),
         (
+            {"kind": "udp", "buffer": "5kB"},
+            {"payload": "5001B"},
+            "workload.payload",
+            "a datagram has no room in a socket's buffer of 5000 bytes",
+        ),
+        (
+            {"kind": "udp", "buffer": "5kB"},
+            {"kind": "rr", "request": "20kB", "payload": None},
+            "workload.request",
+            "a datagram has no room in a socket's buffer of 5000 bytes",
+        ),
+        (
             {"kind": "sctp", "unordered": True},
             {"payload": "17kB"},
             "workload.payload",

@@ -48,6 +48,10 @@ class ContentReader(Protocol):
         """Return whether it ends after a given time, rather than when all content has arrived."""
         return False
 
+    def may_end_unconnected(self, job: Job) -> bool:
+        """Return whether it may end before it is connected: by default, if it breaks off."""
+        return self.breaks_off(job)
+
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
         """Select the records from which times are taken; by default all of them."""
         return records

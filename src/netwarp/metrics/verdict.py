@@ -48,8 +48,7 @@ def _failure_of_workload(job: Job, records: Sequence[Record]) -> Failure | None:
     if message is not None:
         return Failure(stage="verify", message=message)
     is_real = not is_simulated(job.only.transport.model)
-    # A workload that is aborted may end before it is connected.
-    connects = workload.dials(job) and is_real and not workload.breaks_off(job)
+    connects = workload.dials(job) and is_real and not workload.may_end_unconnected(job)
     if connects and not connections(records, "client"):
         return Failure(stage="client", message="the client recorded no connection")
     return None

@@ -60,6 +60,11 @@ class WorkloadSection(Section):
         return None
 
     @property
+    def datagrams_bytes(self) -> Mapping[str, int]:
+        """Sizes in bytes of what is one datagram where the transport has no streams, by key."""
+        return {}
+
+    @property
     def dials_again(self) -> bool:
         """Whether it opens further connections during a run, handovers aside."""
         return False

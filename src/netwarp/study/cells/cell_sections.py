@@ -89,6 +89,7 @@ class CellSections:
         self._refuse_paths_of_another_transport()
         self._refuse_workloads_of_another_transport()
         self._refuse_misfit_messages()
+        self._refuse_datagrams_beyond_the_buffer()
         self._refuse_impossible_reconnections()
         self._refuse_late_entries()
         self._refuse_impossible_disciplines()
@@ -277,6 +278,16 @@ class CellSections:
             remedy = "send less, or raise transport.max_message"
         if message_bytes > room_bytes:
             raise KeyValueError("workload.payload", message_bytes, reason, remedy)
+
+    def _refuse_datagrams_beyond_the_buffer(self) -> None:
+        room_bytes = self.transport.buffer_bytes
+        if room_bytes is None or self.transport.traits.repeats_what_is_lost:
+            return
+        for key, datagram_bytes in self.workload.datagrams_bytes.items():
+            if datagram_bytes > room_bytes:
+                reason = f"a datagram has no room in a socket's buffer of {room_bytes} bytes"
+                remedy = "send less, or raise transport.buffer"
+                raise KeyValueError(f"workload.{key}", datagram_bytes, reason, remedy)
 
     def _refuse_impossible_reconnections(self) -> None:
         transport = self.transport

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from netwarp.measure.select import connections, leaves_file, of_kind, receiver, start_ns
+from netwarp.measure.select import leaves_file, of_kind, receiver, start_ns
 from netwarp.measure.two_hosts import upload_refusal
 from netwarp.wire import Bulk, Download, Job, Merged, Record, Transfer
 
@@ -51,9 +51,10 @@ def _is_whole(merged: Merged, bulk: Bulk) -> bool:
 def _difference_of_broken_off(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
     """Describe an impossible record of the receiver; the sender of an aborted transfer has none."""
     came = [each for each in of_kind(records, Transfer) if each.side == receiver(job)]
-    if not came and receiver(job) == "server" and not connections(records, "client"):
-        return None  # it was aborted before it was connected, so the server has no record
-    if sorted(each.chunk for each in came) != list(range(bulk.chunks)):
+    numbers = [each.chunk for each in came]
+    # It may have been aborted before the server knew of a chunk, and even before it was connected.
+    missing = set() if receiver(job) == "client" else set(range(bulk.chunks)).difference(numbers)
+    if sorted([*numbers, *missing]) != list(range(bulk.chunks)):
         return f"the {receiver(job)} recorded {len(came)} of {bulk.chunks} chunks"
     came_bytes = sum(each.bytes for each in came)
     if came_bytes > bulk.content.size_bytes:

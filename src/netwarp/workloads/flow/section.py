@@ -52,6 +52,11 @@ class FlowSection(ArrivalsSection):
         return self.payload_bytes
 
     @property
+    def datagrams_bytes(self) -> Mapping[str, int]:
+        """Size in bytes of a message."""
+        return {"payload": self.payload_bytes}
+
+    @property
     def has_table(self) -> bool:
         """Whether a run writes a table of its messages."""
         return self.packet_table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -36,6 +37,11 @@ class RequestResponseSection(ArrivalsSection):
     def content_direction(self) -> Direction:
         """Direction of most bytes."""
         return "up" if self.request_bytes > self.response_bytes else "down"
+
+    @property
+    def datagrams_bytes(self) -> Mapping[str, int]:
+        """Sizes in bytes of a request and of a response."""
+        return {"request": self.request_bytes, "response": self.response_bytes}
 
     def job(self, parts: int) -> wire.RequestResponse:
         """Return the workload part of the job."""

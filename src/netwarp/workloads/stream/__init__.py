@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from netwarp import wire
 from netwarp.fields import KeyValueError, Section
 from netwarp.measure.select import connections, of_kind
-from netwarp.wire import Job, PlayEnd, Player, Record, Segment
+from netwarp.wire import CutSegment, Job, PlayEnd, Player, Record, Segment
 from netwarp.workloads.activity import Activity, Phase, Tone
 from netwarp.workloads.base import Workload
 from netwarp.workloads.stream import verdict
@@ -59,6 +59,18 @@ class StreamWorkload(Workload[wire.Stream]):
         watched = -(-stream.watch_ns // max(1, stream.segment_ns)) + 1
         return largest_bytes * (watched + stream.segments)
 
+    def may_end_unconnected(self, job: Job) -> bool:
+        """Return whether a session may be over before it is connected: by the wall's clock."""
+        return self.of(job).viewer_clock == "wall"
+
+    def start_ns(self, records: Sequence[Record]) -> int:
+        """Return the time at which the client first called connect. A player that never got a
+        connection wanted its first segment at once.
+        """
+        if connections(records, "client"):
+            return super().start_ns(records)
+        return min((each.requested_ns for each in of_kind(records, CutSegment)), default=0)
+
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Segment]:
         """Return the segments that the player received."""
         return of_kind(records, Segment)
@@ -78,8 +90,7 @@ class StreamWorkload(Workload[wire.Stream]):
     def activity(self, job: Job, records: Sequence[Record]) -> Activity:
         """Return the qualities played, the waits, and the buffer level over time."""
         stream = self.of(job)
-        starts_ns = (each.start_ns for each in connections(records, "client"))
-        session = spans(records, min(starts_ns, default=0))
+        session = spans(records, self.start_ns(records))
         phases = [
             Phase(span.start_ns, span.end_ns, WAITS[span.state])
             for span in session
