@@ -58,7 +58,12 @@ def test_a_case_is_found_by_name_and_by_the_runners_abbreviation() -> None:
 
 @pytest.mark.parametrize(
     ("named", "words"),
-    [("handshak", "did you mean .handshake"), ("rebind-port", "translate no addresses")],
+    [
+        ("handshak", "did you mean .handshake"),
+        ("rebind-port", "translate no addresses"),
+        ("ipv6", "over IPv4 alone"),
+        ("connectionmigration", "a run has one of the two"),
+    ],
 )
 def test_a_case_that_is_none_is_refused(named: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
