@@ -14,6 +14,7 @@ from netwarp.interop import Asked, Field, Grid
 from netwarp.interop.grid import Judged
 from netwarp.interop.packets import AS_SENT, _copy_interfaces
 from netwarp.interop.page import render
+from netwarp.interop.run import CHECKS, _still_holds
 from netwarp.interop.runner_json import changes, read_results, runner_json
 from netwarp.interop.wording import repeat_command
 from netwarp.interop_cases import CASES, CaseName
@@ -143,6 +144,13 @@ def test_the_page_says_why_a_field_failed_and_shows_no_markup_of_programs() -> N
     assert "it said &lt;script&gt;" in page
     assert "--pattern 1" in page
     assert "<script>alert" not in page
+
+
+def test_a_run_that_failed_by_an_earlier_check_is_judged_again() -> None:
+    assert _still_holds({"wrong": None})
+    assert _still_holds({"wrong": "it hangs", "checks": CHECKS})
+    assert not _still_holds({"wrong": "it hangs"})
+    assert not _still_holds({"wrong": "it hangs", "checks": CHECKS - 1})
 
 
 def test_only_the_packets_of_some_interfaces_are_read() -> None:
