@@ -12,7 +12,7 @@ import pytest
 
 from guides import DOCS, REPOSITORY, blocks, commands
 
-TYPED = ("tutorial", "recipes", "results", "pages", "role-protocol", "testing")
+TYPED = ("tutorial", "recipes", "results", "pages", "role-protocol", "testing", "why")
 
 
 @pytest.mark.parametrize("name", TYPED)

@@ -45,6 +45,10 @@ COMMANDS = {
     "timeline": (
         "inspect", "Draw one run over time: delay, goodput, the player's actions.",
     ),
+    "why": (
+        "why",
+        "Explain why a transfer takes as long as it does, by lifting its limits one at a time.",
+    ),
     "figure": (
         "inspect", "Draw a figure of the report into a file, or list the figures.",
     ),

@@ -1,0 +1,214 @@
+"""What a cell's transfers gain when a limit is lifted, compared pair by pair on the same seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from netwarp.backends.base import Backend
+from netwarp.errors import ResultError
+from netwarp.estimate.comparison import Comparison, Sample, compare, holm
+from netwarp.execution.outcome import Outcome
+from netwarp.measure.run_records import RunRecords
+from netwarp.metrics.causes import Cause, attribution
+from netwarp.why.experiment import outcomes
+from netwarp.why.lifts import Lift, applicable
+from netwarp.wire import Job, Record
+from netwarp.wording import less_is_better
+from netwarp.workloads import workload_of
+
+MOST_TOGETHER = 2
+"""How many of the lifts that gain most are lifted together."""
+
+
+@dataclass(frozen=True)
+class BaseRun:
+    """A run whose limits are lifted."""
+
+    job: Job
+    records: Sequence[Record]
+    sample: Sample
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """One or several limits lifted, and the comparison with the runs as they were."""
+
+    lifts: tuple[Lift, ...]
+    comparison: Comparison
+    values: tuple[float | None, ...]
+    """The metric in each run."""
+    is_less_better: bool = True
+
+    @property
+    def gains(self) -> bool:
+        """Whether the interval shows that the metric is better by a relevant difference."""
+        return self.comparison.verdict.decided and self.is_better
+
+    @property
+    def is_better(self) -> bool:
+        """Whether the estimate is an improvement."""
+        effect = self.comparison.effect
+        return effect is not None and (effect < 1) == self.is_less_better
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was found out about a cell."""
+
+    metric: str
+    shares: Mapping[Cause, float] | None
+    """Mean shares of the time by cause; None where the records do not tell."""
+    alone: tuple[Lifted, ...]
+    """Each limit lifted by itself: those that gain first, the largest gain first."""
+    together: Lifted | None
+    """The limits that gain most lifted together."""
+    failed: Mapping[str, str]
+    """Lifts of which a run failed, with the reason."""
+
+    @property
+    def first(self) -> Lifted | None:
+        """The limit that is named first: of those that gain, the one that gains most; a property of
+        the network only where nothing else gains.
+        """
+        shown = [each for each in self.alone if each.gains]
+        return shown[0] if shown else None
+
+
+def explain(
+    runs: Sequence[BaseRun],
+    metric: str,
+    relevant: float,
+    backend: Backend,
+    on_done: Callable[[int], None] = lambda _: None,
+) -> Answer:
+    """Lift each limit of a cell's runs in turn, then those that gain most together.
+
+    Args:
+        runs: the cell's runs that succeeded, by replicate.
+        metric: the metric that is compared.
+        relevant: the smallest relevant difference, as a ratio.
+        backend: where the runs are carried out.
+        on_done: called with the number of further runs, when it is known, as a negative number,
+            and with 1 after each.
+    """
+    shares = mean_shares(runs)
+    candidates = applicable(runs[0].job, shares)
+    tried = [
+        (lift, [changed for run in runs if (changed := lift.change(run.job)) is not None])
+        for lift, _ in candidates
+    ]
+    jobs = [runs[0].job, *(job for _, of_lift in tried for job in of_lift)]
+    on_done(-len(jobs))
+    again, *found = outcomes(backend, jobs, lambda: on_done(1))
+    _check_same(again, runs[0], metric)
+    failed: dict[str, str] = {}
+    values: list[tuple[tuple[Lift, ...], tuple[float | None, ...]]] = []
+    for lift, of_lift in tried:
+        its, found = found[: len(of_lift)], found[len(of_lift) :]
+        bad = next((each for each in its if each.failed), None)
+        if bad is not None:
+            failed[lift.name] = bad.status.reason or "no reason is known"
+        else:
+            values.append(((lift,), tuple(each.metrics.get(metric) for each in its)))
+    alone = _ranked(_compared(runs, values, relevant, less_is_better(metric)))
+    together = _together(runs, metric, relevant, backend, alone, on_done)
+    return Answer(metric, shares, tuple(alone), together, failed)
+
+
+def _check_same(again: Outcome, kept: BaseRun, metric: str) -> None:
+    """Check that a kept run gives what it gave: else it is no pair of the lifted ones.
+
+    Raises:
+        ResultError: it fails, or gives another value.
+    """
+    if again.failed:
+        raise ResultError(f"why: {kept.job.run} fails when it is repeated: {again.status.reason}")
+    if again.metrics.get(metric) != kept.sample.value:
+        raise ResultError(
+            f"why: {kept.job.run} gives {metric} = {again.metrics.get(metric)} here, and"
+            f" {kept.sample.value} in the directory: another version of netwarp or of the kernel"
+            " made it; run the study again"
+        )
+
+
+def mean_shares(runs: Sequence[BaseRun]) -> Mapping[Cause, float] | None:
+    """Return the mean shares of the causes over runs; None if one of them does not tell."""
+    found = [
+        attribution(RunRecords(each.job, each.records, workload_of(each.job))) for each in runs
+    ]
+    told = [each.shares for each in found if each is not None]
+    if not told or len(told) < len(found):
+        return None
+    return {cause: sum(each[cause] for each in told) / len(told) for cause in told[0]}
+
+
+def _compared(
+    runs: Sequence[BaseRun],
+    values: Sequence[tuple[tuple[Lift, ...], tuple[float | None, ...]]],
+    relevant: float,
+    is_less_better: bool,
+) -> list[Lifted]:
+    """Compare each of the lifted with the runs as they were; all of them are one family."""
+    base = paired(runs, [run.sample.value for run in runs])
+    family = holm([compare(base, paired(runs, its), relevant) for _, its in values])
+    return [
+        Lifted(lifts, one, its, is_less_better)
+        for (lifts, its), one in zip(values, family, strict=True)
+    ]
+
+
+def paired(runs: Sequence[BaseRun], values: Sequence[float | None]) -> dict[int, Sample]:
+    """Return samples for a comparison, by replicate. Of a single run in which nothing is random, a
+    second one would be the same, and stands beside it.
+    """
+    found = {
+        place: Sample(value, run.sample.seed, False, run.sample.random)
+        for place, (run, value) in enumerate(zip(runs, values, strict=True))
+    }
+    is_exact = len(found) == 1 and not found[0].random
+    return found | {1: found[0]} if is_exact else found
+
+
+def _ranked(found: Sequence[Lifted]) -> list[Lifted]:
+    """Sort: those that gain before the others, the network's after those of endpoints, the largest
+    gain first.
+    """
+
+    def key(each: Lifted) -> tuple[bool, bool, float]:
+        effect = each.comparison.effect
+        size = 1.0 if effect is None else effect if each.is_less_better else 1 / effect
+        return (not each.gains, each.lifts[0].is_yardstick, size)
+
+    return sorted(found, key=key)
+
+
+def _together(
+    runs: Sequence[BaseRun],
+    metric: str,
+    relevant: float,
+    backend: Backend,
+    alone: Sequence[Lifted],
+    on_done: Callable[[int], None],
+) -> Lifted | None:
+    """Lift the limits that gain most at the same time; None unless two can be."""
+    best: list[Lift] = []
+    for each in alone:
+        (lift,) = each.lifts
+        if each.gains and not lift.is_yardstick and all(lift.limit != one.limit for one in best):
+            best.append(lift)
+    best = best[:MOST_TOGETHER]
+    if len(best) < MOST_TOGETHER:
+        return None
+    jobs = []
+    for run in runs:
+        job = run.job
+        for lift in best:
+            job = lift.change(job) or job
+        jobs.append(job)
+    on_done(-len(jobs))
+    found = outcomes(backend, jobs, lambda: on_done(1))
+    if any(each.failed for each in found):
+        return None
+    values = tuple(each.metrics.get(metric) for each in found)
+    return _compared(runs, [(tuple(best), values)], relevant, less_is_better(metric))[0]

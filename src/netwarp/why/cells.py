@@ -1,0 +1,92 @@
+"""Selects the cells and runs of a run directory that are explained."""
+
+from __future__ import annotations
+
+import re
+
+from netwarp.errors import InputError
+from netwarp.estimate.comparison import Sample
+from netwarp.evaluation import RunData
+from netwarp.results import CellResult
+from netwarp.results.comparisons import main_metrics
+from netwarp.suggestions import did_you_mean
+from netwarp.why.answer import BaseRun
+from netwarp.wording import cell_text
+
+MOST_LISTED = 12
+"""Most cells that a message names."""
+
+
+def cell_named(data: RunData, name: str | None) -> CellResult:
+    """Return the cell of a name: `c003`, or levels such as `transport=tcp,path.loss=1%`; without a
+    name the only one.
+
+    Raises:
+        InputError: no cell has it, or several have.
+    """
+    cells = data.results.cells
+    if name is None:
+        found = list(cells)
+    elif re.fullmatch(r"c?\d+(-r\d+)?", name):
+        number = int(name.removeprefix("c").partition("-")[0])
+        found = [cell for cell in cells if cell.index == number]
+    else:
+        found = data.results.select(_levels(data, name))
+    if len(found) == 1:
+        return found[0]
+    said = f"CELL {name}" if name else "which cell?"
+    reason = "no cell has these levels" if not found else f"{len(found)} cells"
+    listed = "; ".join(
+        f"c{cell.index:03d} ({cell_text(cell.factors)})" for cell in (found or cells)[:MOST_LISTED]
+    )
+    more = " …" if len(found or cells) > MOST_LISTED else ""
+    raise InputError(f"why: {said}: {reason}; name one: {listed}{more}")
+
+
+def _levels(data: RunData, name: str) -> dict[str, str]:
+    levels = {}
+    for part in name.split(","):
+        factor, equals, level = part.partition("=")
+        factor = factor.strip()
+        if not equals:
+            raise InputError(
+                f"why: CELL {name}: neither a cell such as c003 nor levels such as transport=tcp"
+            )
+        known = data.results.factors.get(factor)
+        if known is None or level not in known:
+            word, of = (factor, data.results.factors) if known is None else (level, known)
+            raise InputError(f"why: CELL {name}: no run has {word}; {did_you_mean(word, of)}")
+        levels[factor] = level
+    return levels
+
+
+def metric_of(data: RunData) -> str:
+    """Return the metric that is explained: the first of the study's main ones."""
+    return main_metrics(data.results)[0]
+
+
+def base_runs(
+    data: RunData, cell: CellResult, metric: str, replicates: int | None
+) -> list[BaseRun]:
+    """Return the runs of a cell whose limits are lifted: one where nothing is random.
+
+    Raises:
+        InputError: they are of real time, of several workloads or of programs, or failed.
+    """
+    if data.clock != "virtual":
+        raise InputError("why: runs in real time are no pairs of others; explain virtual ones")
+    wanted = cell.runs[: replicates if cell.is_random else 1]
+    found = []
+    for run in wanted:
+        job = data.job(run.run)
+        value = run.value(metric)
+        if run.outcome == "failed" or job is None or value is None:
+            raise InputError(f"why: {run.run} has no {metric}: {run.reason or 'it was not kept'}")
+        if job.names_workloads or job.network is not None:
+            raise InputError(
+                f"why: {run.run} has several workloads or hosts, of which no limit is lifted yet;"
+                " explain a study of one"
+            )
+        random = run.random != ()
+        found.append(BaseRun(job, data.records(run.run), Sample(value, run.seed, False, random)))
+    return found

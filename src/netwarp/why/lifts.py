@@ -1,0 +1,253 @@
+"""The limits of a transfer that can be lifted: what changes in the job, and where it applies.
+
+A lift leaves the job's seeds as they are, so that runs with and without it are pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from netwarp.metrics.causes import Cause
+from netwarp.transports import TRANSPORTS
+from netwarp.wire import Attach, Detach, Impairments, Job, NoLoss, Outage, Restore
+
+LARGE_BUFFER_BYTES = 64 << 20
+LARGE_WINDOW_PACKETS = 100
+DEEPER_QUEUE = 64
+FASTER = 10
+LEAST_RTO_MIN_NS = 10_000_000
+
+Change = Callable[[Job], Job | None]
+"""Returns a job with a limit lifted; None where the job does not have the limit."""
+
+
+@dataclass(frozen=True)
+class Lift:
+    """One limit, and how it is lifted."""
+
+    name: str
+    """Short name, unique in the table."""
+    limit: str
+    """The limit, as it stands after "it is": "the receive window"."""
+    keys: str
+    """The study's keys that are changed, with their values."""
+    causes: frozenset[Cause]
+    """Causes of which it can take time away."""
+    change: Change
+    is_yardstick: bool = False
+    """Whether it is a property of the network, or what was asked for, that no endpoint can alter: a
+    yardstick, and no explanation while another limit gains."""
+
+
+def _with_transport(job: Job, **changed: Any) -> Job:
+    return job.with_only(transport=job.only.transport.model_copy(update=changed))
+
+
+def _with_impairments(job: Job, change: Callable[[Impairments], Mapping[str, Any]]) -> Job | None:
+    """Change both directions of all paths; None if nothing differs."""
+    paths = tuple(
+        path.model_copy(
+            update={
+                way: of_way.model_copy(update=change(of_way))
+                for way, of_way in (("down", path.down), ("up", path.up))
+            }
+        )
+        for path in job.paths
+    )
+    return None if paths == job.paths else job.model_copy(update={"paths": paths})
+
+
+def _window(job: Job) -> Job | None:
+    transport = job.only.transport
+    if transport.buffer_bytes >= LARGE_BUFFER_BYTES:
+        return None
+    send = max(transport.send_buffer_bytes, LARGE_BUFFER_BYTES)
+    return _with_transport(job, buffer_bytes=LARGE_BUFFER_BYTES, send_buffer_bytes=send)
+
+
+def _loss(job: Job) -> Job | None:
+    unharmed = {"loss": NoLoss(kind="none"), "corrupt_ratio": 0.0}
+    return _with_impairments(job, lambda _: unharmed)
+
+
+def _queue(job: Job) -> Job | None:
+    """Deepen the queue. In netem the packets in the delay line count as well."""
+
+    def deeper(of_way: Impairments) -> Mapping[str, Any]:
+        if not of_way.rate_bit_s and of_way.shaper_queue_bytes is None:
+            return {}
+        shaped = of_way.shaper_queue_bytes
+        most = DEEPER_QUEUE * of_way.limit_packets
+        changed: dict[str, Any] = {"limit_packets": min(most, 2**31)}
+        if shaped is not None:
+            changed["shaper_queue_bytes"] = min(DEEPER_QUEUE * shaped, 2**31)
+        return changed
+
+    return _with_impairments(job, deeper)
+
+
+def _initial_window(job: Job) -> Job | None:
+    transport = job.only.transport
+    fixed = TRANSPORTS[transport.kind].fixed_initial_window is not None
+    if fixed or transport.initial_window_packets >= LARGE_WINDOW_PACKETS or transport.stacks:
+        return None
+    return _with_transport(job, initial_window_packets=LARGE_WINDOW_PACKETS)
+
+
+def _controller(name: str) -> Change:
+    def change(job: Job) -> Job | None:
+        transport = job.only.transport
+        known = TRANSPORTS[transport.kind].congestion_controls
+        if transport.stacks or name not in known or transport.congestion == name:
+            return None
+        return _with_transport(job, congestion=name)
+
+    return change
+
+
+def _rto_min(job: Job) -> Job | None:
+    sctp = job.only.transport.sctp
+    has_option = TRANSPORTS[job.only.transport.kind].first_timer_ns is None
+    if not has_option or sctp.rto_min_ns <= LEAST_RTO_MIN_NS:
+        return None
+    return _with_transport(job, sctp=sctp.model_copy(update={"rto_min_ns": LEAST_RTO_MIN_NS}))
+
+
+def _nagle(job: Job) -> Job | None:
+    return None if job.only.transport.nodelay else _with_transport(job, nodelay=True)
+
+
+def _generation(job: Job) -> Job | None:
+    tcp = job.only.transport.tcp
+    modern = {"recovery": "rack", "sack": True, "timestamps": True, "window_scaling": True}
+    newer = tcp.model_copy(update=modern)
+    is_tcp = TRANSPORTS[job.only.transport.kind].runs_over_tcp
+    return _with_transport(job, tcp=newer) if is_tcp and newer != tcp else None
+
+
+def _dial(job: Job) -> Job | None:
+    workload = job.only.workload
+    if getattr(workload, "dial", None) != "sequential" or getattr(workload, "chunks", 1) < 2:
+        return None
+    if TRANSPORTS[job.only.transport.kind].multiplexes == "always":
+        return None
+    return job.with_only(workload=workload.model_copy(update={"dial": "parallel"}))
+
+
+def _parts(job: Job) -> Job | None:
+    workload = job.only.workload
+    if getattr(workload, "chunks", 1) < 2 or getattr(workload, "merge", False):
+        return None
+    return job.with_only(workload=workload.model_copy(update={"chunks": 1}))
+
+
+def _outages(job: Job) -> Job | None:
+    kept = tuple(
+        each for each in job.timeline.events if not isinstance(each.change, Outage | Restore)
+    )
+    return _with_timeline(job, events=kept)
+
+
+def _handovers(job: Job) -> Job | None:
+    kept = tuple(
+        each for each in job.timeline.events if not isinstance(each.change, Attach | Detach)
+    )
+    return _with_timeline(job, events=kept)
+
+
+def _redraws(job: Job) -> Job | None:
+    return _with_timeline(job, redraws=())
+
+
+def _with_timeline(job: Job, **changed: Any) -> Job | None:
+    timeline = job.timeline.model_copy(update=changed)
+    return None if timeline == job.timeline else job.model_copy(update={"timeline": timeline})
+
+
+def _order(job: Job) -> Job | None:
+    def in_order(of_way: Impairments) -> Mapping[str, Any]:
+        none = of_way.reorder.model_copy(update={"ratio": 0.0, "correlation": 0.0, "gap": 0})
+        return {"jitter_ns": 0, "jitter_correlation": 0.0, "reorder": none}
+
+    return _with_impairments(job, in_order)
+
+
+def _rate(job: Job) -> Job | None:
+    def faster(of_way: Impairments) -> Mapping[str, Any]:
+        if not of_way.rate_bit_s or of_way.shaper_queue_bytes is not None:
+            return {}
+        more = min(DEEPER_QUEUE * of_way.limit_packets, 2**31)
+        return {"rate_bit_s": FASTER * of_way.rate_bit_s, "limit_packets": more}
+
+    return _with_impairments(job, faster)
+
+
+def _rtt(job: Job) -> Job | None:
+    return _with_impairments(job, lambda of_way: {"delay_ns": of_way.delay_ns // 2})
+
+
+_REPAIR: frozenset[Cause] = frozenset(
+    {"avoidance", "recovery", "timeout", "slow_start", "not_told", "pacing", "rwnd", "sndbuf"}
+)
+_DIALLING: frozenset[Cause] = frozenset(
+    {"connecting", "handshake", "application", "propagation", "slow_start"}
+)
+_SENDING: frozenset[Cause] = frozenset(
+    {"avoidance", "slow_start", "recovery", "pacing", "not_told", "timeout", "link"}
+)
+
+LIFTS: tuple[Lift, ...] = (
+    Lift("window", "the receive window or the send buffer", "transport.buffer = 64 MiB",
+         frozenset({"rwnd", "sndbuf", "not_told", "application"}), _window),
+    Lift("loss", "packets lost on the path", "path.loss = 0 %", _REPAIR | {"link"}, _loss),
+    Lift("queue", "a bottleneck queue that overflows", "path.queue × 64", _REPAIR | {"link"},
+         _queue),
+    Lift("outages", "outages", "path.outages = none",
+         _REPAIR | _DIALLING, _outages),
+    Lift("handovers", "the client's moves", "path.handovers = none",
+         _REPAIR | _DIALLING, _handovers),
+    Lift("redraws", "a delay that varies", "path.redraw = none", _REPAIR | _DIALLING, _redraws),
+    Lift("order", "packets that overtake one another, and jitter",
+         "path.jitter = 0, path.reorder = 0", _REPAIR, _order),
+    Lift("rto-min", "the shortest retransmission time-out", "transport.sctp.rto_min = 10 ms",
+         _REPAIR, _rto_min),
+    Lift("tcp-options", "an old TCP's repair and options", "transport.tcp: SACK, timestamps,"
+         " window scaling, RACK", _REPAIR, _generation),
+    Lift("nodelay", "Nagle's algorithm", "transport.nodelay = true",
+         frozenset({"not_told", "application", "slow_start", "avoidance"}), _nagle),
+    Lift("dial", "connections opened one after the other", "workload.dial = parallel",
+         _DIALLING | _SENDING, _dial),
+    Lift("parts", "the number of parts", "workload.chunks = 1", _DIALLING | _SENDING, _parts,
+         is_yardstick=True),
+    Lift("first-flight", "the initial window", "transport.initial_window = 100",
+         frozenset({"slow_start", "pacing", "not_told"}), _initial_window),
+    Lift("reno", "the congestion control", "transport.congestion = reno", _SENDING,
+         _controller("reno")),
+    Lift("bbr", "the congestion control", "transport.congestion = bbr", _SENDING,
+         _controller("bbr")),
+    Lift("rate", "the link's rate", "path.rate × 10", frozenset({"link", "queue"}), _rate,
+         is_yardstick=True),
+    Lift("rtt", "the round-trip time", "path.rtt ÷ 2",
+         frozenset({"connecting", "handshake", "propagation", "slow_start", "avoidance", "rwnd",
+                    "recovery", "not_told"}), _rtt, is_yardstick=True),
+)  # fmt: skip
+"""All lifts. Those of endpoints and of what happens to packets are candidates for an explanation;
+those of the network and of the question are yardsticks."""
+
+LEAST_SHARE = 0.02
+"""A lift whose causes have less of the time cannot gain what is worth running."""
+
+
+def applicable(job: Job, shares: Mapping[Cause, float] | None) -> list[tuple[Lift, Job]]:
+    """Return the lifts that a job has a limit for, and its jobs; those whose causes have next to no
+    time are left out where the time is attributed.
+    """
+    found = []
+    for lift in LIFTS:
+        touched = 1.0 if shares is None else sum(shares[cause] for cause in lift.causes)
+        changed = lift.change(job) if touched >= LEAST_SHARE else None
+        if changed is not None:
+            found.append((lift, changed))
+    return found

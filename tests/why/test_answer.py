@@ -1,0 +1,161 @@
+"""What is named as the reason, and what is not, with runs whose times are known beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import pytest
+
+from netwarp.backends.base import Backend
+from netwarp.errors import InputError, ResultError
+from netwarp.estimate.comparison import Sample
+from netwarp.execution.outcome import Outcome
+from netwarp.plan import plan_study
+from netwarp.results import Results, RunResult
+from netwarp.run_status import Status
+from netwarp.study import study_from_mapping
+from netwarp.why import answer as answers
+from netwarp.why.answer import BaseRun, explain
+from netwarp.why.contrast import contrast
+from netwarp.why.swap import parts
+from netwarp.wire import Job
+
+METRIC = "completion_time_s"
+BACKEND = cast("Backend", object())
+Time = Callable[[Job, int], float]
+
+
+def base(time: Time, replicates: int = 1, **transport: Any) -> list[BaseRun]:
+    """Plan runs at 5 % loss, or without if there is one, that take a given time."""
+    study = {
+        "title": "t", "replicates": replicates, "transport": {"kind": "tcp"} | transport,
+        "path": {"rtt": "80ms", "rate": "40mbit", "loss": "5%" if replicates > 1 else "0%"},
+        "workload": {"size": "2MB"},
+    }  # fmt: skip
+    plan = plan_study(study_from_mapping(study))
+    return [
+        BaseRun(run.job, [], Sample(time(run.job, run.replicate), run.seeds["run"], False,
+                                    bool(run.random)))
+        for run in plan
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def take(monkeypatch: pytest.MonkeyPatch) -> Callable[[Time], None]:
+    """Let jobs take the times of a function of the job and its replicate."""
+
+    def use(time: Time) -> None:
+        def outcomes(_: object, jobs: Sequence[Job], on_done: Callable[[], None]) -> list[Outcome]:
+            found = []
+            for job in jobs:
+                on_done()
+                replicate = int(job.run.partition("-r")[2])
+                status = Status("ok", None, 0.1, 0.1, 1, 1.0)
+                found.append(Outcome(status, {METRIC: time(job, replicate)}))
+            return found
+
+        monkeypatch.setattr(answers, "outcomes", outcomes)
+
+    return use
+
+
+def by_window(job: Job, replicate: int) -> float:
+    """A transfer that a buffer below 1 MB makes four times as long, and BBR a tenth shorter."""
+    transport = job.only.transport
+    noise = 1 + 0.01 * replicate
+    return (
+        noise
+        * (4 if transport.buffer_bytes < 1e6 else 1)
+        * (0.9 if transport.congestion == "bbr" else 1)
+    )
+
+
+def test_the_largest_gain_is_named_first_and_both_are_lifted_together(
+    take: Callable[[Time], None],
+) -> None:
+    take(by_window)
+    counted: list[int] = []
+    found = explain(base(by_window, buffer="64kB"), METRIC, 0.01, BACKEND, counted.append)
+    assert found.first is not None
+    assert found.first.lifts[0].name == "window"
+    assert found.first.comparison.effect == pytest.approx(0.25)
+    assert found.first.comparison.exact
+    assert found.together is not None
+    assert [lift.name for lift in found.together.lifts] == ["window", "bbr"]
+    assert found.together.comparison.effect == pytest.approx(0.225)
+    assert sum(counted) == 0, "every run that was announced has ended"
+
+
+def test_a_gain_that_its_interval_does_not_show_is_no_explanation(
+    take: Callable[[Time], None],
+) -> None:
+    def erratic(job: Job, replicate: int) -> float:
+        """The window halves the time of every second replicate and doubles that of the others."""
+        small = job.only.transport.buffer_bytes < 1e6
+        return 1.0 if small else (0.5, 2.0)[replicate % 2] * 0.9
+
+    take(erratic)
+    found = explain(base(erratic, 6, buffer="64kB"), METRIC, 0.01, BACKEND)
+    window = next(each for each in found.alone if each.lifts[0].name == "window")
+    assert window.comparison.effect is not None
+    assert window.comparison.effect < 1
+    assert not window.gains
+    assert found.first is None
+    assert found.together is None
+
+
+def test_a_yardstick_is_named_only_where_nothing_else_gains(take: Callable[[Time], None]) -> None:
+    def by_rate(job: Job, _: int) -> float:
+        slow = (job.paths[0].down.rate_bit_s or 0) < 100e6
+        return (10.0 if slow else 1.0) * (0.9 if job.only.transport.congestion == "bbr" else 1)
+
+    take(by_rate)
+    found = explain(base(by_rate), METRIC, 0.01, BACKEND)
+    assert [each.lifts[0].name for each in found.alone if each.gains] == ["bbr", "rate"]
+
+
+def test_a_directory_that_gives_other_values_now_is_refused(take: Callable[[Time], None]) -> None:
+    take(lambda job, replicate: 2 * by_window(job, replicate))
+    with pytest.raises(ResultError, match="run the study again"):
+        explain(base(by_window), METRIC, 0.01, BACKEND)
+
+
+def test_what_makes_two_cells_differ_brings_them_together(take: Callable[[Time], None]) -> None:
+    take(by_window)
+    one, other = base(by_window, buffer="64kB"), base(by_window, buffer="8MB")
+    found = contrast(one, other, METRIC, 0.01, BACKEND)
+    assert found.ratio == pytest.approx(0.25)
+    made = [each.lift.name for each in found.found if found.makes(each)]
+    assert made == ["window"]
+    assert found.found[0].ratio == pytest.approx(1)
+
+
+def results(time: Callable[[str, str], float], cells: Sequence[tuple[str, str]]) -> Results:
+    factors = [{"transport": kind, "path.loss": loss} for kind, loss in cells]
+    return Results(
+        tuple(
+            RunResult(f"c{index:03d}-r00", index, 0, 1, levels, "ok", None,
+                      {METRIC: time(levels["transport"], levels["path.loss"])}, ())
+            for index, levels in enumerate(factors)
+        )
+    )  # fmt: skip
+
+
+ALL = [("tcp", "0%"), ("tcp", "1%"), ("quic", "0%"), ("quic", "1%")]
+
+
+def test_factors_share_the_difference_and_multiply_to_it() -> None:
+    times = {("tcp", "0%"): 1.0, ("tcp", "1%"): 8.0, ("quic", "0%"): 2.0, ("quic", "1%"): 4.0}
+    made = results(lambda *levels: times[levels], ALL)
+    found = {part.factor: part for part in parts(made, made.cells[0], made.cells[3], METRIC)}
+    assert (found["transport"].first, found["transport"].last) == pytest.approx((2, 0.5))
+    assert found["transport"].comparison.effect == pytest.approx(1)
+    assert (found["path.loss"].first, found["path.loss"].last) == pytest.approx((8, 2))
+    assert found["path.loss"].comparison.effect == pytest.approx(4)
+
+
+def test_a_cell_between_that_was_not_run_is_named() -> None:
+    made = results(lambda *_: 1.0, [ALL[0], ALL[3], ALL[1]])
+    with pytest.raises(InputError, match="QUIC · loss 0 %, was not run"):
+        parts(made, made.cells[0], made.cells[1], METRIC)
