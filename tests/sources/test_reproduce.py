@@ -14,6 +14,7 @@ from rich.console import Console
 import support
 from netwarp.claims import ClaimVerdict, not_tested
 from netwarp.cli.printing import print_scorecard
+from netwarp.cli.running import build_stacks, missing_stacks
 from netwarp.errors import BackendError, InputError, RunDirectoryError, StudyError
 from netwarp.estimate.staging import Staging, TimeLimit
 from netwarp.evaluation import RunData, load
@@ -584,3 +585,16 @@ def test_a_sensitivity_need_not_have_the_levels_that_its_claims_leave_out() -> N
     assert varied.expectations == (), "they are about the study itself"
     (claim,) = varied.claims
     assert claim.without == {"path.loss": ["2%"]}
+
+
+def test_stacks_that_are_not_built_are_known_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    prepared = prepare(load_sources(["kim-2022"])[0], out=tmp_path / "out", quick=True)
+    assert missing_stacks([prepared]) == ["quic-go"]
+    (said,) = build_stacks(["quic-go"])
+    assert "what needs the stack quic-go" in said
+    assert "go, which is missing" in said
+    assert "not run: what needs the stack quic-go" in " ".join(capsys.readouterr().err.split())

@@ -151,6 +151,7 @@ def reproduce(
     at_once = (jobs or len(os.sched_getaffinity(0))) if on_whose_cpus == LOCAL else None
     cost = expected(prepared)
     text = expected_text(cost, at_once, quick=quick)
+    text += "".join(f"; builds the stack {name} before" for name in missing_stacks(prepared))
     if dry_run:
         if as_json:
             print_json({**asdict(cost), "cpus": at_once, "adds": not quick, "text": text})
@@ -160,6 +161,7 @@ def reproduce(
     console().print(text, highlight=False)
     _warn_of_too_few_replicates(prepared)
     ns3_missing = _why_ns3_is_missing(prepared)
+    lacking = build_stacks(missing_stacks(prepared))
     observer = progress_bar()
     done = []
     with open_executor(on_whose_cpus, jobs) as side_by_side:
@@ -200,6 +202,7 @@ def reproduce(
         answer_console().print(total_text(done), highlight=False)
         answer_console().print(f"all of it on one page: {page}", soft_wrap=True)
     console().print(observer.command_text(), highlight=False)
+    console().print(*lacking, sep="\n", end="\n" * bool(lacking), soft_wrap=True)
     if not all(each.succeeded for each in done):
         raise click.exceptions.Exit(1)
 
@@ -272,6 +275,39 @@ def _warn_of_too_few_replicates(prepared: Sequence[Prepared]) -> None:
                 said = found.sentence("without --quick")
                 text = escaped(f"{of.source.name}/{each.name}: {said}")
                 console().print(f"[yellow]warning:[/] {text}", highlight=False)
+
+
+def missing_stacks(prepared: Sequence[Prepared]) -> list[str]:
+    """Return the names of the stacks that studies need, netwarp ships and nobody has built here."""
+    from netwarp.backends.stack_building import shipped
+    from netwarp.stacks import missing_program
+
+    needed = {
+        stack.name: stack.program
+        for of in prepared
+        for each in of.studies
+        for study, _ in each.executions()
+        for cell in study.cells
+        if (stack := cell.sections.transport.stack) is not None
+    }
+    missing = {name for name, program in needed.items() if missing_program(name, program)}
+    return sorted(missing & set(shipped()))
+
+
+def build_stacks(names: Sequence[str]) -> list[str]:
+    """Build stacks, and return in words what cannot be had; the other studies can run."""
+    from netwarp.backends.stack_building import build_stack
+    from netwarp.cli.terminal import console, escaped
+
+    lacking = []
+    for name in names:
+        console().print(f"building the stack {name}", highlight=False)
+        try:
+            build_stack(name)
+        except BackendError as error:
+            lacking.append(f"[red]not run:[/] what needs the stack {name}. {escaped(str(error))}")
+            console().print(lacking[-1], soft_wrap=True)
+    return lacking
 
 
 def _why_ns3_is_missing(prepared: Sequence[Prepared]) -> BackendError | None:
