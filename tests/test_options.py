@@ -14,11 +14,12 @@ import pytest
 import netwarp
 from netwarp.cli.command import RowOption
 from netwarp.cli.commands import COMMANDS, load_command
-from netwarp.errors import StudyError
+from netwarp.errors import InputError, StudyError
 from netwarp.library.calls import divided
 from netwarp.options import CHECKS, COMPARE, EXEC, RUN, Takes, keywords
 from netwarp.options.study import PATH
 from netwarp.path_properties import PATH_PROPERTIES
+from netwarp.study.compare import study_from_compare
 from netwarp.study.exec import study_from_exec
 
 GENERATOR = runpy.run_path(str(Path(__file__).parents[1] / "scripts/generate_options.py"))
@@ -123,3 +124,9 @@ def test_programs_are_expected_to_keep_a_bound_by_enough_replicates_alone() -> N
         netwarp.exec(["true"], server="true", expect=bound)
     with pytest.raises(StudyError, match="not a metric"):
         netwarp.exec(["true"], server="true", replicates=7, expect="runtime < 2 s")
+
+
+@pytest.mark.parametrize("value", [0.5, True, [1]])
+def test_a_list_of_texts_that_is_something_else_is_refused_by_its_name(value: Any) -> None:
+    with pytest.raises(InputError, match=r"metric: .* is neither a text nor a list of texts"):
+        study_from_compare(metric=value)

@@ -99,8 +99,8 @@ def run(
         loaded = study
     else:
         loaded = load(study, **of_study)
-    loaded = expecting(loaded, listed(how.get("expect", ())))
-    filters = listed(how.get("filter", ()))
+    loaded = expecting(loaded, listed(how.get("expect", ()), "expect"))
+    filters = listed(how.get("filter", ()), "filter")
     place = backend_for(loaded, backend_at(backend, how.get("server")), filters)
     if staging is None:
         staging = staging_of(how.get("precision"), how.get("decide", False), how.get("max_time"))
@@ -144,8 +144,8 @@ def expected(
     Raises:
         InputError: :func:`run` would refuse it.
     """
-    study = expecting(study, listed(options.get("expect", ())))
-    filters = listed(options.get("filter", ()))
+    study = expecting(study, listed(options.get("expect", ()), "expect"))
+    filters = listed(options.get("filter", ()), "filter")
     place = backend_for(study, backend_at(backend, options.get("server")), filters)
     adding = options.get("precision"), options.get("decide", False), options.get("max_time")
     adds = staging_of(*adding) is not None
@@ -303,7 +303,7 @@ def exec(  # noqa: A001 - what the command is called
             " as --backend remote:HOST:PORT"
         )
     of_study, how = divided("exec", EXEC, {**options})
-    study = expecting(study_from_exec(client, **of_study), listed(how.get("expect", ())))
+    study = expecting(study_from_exec(client, **of_study), listed(how.get("expect", ()), "expect"))
     if study.expectations and study.replicates < LEAST:
         raise InputError(
             f"exec --expect: fewer than {LEAST} runs of programs decide nothing; give"

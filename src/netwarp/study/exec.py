@@ -50,7 +50,7 @@ def study_from_exec(
         "workload": {"kind": "command", "client": list(client)},
         "limits": {"stall_cpu_s": STALL_CPU_S},
     }
-    given["env"] = dict(_variable(each) for each in listed(given.get("env", ())))
+    given["env"] = dict(_variable(each) for each in listed(given.get("env", ()), "env"))
     for row in _OF_STUDY:
         section, _, key = row.key.partition(".")
         if key and row.name in given:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from netwarp.errors import InputError, one_line
+from netwarp.errors import InputError, one_line, show_value
 from netwarp.fields import KeyValueError
 from netwarp.study.bounds import MOST_PARTS, read_tables, too_deep
 from netwarp.study.refusal import Refusals
@@ -30,11 +30,11 @@ def overrides_of(options: Mapping[str, Any]) -> list[str]:
     Raises:
         InputError: ``against`` is not FACTOR=LEVEL.
     """
-    given = listed(options.get("set", ()))
+    given = listed(options.get("set", ()), "set")
     if options.get("relevant") is not None:
         given.append(f"relevant={options['relevant']}")
     if options.get("metric") is not None:
-        given.append(f"metrics={json.dumps(listed(options['metric']))}")
+        given.append(f"metrics={json.dumps(listed(options['metric'], 'metric'))}")
     if options.get("kernel") is not None:
         kernel = options["kernel"]
         each = [kernel] if isinstance(kernel, str | int | float) else list(kernel)
@@ -61,9 +61,16 @@ def against_level(against: str | None) -> dict[str, str]:
     return {factor: level}
 
 
-def listed(value: str | Sequence[str]) -> list[str]:
-    """Return one text or several as a list."""
-    return [value] if isinstance(value, str) else list(value)
+def listed(value: str | Sequence[str], option: str) -> list[str]:
+    """Return one text or several as a list.
+
+    Raises:
+        InputError: an option is neither.
+    """
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list | tuple) or not all(isinstance(each, str) for each in texts):
+        raise InputError(f"{option}: {show_value(value)} is neither a text nor a list of texts")
+    return list(texts)
 
 
 def apply_overrides(
