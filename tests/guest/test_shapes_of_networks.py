@@ -116,3 +116,36 @@ def test_all_links_are_active_when_a_run_of_many_begins(tmp_path: Path) -> None:
         workload=[{"name": "flow", "kind": "bulk", "size": "16kB"}],
     )
     assert found.metrics["flow.connect_time_s"] == pytest.approx(0.001, abs=0.0005)
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_packets_pass_more_routers_than_the_kernels_own_hop_limit(
+    tmp_path: Path, version: int
+) -> None:
+    """A hundred links between 101 routers: a hop limit of 64 would end on the way."""
+    found = run(
+        tmp_path,
+        path={"rtt": "1ms", "rate": "100mbit", "ip": version},
+        topology={"shape": "chain", "hops": 100},
+        workload=[BULK | {"name": "flow", "size": "1kB"}],
+    )
+    assert found.metrics["flow.path_min_rtt_s"] == pytest.approx(0.1, rel=0.2)
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_a_router_that_discards_what_the_next_link_does_not_take_adds_up(
+    tmp_path: Path, version: int
+) -> None:
+    """SCTP fills its own link first, and learns from the router what the next one carries."""
+    found = run(
+        tmp_path,
+        host=[{"name": "client"}, {"name": "server"}],
+        router=[{"name": "middle"}],
+        link=[
+            {"between": ["client", "middle"], "mtu": 1280, "rtt": "2ms", "ip": version},
+            {"between": ["middle", "server"], "mtu": 1500, "rtt": "2ms"},
+        ],
+        workload=[BULK | {"name": "flow", "size": "20kB", "from": "client", "to": "server"}],
+        transport={"kind": "sctp"},
+    )
+    assert found.metrics["flow.retransmitted_packets"] > 0, "the first packets were too large"

@@ -21,6 +21,7 @@ def test_a_mean_over_time_weights_samples_by_their_distance() -> None:
     assert mean_between(times, values, 0, 100) == pytest.approx((100 + 20 + 89 * 30) / 100)
     assert mean_between(times, values, 5, 100) == pytest.approx((20 + 89 * 30) / 90)
     assert mean_between(times, values, 50, 100) is None, "one sample is no mean over time"
+    assert mean_between((7, 7), (10, 30), 0, 100) is None, "nor are two at one instant"
 
 
 def test_the_window_of_the_second_half_is_in_packets_of_the_sender() -> None:

@@ -70,7 +70,7 @@ def test_a_link_says_what_it_does_each_way() -> None:
 def test_cells_that_differ_share_one_drawing() -> None:
     jobs = dumbbell(2, rtts=["20ms", "40ms"]) + dumbbell(2, rtts=["20ms", "160ms"])
     notes = {node.name: node.notes for node in drawn(jobs).nodes}
-    assert notes["client2"] == ["to it: 20 ms or 80 ms"]
+    assert notes["client2"] == ["to it: 20 or 80 ms"], "the unit once"
     assert drawn(jobs).note is None
     assert "2 and 4 hosts" in (drawn(jobs + dumbbell(1)).note or "")
 

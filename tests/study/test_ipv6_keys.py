@@ -86,6 +86,9 @@ def test_links_that_a_study_writes_are_all_of_one_version() -> None:
     (run, *_) = plan_study(study_from_mapping(written | tables))
     assert {each.ipv6 for each in run.job.paths} == {True}
     del tables["link"][1]["ip"]
+    (run, *_) = plan_study(study_from_mapping(written | tables))
+    assert {each.ipv6 for each in run.job.paths} == {True}, "that of the first link that says it"
+    tables["link"][1]["ip"] = 4
     with pytest.raises(StudyError, match="the other version of IP"):
         study_from_mapping(written | tables)
 

@@ -5,6 +5,7 @@ A refusal is one sentence with the line of what is wrong.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -178,6 +179,16 @@ BAD = {
         'between = ["left", "server"]',
         "server has another link, and there would be two routes from it",
     ),
+    "a link from a router to itself": (
+        TWO_SITES + '[[link]]\nbetween = ["left", "left"]\n' + FLOW,
+        '[[link]]\nbetween = ["left", "left"]',
+        "it would be between left and itself",
+    ),
+    "a discipline without a rate": (
+        TWO_SITES.replace('rate = "20mbit"', 'discipline = "fq"') + FLOW,
+        'discipline = "fq"',
+        "give rate_down too",
+    ),
     "hosts without a way": (
         TWO_SITES.replace('between = ["right", "server"]', 'between = ["right", "other"]')
         + '[[host]]\nname = "other"\n'
@@ -276,3 +287,64 @@ def test_a_factor_of_what_is_not_there_is_refused(tmp_path: Path, key: str, leve
     with pytest.raises(StudyError, match="vary a link by its name") as refused:
         jobs(tmp_path, TWO_SITES + FLOW + f'[factors]\n"{key}" = {levels}\n')
     assert f'factors."{key}"' in str(refused.value)
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_all_links_have_the_version_of_ip_of_the_one_that_says_it(
+    tmp_path: Path, version: int
+) -> None:
+    factors = f'[factors]\n"link.wan.ip" = [{version}]\n'
+    (job,) = jobs(tmp_path, TWO_SITES + FLOW + factors)
+    assert {path.ipv6 for path in job.paths} == {version == 6}
+
+
+def test_two_versions_of_ip_are_refused_at_the_link(tmp_path: Path) -> None:
+    text = TWO_SITES.replace('rate_up = "5mbit"', "ip = 6").replace('rtt = "40ms"', "ip = 4")
+    with pytest.raises(StudyError, match="another link has the other version of IP") as refused:
+        jobs(tmp_path, text + FLOW)
+    assert refused.value.line == lined(text, "ip = 6")
+
+
+def row_of_routers(number: int) -> str:
+    """Return a client, so many routers in a row, and a server."""
+    names = ["client", *(f"r{index}" for index in range(number)), "server"]
+    return "".join(
+        [
+            *(f'[[host]]\nname = "{name}"\n' for name in (names[0], names[-1])),
+            *(f'[[router]]\nname = "{name}"\n' for name in names[1:-1]),
+            *(f'[[link]]\nbetween = ["{one}", "{other}"]\n' for one, other in pairwise(names)),
+        ]
+    )
+
+
+def test_more_routers_than_a_hop_limit_counts_are_refused(tmp_path: Path) -> None:
+    (job,) = jobs(tmp_path, row_of_routers(254) + FLOW)
+    assert len(network(job).links) == 255
+    with pytest.raises(StudyError, match="255 routers are between client and server") as refused:
+        jobs(tmp_path, row_of_routers(255) + FLOW)
+    assert 'to = "server"' in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("override", "part"),
+    [
+        ("link.ip=6", "there are several of [[link]]; name one: link.wan.ip"),
+        ("workload.size=2MB", "there are several of [[workload]]; name one: workload.flow.size"),
+        ("link.lan.ip=6", "no link is called lan"),
+        ("router.name=x", "there are several of [[router]]; name one: router.left.name"),
+    ],
+)
+def test_an_override_of_one_of_several_tables_names_it(
+    tmp_path: Path, override: str, part: str
+) -> None:
+    (tmp_path / "study.toml").write_text(HEAD + TWO_SITES + FLOW)
+    with pytest.raises(StudyError) as refused:
+        load_study(tmp_path / "study.toml", overrides=[override])
+    assert part in str(refused.value)
+
+
+def test_an_override_with_several_levels_makes_a_factor_of_a_link(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(HEAD + TWO_SITES + FLOW)
+    overrides = ["link.wan.rate=5mbit,10mbit", "host.client.count=1,2"]
+    study = load_study(tmp_path / "study.toml", overrides=overrides)
+    assert [factor.key for factor in study.factors] == ["link.wan.rate", "host.client.count"]

@@ -148,8 +148,7 @@ fn router_surplus(network: &mut Network, topology: &Topology<'_>, router: Node, 
             surplus -= i128::from(network.link_counters(crossing.receiver)?.received_packets);
         }
     }
-    // What is lost by number is among what it dropped. Some kernels count it as forwarded before that, others as kept.
-    Ok(if surplus == by_number { 0 } else { surplus })
+    Ok(if own.explain(surplus, by_number) { 0 } else { surplus })
 }
 
 /// Reads back the queueing disciplines that the job asks for, with their counters.

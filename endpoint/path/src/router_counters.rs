@@ -9,6 +9,21 @@ pub(crate) struct OwnPackets {
     pub sent: u64,
     /// Packets that came in and went no further: those for itself, and those it discarded.
     pub kept: u64,
+    /// Packets that were too large for the next link, and were discarded and reported (RFC 1191, RFC 8201).
+    pub too_large: u64,
+    /// The packets that it made more by fragmenting: all fragments, less the packets that they are of.
+    pub fragments: u64,
+}
+
+impl OwnPackets {
+    /// Returns whether these explain how many packets more went than came, of which `by_number` were lost by their
+    /// numbers. What is too large or lost by number is among what did not go on; some kernels count it as forwarded before
+    /// that, others as kept.
+    pub(crate) fn explain(self, surplus: i128, by_number: i128) -> bool {
+        let [too_large, fragments] = [self.too_large, self.fragments].map(i128::from);
+        let mut discarded = [0, by_number].into_iter().flat_map(|lost| [lost, lost - too_large]);
+        discarded.any(|expected| surplus == expected + fragments)
+    }
 }
 
 impl OwnPackets {
@@ -46,7 +61,12 @@ impl OwnPackets {
         if number("OutTransmits").is_none() {
             sent = sent.checked_sub(forwarded)?;
         }
-        Some(Self { sent, kept: number("InReceives")?.checked_sub(forwarded)? })
+        Some(Self {
+            sent,
+            kept: number("InReceives")?.checked_sub(forwarded)?,
+            too_large: number("FragFails")?,
+            fragments: number("FragCreates")?.checked_sub(number("FragOKs")?)?,
+        })
     }
 }
 
@@ -61,24 +81,35 @@ pub(crate) fn has_asked(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    const SNMP: &str = "Ip: Forwarding InReceives ForwDatagrams InDelivers OutRequests OutTransmits\n\
-                        Ip: 1 100 90 8 7 97\nIcmp: InMsgs\nIcmp: 8\n";
+    const SNMP: &str = "Ip: Forwarding InReceives ForwDatagrams InDelivers FragOKs FragFails FragCreates OutRequests OutTransmits\n\
+         Ip: 1 100 90 8 2 3 5 7 97\nIcmp: InMsgs\nIcmp: 8\n";
+    const OWN: OwnPackets = OwnPackets { sent: 7, kept: 10, too_large: 3, fragments: 3 };
 
     #[test]
     fn what_is_not_forwarded_is_the_routers() {
-        assert_eq!(OwnPackets::from_table(SNMP).unwrap(), OwnPackets { sent: 7, kept: 10 });
+        assert_eq!(OwnPackets::from_table(SNMP).unwrap(), OWN);
         let older = SNMP.replace(" OutTransmits", "").replace(" 7 97", " 97");
-        assert_eq!(OwnPackets::from_table(&older).unwrap(), OwnPackets { sent: 7, kept: 10 });
+        assert_eq!(OwnPackets::from_table(&older).unwrap(), OWN);
         assert!(OwnPackets::from_table("Icmp: InMsgs\n").is_err());
+    }
+
+    #[test]
+    fn what_a_narrow_link_does_not_take_is_explained_whether_it_counts_as_forwarded_or_not() {
+        for surplus in [-3, 0] {
+            assert!(OWN.explain(surplus + 3, 0), "three fragments more than packets");
+        }
+        assert!(OWN.explain(8, 5) && OWN.explain(5, 5), "and five lost by number");
+        assert!(!OWN.explain(1, 0) && !OWN.explain(-1, 0) && !OWN.explain(9, 5));
     }
 
     #[test]
     fn counters_of_ipv6_stand_one_on_a_line() {
         let list = "Ip6InReceives                   \t100\nIp6OutForwDatagrams             \t90\n\
+                    Ip6FragOKs \t2\nIp6FragFails \t3\nIp6FragCreates \t5\n\
                     Ip6OutRequests                  \t7\nIp6OutTransmits                 \t97\nIcmp6InMsgs \t8\n";
-        assert_eq!(OwnPackets::from_list(list).unwrap(), OwnPackets { sent: 7, kept: 10 });
+        assert_eq!(OwnPackets::from_list(list).unwrap(), OWN);
         let older = list.replace("Ip6OutTransmits                 \t97\n", "").replace("\t7\n", "\t97\n");
-        assert_eq!(OwnPackets::from_list(&older).unwrap(), OwnPackets { sent: 7, kept: 10 });
+        assert_eq!(OwnPackets::from_list(&older).unwrap(), OWN);
         assert!(OwnPackets::from_list("Icmp6InMsgs \t8\n").is_err());
     }
 

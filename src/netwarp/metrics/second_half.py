@@ -20,14 +20,14 @@ def mean_between(
 ) -> float | None:
     """Return the mean over a span of time of a value that is sampled and linear in between.
 
-    None where fewer than two samples are in the span.
+    None where fewer than two samples are in the span, or all at the same instant.
     """
     inside = [
         (at, value)
         for at, value in zip(at_ns, values, strict=True)
         if since_ns <= at <= until_ns
     ]  # fmt: skip
-    if len(inside) < 2:
+    if len(inside) < 2 or inside[0][0] == inside[-1][0]:
         return None
     area = sum((b - a) * (x + y) / 2 for (a, x), (b, y) in pairwise(inside))
     return area / (inside[-1][0] - inside[0][0])
@@ -56,7 +56,8 @@ def _cwnd_packets(run: RunRecords) -> float | None:
 def _goodput_bit_s(run: RunRecords) -> float | None:
     since_ns, until_ns = _second_half_ns(run)
     came = sum(Arrived.of(each).between(since_ns, until_ns) for each in run.of_kind(Goodput))
-    return 8 * came * NS_PER_S / (until_ns - since_ns) if came else None
+    is_known = came and until_ns > since_ns
+    return 8 * came * NS_PER_S / (until_ns - since_ns) if is_known else None
 
 
 SECOND_HALF_METRICS = (

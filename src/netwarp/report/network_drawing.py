@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from netwarp.report.calibration import loss_text
@@ -190,7 +191,26 @@ def _distinct(texts: Iterable[str]) -> str:
     distinct = list(dict.fromkeys(texts))
     if len(distinct) > MOST_TEXTS:
         return f"{distinct[0]} to {distinct[-1]} ({len(distinct)} values)"
-    return " or ".join(text or "nothing" for text in distinct) if any(distinct) else ""
+    if not all(distinct):
+        return " or ".join(text or "nothing" for text in distinct) if any(distinct) else ""
+    return _or(distinct)
+
+
+def _or(texts: Sequence[str]) -> str:
+    """Join texts by "or", with the words in which all begin and end said once."""
+    words = [text.split(" ") for text in texts]
+    head = _same(words)
+    tail = _same([each[len(head) :][::-1] for each in words])[::-1]
+    differing = [" ".join(each[len(head) : len(each) - len(tail)]) for each in words]
+    if not all(differing):
+        return " or ".join(texts)
+    return " ".join([*head, " or ".join(differing), *tail])
+
+
+def _same(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Return the words with which all lines begin."""
+    columns = takewhile(lambda column: len(set(column)) == 1, zip(*lines, strict=False))
+    return [column[0] for column in columns]
 
 
 def _does(impairments: Impairments) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ from netwarp.suggestions import did_you_mean
 
 SECTIONS = ("path", "topology", "transport", "workload")
 """Sections of a study whose keys can be factors."""
+LISTS = ("host", "link")
+"""Lists of tables whose keys can be factors, by the tables' names."""
 KERNEL = "kernel"
 """The key outside of sections that can be a factor. Its values are text although they look like
 numbers, because 6.10 is not 6.1."""
@@ -186,8 +188,8 @@ def _workloads_laid_over(below: Sequence[Any], above: Mapping[str, Any]) -> list
 
 
 def _names(workloads: Sequence[Any]) -> list[str]:
-    """Return the names of the ``[[workload]]`` tables."""
-    return [str(each.get("name")) if isinstance(each, Mapping) else "" for each in workloads]
+    """Return the names of the ``[[workload]]`` tables, or of other lists of tables."""
+    return [str(each.get("name", "")) if isinstance(each, Mapping) else "" for each in workloads]
 
 
 def _set(tables: dict[str, Any], key: str, value: Any) -> None:
@@ -198,30 +200,36 @@ def _set(tables: dict[str, Any], key: str, value: Any) -> None:
         remedy = f"pick a level with --filter {key}=LEVEL, or --set 'factors.{key}=[…]'"
         raise KeyValueError(f"--set {key}", value, "the study varies it", remedy)
     table: Any = tables
-    for part in parents:
+    for part, before in zip(parents, ["", *parents], strict=False):
         if isinstance(table, dict) and isinstance(table.get(part), str) and part == "transport":
             table[part] = {"kind": table[part]}
         table = (
-            _workload_named(table, part) if isinstance(table, list) else table.setdefault(part, {})
+            _named(table, before, part) if isinstance(table, list) else table.setdefault(part, {})
         )
         if not isinstance(table, dict | list):
             remedy = "write the key as the study file does"
             raise KeyValueError(f"--set {key}", value, f"{part} is not a table", remedy)
+    if isinstance(table, list):
+        names = [name for name in _names(table) if name]
+        remedy = f"name one: {parents[-1]}.{names[0]}.{last}" if names else "give them names"
+        raise KeyValueError(
+            f"--set {key}", value, f"there are several of [[{parents[-1]}]]", remedy
+        )
     table[last] = value
 
 
-def _workload_named(workloads: list[Any], name: str) -> Any:
-    names = _names(workloads)
+def _named(tables: list[Any], kind: str, name: str) -> Any:
+    names = _names(tables)
     if name not in names:
-        reason = f"no workload is called {name}"
-        raise KeyValueError("--set", f"workload.{name}", reason, did_you_mean(name, names))
-    return workloads[names.index(name)]
+        reason = f"no {kind} is called {name}"
+        raise KeyValueError("--set", f"{kind}.{name}", reason, did_you_mean(name, names))
+    return tables[names.index(name)]
 
 
 def _set_levels(tables: dict[str, Any], key: str, levels: list[Any], override: str) -> None:
     """Make a key a factor, or replace its levels; a key that cannot vary is set to the text."""
     bare = key.removeprefix("factors.")
-    if bare != KERNEL and bare.partition(".")[0] not in SECTIONS:
+    if bare != KERNEL and bare.partition(".")[0] not in (*SECTIONS, *LISTS):
         _set(tables, key, override.partition("=")[2].strip())
         return
     factor = "transport" if bare == "transport.kind" else bare

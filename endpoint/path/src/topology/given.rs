@@ -227,7 +227,7 @@ mod tests {
     use netwarp_wire::job::{self, Direction};
 
     use super::*;
-    use crate::topology::BuildStep;
+    use crate::topology::{BuildStep, hop_limit, sysctl};
 
     fn dumbbell() -> Job {
         golden::job("dumbbell")
@@ -306,6 +306,19 @@ mod tests {
         assert_eq!((devices.len(), with_queues.len()), (2002, 4004));
         assert_eq!(devices.iter().map(|device| device.mac()).collect::<BTreeSet<_>>().len(), 2002);
         assert_eq!(routes(&job, "left").len(), 500);
+    }
+
+    #[test]
+    fn hosts_behind_many_routers_have_the_largest_hop_limit() {
+        let limits = |links: u32, ipv6| {
+            let mut job = dumbbell();
+            job.workloads[0].ends.as_mut().unwrap().links = (0..links).collect();
+            job.paths.iter_mut().for_each(|path| path.ipv6 = ipv6);
+            hop_limit(&job, Family::of(&job))
+        };
+        assert_eq!((limits(64, false), limits(64, true)), (None, None), "63 routers");
+        assert_eq!(limits(65, false), Some(sysctl("net/ipv4/ip_default_ttl", "255")));
+        assert_eq!(limits(65, true), Some(sysctl("net/ipv6/conf/default/hop_limit", "255")));
     }
 
     #[test]

@@ -25,7 +25,8 @@ use self::paths::numbered;
 pub use self::paths::{CLIENT, SERVER};
 pub use self::step::{BuildStep, Endpoint, Place, Route, Shaper};
 use self::sysctls::{
-    address_reconfiguration, ecn, fast_open, host_sysctls, joining_subflows, shared_sysctls, sysctl, tcp_sysctls,
+    address_reconfiguration, ecn, fast_open, hop_limit, host_sysctls, joining_subflows, shared_sysctls, sysctl,
+    tcp_sysctls,
 };
 
 /// The size of the Ethernet header, in bytes.
@@ -59,6 +60,7 @@ impl Topology<'_> {
             match kind {
                 NodeKind::Host => {
                     steps.extend(host_sysctls(buffer_bytes));
+                    steps.extend(hop_limit(job, family));
                     let own = workloads.iter().filter(|each| each.only().is_of(name));
                     steps.extend(transports_of_host(node, own));
                 }

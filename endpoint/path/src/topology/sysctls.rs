@@ -51,6 +51,22 @@ pub(super) fn host_sysctls(buffer_bytes: u64) -> [BuildStep; 4] {
     ]
 }
 
+/// The most routers between two hosts that packets of the kernel's own hop limit, 64, pass: each router takes one from
+/// it, and drops a packet that has one left.
+const ROUTERS_OF_USUAL_HOP_LIMIT: usize = 63;
+
+/// Returns the settings of hosts with so many routers between them that packets need the largest hop limit. Devices take
+/// theirs for IPv6 when they are made.
+pub(super) fn hop_limit(job: &Job, family: Family) -> Option<BuildStep> {
+    let ends = job.workloads.iter().filter_map(|each| each.ends.as_ref());
+    let key = match family {
+        Family::Ipv4 => "net/ipv4/ip_default_ttl",
+        Family::Ipv6 => "net/ipv6/conf/default/hop_limit",
+    };
+    let routers = ends.map(|ends| ends.links.len().saturating_sub(1)).max()?;
+    (routers > ROUTERS_OF_USUAL_HOP_LIMIT).then(|| sysctl(key, "255"))
+}
+
 /// Returns the setting of hosts whose MPTCP connections open subflows during a transfer. The kernel grows the receive
 /// buffers of subflows only together with the connection's (`net/mptcp/protocol.c`, `mptcp_rcv_space_adjust`). A
 /// subflow that joins later would keep the default of `tcp_rmem`, a window of 80 KB. So the default is the job's limit

@@ -184,7 +184,8 @@ class CompetingBuilder:
         named = NamedWorkload(
             member.name, member.index, sections, section.start_ns, port, between, member.group
         )
-        return named, job, Placed(sections, between, of_link)
+        place = f"workload.{member.table}"
+        return named, job, Placed(sections, between, of_link, place)
 
     def _timed_table(self, index: int, chosen: Mapping[str, Level]) -> Table:
         """Return a workload's table with the levels of the keys that workloads of every kind

@@ -122,6 +122,9 @@ class Layout:
 
         for link in self.links:
             first, second = part(link.first), part(link.second)
+            if link.first == link.second:
+                reason = f"it would be between {link.first} and itself"
+                raise KeyValueError(link.place, None, reason, "choose another host or router")
             if first == second:
                 ends = f"{link.first} and {link.second}"
                 reason = f"there would be two routes between {ends}"

@@ -23,6 +23,9 @@ from netwarp.wire import Direction, Job
 
 KINDS = ("bulk", "rr")
 """The workloads that hosts of a network can have."""
+MOST_ROUTERS = 254
+"""Most routers between two hosts: each takes one from a packet's hop limit, of 8 bits, and drops a
+packet that has one left (RFC 791, 3.2; RFC 8200, 3)."""
 BuiltLink = tuple[wire.Path, wire.Timeline]
 """A link of a job, with its events, in which it is path 0."""
 LinkBuilder = Callable[[Table, Crossing], BuiltLink]
@@ -45,6 +48,8 @@ class Placed:
     sections: CellSections
     between: Between
     build: LinkBuilder
+    place: str
+    """Where the study has it."""
 
     def crosses(self, index: int) -> bool | None:
         """Return whether it crosses a link from its first end; None if it does not cross it."""
@@ -73,9 +78,9 @@ class Links:
                 self._sections[text] = validated(PathSection, completed(link.table))
                 _refuse_what_links_lack(link.table, self._sections[text])
             if self._sections[text].ip_version != self._sections[self.texts[0]].ip_version:
-                reason = "the first link has the other version of IP, and a run has one"
+                reason = "another link has the other version of IP, and a run has one"
                 raise link.table.located(
-                    KeyValueError("ip", None, reason, "give all links the same")
+                    KeyValueError("ip", None, reason, "give it to one link: the others have it too")
                 )
 
     def section(self, index: int) -> PathSection:
@@ -202,18 +207,29 @@ def in_network(job: Job, links: Links, workloads: Sequence[Placed]) -> Job:
     _refuse_random_times(links, workloads)
     built = tuple(_Sizing(links, workloads).links())
     network, paths = _network(links.layout, built)
-    exchanges = (
+    exchanges = tuple(
         each.model_copy(update={"ends": _ends(links.layout, placed.between, network)})
         for each, placed in zip(job.workloads, workloads, strict=True)
     )
+    _refuse_long_ways(exchanges, [each.place for each in workloads])
     return job.model_copy(
         update={
             "paths": paths,
             "network": network,
-            "workloads": tuple(exchanges),
+            "workloads": exchanges,
             "timeline": _timeline([timeline for _, timeline in built]),
         }
     )
+
+
+def _refuse_long_ways(exchanges: Sequence[wire.Exchange], places: Sequence[str]) -> None:
+    """Refuse a workload whose packets would not pass all routers between its hosts."""
+    for exchange, place in zip(exchanges, places, strict=True):
+        ends = exchange.ends
+        if ends is not None and (routers := len(ends.links) - 1) > MOST_ROUTERS:
+            reason = f"{routers} routers are between {ends.client} and {ends.server}"
+            remedy = f"have {MOST_ROUTERS} at most, with those before links of hosts"
+            raise KeyValueError(f"{place}.to", ends.server, reason, remedy)
 
 
 def _refuse_random_times(links: Links, workloads: Sequence[Placed]) -> None:

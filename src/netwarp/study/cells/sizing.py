@@ -58,7 +58,7 @@ def limit_packets(cell: CellSections, direction: Direction, index: int = 0) -> i
         if impairments.queue is not None:
             key = _key("queue", direction, path, index)
             raise KeyValueError(
-                key, None, "no queue forms where the rate is unlimited", "give path.rate too"
+                key, None, "no queue forms where the rate is unlimited", "give rate too"
             )
         return UNLIMITED_LIMIT_PACKETS
     rate_bit_s = impairments.usual_rate_bit_s
@@ -215,7 +215,7 @@ def _queue_bytes(cell: CellSections, direction: Direction, index: int) -> Fracti
     size_bytes = Fraction(queue.amount) * (bdp if queue.unit == "bdp" else 1)
     if size_bytes == 0:
         reason = "the bandwidth-delay product is 0 without a delay"
-        remedy = 'give path.rtt, or the queue in bytes or packets, such as "64kB" or "1000p"'
+        remedy = 'give rtt, or the queue in bytes or packets, such as "64kB" or "1000p"'
         raise KeyValueError(_key("queue", direction, path, index), None, reason, remedy)
     return size_bytes
 

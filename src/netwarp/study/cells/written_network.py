@@ -77,7 +77,7 @@ def written_layout(study: Table, chosen: Mapping[str, Level]) -> Layout:
     nodes |= {name: (name,) for name in all_hosts}
     links = [
         link
-        for place, table in _with(study, "link", chosen)
+        for place, table in _of_one_version(_with(study, "link", chosen))
         for link in _links(place, table, nodes)
     ]
     _refuse_misplaced(hosts, links, all_hosts)
@@ -112,6 +112,15 @@ def _with(study: Table, kind: str, chosen: Mapping[str, Level]) -> list[tuple[st
                 table = table.with_value(level.written, *key.removeprefix(prefix).split("."))
         found.append((f"{kind}.{index}", table))
     return found
+
+
+def _of_one_version(links: Sequence[tuple[str, Table]]) -> list[tuple[str, Table]]:
+    """Give each link that has no version of IP that of the first one that has."""
+    version = next((table["ip"] for _, table in links if "ip" in table), None)
+    inherited = {} if version is None else {"ip": version}
+    return [
+        (place, table if "ip" in table else table.replaced(inherited)) for place, table in links
+    ]
 
 
 def _links(place: str, table: Table, nodes: Mapping[str, Sequence[str]]) -> list[LaidLink]:

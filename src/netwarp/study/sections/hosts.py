@@ -47,7 +47,8 @@ class RouterSection(Section):
 class LinkSection(Section):
     """A link between two hosts or routers. Beside these keys it has those of `[path]`, but for
     `second` and `handovers`: `_up` is from the first of the two to the second, `_down` the other
-    way. A timeline is `[[link.timeline]]`.
+    way. A timeline is `[[link.timeline]]`. `ip` is the same on all links: that of the first one
+    that has it.
 
     Packets are delayed, lost and queued at routers, never on a sender: if the link does anything to
     what a host sends, a router of its own is put between the host and the link.

@@ -233,7 +233,7 @@ class SinglePath(_Keys):
         for row in rows:
             if row.without is not None and not self.given(row.without):
                 reason = f"it has no effect without {row.without}"
-                raise KeyValueError(row.key, None, reason, f"give path.{row.without} or drop it")
+                raise KeyValueError(row.key, None, reason, f"give {row.without} or drop it")
         return self
 
     @model_validator(mode="after")
@@ -340,7 +340,7 @@ def _refuse_impossible_discipline(impairments: AskedImpairments, direction: Dire
         return
     if impairments.usual_rate_bit_s is None:
         reason = f"no queue forms where the {direction} rate is unlimited"
-        remedy = f"give path.rate_{direction} too, or a discipline to the other direction alone"
+        remedy = f"give rate_{direction} too, or a discipline to the other direction alone"
         raise KeyValueError("discipline", None, reason, remedy)
     if impairments.reorders:
         reason = f"netem keeps the {direction} queue itself where packets overtake"

@@ -128,7 +128,7 @@ def _refuse_lost_effect(entry: TimelineEntry, where: str, path: SinglePath) -> N
     if entry.change == "delay":
         if path.redraw is not None:
             raise KeyValueError(
-                f"{where}.change", "delay", "the next redraw undoes it", "drop it, or path.redraw"
+                f"{where}.change", "delay", "the next redraw undoes it", "drop it, or redraw"
             )
         if entry.rtt_ns is not None and max(path.down.jitter_ns, path.up.jitter_ns) > min(
             halves_ns(entry.rtt_ns)
@@ -143,4 +143,4 @@ def _refuse_lost_effect(entry: TimelineEntry, where: str, path: SinglePath) -> N
         raise KeyValueError(f"{where}.change", "rate", reason, "drop it, or path.trace")
     if entry.change == "rate" and path.impairments(entry.direction).rate_bit_s is None:
         reason = f"the path has no bottleneck to begin with ({entry.direction})"
-        raise KeyValueError(f"{where}.rate", None, reason, "give path.rate too")
+        raise KeyValueError(f"{where}.rate", None, reason, "give rate too")
