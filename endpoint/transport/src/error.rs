@@ -23,7 +23,7 @@ pub enum Kind {
     Closed,
     /// The peer, or its kernel, reset the connection.
     Reset,
-    /// The peer did not answer in time.
+    /// The peer, or the neighbour on the way to it, did not answer in time.
     TimedOut,
     /// There is no route to the peer.
     Unreachable,
@@ -128,10 +128,9 @@ impl From<io::Error> for Error {
             _ if has_ended => Kind::Closed,
             ErrorKind::BrokenPipe | ErrorKind::NotConnected | ErrorKind::UnexpectedEof => Kind::Closed,
             ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted => Kind::Reset,
-            ErrorKind::TimedOut => Kind::TimedOut,
-            ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable | ErrorKind::AddrNotAvailable => {
-                Kind::Unreachable
-            }
+            // A neighbour that three ARP requests did not find (net/ipv4/arp.c, arp_error_report), here or at a router.
+            ErrorKind::TimedOut | ErrorKind::HostUnreachable => Kind::TimedOut,
+            ErrorKind::NetworkUnreachable | ErrorKind::AddrNotAvailable => Kind::Unreachable,
             _ => Kind::Other,
         };
         Self::new(kind, error)
@@ -291,6 +290,7 @@ mod tests {
         assert_eq!(of_kernel(libc::ESRCH).kind(), Kind::Closed);
         assert_eq!(of_kernel(libc::ESHUTDOWN).kind(), Kind::Closed);
         assert_eq!(of_kernel(libc::ETIMEDOUT).kind(), Kind::TimedOut);
+        assert_eq!(of_kernel(libc::EHOSTUNREACH).kind(), Kind::TimedOut);
         assert_eq!(of_kernel(libc::ENETUNREACH).kind(), Kind::Unreachable);
         assert_eq!(of(Error::closed("the peer closed")).kind(), Kind::Closed);
         assert_eq!(of(ReadError::ConnectionLost(ConnectionError::Reset)).kind(), Kind::Reset);
