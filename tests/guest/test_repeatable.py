@@ -61,6 +61,27 @@ def test_the_environment_makes_no_difference(
     assert records(tmp_path) == first
 
 
+def test_how_deep_below_tmp_a_file_lies_makes_no_difference(tmp_path: Path) -> None:
+    """Making files and directories in a tmpfs of the guest draws random numbers of its kernel."""
+    found = []
+    for number, folder in enumerate(("a", "a/b/c")):
+        file = tmp_path / folder / "file"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(find_endpoint(), file)
+        of_file = {
+            **STUDY,
+            "replicates": 1,
+            "path": {"rtt": "50ms", "loss": "5%", "rate": "50mbit"},
+            "workload": {"file": str(file)},
+            "factors": {"transport": ["sctp", "quic"]},
+        }
+        place = tmp_path / str(number)
+        for run in run_study(plan_study(study_from_mapping(of_file)), place):
+            assert run.status.outcome == "ok", run.status.reason
+        found.append(records(place))
+    assert found[0] == found[1]
+
+
 def test_replicates_differ(first: dict[str, bytes]) -> None:
     for cell in ("c000", "c001", "c002", "c003"):
         one, other = (first[f"{cell}-r0{replicate}"] for replicate in (0, 1))

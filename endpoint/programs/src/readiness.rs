@@ -86,7 +86,10 @@ impl Readiness {
     pub fn wanted(&self) -> String {
         match self {
             Self::Port { wanted: Some(port), .. } => format!("a socket that waits at port {port}"),
-            Self::Port { wanted: None, .. } => "a socket that waits for clients".to_owned(),
+            Self::Port { wanted: None, .. } => {
+                "a socket that waits for clients (of a server without one, --ready or `ready` names another sign)"
+                    .to_owned()
+            }
             Self::Line(pattern) => format!("a line that matches {pattern}"),
             Self::File(path) => format!("the file {}", path.display()),
         }

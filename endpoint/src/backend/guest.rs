@@ -2,7 +2,8 @@
 //! guest.
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::os::fd::AsRawFd as _;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -146,22 +147,50 @@ fn raise_limits(job: &Job) -> Result<()> {
 /// Makes the host's files that are sent visible again where the guest's own `/tmp` hides the host's.
 fn reveal_content(job: &Job) -> Result<()> {
     let files: Vec<_> = job.workloads.iter().flat_map(|each| netwarp_workload::of(&each.workload).files()).collect();
-    let hidden: Vec<_> = files.iter().filter_map(|file| Some((*file, file.strip_prefix(TMP).ok()?))).collect();
+    let hidden: Vec<_> = files.iter().filter_map(|file| file.strip_prefix(TMP).ok()).collect();
     if hidden.is_empty() {
         return Ok(());
     }
+    lay_over_tmp()?;
     fs::create_dir(HOST_TMP).with_context(|| format!("create {HOST_TMP}"))?;
     mount_one("hostfs", Path::new(HOST_TMP), MsFlags::MS_RDONLY, Some(Path::new(TMP)))?;
-    hidden.into_iter().try_for_each(|(file, relative)| reveal(file, relative))
+    hidden.into_iter().try_for_each(reveal)
 }
 
-fn reveal(path: &Path, relative: &Path) -> Result<()> {
+/// Mounts an empty `/tmp` over the guest's own, in which files and directories are made without a random number.
+///
+/// Each one that is made in a tmpfs draws a number (`mm/shmem.c`, `__shmem_get_inode`), so the records would depend on
+/// how deep below `/tmp` a file lies; a ramfs draws none.
+fn lay_over_tmp() -> Result<()> {
+    let run_directory = File::open(RUN_DIRECTORY).with_context(|| format!("open {RUN_DIRECTORY}"))?;
+    mount_one("ramfs", Path::new(TMP), MsFlags::empty(), Some(Path::new("mode=1777")))?;
+    fs::create_dir(RUN_DIRECTORY).with_context(|| format!("create {RUN_DIRECTORY}"))?;
+    let opened = format!("/proc/self/fd/{}", run_directory.as_raw_fd());
+    mount(Some(opened.as_str()), RUN_DIRECTORY, None::<&str>, MsFlags::MS_BIND, None::<&str>)
+        .with_context(|| format!("bring {RUN_DIRECTORY} into the empty {TMP}"))
+}
+
+/// Shows what lies first on the way to a file below the host's `/tmp`: a directory with all that is in it, or the file.
+///
+/// The way to the file is then the host's, and as much is made here for a deep one as for any other.
+fn reveal(relative: &Path) -> Result<()> {
+    let file = Path::new(HOST_TMP).join(relative);
+    ensure!(file.is_file(), "{} is not a file", Path::new(TMP).join(relative).display());
+    let first = relative.iter().next().map_or(relative, Path::new);
+    let is_ours = [RUN_DIRECTORY, HOST_TMP].map(Path::new).contains(&Path::new(TMP).join(first).as_path());
+    let shown = if is_ours { relative } else { first };
+    let (hidden, path) = (Path::new(HOST_TMP).join(shown), Path::new(TMP).join(shown));
+    if path.exists() {
+        return Ok(()); // with another file
+    }
     let attempt = || format!("bring the host's {} into the guest", path.display());
-    let hidden: PathBuf = Path::new(HOST_TMP).join(relative);
-    ensure!(hidden.is_file(), "{} is not a file", path.display());
     fs::create_dir_all(path.parent().unwrap_or(Path::new(TMP))).with_context(attempt)?;
-    File::create(path).with_context(attempt)?;
-    mount(Some(&hidden), path, None::<&str>, MsFlags::MS_BIND, None::<&str>).with_context(attempt)
+    if hidden.is_dir() {
+        fs::create_dir(&path).with_context(attempt)?;
+    } else {
+        File::create(&path).with_context(attempt)?;
+    }
+    mount(Some(&hidden), &path, None::<&str>, MsFlags::MS_BIND, None::<&str>).with_context(attempt)
 }
 
 /// Prints an error that cannot be recorded on the console, which the host keeps.
