@@ -5,19 +5,15 @@ What is here is what a user would write: a command line, and no word of netwarp'
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from guest.over_a_path import run_over_a_path, skip_without
 from guest.test_exec_services import SERVICES
 
-NETWARP = Path(sys.executable).with_name("netwarp")
 REPOSITORY = Path(__file__).parents[2]
 CERTIFICATE = (
     "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj"
@@ -222,18 +218,11 @@ ROWS = {
 @pytest.mark.parametrize("name", ROWS)
 def test_a_program_works_over_a_path(tmp_path: Path, name: str) -> None:
     row = ROWS[name]
-    missing = [each for each in row.needs if shutil.which(each) is None]
-    if missing:
-        pytest.skip(f"not installed: {', '.join(missing)}")
+    skip_without(row.needs)
     (tmp_path / "content").write_bytes(bytes(300_000))
-    path = ("--rtt", "100ms", "--rate", "20mbit", "--memory", "2GiB", "--ready", row.ready)
-    command = (*row.options, "--server", row.server, "--", "sh", "-c", row.client)
-    done = subprocess.run(
-        [str(NETWARP), "exec", "--json", *path, *command],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert re.fullmatch(row.printed, json.loads(done.stdout)["client"]["stdout"].strip())
+    options = ("--memory", "2GiB", "--ready", row.ready, *row.options, "--server", row.server)
+    told = run_over_a_path(tmp_path, row.client, *options)
+    assert re.fullmatch(row.printed, told["client"]["stdout"].strip())
 
 
 def test_the_table_of_programs_is_that_of_the_tests() -> None:

@@ -9,18 +9,17 @@ import base64
 import json
 import re
 import shutil
-import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-NETWARP = Path(sys.executable).with_name("netwarp")
+from guest.over_a_path import run_over_a_path, skip_without
+
 RTT_S = 0.1
 RATE_BIT_S = 20e6
 CONTENT_BYTES = 300_000
-PATH = ("--rtt", "100ms", "--rate", "20mbit", "--memory", "4GiB")
+MEMORY = ("--memory", "4GiB")
 EXACT = ("--set", "workload.coarse_clocks=exact")
 
 TURN = (
@@ -175,21 +174,13 @@ SERVICES = {
 @pytest.mark.parametrize("name", SERVICES)
 def test_a_service_works_in_its_time_and_again(tmp_path: Path, name: str) -> None:
     service = SERVICES[name]
-    missing = [each for each in service.needs if shutil.which(each) is None]
-    if missing:
-        pytest.skip(f"not installed: {', '.join(missing)}")
+    skip_without(service.needs)
     for file, content in service.files.items():
         (tmp_path / file).write_bytes(content)
-    command = ("--ready", service.ready, *service.options, "--server", service.server)
+    options = (*MEMORY, "--ready", service.ready, *service.options, "--server", service.server)
     records = []
     for out in ("first", "again"):
-        done = subprocess.run(
-            [NETWARP, "exec", "--json", "--out", out, *PATH, *command, "--", "sh", "-c",
-             service.client],
-            cwd=tmp_path, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
-        told = json.loads(done.stdout)
+        told = run_over_a_path(tmp_path, service.client, "--out", out, *options)
         found = re.fullmatch(service.printed, told["client"]["stdout"].strip())
         assert found, told["client"]["stdout"] + told["client"]["stderr"]
         printed_s = [service.unit_s * float(each) for each in found.groups()]
