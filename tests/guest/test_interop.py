@@ -10,6 +10,7 @@ import pytest
 
 from netwarp.backends.virtual import VirtualBackend
 from netwarp.execution import Outcome, run_job
+from netwarp.interop.run import is_unsupported
 from netwarp.metrics import metrics_from_records
 from netwarp.plan import plan_study
 from netwarp.run_directory import RECORDS_FILE
@@ -80,6 +81,7 @@ def test_a_wrong_endpoint_is_found_out(tmp_path: Path, program: str, reason: str
     outcome = run(str(PROGRAMS / f"{program}.sh"), tmp_path / "run")
     assert outcome.failed
     assert reason in str(outcome.status.reason)
+    assert is_unsupported(tmp_path / "run") == (program == "unsupported")
 
 
 @pytest.mark.parametrize("name", ["quic-go", "quiche"])

@@ -14,12 +14,13 @@ from netwarp.interop import Asked, Field, Grid
 from netwarp.interop.grid import Judged
 from netwarp.interop.packets import AS_SENT, _copy_interfaces
 from netwarp.interop.page import render
-from netwarp.interop.run import CHECKS, _still_holds
+from netwarp.interop.run import CHECKS, _still_holds, is_unsupported
 from netwarp.interop.runner_json import changes, read_results, runner_json
 from netwarp.interop.wording import repeat_command
 from netwarp.interop_cases import CASES, CaseName
 from netwarp.plan import plan_study
-from netwarp.wire import Bulk
+from netwarp.run_directory import RECORDS_FILE
+from netwarp.wire import Bulk, Program
 
 PROGRAM = Path(__file__).parents[1] / "guest" / "interop" / "right.sh"
 UNSUPPORTED = "client: it says that it does not support the test case"
@@ -30,7 +31,10 @@ def asked(cases: tuple[str, ...] = (), seeds: int = 1) -> Asked:
 
 
 def field(*wrong: str | None, case: CaseName = "handshake") -> Field:
-    runs = tuple(Judged(f"c000-r{at:02}", at + 1, why) for at, why in enumerate(wrong))
+    runs = tuple(
+        Judged(f"c000-r{at:02}", at + 1, why, is_unsupported=why == UNSUPPORTED)
+        for at, why in enumerate(wrong)
+    )
     return Field("right.sh", "right.sh", case, runs)
 
 
@@ -81,6 +85,20 @@ def test_a_field_succeeds_if_every_loss_pattern_has() -> None:
     assert field("it hangs").reason == "it hangs"
     assert field(UNSUPPORTED, UNSUPPORTED).result == "unsupported"
     assert field().result == "failed"
+
+
+@pytest.mark.parametrize(("exit_status", "expected"), [(127, True), (1, False), (None, False)])
+def test_a_case_is_unsupported_by_a_programs_exit_status(
+    tmp_path: Path, exit_status: int | None, expected: bool
+) -> None:
+    assert not is_unsupported(tmp_path)
+    program = Program(
+        record="program", side="server", started_ns=0, ready_ns=None, ended_ns=1,
+        exit_status=exit_status, signal=None if exit_status else 9, stdout_bytes=0, stderr_bytes=0,
+        stdout="it does not support the test case",
+    )  # fmt: skip
+    (tmp_path / RECORDS_FILE).write_text(f"{program.model_dump_json()}\n")
+    assert is_unsupported(tmp_path) == expected
 
 
 def test_a_failure_is_repeated_by_one_command() -> None:

@@ -11,8 +11,6 @@ from netwarp.interop.plan import Asked
 from netwarp.interop_cases import CaseName
 
 Result = Literal["succeeded", "failed", "unsupported"]
-UNSUPPORTED = "does not support the test case"
-"""What a run's reason says where a program has exited with the runner's status for that."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +25,8 @@ class Judged:
     """What was wrong; None if nothing was."""
     kbit_s: float | None = None
     """Its goodput, where it succeeded."""
+    is_unsupported: bool = False
+    """Whether one of its programs has said that it does not support the test case."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Field:
     @property
     def result(self) -> Result:
         """The runner's word for it: it has succeeded if every run has."""
-        if any(UNSUPPORTED in (run.wrong or "") for run in self.runs):
+        if any(run.is_unsupported for run in self.runs):
             return "unsupported"
         return "failed" if self.cannot or self.failed or not self.runs else "succeeded"
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from netwarp import pipeline
 from netwarp.backends.base import Backend
-from netwarp.errors import BackendError
+from netwarp.errors import BackendError, RecordError
 from netwarp.execution import Executor, Observer, run_job
 from netwarp.interop.checks import check, kbit_s
 from netwarp.interop.grid import Field, Grid, Judged
@@ -22,10 +22,14 @@ from netwarp.interop_cases import CaseName
 from netwarp.plan import plan_study
 from netwarp.regular_files import is_there
 from netwarp.results.results import RunResult
-from netwarp.run_directory import RunDirectory
+from netwarp.run_directory import RECORDS_FILE, RunDirectory
 from netwarp.run_files import read_text, remove, write_json
+from netwarp.wire import Program, read_records
 
-CHECKS = 2
+UNSUPPORTED_STATUS = 127
+"""The exit status by which a program says that it does not support a test case."""
+
+CHECKS = 3
 """Version of the checks: runs that failed by an earlier one are judged again."""
 
 
@@ -94,7 +98,7 @@ def repeat(asked: Asked, case: CaseName, pattern: int, backend: Backend, out: Pa
         place.parent.mkdir(parents=True, exist_ok=True)
         outcome = run_job(backend, planned.job, place)
         found = _entry(case, place, outcome.status.reason if outcome.failed else None)
-        judged.append(Judged(place.name, pattern, found["wrong"], found["kbit_s"]))
+        judged.append(Judged(place.name, pattern, **found))
     return judged
 
 
@@ -121,7 +125,8 @@ def _run_case(
     by_pair: dict[str, list[Judged]] = {}
     for run, entry in of_runs:
         pair = run.factors.get("transport") or label(*asked.pairs[0])
-        one = Judged(run.run, run.replicate + 1, entry["wrong"], entry["kbit_s"])
+        found = (entry["wrong"], entry["kbit_s"], entry["is_unsupported"])
+        one = Judged(run.run, run.replicate + 1, *found)
         by_pair.setdefault(pair, []).append(one)
     return by_pair
 
@@ -136,7 +141,7 @@ def _judge(
     sha256 = None if status is None else status.records_sha256
     before = known.get(run.run)
     if before is not None and before["records_sha256"] == sha256 and _still_holds(before):
-        return dict(before)
+        return {"is_unsupported": False, **before}
     failure = run.reason if run.outcome == "failed" else None
     entry = _entry(case, directory.run_path(run.run), failure)
     if entry["wrong"] is None:
@@ -154,11 +159,28 @@ def _still_holds(entry: Mapping[str, Any]) -> bool:
 def _entry(case: CaseName, run: Path, failure: str | None) -> dict[str, Any]:
     """Return what was wrong in a run, and how fast it was."""
     if failure is not None:
-        return {"wrong": failure, "kbit_s": None}
+        return {"wrong": failure, "kbit_s": None, "is_unsupported": is_unsupported(run)}
     try:
         sent = datagrams(run)
         at_server = datagrams(run, AT_SERVER) if case == "amplificationlimit" else []
     except (BackendError, OSError, ValueError) as error:
-        return {"wrong": f"its packets could not be read: {error}", "kbit_s": None}
+        unreadable = f"its packets could not be read: {error}"
+        return {"wrong": unreadable, "kbit_s": None, "is_unsupported": False}
     wrong = check(case, sent, at_server)
-    return {"wrong": wrong, "kbit_s": kbit_s(case, sent) if wrong is None else None}
+    goodput_kbit_s = kbit_s(case, sent) if wrong is None else None
+    return {"wrong": wrong, "kbit_s": goodput_kbit_s, "is_unsupported": False}
+
+
+def is_unsupported(run: Path) -> bool:
+    """Return whether a program of a failed run has exited with the runner's status by which it says
+    that it does not support the test case.
+
+    Args:
+        run: the run's directory; records that are missing or broken say nothing.
+    """
+    try:
+        records = read_records(run / RECORDS_FILE)
+    except RecordError:
+        return False
+    programs = (each for each in records if isinstance(each, Program))
+    return any(each.exit_status == UNSUPPORTED_STATUS for each in programs)

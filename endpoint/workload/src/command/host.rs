@@ -180,6 +180,11 @@ impl Host {
         self.ended.is_some()
     }
 
+    /// Returns whether its own process has ended with a status of a special meaning.
+    pub(crate) fn has_ended_with_meaning(&self) -> bool {
+        self.ended.is_some_and(|(_, status)| (self.meaning)(status).is_some())
+    }
+
     /// Keeps what the program prints until it ends, and returns its exit status. Dropping this future loses nothing.
     pub(crate) async fn ended(&mut self) -> Result<ExitStatus> {
         loop {

@@ -98,17 +98,34 @@ pub(super) async fn serve(
 ) -> Result<()> {
     let Begin { epoch_ns, .. } = orchestrator.begin().await?;
     let mut host = Host::start(Side::Server, command, run, epoch_ns, None)?;
+    if let Err(error) = serve_until_finished(orchestrator, &mut host, command, certificate, epoch_ns).await {
+        // By a contract it is its status that says why.
+        if host.has_ended_with_meaning() {
+            orchestrator.write(vec![Record::Program(host.into_record().await?)])?;
+        }
+        return Err(error);
+    }
+    end(&mut host).await?;
+    orchestrator.write(vec![Record::Program(host.into_record().await?)])
+}
+
+async fn serve_until_finished(
+    orchestrator: &mut Orchestrator,
+    host: &mut Host,
+    command: &Command,
+    certificate: Option<String>,
+    epoch_ns: u64,
+) -> Result<()> {
     let mut readiness = Readiness::of(&command.ready)?;
-    await_ready(&mut host, &mut readiness, orchestrator).await?;
+    await_ready(host, &mut readiness, orchestrator).await?;
     host.ready_ns = Some(Moment::now().since(epoch_ns));
     orchestrator.send(&Message::Ready { certificate })?;
     tokio::select! {
         biased;
         order = orchestrator.next() => ensure!(matches!(order?, None | Some(Order::Finish {})), "a server is only ordered to finish"),
-        status = failed_server(&mut host) => return Err(host.ended_early(status?, "before the client had")),
+        status = failed_server(host) => return Err(host.ended_early(status?, "before the client had")),
     }
-    end(&mut host).await?;
-    orchestrator.write(vec![Record::Program(host.into_record().await?)])
+    Ok(())
 }
 
 /// Handles a server that ends early. One that exits with status 0 may continue in the background, as daemons do; the
