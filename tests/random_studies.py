@@ -42,6 +42,8 @@ IMPAIRMENTS: dict[str, st.SearchStrategy[Any]] = {
     "jitter_order": st.sampled_from(["kept", "free"]),
     "distribution": st.sampled_from(["uniform", "normal", "pareto", "paretonormal"]),
     "jitter_correlation": RATIOS,
+    "aggregate": DURATIONS,
+    "aggregate_up": DURATIONS,
     "loss": LOSSES,
     "loss_up": LOSSES,
     "loss_correlation": RATIOS,

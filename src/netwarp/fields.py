@@ -176,6 +176,17 @@ def parse_jitter_order(value: object) -> bool:
     return value == "kept"
 
 
+def parse_l4s_queue(value: object) -> bool:
+    """Read ``"ect1"`` or ``"ect"``; return whether all ECN-capable packets are in the queue.
+
+    Raises:
+        UnitError: the value is neither.
+    """
+    if value not in ("ect1", "ect"):
+        raise UnitError("no packets of a low-latency queue", 'write "ect1" or "ect"')
+    return value == "ect"
+
+
 DurationNs = Annotated[
     int, BeforeValidator(parse_duration_ns), Kind('a duration such as `"100ms"` or `"1.5s"`')
 ]
@@ -238,6 +249,7 @@ if TYPE_CHECKING:
 else:
     ProfileName = Literal[tuple(PROFILES)]
 JitterOrder = Annotated[bool, BeforeValidator(parse_jitter_order), Kind('`"kept"` or `"free"`')]
+L4sQueue = Annotated[bool, BeforeValidator(parse_l4s_queue), Kind('`"ect1"` or `"ect"`')]
 Distribution = wire.Distribution
 Neighbours = wire.Neighbours
 Duplex = Literal["full", "half"]

@@ -146,6 +146,21 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         without="jitter",
     ),
     PathProperty(
+        key="aggregate",
+        type="DurationNs",
+        directions="both",
+        help="Packets arrive together: one that arrives when none waits starts a timer of this"
+        " length, and all that have come when it ends are released at once, in order. A packet by"
+        " itself is so much later. Wi-Fi's aggregates last up to 5.484 ms (A-MPDU in a PPDU, IEEE"
+        " 802.11), network cards wait some 10 µs to 250 µs before they interrupt. It is the last"
+        " thing that a direction does to packets, behind rate and queue. Default: none.",
+        each_help="Time for which packets are collected and then released together",
+        is_common=False,
+        option_help="Packets are released together: 0.25ms, 4ms.",
+        netem="aggregate_ns",
+        absent="0s",
+    ),
+    PathProperty(
         key="loss",
         title="Packet loss",
         type="LossField",
@@ -199,6 +214,19 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         each_help="Queueing discipline of the bottleneck",
         option_help="Queueing at the bottleneck: fifo, or a discipline such as fq_codel or cake.",
         absent="fifo",
+    ),
+    PathProperty(
+        key="l4s_queue",
+        title="Packets in DualPI2's low-latency queue",
+        type="L4sQueue",
+        help="Which packets `dualpi2` serves in its low-latency queue. `ect1`: those of senders"
+        " that say that they are scalable (RFC 9331). `ect`: all of ECN-capable senders, so that"
+        " DCTCP, whose packets are ECT(0), stands there for TCP Prague, which this kernel does not"
+        " have; senders that are not scalable must then not offer ECN. Default: ect1.",
+        is_common=False,
+        option_help="DualPI2's low-latency queue: ect1, or ect for DCTCP.",
+        absent="ect1",
+        without="discipline",
     ),
     PathProperty(
         key="ip",

@@ -199,6 +199,7 @@ def _troubles(way: Impairments) -> bool:
     return bool(
         way.loss.kind != "none"
         or way.jitter_ns
+        or way.aggregate_ns
         or way.reorder.ratio
         or way.duplicate_ratio
         or way.corrupt_ratio

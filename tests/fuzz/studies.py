@@ -67,6 +67,8 @@ def _lately(rng: Random, study: Table) -> None:
     path = study.get("path", {})
     if "jitter" in path and ("rate" not in path or "discipline" in path) and rng.random() < 0.3:
         path["jitter_order"] = "free"
+    if path and "duplicate" not in path and rng.random() < 0.1:
+        path["aggregate"] = rng.choice(["50us", "1ms", "4ms"])
     if rng.random() < 0.06:
         study["kernel"] = rng.choice(KERNELS)
         if study["kernel"] == "6.1" and "path" in study:

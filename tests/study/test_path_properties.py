@@ -24,6 +24,7 @@ DELAYED = {"rtt": "100ms", "rate": "50mbit"}
 VALUES: dict[str, tuple[Any, Any]] = {
     "delay": ("10ms", 10_000_000),
     "jitter": ("2ms", 2_000_000),
+    "aggregate": ("1ms", 1_000_000),
     "loss": ("1%", wire.RandomLoss(kind="random", ratio=0.01, correlation=0.0)),
     "rate": ("7mbit", 7_000_000),
     "queue": ("40p", None),

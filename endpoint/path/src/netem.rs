@@ -16,6 +16,7 @@ const TCA_NETEM_RATE: u16 = 6;
 const TCA_NETEM_RATE64: u16 = 8;
 const TCA_NETEM_LATENCY64: u16 = 10;
 const TCA_NETEM_JITTER64: u16 = 11;
+const TCA_NETEM_SLOT: u16 = 12;
 const TCA_NETEM_PRNG_SEED: u16 = 14;
 const NETEM_LOSS_GE: u16 = 2;
 
@@ -25,6 +26,9 @@ const ORDERING_BYTE_S: u64 = 1 << 60;
 
 /// The limit of a netem that only transmits, in packets: it is never reached.
 const TRANSMITTED_PACKETS: u32 = 1000;
+
+/// The limit of a netem that only collects packets, in packets: it is never reached.
+const COLLECTED_PACKETS: u32 = 10_000_000;
 
 /// Returns the payload of `TCA_OPTIONS`: a `struct tc_netem_qopt`, then attributes.
 ///
@@ -64,6 +68,17 @@ pub fn options(impairments: &Impairments) -> Attributes {
 /// Packets come from a shaper, which lets one start when the one before has ended, so no packet waits for another.
 pub(crate) fn transmission(rate_bit_s: u64) -> Attributes {
     put_rate(Attributes::after(&words(&[0, TRANSMITTED_PACKETS, 0, 0, 0, 0])), (rate_bit_s / 8).max(1))
+}
+
+/// Returns the options of a netem that collects packets for a time, counted from the first, and releases them together.
+///
+/// Its packets are due when they arrive. One that is due after the present slot began makes the kernel plan the next,
+/// this time from now, in which all leave that are due by then (`get_slot_next`, `netem_dequeue`).
+pub(crate) fn collection(aggregate_ns: u64) -> Attributes {
+    // struct tc_netem_slot: the shortest and the longest time to a slot, the most packets and bytes in one (0: any),
+    // and the mean and the spread of a distribution.
+    let slot: Vec<u8> = [aggregate_ns, aggregate_ns, 0, 0, 0].iter().flat_map(|each| each.to_ne_bytes()).collect();
+    Attributes::after(&words(&[0, COLLECTED_PACKETS, 0, 0, 0, 0])).put(TCA_NETEM_SLOT, &slot)
 }
 
 /// Returns the options that make a running netem lose every packet that reaches it. Packets that it delays already
@@ -327,6 +342,14 @@ mod tests {
         assert_eq!(9014 * 1_000_000_000 / ORDERING_BYTE_S, 0);
         let rated = InForce::read(options(&Impairments { in_order: true, ..plain() }).bytes()).unwrap();
         assert_eq!((rated.in_order, rated.rate_byte_s), (false, Some(6_250_000)));
+    }
+
+    /// The expected bytes were written by hand from `struct tc_netem_slot`, little endian.
+    #[test]
+    fn a_collection_of_a_millisecond_byte_by_byte() {
+        let expected = "00000000 80969800 00000000 00000000 00000000 00000000 \
+                        2c000c00 40420f0000000000 40420f0000000000 00000000 00000000 0000000000000000 0000000000000000";
+        assert_eq!(hex::encode(collection(1_000_000).bytes()), expected.replace(' ', ""));
     }
 
     #[test]

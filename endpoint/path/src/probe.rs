@@ -152,7 +152,8 @@ fn arrives(socket: &UdpSocket, number: u32) -> Result<bool> {
 /// Returns the longest time that a probe can take in one direction.
 fn patience(path: &Path, impairments: &Impairments) -> Duration {
     let serialisation_ns = impairments.rate_bit_s.map_or(0, |rate| wire_bytes(path.ipv6) * 8 * 1_000_000_000 / rate);
-    let delay_ns = impairments.delay_ns.saturating_add(JITTERS * impairments.jitter_ns);
+    let longest_ns = impairments.delay_ns.saturating_add(JITTERS * impairments.jitter_ns);
+    let delay_ns = longest_ns.saturating_add(impairments.aggregate_ns);
     GRACE.saturating_add(Duration::from_nanos(delay_ns.saturating_add(serialisation_ns)))
 }
 

@@ -152,6 +152,11 @@ fn check_impairments(at: &str, impairments: &Impairments, problems: &mut Problem
     problems.require(impairments.jitter_ns <= JITTER_MAX_NS, &format!("{at}.jitter_ns"), || {
         format!("is {}, netem takes at most {JITTER_MAX_NS}", impairments.jitter_ns)
     });
+    let is_alone = impairments.aggregate_ns == 0 || impairments.duplicate_ratio == 0.0;
+    problems.require(is_alone, &format!("{at}.aggregate_ns"), || "is not 0, beside duplicates".to_owned());
+    problems.require(i64::try_from(impairments.aggregate_ns).is_ok(), &format!("{at}.aggregate_ns"), || {
+        format!("is {}, netem takes at most {}", impairments.aggregate_ns, i64::MAX)
+    });
     problems.require(impairments.limit_packets >= 1, &format!("{at}.limit_packets"), || "is 0".to_owned());
     problems
         .require(impairments.shaper_queue_bytes != Some(0), &format!("{at}.shaper_queue_bytes"), || "is 0".to_owned());

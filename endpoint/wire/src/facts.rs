@@ -139,7 +139,8 @@ impl Job {
         let of_redraws = redraws.map(|redraw| redraw.mean_ns + u64::from(DEVIATIONS) * redraw.deviation_ns);
         let directions =
             || self.paths.iter().flat_map(|path| [(path.mtu_bytes, &path.down), (path.mtu_bytes, &path.up)]);
-        let of_paths = directions().map(|(_, each)| each.delay_ns + u64::from(DEVIATIONS) * each.jitter_ns);
+        let of_paths =
+            directions().map(|(_, each)| each.delay_ns + u64::from(DEVIATIONS) * each.jitter_ns + each.aggregate_ns);
         let delay_ns = of_events.chain(of_redraws).chain(of_paths).max().unwrap_or(0);
         let changed_bit_s = events.filter_map(|event| match event.change {
             Change::Rate { rate_bit_s, .. } => Some(rate_bit_s),
@@ -218,6 +219,7 @@ impl Impairments {
             corrupt_ratio: 0.0,
             seed: 0,
             in_order: false,
+            aggregate_ns: 0,
         }
     }
 
@@ -239,6 +241,7 @@ impl Impairments {
             discipline: _,
             seed: _,
             in_order: _,
+            aggregate_ns,
         } = self;
         *delay_ns > 0
             || *jitter_ns > 0
@@ -248,6 +251,7 @@ impl Impairments {
             || reorder.ratio > 0.0
             || *duplicate_ratio > 0.0
             || *corrupt_ratio > 0.0
+            || *aggregate_ns > 0
     }
 
     /// Returns the most bytes that the queue of a direction with a rate holds.

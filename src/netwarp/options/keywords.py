@@ -25,6 +25,9 @@ class PathOptions(TypedDict, total=False):
     jitter_order: Levels
     distribution: Levels
     jitter_correlation: Levels
+    aggregate: Levels
+    aggregate_down: Levels
+    aggregate_up: Levels
     loss: Levels
     loss_down: Levels
     loss_up: Levels
@@ -38,6 +41,7 @@ class PathOptions(TypedDict, total=False):
     discipline: Levels
     discipline_down: Levels
     discipline_up: Levels
+    l4s_queue: Levels
     ip: Levels
     mtu: Levels
     neighbours: Levels

@@ -80,8 +80,10 @@ class Path(Wire):
 
     @property
     def idle_rtt_ns(self) -> int:
-        """Return the round-trip time of the idle path in ns: both delays, without jitter."""
-        return self.down.delay_ns + self.up.delay_ns
+        """Return the round-trip time of the idle path in ns: both delays, without jitter, and the
+        times for which a packet waits for others.
+        """
+        return sum(each.delay_ns + each.aggregate_ns for each in (self.down, self.up))
 
 
 class Impairments(Wire):
@@ -122,6 +124,9 @@ class Impairments(Wire):
     in_order: Annotated[bool, Asks("order in spite of jitter")] = False
     """Whether a packet leaves netem only when those before it have, however short its delay. Where
     netem keeps a rate that is so without it."""
+    aggregate_ns: Annotated[U64, Asks("packets released together")] = 0
+    """How long packets are collected before they are released together, counted from the first of
+    them; 0 for each by itself. It is a second netem, behind all else of the direction (`slot`)."""
 
 
 class Discipline(Wire):
@@ -135,6 +140,9 @@ class Discipline(Wire):
     """Bytes of the direction's frames, for disciplines that bound the memory of packets."""
     ecn: Annotated[bool, DETAIL]
     """Whether it marks packets of ECN-capable senders instead of dropping them (RFC 3168)."""
+    any_ect: Annotated[bool, DETAIL] = False
+    """Whether the low-latency queue of `dualpi2` has all packets of ECN-capable senders, and
+    otherwise only those with ECT(1) (RFC 9331)."""
 
 
 class NoLoss(Wire):

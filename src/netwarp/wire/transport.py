@@ -189,6 +189,17 @@ class TcpOptions(Wire):
         ),
     ]
     """How losses are detected."""
+    accurate_ecn: Annotated[
+        bool,
+        Option(
+            False,
+            "TCP: both hosts offer AccECN (RFC 9768, `tcp_ecn` 3), with which a receiver reports"
+            " how many packets were marked, and not only that one was; only with `ecn`, and a"
+            " kernel of Linux 7.0 or later. Default: false.",
+            setting="AccECN",
+        ),
+    ] = False
+    """Whether both hosts offer accurate ECN (RFC 9768), in place of RFC 3168's."""
 
 
 class SctpOptions(Wire):

@@ -32,6 +32,8 @@ const TC_RED_ADAPTATIVE: u8 = 8;
 const RED_FLAGS_OFFSET: usize = 15;
 const RED_STAB_BYTES: usize = 256;
 const TCA_DUALPI2_LIMIT: u16 = 1;
+const TCA_DUALPI2_ECN_MASK: u16 = 14;
+const TC_DUALPI2_ECN_MASK_ANY_ECT: u8 = 3;
 
 /// The memory that a full-size packet takes beyond its size, in bytes: the `sk_buff`, its shared information, and the
 /// rounding of its data (`SKB_TRUESIZE`). CAKE and fq_codel limit memory, and without this their queues would hold
@@ -125,6 +127,9 @@ pub(crate) fn options(discipline: &Discipline, shaper: &Shaper) -> Attributes {
             .put_u64(TCA_CAKE_BASE_RATE64, (shaper.rate_bit_s / 8).max(1))
             .put_u32(TCA_CAKE_MEMORY, memory_bytes(discipline)),
         DisciplineKind::Red => red_options(discipline.ecn, shaper),
+        DisciplineKind::Dualpi2 if discipline.any_ect => {
+            options.put(TCA_DUALPI2_ECN_MASK, &[TC_DUALPI2_ECN_MASK_ANY_ECT])
+        }
         DisciplineKind::Codel | DisciplineKind::Pie | DisciplineKind::Dualpi2 => options,
     }
 }
@@ -245,7 +250,7 @@ mod tests {
     use crate::topology::Place;
 
     fn discipline(kind: DisciplineKind) -> Discipline {
-        Discipline { kind, limit_packets: 400, frame_bytes: 1514, ecn: true }
+        Discipline { kind, limit_packets: 400, frame_bytes: 1514, ecn: true, any_ect: false }
     }
 
     fn shaper(queue_bytes: u32) -> Shaper {

@@ -10,6 +10,8 @@ pub(super) const TC_H_ROOT: u32 = 0xffff_ffff;
 pub(super) const NETEM: u32 = 0x0001_0000;
 /// The handle of the token bucket that holds the queue of a bottleneck whose rate netem does not keep, `2:`.
 pub(super) const SHAPER: u32 = 0x0002_0000;
+/// The handle of the netem that collects packets behind a link's netem, `7:`.
+const COLLECTION: u32 = 0x0007_0000;
 pub(super) const TCA_STATS_BASIC: u16 = 1;
 pub(super) const TCA_STATS_QUEUE: u16 = 3;
 pub(super) const TCA_STATS_APP: u16 = 4;
@@ -17,6 +19,11 @@ pub(super) const TCA_STATS_APP: u16 = 4;
 /// Makes a netem with these options (`TCA_OPTIONS`) the root discipline of a link.
 pub fn add_netem(index: u32, options: &Attributes) -> Request {
     add(format!("put netem on link {index}"), index, NETEM, TC_H_ROOT, "netem", options)
+}
+
+/// Puts a netem that collects packets behind a link's netem.
+pub(crate) fn add_collection(index: u32, options: &Attributes) -> Request {
+    add(format!("put a netem that collects packets on link {index}"), index, COLLECTION, NETEM + 1, "netem", options)
 }
 
 /// Changes the options of a link's netem, and keeps its queue and its counters.

@@ -228,6 +228,7 @@ impl Network {
                     self.impaired.insert(*device);
                     let request = qdisc::add_netem(device.index, &netem::options(impairments));
                     self.queue(device.node, request)?;
+                    self.collect(*device, impairments)?;
                 }
             }
         }
@@ -255,11 +256,21 @@ impl Network {
         made.pending.push(route::set_up(queue));
         made.pending.push(qdisc::add_netem(device.index, &netem::transmission(shaper.rate_bit_s)));
         made.pending.extend(redirect::redirect_egress(device.index, queue));
+        self.collect(device, impairments)?;
         if !self.wakers.contains_key(&device.node) {
             let waker = self.within(device.node, QueueWaker::open)?;
             self.wakers.insert(device.node, waker);
         }
         Ok(())
+    }
+
+    /// Has packets that leave by a device collected behind its netem, if the job asks for it.
+    fn collect(&mut self, device: Device, impairments: &Impairments) -> Result<()> {
+        if impairments.aggregate_ns == 0 {
+            return Ok(());
+        }
+        let options = netem::collection(impairments.aggregate_ns);
+        self.queue(device.node, qdisc::add_collection(device.index, &options))
     }
 
     /// Returns the index of the device whose netem impairs the packets that leave by a router's device.

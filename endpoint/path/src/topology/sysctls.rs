@@ -94,10 +94,14 @@ pub(super) fn fast_open(transport: &Transport) -> Option<BuildStep> {
 }
 
 /// Returns the settings of hosts that say whether they offer ECN, if the job says so. A TCP that does not offer it
-/// still accepts it (`tcp_ecn` 2, the kernel's default).
+/// still accepts it (`tcp_ecn` 2, the kernel's default). 3 offers AccECN (RFC 9768).
 pub(super) fn ecn(transport: &Transport) -> Vec<BuildStep> {
     let Some(offered) = transport.ecn else { return Vec::new() };
-    let (tcp, sctp) = if offered { ("1", "1") } else { ("2", "0") };
+    let (tcp, sctp) = match (offered, transport.tcp.accurate_ecn) {
+        (true, true) => ("3", "1"),
+        (true, false) => ("1", "1"),
+        (false, _) => ("2", "0"),
+    };
     let of_sctp = BuildStep::Sysctl { key: "net/sctp/ecn_enable", value: sctp.to_owned(), optional: true };
     vec![sysctl("net/ipv4/tcp_ecn", tcp), of_sctp]
 }
@@ -162,7 +166,13 @@ mod tests {
     #[test]
     fn only_what_deviates_from_the_kernels_tcp_is_written() {
         assert_eq!(switched_off(|transport| transport.kind = TransportKind::Tcp), Vec::<&str>::new());
-        let old = TcpOptions { sack: false, timestamps: false, window_scaling: false, recovery: Recovery::Classic };
+        let old = TcpOptions {
+            sack: false,
+            timestamps: false,
+            window_scaling: false,
+            recovery: Recovery::Classic,
+            accurate_ecn: false,
+        };
         for kind in [TransportKind::Tcp, TransportKind::Tls, TransportKind::Mptcp] {
             let written = switched_off(|transport| (transport.kind, transport.tcp) = (kind, old.clone()));
             let names: Vec<&str> = written.iter().filter_map(|key| key.strip_prefix("net/ipv4/tcp_")).collect();

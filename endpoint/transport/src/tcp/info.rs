@@ -211,7 +211,13 @@ mod tests {
     #[test]
     fn options_that_did_not_take_effect_are_told() {
         let info = TcpInfo { options: TCPI_OPT_SACK | TCPI_OPT_WSCALE, ..TcpInfo::default() };
-        let wanted = TcpOptions { sack: true, timestamps: false, window_scaling: true, recovery: Recovery::Rack };
+        let wanted = TcpOptions {
+            sack: true,
+            timestamps: false,
+            window_scaling: true,
+            recovery: Recovery::Rack,
+            accurate_ecn: false,
+        };
         info.check_options(&wanted).unwrap();
         let cases = [
             (TcpOptions { timestamps: true, ..wanted.clone() }, "net.ipv4.tcp_timestamps"),

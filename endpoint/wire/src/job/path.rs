@@ -73,6 +73,10 @@ pub struct Impairments {
     /// that is so without it.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub in_order: bool,
+    /// How long packets are collected before they are released together, counted from the first of them; 0 for each by
+    /// itself. It is a second netem, behind all else of the direction (`slot`).
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub aggregate_ns: u64,
 }
 
 /// The shapes of netem's delay distributions.
@@ -140,6 +144,10 @@ pub struct Discipline {
     pub frame_bytes: u32,
     /// Whether it marks packets of ECN-capable senders instead of dropping them (RFC 3168).
     pub ecn: bool,
+    /// Whether the low-latency queue of `dualpi2` has all packets of ECN-capable senders, and otherwise only those with
+    /// ECT(1) (RFC 9331).
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub any_ect: bool,
 }
 
 /// A queueing discipline of the bottleneck, by the kernel's name.

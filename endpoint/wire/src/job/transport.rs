@@ -145,6 +145,9 @@ pub struct TcpOptions {
     pub window_scaling: bool,
     /// How losses are detected.
     pub recovery: Recovery,
+    /// Whether both hosts offer accurate ECN (RFC 9768), in place of RFC 3168's.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub accurate_ecn: bool,
 }
 
 /// How TCP detects losses.

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from netwarp.fields import KeyValueError
+from netwarp.study.cells.cell_sections import ALWAYS_MARK
 from netwarp.study.cells.named_workload import NamedWorkload
 from netwarp.study.tables import Table, Written
 from netwarp.transports import is_simulated
@@ -74,7 +75,7 @@ def _refuse_together(one: NamedWorkload, other: NamedWorkload, key: str) -> None
         remedy = "choose another, or leave it to netwarp"
         raise KeyValueError(f"{key}.port", other.port, reason, remedy)
     ours, theirs = one.sections.transport, other.sections.transport
-    differing = ["ecn"] if ours.ecn != theirs.ecn else []
+    differing = ["ecn"] if ours.ecn != theirs.ecn and not _may_differ_in_ecn(one, other) else []
     if ours.traits.runs_over_tcp and theirs.traits.runs_over_tcp:
         path = one.sections.path
         windows = [each.resolved_initial_window_packets(path) for each in (ours, theirs)]
@@ -113,3 +114,13 @@ def refuse_stop(table: Table, stop: Written) -> None:
     if not any(field.alias == "duration" for field in model.model_fields.values()):
         kind = table.text("kind") or next(iter(WORKLOADS))
         raise KeyValueError(stop.place, None, f"a {kind} ends when all of it is done", "drop it")
+
+
+def _may_differ_in_ecn(one: NamedWorkload, other: NamedWorkload) -> bool:
+    """Return whether two workloads may differ in whether they offer ECN: they share no host, and
+    no discipline that would have to be told to mark.
+    """
+    if one.between is None or other.between is None:
+        return False
+    ours, theirs = ({each.client, each.server} for each in (one.between, other.between))
+    return not ours & theirs and one.sections.disciplines <= ALWAYS_MARK

@@ -159,7 +159,8 @@ def initial_rate_bit_s(cell: CellSections, direction: Direction, index: int = 0)
 
 def discipline(cell: CellSections, direction: Direction, index: int = 0) -> wire.Discipline | None:
     """Return the queueing discipline at the bottleneck of a direction; None is FIFO."""
-    kind = _path(cell, index).impairments(direction).discipline
+    impairments = _path(cell, index).impairments(direction)
+    kind = impairments.discipline
     if kind is None:
         return None
     return wire.Discipline(
@@ -167,6 +168,7 @@ def discipline(cell: CellSections, direction: Direction, index: int = 0) -> wire
         limit_packets=queue_packets(cell, direction, index),
         frame_bytes=frame_bytes(cell, direction, index),
         ecn=bool(cell.transport.ecn),
+        any_ect=kind == "dualpi2" and impairments.any_ect,
     )
 
 

@@ -191,6 +191,14 @@ class CellTransport(TransportOptions):
             raise KeyValueError(key, self.own_options[key], reason, remedy)
         return self
 
+    @model_validator(mode="after")
+    def _refuse_accurate_ecn_without_ecn(self) -> Self:
+        if self.resolved_tcp.accurate_ecn and not self.ecn:
+            reason = "it is a way to report marks, and no packet may be marked"
+            remedy = "set transport.ecn = true, or drop it"
+            raise KeyValueError("accurate_ecn", True, reason, remedy)
+        return self
+
     @property
     def has_own_congestion(self) -> bool:
         """Whether its congestion control is the user's own, of a kernel that was built with it."""

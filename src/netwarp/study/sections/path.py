@@ -24,7 +24,7 @@ from netwarp.path_properties import BY_KEY, PATH_PROPERTIES, PathProperty
 from netwarp.study.sections.mahimahi import RateTrace
 from netwarp.study.sections.properties import absent_values, property_fields
 from netwarp.study.sections.timeline import RedrawSection, TraceSection, halves_ns
-from netwarp.units import QueueLength
+from netwarp.units import NS_PER_S, QueueLength
 from netwarp.wire import Direction
 
 
@@ -44,6 +44,7 @@ else:
     _Keys = create_model("_Keys", __base__=Section, **property_fields())
 
 LEAST_IPV6_MTU_BYTES = 1280
+LARGEST_AGGREGATE_NS = 10 * NS_PER_S
 _ABSENT = absent_values()
 _KEYS_OF = {
     (row.key, direction): (
@@ -71,6 +72,8 @@ class AskedImpairments:
     queue: QueueLength | None
     discipline: wire.DisciplineKind | None
     """Queueing discipline at the bottleneck; None is FIFO."""
+    any_ect: bool
+    """Whether DualPI2's low-latency queue has the packets of all ECN-capable senders."""
 
     @property
     def delay_ns(self) -> int:
@@ -196,6 +199,7 @@ class SinglePath(_Keys):
             trace=trace,
             queue=self._value(BY_KEY["queue"], direction),
             discipline=self._value(BY_KEY["discipline"], direction),
+            any_ect=self._value(BY_KEY["l4s_queue"], direction),
         )
 
     def _delay_ns(self, direction: Direction) -> int:
@@ -234,6 +238,16 @@ class SinglePath(_Keys):
             if row.without is not None and not self.given(row.without):
                 reason = f"it has no effect without {row.without}"
                 raise KeyValueError(row.key, None, reason, f"give {row.without} or drop it")
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_a_queue_that_is_not_there(self) -> Self:
+        if "l4s_queue" in self.model_fields_set and "dualpi2" not in {
+            self.down.discipline,
+            self.up.discipline,
+        }:
+            reason = "only dualpi2 has a low-latency queue"
+            raise KeyValueError("l4s_queue", None, reason, "drop it, or choose dualpi2")
         return self
 
     @model_validator(mode="after")
@@ -328,6 +342,12 @@ def _refuse_impossible(impairments: AskedImpairments, direction: Direction) -> N
             f"jitter is larger than the {direction} delay: packets would arrive before being sent",
             "choose a jitter not above the one-way delay",
         )
+    if impairments.netem["aggregate_ns"] and impairments.netem["duplicate_ratio"]:
+        reason = f"the kernel has no second netem beside one that duplicates {direction}"
+        raise KeyValueError("aggregate", None, reason, "drop aggregate or duplicate")
+    if impairments.netem["aggregate_ns"] > LARGEST_AGGREGATE_NS:
+        reason = "no link collects packets for so long"
+        raise KeyValueError("aggregate", None, reason, "choose 10s or less")
     _refuse_impossible_discipline(impairments, direction)
     if impairments.reorders and impairments.delay_ns == 0:
         raise KeyValueError(
