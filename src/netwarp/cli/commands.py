@@ -65,6 +65,9 @@ COMMANDS = {
         "Repeat a sample of a directory's runs, and compare the records byte for byte.",
     ),
     "export": ("inspect", "Write a run directory's results to standard output in another format."),
+    "trace": (
+        "trace", "Generate a trace of a link's rate, seeded, for `[path.trace]` of a study.",
+    ),
     "serve": (
         "remote",
         "Serve another host's runs, started there with `netwarp run STUDY --backend remote`.",

@@ -212,7 +212,7 @@ class TraceSection(Section):
     milliseconds at which 1504 bytes may leave, none smaller than the one before; after the last
     line the trace repeats. A shaper keeps the rate, with the path's `queue`: a packet is sent at
     the rate at which it begins, and none begins while the rate is 0. A BDP is computed with the
-    trace's mean rate.
+    trace's mean rate. `netwarp trace` generates such files by models of links.
     """
 
     down: RateTraceField | None = None
