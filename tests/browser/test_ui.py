@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.processes import NETWARP
+from browser.ui_page import served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -23,14 +22,8 @@ Open = Callable[..., "Page"]
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    process = subprocess.Popen(
-        [NETWARP, "ui"], cwd=tmp_path_factory.mktemp("ui"), stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    yield process.stdout.readline().split()[-1]
-    process.terminate()
-    process.communicate(timeout=30)
-    assert process.returncode == 130
+    with served(tmp_path_factory.mktemp("ui")) as pages:
+        yield pages.address
 
 
 @pytest.fixture

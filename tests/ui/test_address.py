@@ -14,9 +14,10 @@ from netwarp.options import COMPARE
 from netwarp.study.compare import study_from_compare
 from netwarp.study.study import study_from_mapping
 from netwarp.ui.address import MOST_CHARACTERS, command_of, options_of
+from netwarp.ui.asked import refusal
 from netwarp.ui.knobs import GROUPS, KINDS, OPTIONS, START, other_options
 from netwarp.ui.study_file import study_file
-from netwarp.ui.what_if import MOST_RUNS, looks, refusal, study_of
+from netwarp.ui.what_if import MOST_RUNS, looks, study_of
 
 GIVEN = [
     ("transport", "tcp, quic"), ("rtt", "50ms"), ("loss", "0%,1%"), ("rate", "20mbit"),

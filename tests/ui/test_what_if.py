@@ -11,8 +11,9 @@ import pytest
 import netwarp.library
 from fake_backend import FakeBackend
 from netwarp.run_status import Status
+from netwarp.ui.asked import Asked, Event
 from netwarp.ui.lanes import MOST_DIRECTORIES, MOST_LANES, Lanes
-from netwarp.ui.what_if import Event, WhatIf
+from netwarp.ui.what_if import WhatIf
 from netwarp.wire import Job
 
 PAIRS = [("transport", "tcp,quic"), ("rtt", "50ms"), ("loss", "1%"), ("replicates", "4")]
@@ -44,7 +45,13 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[FakeBackend], None]:
     return used
 
 
-def events_of(question: WhatIf) -> list[Event]:
+def asked(pairs: list[tuple[str, str]], folder: Path) -> WhatIf:
+    question = WhatIf(pairs, folder)
+    question.begin()
+    return question
+
+
+def events_of(question: Asked) -> list[Event]:
     found = []
     while (event := question.next_event()) is not None:
         found.append(event)
@@ -55,7 +62,7 @@ def test_an_answer_comes_after_one_replicate_and_tightens(
     use: Callable[..., None], tmp_path: Path
 ) -> None:
     use(FakeBackend())
-    question = WhatIf(PAIRS, tmp_path)
+    question = asked(PAIRS, tmp_path)
     events = events_of(question)
     assert [name for name, _ in events] == ["started", *["answer"] * 4]
     assert [said["replicates"] for name, said in events if name == "answer"] == [1, 2, 3, 4]
@@ -74,7 +81,7 @@ def test_an_answer_comes_after_one_replicate_and_tightens(
     question.join()
     again = FakeBackend()
     use(again)
-    assert [name for name, _ in events_of(WhatIf(PAIRS, tmp_path))] == ["started", *["answer"] * 4]
+    assert [name for name, _ in events_of(asked(PAIRS, tmp_path))] == ["started", *["answer"] * 4]
     assert again.ran == []  # the runs are kept
 
 
@@ -82,7 +89,7 @@ def test_a_refusal_says_what_the_command_line_says(
     use: Callable[..., None], tmp_path: Path
 ) -> None:
     use(FakeBackend())
-    ((name, said),) = events_of(WhatIf([("rtt", "5furlong")], tmp_path))
+    ((name, said),) = events_of(asked([("rtt", "5furlong")], tmp_path))
     assert name == "refused"
     assert said["option"] == "--rtt"
     assert said["message"].startswith('compare: --rtt = "5furlong": unknown unit "furlong"')
@@ -90,14 +97,14 @@ def test_a_refusal_says_what_the_command_line_says(
 
 def test_what_the_backend_refuses_is_said(use: Callable[..., None], tmp_path: Path) -> None:
     use(FakeBackend())
-    events = events_of(WhatIf([("transport", "tcp,sctp")], tmp_path))
+    events = events_of(asked([("transport", "tcp,sctp")], tmp_path))
     assert [name for name, _ in events] == ["started", "refused"]
     assert "it is sctp" in events[-1][1]["message"]
 
 
 def test_runs_that_fail_are_a_state(use: Callable[..., None], tmp_path: Path) -> None:
     use(FakeBackend(fails=("c000-r00", "c001-r00")))
-    events = events_of(WhatIf(PAIRS, tmp_path))
+    events = events_of(asked(PAIRS, tmp_path))
     assert [name for name, _ in events] == ["started", "answer", "failed"]
     assert "told to" in events[-1][1]["message"]
 
@@ -119,15 +126,15 @@ def test_the_end_of_the_pages_ends_all(use: Callable[..., None], tmp_path: Path)
     several = [Waiting() for _ in range(MOST_LANES + 1)]
     use(*several, FakeBackend())
     lanes = Lanes(tmp_path)
-    asked = []
+    questions = []
     for number, backend in enumerate(several):
-        asked.append(lanes.ask(f"lane{number}", PAIRS))
+        questions.append(lanes.ask(f"lane{number}", PAIRS))
         assert backend.begun.wait(60)
     assert several[0].stopped.is_set()  # there was no room for it any more
     assert not several[1].stopped.is_set()
     lanes.end(60)
     assert all(backend.stopped.is_set() for backend in several)
-    assert all(question.is_over for question in asked[1:])
+    assert all(question.is_over for question in questions[1:])
 
 
 def test_old_run_directories_are_removed(use: Callable[..., None], tmp_path: Path) -> None:

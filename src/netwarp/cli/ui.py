@@ -1,11 +1,17 @@
 """The command that serves the local pages."""
 
-from netwarp.cli.command import command
+from pathlib import Path
+
+from netwarp.cli.command import Argument, command
 from netwarp.cli.interruption import interruption
 from netwarp.options import Option, Takes
 
 
 @command(
+    Argument(
+        "folder", "[DIR]", "The folder of run directories. Default: netwarp-out.", type=Path,
+        required=False,
+    ),
     Option(
         name="port", metavar="PORT", takes=Takes.WHOLE, least=1, most=65535,
         help="The port on 127.0.0.1. Default: a free one.",
@@ -15,7 +21,7 @@ from netwarp.options import Option, Takes
         help="Open the address in the browser.",
     ),
 )  # fmt: skip
-def ui(port: int = 0, open_: bool = False) -> None:
+def ui(folder: Path = Path("netwarp-out"), port: int = 0, open_: bool = False) -> None:
     """Turn knobs and see transfers, in the browser: pages on 127.0.0.1, until Ctrl-C.
 
     The printed address has a token, without which nothing is answered.
@@ -34,4 +40,4 @@ def ui(port: int = 0, open_: bool = False) -> None:
         if open_:
             click.launch(address)
 
-    serve(port, ready)
+    serve(folder, port, ready)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jinja2
@@ -18,13 +19,14 @@ from starlette.routing import Mount, Route
 
 from netwarp.errors import InputError, NetwarpError
 from netwarp.ui.access import HEADERS, OWN, REPORT, why_refused
+from netwarp.ui.asked import Asked
 from netwarp.ui.lanes import Lanes
 from netwarp.version import __version__
 
 if TYPE_CHECKING:
     from netwarp.library import Run
 
-PAGES = ("./", "lessons")
+PAGES = ("./", "lessons", "studies")
 """Addresses of the pages."""
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 
@@ -64,18 +66,24 @@ class Guarded:
         await self._app(scope, receive, with_headers)
 
 
-def application(lanes: Lanes, port: int, token: str) -> Guarded:
+def application(lanes: Lanes, folder: Path, port: int, token: str) -> Guarded:
     """Return the application.
 
     Args:
         lanes: the questions of all pages.
+        folder: the folder of run directories.
         port: the port at which it is served.
         token: the first part of the path of all its addresses.
     """
-    pages = Pages(lanes)
+    pages = Pages(lanes, folder)
     routes = [
         Route("/", pages.what_if),
         Route("/lessons", pages.lessons),
+        Route("/studies", pages.studies),
+        Route("/run", pages.run),
+        Route("/kept/{name}", pages.kept_report),
+        Route("/scorecard/{path:path}", pages.scorecard),
+        Route("/diff", pages.diff),
         Route("/static/{name}", static),
         Route("/report.css", report_file("style.css")),
         Route("/report.js", report_file("script.js")),
@@ -96,8 +104,8 @@ def application(lanes: Lanes, port: int, token: str) -> Guarded:
 class Pages:
     """The pages, and the questions that they ask."""
 
-    def __init__(self, lanes: Lanes) -> None:
-        self._lanes = lanes
+    def __init__(self, lanes: Lanes, folder: Path) -> None:
+        self._lanes, self._folder = lanes, folder
 
     def what_if(self, request: Request) -> Response:
         """The page on which knobs are turned."""
@@ -120,20 +128,54 @@ class Pages:
         """Run what the page's address says, and send events until it is done or nobody listens."""
         pairs = request.query_params.multi_items()
         lane = request.query_params.get("lane", "")
-        asked = self._lanes.ask(lane, [(key, value) for key, value in pairs if key != "lane"])
+        return events(self._lanes.ask(lane, [pair for pair in pairs if pair[0] != "lane"]))
 
-        async def events() -> AsyncIterator[str]:
-            try:
-                while True:
-                    event = await to_thread.run_sync(asked.next_event, abandon_on_cancel=True)
-                    if event is None:
-                        yield "event: done\ndata: {}\n\n"
-                        return
-                    yield f"event: {event[0]}\ndata: {json.dumps(event[1])}\n\n"
-            finally:
-                asked.cancel()
+    def studies(self, _: Request) -> Response:
+        """The studies, and the run directories that are there."""
+        from netwarp.ui.studies import kept, scorecards, shipped
 
-        return StreamingResponse(events(), media_type="text/event-stream")
+        return page(
+            "studies.html", title="Studies", studies=shipped(), kept=kept(self._folder),
+            scorecards=scorecards(self._folder), folder=self._folder,
+        )  # fmt: skip
+
+    def run(self, request: Request) -> Response:
+        """Run a study, and send events until it is done or nobody listens."""
+        from netwarp.ui.studies import StudyRun
+
+        asked = request.query_params
+        name, quick = asked.get("study", ""), "quick" in asked
+        return events(
+            self._lanes.begin(
+                asked.get("lane", ""),
+                lambda _, before: StudyRun(name, quick, self._folder, before),
+            )
+        )
+
+    def kept_report(self, request: Request) -> Response:
+        """The report of a run directory."""
+        from netwarp.library import open_run
+        from netwarp.ui.studies import kept_at
+
+        path = kept_at(self._folder, request.path_params["name"])
+        return report_response(open_run(path).report().read_text(encoding="utf-8"))
+
+    def scorecard(self, request: Request) -> Response:
+        """A scorecard of a source that was reproduced."""
+        from netwarp.ui.studies import scorecards
+
+        name = request.path_params["path"]
+        if name not in scorecards(self._folder):
+            raise InputError(f"{name}: no scorecard in {self._folder}")
+        return report_response((self._folder / name).read_text(encoding="utf-8"))
+
+    def diff(self, request: Request) -> Response:
+        """What differs between two run directories."""
+        from netwarp.ui.studies import differences_text
+
+        asked = request.query_params
+        names = asked.get("before", ""), asked.get("after", "")
+        return answered(lambda: {"text": differences_text(self._folder, *names)})
 
     def written(self, request: Request) -> Response:
         """What the page's address says, as a command and as a study file."""
@@ -141,10 +183,12 @@ class Pages:
         from netwarp.ui.study_file import study_file
         from netwarp.ui.what_if import study_of
 
-        given = options_of(request.query_params.multi_items())
-        study = study_of(given)
-        text = study_file(study.raw, "What if?")
-        return JSONResponse({"command": command_of(given), "study": text})
+        def both() -> dict[str, Any]:
+            given = options_of(request.query_params.multi_items())
+            text = study_file(study_of(given).raw, "What if?")
+            return {"command": command_of(given), "study": text}
+
+        return answered(both)
 
     def report(self, request: Request) -> Response:
         """The report of what a page has run, drawn when it is first asked for."""
@@ -154,13 +198,13 @@ class Pages:
         """The first replicates of what a page has run, drawn over time."""
         from netwarp.ui.over_time import over_time
 
-        return JSONResponse(over_time(self._run(request).data))
+        return answered(lambda: over_time(self._run(request).data))
 
     def play(self, request: Request) -> Response:
         """The first replicates of what a page has run, to be played over their own time."""
         from netwarp.ui.play import play
 
-        return JSONResponse(play(self._run(request).data))
+        return answered(lambda: play(self._run(request).data))
 
     def _run(self, request: Request) -> Run:
         from netwarp.library import open_run
@@ -169,6 +213,31 @@ class Pages:
         if path is None:
             raise InputError("these runs are not kept any more: ask again")
         return open_run(path)
+
+
+def answered(make: Callable[[], dict[str, Any]]) -> Response:
+    """Return what a script of the pages asks for; a refusal is an answer too, with its sentence."""
+    try:
+        return JSONResponse(make())
+    except NetwarpError as error:
+        return JSONResponse({"message": str(error)})
+
+
+def events(asked: Asked) -> Response:
+    """Return the events of what was asked, as they happen; who goes away cancels it."""
+
+    async def sent() -> AsyncIterator[str]:
+        try:
+            while True:
+                event = await to_thread.run_sync(asked.next_event, abandon_on_cancel=True)
+                if event is None:
+                    yield "event: done\ndata: {}\n\n"
+                    return
+                yield f"event: {event[0]}\ndata: {json.dumps(event[1])}\n\n"
+        finally:
+            asked.cancel()
+
+    return StreamingResponse(sent(), media_type="text/event-stream")
 
 
 def report_response(text: str) -> Response:

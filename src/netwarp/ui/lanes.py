@@ -6,10 +6,13 @@ value that is turned back to is answered at once; of many, the oldest are remove
 
 import re
 import threading
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from netwarp.errors import InputError
 from netwarp.file_trees import remove_tree
+from netwarp.ui.asked import Asked
 from netwarp.ui.what_if import WhatIf
 
 MOST_LANES = 8
@@ -29,10 +32,14 @@ class Lanes:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._lock = threading.Lock()
-        self._lanes: dict[str, WhatIf] = {}
+        self._lanes: dict[str, Asked] = {}
 
-    def ask(self, lane: str, pairs: list[tuple[str, str]]) -> WhatIf:
-        """Begin a question in a lane, and cancel the lane's earlier one.
+    def begin(self, lane: str, make: Callable[[Path, Asked | None], Asked]) -> Asked:
+        """Begin what is asked in a lane, and cancel what was asked there before.
+
+        Args:
+            lane: the name of the lane.
+            make: makes it, given the lane's folder and what was asked there before.
 
         Raises:
             InputError: a lane has no such name.
@@ -40,13 +47,17 @@ class Lanes:
         if not _NAME.fullmatch(lane):
             raise InputError("a lane is named by up to 24 letters and digits")
         with self._lock:
-            before = self._lanes.pop(lane, None)
-            begun = WhatIf(pairs, self.folder / lane, before)
+            begun = make(self.folder / lane, self._lanes.pop(lane, None))
             self._lanes[lane] = begun
             for name in list(self._lanes)[:-MOST_LANES]:
                 self._lanes.pop(name).cancel()
             self._tidy()
+            begun.begin()
             return begun
+
+    def ask(self, lane: str, pairs: list[tuple[str, str]]) -> Asked:
+        """Begin a question in a lane; see :meth:`begin`."""
+        return self.begin(lane, partial(WhatIf, pairs))
 
     def directory(self, lane: str, name: str) -> Path | None:
         """Return a run directory of a lane; None if there is none of this name any more."""

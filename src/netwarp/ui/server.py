@@ -6,6 +6,7 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 from netwarp.errors import InputError
 from netwarp.file_trees import temporary_directory
@@ -18,10 +19,11 @@ second.
 """
 
 
-def serve(port: int, on_ready: Callable[[str], None]) -> None:
+def serve(folder: Path, port: int, on_ready: Callable[[str], None]) -> None:
     """Serve the pages until the process is interrupted.
 
     Args:
+        folder: the folder of run directories, which is made when a study is run.
         port: the port; 0 for a free one.
         on_ready: called with the address when requests are answered.
 
@@ -39,11 +41,12 @@ def serve(port: int, on_ready: Callable[[str], None]) -> None:
     listening = _listening(port)
     port = listening.getsockname()[1]
     token = secrets.token_urlsafe(16)
-    with temporary_directory("netwarp-ui-") as folder:
-        lanes = Lanes(folder)
+    with temporary_directory("netwarp-ui-") as temporary:
+        lanes = Lanes(temporary)
         server = uvicorn.Server(
             uvicorn.Config(
-                application(lanes, port, token), log_config=None, log_level="critical",
+                application(lanes, folder.absolute(), port, token),
+                log_config=None, log_level="critical",
                 access_log=False, lifespan="off",
                 http="h11", ws="none", server_header=False, timeout_graceful_shutdown=0,
             )

@@ -3,8 +3,10 @@
 const TAB = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => (byte % 36).toString(36)).join("");
 
 export class Asking {
-  /** side: a letter that names one of the page's lanes. */
-  constructor(side) {
+  /** side: a letter that names one of the page's lanes; path and events: what is asked, and what comes of it. */
+  constructor(side, path = "ask", events = ["started", "answer", "refused", "failed", "done"]) {
+    this.path = path;
+    this.events = events;
     this.lane = TAB + side;
     this.source = null;
   }
@@ -14,10 +16,10 @@ export class Asking {
     this.stop();
     const query = new URLSearchParams(pairs);
     query.set("lane", this.lane);
-    const source = new EventSource(`ask?${query}`);
+    const source = new EventSource(`${this.path}?${query}`);
     this.source = source;
     const begun = performance.now();
-    for (const name of ["started", "answer", "refused", "failed", "done"]) {
+    for (const name of this.events) {
       source.addEventListener(name, (event) => {
         if (this.source !== source) return;
         if (name === "done") this.stop();

@@ -1,0 +1,100 @@
+"""Something that a page has asked for, which is run in a thread of its own and can be cancelled."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netwarp.errors import InputError, NetwarpError, StudyError
+
+if TYPE_CHECKING:
+    from netwarp.backends.base import Backend
+
+Event = tuple[str, dict[str, Any]]
+"""The name of an event, and what it says."""
+
+
+class Asked(ABC):
+    """What a page has asked for. Its events are read with `next_event`, from any thread.
+
+    Args:
+        after: what was asked before, which is cancelled, and whose end is awaited before this
+            begins.
+    """
+
+    def __init__(self, after: Asked | None = None) -> None:
+        self._after = after
+        self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._backend: Backend | None = None
+        self._is_cancelled = False
+        self.directory: Path | None = None
+        """The run directory, once it is known."""
+        self._thread = threading.Thread(target=self._go, name="netwarp-asked", daemon=True)
+
+    def begin(self) -> None:
+        """Begin in a thread."""
+        if self._after is not None:
+            self._after.cancel()
+        self._thread.start()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing of it is under way any more."""
+        return not self._thread.is_alive()
+
+    def next_event(self) -> Event | None:
+        """Wait for the next event; None after the last one."""
+        return self._events.get()
+
+    def cancel(self) -> None:
+        """End its guests at once; it sends nothing more."""
+        with self._lock:
+            self._is_cancelled = True
+            if self._backend is not None:
+                self._backend.stop()
+        self._events.put(None)
+
+    def join(self, timeout_s: float | None = None) -> None:
+        """Wait until nothing of it is under way any more."""
+        self._thread.join(timeout_s)
+
+    @abstractmethod
+    def _answers(self) -> Iterator[Event]:
+        """Run it, and yield its events."""
+
+    def _begins_with(self, backend: Backend) -> bool:
+        """Note the backend that `cancel` stops; returns False if it is too late for that."""
+        with self._lock:
+            self._backend = backend
+            return not self._is_cancelled
+
+    def _put(self, name: str, said: dict[str, Any]) -> None:
+        if not self._is_cancelled:
+            self._events.put((name, said))
+
+    def _go(self) -> None:
+        try:
+            if self._after is not None:
+                self._after.join()
+                self._after = None
+            for name, said in self._answers():
+                self._put(name, said)
+        except InputError as error:
+            self._put("refused", refusal(error))
+        except NetwarpError as error:
+            self._put("failed", {"message": str(error)})
+        except Exception as error:  # noqa: BLE001 - a thread's last resort: the page says it
+            self._put("failed", {"message": f"{type(error).__name__}: {error}"})
+        finally:
+            self._events.put(None)
+
+
+def refusal(error: InputError) -> dict[str, Any]:
+    """Return the command line's sentence, with the option that it is about."""
+    key = error.key if isinstance(error, StudyError) else str(error).partition(":")[0]
+    return {"message": str(error), "option": key}

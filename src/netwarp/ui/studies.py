@@ -1,0 +1,145 @@
+"""The studies that can be run from a page, and the run directories that are there."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netwarp.errors import InputError
+from netwarp.execution.observer import Observer
+from netwarp.run_directory import RunDirectory, is_run_directory
+from netwarp.ui.asked import Asked, Event
+
+if TYPE_CHECKING:
+    from netwarp.plan import PlannedRun
+    from netwarp.run_directory import Clock
+    from netwarp.run_status import Status
+
+MOST_DIRECTORIES = 200
+"""Most run directories that are listed, the newest ones."""
+SCORECARD = "scorecard.html"
+
+
+def shipped() -> list[dict[str, Any]]:
+    """Return the studies that come with netwarp: names, questions, and whether they have a smaller
+    version.
+    """
+    from netwarp.sources.shipped import question_of, shipped_studies
+
+    return [
+        {"name": name, "question": question_of(path),
+         "has_quick": "[quick]" in path.read_text(encoding="utf-8")}
+        for name, path in shipped_studies().items()
+    ]  # fmt: skip
+
+
+def kept(folder: Path) -> list[dict[str, Any]]:
+    """Return the run directories of a folder, the newest first."""
+    paths = [path for path in folder.glob("[!.]*") if is_run_directory(path)]
+    paths.sort(key=lambda path: -path.stat().st_mtime_ns)
+    return [_described(path) for path in paths[:MOST_DIRECTORIES]]
+
+
+def scorecards(folder: Path) -> list[str]:
+    """Return the scorecards of reproduced sources, as paths below a folder."""
+    found = [*folder.glob(f"reproduce/{SCORECARD}"), *folder.glob(f"reproduce/*/{SCORECARD}")]
+    return sorted(str(path.relative_to(folder)) for path in found if path.is_file())
+
+
+def kept_at(folder: Path, name: str) -> Path:
+    """Return a run directory of a folder by its name.
+
+    Raises:
+        InputError: there is none of this name.
+    """
+    path = folder / name
+    if name != path.name or name.startswith(".") or not is_run_directory(path):
+        raise InputError(f"{name}: no run directory in {folder}")
+    return path
+
+
+def differences_text(folder: Path, before: str, after: str) -> str:
+    """Compare two run directories, as `netwarp diff` does, in lines of text.
+
+    Raises:
+        InputError: they cannot be compared.
+    """
+    from netwarp.evaluation import load
+    from netwarp.output.diff import differences
+    from netwarp.output.diff_lines import difference_lines
+
+    found = differences(load(kept_at(folder, before)), load(kept_at(folder, after)), [], {})
+    return "\n".join(line.plain for line in difference_lines(found, 100))
+
+
+def _described(path: Path) -> dict[str, Any]:
+    directory = RunDirectory(path)
+    study = directory.study() or {}
+    return {
+        "name": path.name,
+        "title": str(study.get("title", "")),
+        "question": directory.question() or "",
+        "runs": len(directory.kept_runs()),
+        "planned": len(directory.plan_lines()),
+    }
+
+
+class StudyRun(Asked):
+    """A study that is being run into a folder, as `netwarp run` does; a cancelled one goes on from
+    there.
+
+    Args:
+        name: the name of a study that comes with netwarp.
+        quick: whether its smaller version is run.
+        into: the folder of run directories.
+        after: see :class:`Asked`.
+    """
+
+    def __init__(self, name: str, quick: bool, into: Path, after: Asked | None = None) -> None:
+        super().__init__(after)
+        self._name, self._quick, self._into = name, quick, into
+
+    def _answers(self) -> Iterator[Event]:
+        from netwarp.library import backend_for, expected, load, run
+        from netwarp.sources.shipped import shipped_studies
+
+        path = shipped_studies().get(self._name)
+        if path is None:
+            raise InputError(f"{self._name}: no study of this name")
+        study = load(path, quick=self._quick)
+        backend = backend_for(study)
+        if not self._begins_with(backend):
+            return
+        cost = expected(study, backend=backend)
+        self.directory = self._into / Path(cost["out"]).name
+        yield "started", {"title": study.title, "of": cost["runs"], "expected": cost["text"]}
+        line = ["netwarp", "run", self._name, *(["--quick"] if self._quick else [])]
+        done = run(
+            study, backend, out=self.directory, command_line=line, observer=_Progress(self._put)
+        )
+        yield "drawing", {}
+        done.report()
+        yield "kept", {"name": self.directory.name, "failed": len(done.failed)}
+
+
+class _Progress(Observer):
+    """Sends how many runs have ended."""
+
+    def __init__(self, put: Callable[[str, dict[str, Any]], None]) -> None:
+        self._put = put
+        self._lock = threading.Lock()
+        self._planned = self._ended = self._failed = 0
+
+    def planned(self, runs: int, clock: Clock) -> None:
+        """Note the number of runs."""
+        self._planned = runs
+
+    def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
+        """Send the numbers."""
+        with self._lock:
+            self._ended += 1
+            self._failed += status.outcome == "failed"
+            said = {"ended": self._ended, "of": self._planned, "failed": self._failed}
+            self._put("progress", said)
