@@ -22,13 +22,16 @@ class Finished:
     def __init__(self, out: Path, *, exit_status: int = 0) -> None:
         program = {"exit_status": exit_status, "signal": None, "stdout": "", "stderr": ""}
         self.directory = out
-        self.told = {
+        self._summary = {
             "exit_status": exit_status,
             "failure": None if exit_status == 0 else "the client exited with 7",
             "client": {**program, "stdout": "hello\n", "stderr": "it broke\n" * bool(exit_status)},
             "server": {**program, "stdout": "serving\n", "exit_status": None, "signal": 15},
             "metrics": {"run_time_s": 0.3},
         }
+
+    def summary(self) -> dict[str, Any]:
+        return self._summary
 
 
 @pytest.fixture

@@ -103,7 +103,7 @@ class NetwarpPath:
         given = {"out": self._folder / f"netwarp-{next(self._numbers)}", **self.options, **options}
         with contextlib.chdir(cwd or Path.cwd()):
             finished = run_programs(arguments, server=server, **given)
-        done = _done(finished.told, finished.directory)
+        done = _done(finished.summary(), finished.directory)
         self._node.add_report_section("call", "netwarp", _section(arguments, server, done))
         return done
 
@@ -124,12 +124,14 @@ def netwarp_path(request: pytest.FixtureRequest, tmp_path: Path) -> NetwarpPath:
     return NetwarpPath(request.node, tmp_path, options)
 
 
-def _done(told: Mapping[str, Any], directory: Path) -> Done:
+def _done(summary: Mapping[str, Any], directory: Path) -> Done:
     client, server = (
         ProgramDone(each["exit_status"], each["signal"], each["stdout"], each["stderr"])
-        for each in (told["client"], told["server"])
+        for each in (summary["client"], summary["server"])
     )
-    return Done(told["exit_status"], told["failure"], client, server, told["metrics"], directory)
+    return Done(
+        summary["exit_status"], summary["failure"], client, server, summary["metrics"], directory
+    )
 
 
 def _section(client: Sequence[str], server: str, done: Done) -> str:

@@ -43,8 +43,8 @@ def exec(*, client: tuple[str, ...], as_json: bool = False, **given: Any) -> Non
     sinks = None if as_json else (sys.stdout.buffer, sys.stderr.buffer)
     done = library.exec(client, sinks=sinks, command_line=command_line(), **given)
     if as_json:
-        print_json(done.told)
+        print_json(done.summary())
     else:
-        console().print(in_one_line(done.data, done.told), highlight=False, soft_wrap=True)
+        console().print(in_one_line(done.data, done.summary()), highlight=False, soft_wrap=True)
         print_expectations(done.data, console())
     raise click.exceptions.Exit(done.exit_status or status_of(done.data, None))

@@ -321,14 +321,14 @@ def exec(  # noqa: A001 - what the command is called
         # Files that the programs read may have changed since an earlier run, so its result is not
         # reused.
         done = run(study, opened, out=out, command_line=command_line, observer=observer, anew=True)
-    told = program_runs(done.data)
+    summary = program_runs(done.data)
     if study.expectations:
-        told["expectations"] = [result.to_json() for result in done.data.expectations]
-    if "replicates" in of_study and told["failure"] is None and opened.clock == "virtual":
+        summary["expectations"] = [result.to_json() for result in done.data.expectations]
+    if "replicates" in of_study and summary["failure"] is None and opened.clock == "virtual":
         (again,) = verify(done.data, opened, runs=1).runs
-        told |= {"repeatable": again.is_identical, "difference": again.difference_text}
-        told["asks_of_the_cpu"] = {} if again.is_identical else askers(planned[0].job)
-    return ProgramsRun(done.data, told)
+        summary |= {"repeatable": again.is_identical, "difference": again.difference_text}
+        summary["asks_of_the_cpu"] = {} if again.is_identical else askers(planned[0].job)
+    return ProgramsRun(done.data, summary)
 
 
 def open_run(directory: str | PathLike[str]) -> Run:

@@ -182,15 +182,15 @@ class Run:
 class ProgramsRun(Run):
     """A server and a client that were run, as `netwarp exec` does."""
 
-    def __init__(self, data: RunData, told: dict[str, Any]) -> None:
+    def __init__(self, data: RunData, summary: dict[str, Any]) -> None:
         super().__init__(data)
-        self.told = told
+        self._summary = summary
 
     @property
     def exit_status(self) -> int:
         """The client's exit status, or 1 if the run failed otherwise."""
-        return int(self.told["exit_status"])
+        return int(self._summary["exit_status"])
 
     def summary(self) -> dict[str, Any]:
         """The object that ``netwarp exec --json`` prints."""
-        return self.told
+        return self._summary

@@ -48,8 +48,8 @@ def program_runs(data: RunData) -> dict[str, Any]:
         "exit_status": _exit_status(shown, client),
         "failure": shown.reason,
         "metrics": values_in_base_units(shown),
-        "client": _told("client", client, directory, shown.run),
-        "server": _told("server", _program(records, "server"), directory, shown.run),
+        "client": _program_json("client", client, directory, shown.run),
+        "server": _program_json("server", _program(records, "server"), directory, shown.run),
         "virtual_s": data.provenance["virtual_s"],
         "wall_s": data.provenance["wall_s"],
         "out": str(data.directory),
@@ -77,24 +77,24 @@ def time_taken(virtual_s: float, wall_s: float) -> str:
     return f"{virtual_s:.6g} s on the run's clock in all, {number(wall_s, 2)} s of yours"
 
 
-def in_one_line(data: RunData, told: dict[str, Any]) -> str:
+def in_one_line(data: RunData, summary: dict[str, Any]) -> str:
     """Write the time that the client took and what the path did, or why a run failed."""
-    took = time_taken(told["virtual_s"], told["wall_s"])
+    took = time_taken(summary["virtual_s"], summary["wall_s"])
     runs = data.results.runs
-    if told["failure"] is not None:
+    if summary["failure"] is not None:
         failed = sum(run.reason is not None for run in runs)
         of = f"{failed} of {len(runs)} runs failed, the first: " if len(runs) > 1 else ""
-        hint = hidden_file_hint(told)
-        return f"exec: {of}{told['failure']}{hint} ({took}; {told['out']})"
+        hint = hidden_file_hint(summary)
+        return f"exec: {of}{summary['failure']}{hint} ({took}; {summary['out']})"
     if len(runs) > 1:
         found = (
-            f"{_repeated(told['difference'], told['asks_of_the_cpu'])}; "
-            if "repeatable" in told
+            f"{_repeated(summary['difference'], summary['asks_of_the_cpu'])}; "
+            if "repeatable" in summary
             else ""
         )
-        return f"exec: {len(runs)} runs, {_means(data)}; {found}{took}; {told['out']}"
-    ran = f"the client ran {told['metrics']['run_time_s']:.6g} s"
-    return f"exec: {ran}; {of_path(told['metrics'])}; {took}; {told['out']}"
+        return f"exec: {len(runs)} runs, {_means(data)}; {found}{took}; {summary['out']}"
+    ran = f"the client ran {summary['metrics']['run_time_s']:.6g} s"
+    return f"exec: {ran}; {of_path(summary['metrics'])}; {took}; {summary['out']}"
 
 
 def of_path(metrics: Mapping[str, float | None]) -> str:
@@ -121,11 +121,11 @@ def _dropped(metrics: Mapping[str, float | None], direction: str) -> str:
     return f"{dropped - overflow:.0f} lost, {overflow:.0f} queue full"
 
 
-def hidden_file_hint(told: Mapping[str, Any]) -> str:
+def hidden_file_hint(summary: Mapping[str, Any]) -> str:
     """Return a hint that programs do not see a file of this machine, if one of them seems to have
     missed it; empty if none.
     """
-    lines = [line for side in ("client", "server") for line in told[side]["stderr"].splitlines()]
+    lines = [line for side in ("client", "server") for line in summary[side]["stderr"].splitlines()]
     missed = (line for line in lines if any(words in line for words in MISSING))
     for path in (path for line in missed for path in HIDDEN.findall(line)):
         if Path(path).exists():
@@ -173,7 +173,9 @@ def _exit_status(run: RunResult, client: Program | None) -> int:
     return client.exit_status or (SIGNALLED + client.signal if client.signal else 1)
 
 
-def _told(side: Side, program: Program | None, directory: RunDirectory, run: str) -> dict[str, Any]:
+def _program_json(
+    side: Side, program: Program | None, directory: RunDirectory, run: str
+) -> dict[str, Any]:
     """Return the record of a program as an object: everything except its output is null if it did
     not end.
     """

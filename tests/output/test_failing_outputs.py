@@ -1,4 +1,4 @@
-"""What a command tells when runs are done: nothing may cost the answer."""
+"""Outputs that cannot be written when runs are done cost neither the answer nor the report."""
 
 from __future__ import annotations
 

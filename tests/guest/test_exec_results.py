@@ -1,4 +1,4 @@
-"""What `netwarp exec` tells of a run, and what programs find of clocks and of the router."""
+"""What `netwarp exec` prints of a run, and what programs find of clocks and of the router."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guests without an enclosure: told once if the machine has none, and else a failed run."""
+"""Guests without an enclosure: one warning if the machine has none, and else a failed run."""
 
 from __future__ import annotations
 
