@@ -43,6 +43,8 @@ def test_every_quantity_of_a_path_is_read_at_once() -> None:
         "Neighbours",
         "Duplex",
         "DisciplineName",
+        "JitterOrder",
+        "L4sQueue",
     }
     assert {row.type for row in PATH_PROPERTIES} == READERS.keys() | words
 

@@ -48,6 +48,7 @@ RUN_BY = {
     "bisect": ("cli/test_bisect.py", '"bisect", '),
     "serve": ("native/two_hosts.py", 'NETWARP, "serve", '),
     "studies": ("sources/test_shipped.py", 'invoke(app, ["studies"])'),
+    "ui": ("cli/test_ui.py", '[NETWARP, "ui"]'),
 }
 """What runs a command that wants more than a guide can give (another host, a compiler, an hour)."""
 

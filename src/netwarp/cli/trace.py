@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from netwarp.cli.command import Argument, command
@@ -24,7 +25,7 @@ _MOST_OPPORTUNITIES = 20_000_000
     Option(
         name="length", metavar="TIME", help="Time after which the trace repeats. Default: 60s.",
     ),
-    SEED,
+    replace(SEED, help="Seed of what is drawn. Default: 1."),
 )  # fmt: skip
 def trace(
     model: str,
