@@ -136,5 +136,6 @@ make_work_directory() {
     free_mb=$(df --output=avail -BM -- "$CACHE" | tail -n 1 | tr -dc 0-9)
     ((free_mb >= $1)) ||
         die "a build needs $1 MB and $CACHE has $free_mb MB free; make room, or choose another: --cache DIR"
+    # shellcheck disable=SC2034  # read by the scripts that source this file
     WORK=$(mktemp -d -- "$CACHE/.netwarp-build.XXXXXX")
 }
