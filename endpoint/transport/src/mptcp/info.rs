@@ -4,7 +4,7 @@
 use libc::c_int;
 use netwarp_wire::record::Stats;
 
-use crate::error::{Result, ensure};
+use crate::error::{Context, Result, ensure};
 use crate::socket::{Plain, Socket};
 use crate::tcp::info::TcpInfo;
 
@@ -42,12 +42,12 @@ struct SubflowData {
     element_bytes: u32,
 }
 
-/// The buffer that `MPTCP_TCPINFO` fills.
+/// The buffer that `MPTCP_TCPINFO` fills: one structure follows the other, each as long as `data.element_bytes` says.
 #[repr(C)]
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct SubflowInfos {
     data: SubflowData,
-    infos: [TcpInfo; SUBFLOWS_MAX],
+    infos: [u8; SUBFLOWS_MAX * size_of::<TcpInfo>()],
 }
 
 // SAFETY: repr(C), integers and arrays of them.
@@ -84,11 +84,20 @@ pub(super) fn subflows(socket: &Socket) -> Result<Vec<TcpInfo>> {
         element_bytes: size_of::<TcpInfo>() as u32,
         ..SubflowData::default()
     };
-    let requested = SubflowInfos { data, ..SubflowInfos::default() };
-    let answer = socket.get(SOL_MPTCP, MPTCP_TCPINFO, requested, "MPTCP_TCPINFO")?;
-    let count = answer.data.subflows as usize;
-    ensure!(count <= SUBFLOWS_MAX, "an MPTCP connection has {count} subflows, more than the kernel allows");
-    connected(&answer.infos[..count])
+    let requested = SubflowInfos { data, infos: [0; SUBFLOWS_MAX * size_of::<TcpInfo>()] };
+    connected(&socket.get(SOL_MPTCP, MPTCP_TCPINFO, requested, "MPTCP_TCPINFO")?.told()?)
+}
+
+impl SubflowInfos {
+    /// Returns what the kernel reports of each subflow. An older kernel's structures are shorter than [`TcpInfo`] and
+    /// lie closer together (`mptcp_getsockopt_tcpinfo` in `net/mptcp/sockopt.c`).
+    fn told(&self) -> Result<Vec<TcpInfo>> {
+        let (count, each_bytes) = (self.data.subflows as usize, self.data.element_bytes as usize);
+        ensure!(count <= SUBFLOWS_MAX, "an MPTCP connection has {count} subflows, more than the kernel allows");
+        let infos: Option<Vec<TcpInfo>> =
+            self.infos.chunks_exact(each_bytes.max(1)).take(count).map(TcpInfo::from_bytes).collect();
+        infos.with_context(|| format!("the kernel's TCP_INFO of an MPTCP subflow has {each_bytes} bytes, too few"))
+    }
 }
 
 fn connected(subflows: &[TcpInfo]) -> Result<Vec<TcpInfo>> {
@@ -126,6 +135,17 @@ mod tests {
         assert_eq!((offset_of!(MptcpInfo, flags), size_of::<SubflowData>()), (8, 16));
         assert_eq!((offset_of!(MptcpInfo, retransmits), offset_of!(MptcpInfo, acknowledged_bytes)), (44, 72));
         assert_eq!(offset_of!(SubflowInfos, infos), 16);
+    }
+
+    #[test]
+    fn subflows_lie_as_far_apart_as_the_kernels_structure_is_long() {
+        for each_bytes in [232_usize, 248] {
+            let data = SubflowData { subflows: 2, element_bytes: each_bytes as u32, ..SubflowData::default() };
+            let mut answer = SubflowInfos { data, infos: [0; SUBFLOWS_MAX * size_of::<TcpInfo>()] };
+            (answer.infos[0], answer.infos[each_bytes]) = (1, 2);
+            let told: Vec<bool> = answer.told().unwrap().iter().map(TcpInfo::has_connected).collect();
+            assert_eq!(told, [true, false], "{each_bytes} bytes each");
+        }
     }
 
     #[test]
