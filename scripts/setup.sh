@@ -18,6 +18,7 @@ main() {
     local stage=${1:-all} extent
     CHILD=
     KERNEL=
+    ENDPOINT_BUILD=
     trap end_children EXIT
     trap 'stop 130' INT
     trap 'stop 143' TERM HUP
@@ -32,6 +33,7 @@ main() {
         take_lock
         set_up_packages "$extent"
         begin_kernel
+        begin_endpoint
         set_up_python "$extent"
         set_up_rust
         set_up_kernel
@@ -68,7 +70,7 @@ die() {
 # something else has failed.
 end_children() {
     local child
-    for child in $CHILD $KERNEL; do kill "$child" 2>/dev/null || true; done
+    for child in $CHILD $KERNEL $ENDPOINT_BUILD; do kill "$child" 2>/dev/null || true; done
 }
 
 stop() { exit "$1"; }
@@ -306,38 +308,62 @@ hash_endpoint() {
     "$python" -I -S "$REPO/src/netwarp/backends/endpoint_sources.py" "$REPO/endpoint"
 }
 
-set_up_rust() {
-    local hash built
+# Its compiler's last half is one thread, and pip's work is one: side by side they take less time. Nothing is begun
+# where there is nothing to build.
+begin_endpoint() {
+    local hash
     hash=$(hash_endpoint)
-    if [[ -x $ENDPOINT ]] && is_current "$ENDPOINT_STAMP" "$hash"; then
-        say "rust: the endpoint is up to date"
-        return
-    fi
-    # A build from the same sources in any checkout serves: linking alone takes half a minute.
-    built="$CACHE/endpoint/${hash%% *}"
-    if [[ ! -x $built ]]; then build_endpoint "$built"; fi
-    install_file "$built" "$ENDPOINT"
-    echo "$hash" >"$ENDPOINT_STAMP"
-    say "rust: the endpoint is ready"
-}
-
-build_endpoint() {
-    local built=$1 old manifest own=(--package netwarp-endpoint)
-    for manifest in "$REPO"/endpoint/*/Cargo.toml; do
-        own+=(--package "netwarp-$(basename -- "${manifest%/*}")")
-    done
+    if is_set_up "$hash" || [[ -x $(built_endpoint "$hash") ]]; then return; fi
     find_rust ||
         die "no Rust $OLDEST_RUST or later in PATH, in ~/.cargo/bin or as /usr/bin/cargo-1.N; get the distribution's
   with 'scripts/setup.sh packages' (if it has one), or rustup's stable toolchain; then run: scripts/setup.sh rust"
     say "rust: building the endpoint with $("$RUSTC" --version)"
+    build_endpoint >"$(log_of "$ENDPOINT_BUILD_NAME")" 2>&1 </dev/null {LOCK}>&- &
+    ENDPOINT_BUILD=$!
+}
+
+set_up_rust() {
+    local hash
+    hash=$(hash_endpoint)
+    if is_set_up "$hash"; then
+        say "rust: the endpoint is up to date"
+        return
+    fi
+    if [[ -z $ENDPOINT_BUILD ]]; then begin_endpoint; fi
+    if [[ -n $ENDPOINT_BUILD ]]; then end_endpoint "$(built_endpoint "$hash")"; fi
+    install_file "$(built_endpoint "$hash")" "$ENDPOINT"
+    echo "$hash" >"$ENDPOINT_STAMP"
+    say "rust: the endpoint is ready"
+}
+
+readonly ENDPOINT_BUILD_NAME="building the endpoint"
+
+is_set_up() { [[ -x $ENDPOINT ]] && is_current "$ENDPOINT_STAMP" "$1"; }
+
+# A build from the same sources in any checkout serves: linking alone takes half a minute.
+built_endpoint() { echo "$CACHE/endpoint/${1%% *}"; }
+
+# Is run in the background, and ends as cargo.
+build_endpoint() {
+    local manifest own=(--package netwarp-endpoint)
+    trap - EXIT INT TERM HUP
+    for manifest in "$REPO"/endpoint/*/Cargo.toml; do
+        own+=(--package "netwarp-$(basename -- "${manifest%/*}")")
+    done
     # From its own directory: cargo looks for .cargo/config.toml, which makes the binary static, from where it is run.
     # And its own crates afresh: cargo tells by time stamps whether a file changed, a checkout may bring old ones, and
     # here the content counts. Its dependencies stay.
-    if ! env -C "$REPO/endpoint" "$CARGO" clean --quiet --locked --release "${own[@]}" ||
-        ! run_shown "building the endpoint" env -C "$REPO/endpoint" "$CARGO" build --release --locked; then
-        die "the endpoint does not build; if crates could not be fetched, check the network;
+    env -C "$REPO/endpoint" "$CARGO" clean --quiet --locked --release "${own[@]}" || exit 1
+    exec env -C "$REPO/endpoint" "$CARGO" build --release --locked
+}
+
+# end_endpoint BUILT: waits for the build, and keeps what it built.
+end_endpoint() {
+    local built=$1 old status=0
+    follow "$ENDPOINT_BUILD_NAME" "$ENDPOINT_BUILD" || status=1
+    ENDPOINT_BUILD=
+    ((status == 0)) || die "the endpoint does not build; if crates could not be fetched, check the network;
   then run: scripts/setup.sh rust"
-    fi
     install_file "$CARGO_TARGET_DIR/x86_64-unknown-linux-gnu/release/netwarp-endpoint" "$built"
     # Somebody at work on the endpoint makes many of these, of 20 MB each.
     find "${built%/*}" -type f -printf '%T@ %p\n' | sort -rn | tail -n +6 | cut -d ' ' -f 2- |

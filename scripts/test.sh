@@ -12,58 +12,72 @@ cd -- "$REPO" || exit 1
 STACKS="$CACHE/stacks-$(sed -n 's/^ROLE_PROTOCOL = //p' src/netwarp/stacks.py)"
 readonly STACKS
 
-# A process for each CPU, whose guests stay on it (tests/conftest.py); the tests of a file share what it sets up. What
-# measures real time, the native lane, runs alone, and so does the browser.
+# A process for each CPU, whose guests stay on it (tests/conftest.py); the tests of a file share what it sets up.
 readonly SIDE_BY_SIDE=(-n auto --dist loadfile)
 
-PASSED=0
-FAILED=0
-SKIPPED=0
-FAILED_LANES=()
 WORK=$(mktemp -d)
-trap 'rm -rf -- "$WORK"' EXIT
+readonly WORK
+# A line for each lane that has ended, PASSED FAILED SKIPPED NAME: lanes run in several processes.
+readonly COUNTS="$WORK/counts"
+BESIDE=
 
 main() {
+    trap clean_up EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM HUP
     warn_of_hidden_place test
+    find_rust || {
+        printf 'test: no Rust %s or later; run: scripts/setup.sh packages\n' "$OLDEST_RUST" >&2
+        CARGO=cargo
+    }
+    # Linters, rustc's last step and a browser leave a CPU idle; so they run beside the lanes that have a process for
+    # each CPU. Job control gives them a process group, which Ctrl-C ends whole.
+    printf 'beside the tests: linters, Rust, Go and the browser lane; their output comes when all have ended\n'
+    set -m
+    lanes_beside >"$WORK/beside.log" 2>&1 </dev/null &
+    BESIDE=$!
+    set +m
+    pytest_lane guest "${SIDE_BY_SIDE[@]}"
+    pytest_lane cli "${SIDE_BY_SIDE[@]}"
+    pytest_lane fast "${SIDE_BY_SIDE[@]}"
+    pytest_lane fuzz "${SIDE_BY_SIDE[@]}"
+    wait "$BESIDE"
+    BESIDE=
+    cat -- "$WORK/beside.log"
+    # What measures real time runs alone.
+    pytest_lane native
+    report
+}
+
+clean_up() {
+    [[ -z $BESIDE ]] || kill -TERM -- "-$BESIDE" 2>/dev/null
+    rm -rf -- "$WORK"
+}
+
+lanes_beside() {
+    trap - EXIT INT TERM HUP
     lint_lane "ruff check" .venv/bin/ruff check .
     lint_lane "ruff format" .venv/bin/ruff format --check .
     lint_lane "mypy" .venv/bin/mypy --strict
     lint_lane "import contracts" .venv/bin/lint-imports --no-cache --no-logo
     lint_lane "shellcheck" shellcheck -x guest/*.sh scripts/*.sh .ci/run
-    find_rust || {
-        printf 'test: no Rust %s or later; run: scripts/setup.sh packages\n' "$OLDEST_RUST" >&2
-        CARGO=cargo
-    }
     cargo_lint_lane endpoint fmt --all --check
     cargo_lint_lane endpoint clippy --locked --all-targets -- -D warnings
     stack_cargo_lint_lanes
     cargo_test_lane "cargo test" endpoint
     stack_cargo_test_lanes
     go_test_lane
-    pytest_lane fast "not cli and not guest and not native and not browser" "${SIDE_BY_SIDE[@]}"
-    pytest_lane browser browser
-    pytest_lane cli "cli and not fuzz" "${SIDE_BY_SIDE[@]}"
-    pytest_lane native native
-    pytest_lane guest "guest and not fuzz" "${SIDE_BY_SIDE[@]}"
-    pytest_lane fuzz fuzz "${SIDE_BY_SIDE[@]}"
-    report
+    pytest_lane browser
 }
 
 announce() { printf '\n== %s\n' "$1"; }
 
-fail_lane() {
-    FAILED_LANES+=("$1")
-    printf '== %s: FAILED\n' "$1"
-}
-
 lint_lane() {
-    local name=$1
+    local name=$1 status=0
     shift
     announce "$name"
-    "$@" || {
-        FAILED=$((FAILED + 1))
-        fail_lane "$name"
-    }
+    "$@" || status=$?
+    ((status == 0)) || end_lane "$name" 0 1 0
 }
 
 # Some distributions ship a Rust that is new enough without its linters; then a lint is skipped, and said to be.
@@ -74,7 +88,7 @@ cargo_lint_lane() {
     if ! "$CARGO" "$linter" --version >/dev/null 2>&1; then
         announce "$name"
         printf '== %s: skipped, %s has no %s\n' "$name" "$CARGO" "$linter"
-        SKIPPED=$((SKIPPED + 1))
+        end_lane "$name" 0 0 1
         return
     fi
     # From the crate's own directory, where its .cargo/config.toml applies.
@@ -93,15 +107,18 @@ stack_cargo_lint_lanes() {
     done
 }
 
+# end_lane LANE PASSED FAILED SKIPPED: notes how a lane has ended.
+end_lane() {
+    printf '%d %d %d %s\n' "$2" "$3" "$4" "$1" >>"$COUNTS"
+    (($3 == 0)) || printf '== %s: FAILED\n' "$1"
+}
+
 # count STATUS LANE PASSED FAILED SKIPPED
 count() {
     local status=$1 lane=$2 passed=$3 failed=$4 skipped=$5
     if ((passed + failed + skipped == 0)); then printf '== %s: ran no test\n' "$lane"; fi
     if ((failed == 0)) && { ((status != 0)) || ((passed + skipped == 0)); }; then failed=1; fi
-    PASSED=$((PASSED + passed))
-    FAILED=$((FAILED + failed))
-    SKIPPED=$((SKIPPED + skipped))
-    ((failed == 0)) || fail_lane "$lane"
+    end_lane "$lane" "$passed" "$failed" "$skipped"
 }
 
 # cargo_test_lane LANE DIRECTORY [OPTIONS]
@@ -132,7 +149,7 @@ stack_cargo_test_lanes() {
         built="$STACKS/$name"
         if [[ $name != role && ! -f $built/stack.toml ]]; then
             printf '\n== cargo test, %s: skipped, it is not built: netwarp stack build %s\n' "$name" "$name"
-            SKIPPED=$((SKIPPED + 1))
+            end_lane "cargo test, $name" 0 0 1
             continue
         fi
         cargo_test_lane "cargo test, $name" "stacks/$name" --release --target-dir "$built/target"
@@ -145,7 +162,7 @@ go_test_lane() {
     announce "go test"
     if ! command -v go >/dev/null; then
         printf '== go test: skipped, there is no Go\n'
-        SKIPPED=$((SKIPPED + 1))
+        end_lane "go test" 0 0 1
         return
     fi
     env -C stacks/quic-go go test -v ./... 2>&1 | tee "$log" || status=$?
@@ -155,11 +172,16 @@ go_test_lane() {
     count "$status" "go test" "$passed" "$failed" "$skipped"
 }
 
-# pytest_lane NAME MARKERS [OPTIONS]
+# pytest_lane NAME [OPTIONS]: the tests of the directory of that name, or of all that no other lane runs. Only they are
+# collected: to import all modules of tests takes 17 s.
 pytest_lane() {
-    local lane="pytest, $1 lane" markers=$2 xml="$WORK/$1.xml" status=0 passed failed skipped
+    local lane="pytest, $1 lane" xml="$WORK/$1.xml" tests=("tests/$1") each status=0 passed failed skipped
+    if [[ $1 == fast ]]; then
+        tests=(tests)
+        for each in browser cli fuzz guest native; do tests+=("--ignore=tests/$each"); done
+    fi
     announce "$lane"
-    .venv/bin/python -m pytest -q -m "$markers" --durations=5 --junit-xml="$xml" "${@:3}" || status=$?
+    .venv/bin/python -m pytest -q --durations=5 --junit-xml="$xml" "${tests[@]}" "${@:2}" || status=$?
     read -r passed failed skipped < <(junit_counts "$xml")
     count "$status" "$lane" "$passed" "$failed" "$skipped"
 }
@@ -182,15 +204,19 @@ EOF
 }
 
 report() {
-    local lane
+    local passed=0 failed=0 skipped=0 counts lane
     echo
-    for lane in "${FAILED_LANES[@]}"; do printf 'failed: %s\n' "$lane"; done
-    if ((SKIPPED > 0)); then
-        printf '%d passed, %d failed, %d skipped\n' "$PASSED" "$FAILED" "$SKIPPED"
+    while read -r -a counts; do
+        ((passed += counts[0], failed += counts[1], skipped += counts[2]))
+        lane="${counts[*]:3}"
+        ((counts[1] == 0)) || printf 'failed: %s\n' "$lane"
+    done <"$COUNTS"
+    if ((skipped > 0)); then
+        printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
     else
-        printf '%d passed, %d failed\n' "$PASSED" "$FAILED"
+        printf '%d passed, %d failed\n' "$passed" "$failed"
     fi
-    ((FAILED == 0))
+    ((failed == 0))
 }
 
 main

@@ -1,10 +1,15 @@
-"""What all lanes share: a CPU for each of the processes that run tests side by side."""
+"""What lanes share: a CPU for each process that runs tests, and a directory for each lane."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
+
+HERE = Path(__file__).parent
+LANES = ("browser", "cli", "fuzz", "guest", "native")
+"""Lanes with a directory and a marker of their name; scripts/test.sh runs the directory."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -17,3 +22,20 @@ def pytest_configure(config: pytest.Config) -> None:
     if worker:
         cpus = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cpus[int(worker.removeprefix("gw")) % len(cpus)]})
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a test whose marker puts it into a lane that does not run its directory.
+
+    Raises:
+        UsageError: such a test would be run by nobody, or by two lanes.
+    """
+    for item in items:
+        directory = item.path.relative_to(HERE).parts[0] if HERE in item.path.parents else ""
+        marked = [lane for lane in LANES if item.get_closest_marker(lane) is not None]
+        if (directory in LANES or marked) and directory not in marked:
+            raise pytest.UsageError(
+                f"{item.nodeid} is marked {', '.join(marked) or 'as of no lane'}, and its directory"
+                f" is {directory}: move it to tests/{marked[0] if marked else 'another directory'}"
+            )

@@ -6,7 +6,6 @@ import os
 import subprocess
 from collections.abc import Callable
 
-import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 import random_studies
@@ -17,7 +16,6 @@ from netwarp.study import study_from_mapping
 from netwarp.workloads.bulk.section import MOST_PARTS
 from netwarp.workloads.stream.section import MOST_STREAMS
 
-pytestmark = pytest.mark.native
 EXAMPLES = 1000
 
 
