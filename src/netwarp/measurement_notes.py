@@ -1,12 +1,13 @@
-"""Notes on the uncertainty of a measurement: of its path, its clocks and the cause of its
-latency.
+"""Notes on the uncertainty of a measurement: of its path, its clocks, the cause of its
+latency, and runs without an answer.
 """
 
 from netwarp.evaluation import RunData
 from netwarp.measure.two_hosts import MOST_UNCERTAIN, early_s
 from netwarp.metrics.registry import metric_named
-from netwarp.results import RunResult
+from netwarp.results import Results, RunResult
 from netwarp.wire.path import FLOW_QUEUEING
+from netwarp.wording import number
 from netwarp.workloads import workload_of
 
 
@@ -24,6 +25,21 @@ def disturbed_text(data: RunData) -> str | None:
     return (
         f"The path changed during {len(disturbed)} of {len(runs)} runs, such as {disturbed[0]}:"
         " path_measurement in their records has what it did before and after."
+    )
+
+
+def gave_up_text(results: Results) -> str | None:
+    """Note on the runs in which a transport gave up, and what they have; None if there is none."""
+    gave_up = [run for cell in results.cells for run in cell.gave_up]
+    if not gave_up:
+        return None
+    first = gave_up[0]
+    workload, after_s = next(iter(first.gave_up_s.items()))
+    which = f"{workload} of {first.run}" if workload else first.run
+    return (
+        f"gave up: in {len(gave_up)} of {len(results.runs)} runs a transport had no answer any"
+        f" more ({which} after {number(after_s)} s); {'such workloads' if workload else 'they'}"
+        " have no other value, and means are of the runs that have one"
     )
 
 

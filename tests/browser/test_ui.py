@@ -195,3 +195,67 @@ def test_a_lesson_says_what_to_look_for_and_whether_it_holds(visit_ui: Open, wid
     _state(page, "done")
     assert "lesson=slow-start" in page.url
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize(
+    ("value", "key", "then"),
+    [
+        ("33ms", "ArrowRight", "50ms"), ("33ms", "ArrowLeft", "30ms"), ("5s", "ArrowLeft", "1s"),
+        ("250us", "ArrowRight", "1ms"), ("20ms,100ms", "ArrowRight", "30ms"),
+    ],
+)  # fmt: skip
+def test_a_slider_stands_where_a_typed_value_is(
+    visit_ui: Open, value: str, key: str, then: str
+) -> None:
+    page = visit_ui(f"?transport=tcp&size=10kB&replicates=1&rtt={value}")
+    _state(page, "done")
+    slider = page.locator("[data-turns=rtt]")
+    assert slider.get_attribute("aria-valuetext") == value
+    slider.focus()
+    page.keyboard.press(key)
+    page.wait_for_url(f"**rtt={then}&**")
+    _state(page, "done")
+
+
+def test_what_no_knob_shows_is_refused_and_not_dropped(visit_ui: Open) -> None:
+    page = visit_ui("?transport=tcp&size=10kB&replicates=1&los=1%25")
+    _state(page, "refused")
+    assert str(page.text_content("#now .state")).startswith("--los: unknown")
+    page.goto(page.url.partition("?")[0] + "?page=web-30&size=1MB")
+    _state(page, "refused")
+    assert "compare: --size" in str(page.text_content("#now .state"))
+
+
+def test_a_knob_whose_levels_are_named_elsewhere_can_be_turned(visit_ui: Open) -> None:
+    page = visit_ui("lessons")
+    page.click("text=Bufferbloat")
+    _state(page, "done")
+    page.fill("#k-queue", "2bdp,8bdp")
+    page.press("#k-queue", "Tab")
+    left = page.locator("[data-key='path.queue'] .left-out")
+    left.filter(has_text="--against path.queue=1bdp").wait_for()
+    assert '--expect "8bdp / 1bdp: rtt_under_load_s_p95 >= 2"' in str(left.text_content())
+    _state(page, "done")
+    assert page.locator("#now .fill").count() == 4
+
+
+@pytest.mark.parametrize("lesson", ["slow-start", "bufferbloat"])
+def test_the_knobs_to_turn_are_marked_on_one_line(visit_ui: Open, lesson: str) -> None:
+    page = visit_ui("lessons")
+    page.click(f"[href*='lesson={lesson}']")
+    heights = page.evaluate(
+        "[...document.querySelectorAll('fieldset .knob > label')].map((e) => e.offsetHeight)"
+    )
+    assert max(heights) < 30
+    _state(page, "done")
+
+
+def test_charts_over_time_have_the_width_of_a_small_window(visit_ui: Open) -> None:
+    page = visit_ui(f"?{SMALL}&view=time", width=400)
+    _state(page, "done")
+    page.wait_for_selector("#time-chart svg")
+    drawn = page.evaluate(
+        "Math.max(...[...document.querySelectorAll('#time-chart .role-axis-grid')]"
+        ".map((e) => e.getBoundingClientRect().width))"
+    )
+    assert drawn > 200

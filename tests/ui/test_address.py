@@ -119,3 +119,10 @@ def test_knobs_are_options_and_what_they_offer_is_valid() -> None:
     shown = {knob.option for knob in knobs} | {row.name for row in other_options()}
     assert shown == OPTIONS.keys()
     study_of(options_of(START.items()))
+
+
+def test_what_is_run_without_a_value_is_what_the_knob_says() -> None:
+    usual = {knob.option: knob.usual for group in GROUPS.values() for knob in group if knob.usual}
+    study = study_of({"transport": ["tcp"]})
+    size = str(study.raw["workload"]["size"])
+    assert usual == {"replicates": str(study.replicates), "size": size}

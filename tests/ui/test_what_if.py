@@ -10,11 +10,13 @@ import pytest
 
 import netwarp.library
 from fake_backend import FakeBackend
+from netwarp.run_directory import RECORDS_FILE
 from netwarp.run_status import Status
 from netwarp.ui.asked import Asked, Event
 from netwarp.ui.lanes import MOST_DIRECTORIES, MOST_LANES, Lanes
 from netwarp.ui.what_if import WhatIf
-from netwarp.wire import Job
+from netwarp.units import NS_PER_S
+from netwarp.wire import Calibration, GaveUp, Job, read_records, record_to_json
 
 PAIRS = [("transport", "tcp,quic"), ("rtt", "50ms"), ("loss", "1%"), ("replicates", "4")]
 
@@ -150,3 +152,42 @@ def test_old_run_directories_are_removed(use: Callable[..., None], tmp_path: Pat
     assert lanes.directory("new", directory.name) == directory
     assert lanes.directory("..", directory.name) is None
     assert lanes.directory("new", "../new") is None
+
+
+class GivingUp(FakeBackend):
+    """Of some of its runs a transport gives up after 8 s."""
+
+    def __init__(self, *runs: str) -> None:
+        super().__init__()
+        self._runs = runs
+
+    def run(
+        self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]
+    ) -> Status:
+        status = super().run(job, directory, slot=slot, on_progress=on_progress)
+        if job.run in self._runs:
+            file = directory / RECORDS_FILE
+            *found, end = read_records(file)
+            lost = [
+                each.model_copy(update={"delivered_packets": 0})
+                if isinstance(each, Calibration)
+                else each
+                for each in found
+            ]
+            told = GaveUp(record="gave_up", side="client", at_ns=8 * NS_PER_S, cause="no answer")
+            file.write_text("".join(record_to_json(each) + "\n" for each in [*lost, told, end]))
+        return status
+
+
+def test_conditions_under_which_all_gave_up_are_part_of_the_answer(
+    use: Callable[..., None], tmp_path: Path
+) -> None:
+    use(GivingUp("c001-r00"))
+    pairs = [("transport", "tcp"), ("loss", "1%,100%"), ("replicates", "1")]
+    answer = next(said for name, said in events_of(asked(pairs, tmp_path)) if name == "answer")
+    assert answer["notes"] == [
+        "gave up: in 1 of 2 runs a transport had no answer any more (c001-r00 after 8.00 s); they"
+        " have no other value, and means are of the runs that have one"
+    ]
+    bars = [bar for group in answer["metrics"][0]["groups"] for bar in group["bars"]]
+    assert [(bar["mean"] is None, bar["gave_up"]) for bar in bars] == [(False, 0), (True, 1)]

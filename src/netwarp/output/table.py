@@ -15,7 +15,7 @@ from rich.text import Text
 
 from netwarp.estimate.comparison import WITHHELD, Comparison, Verdict
 from netwarp.estimate.location import FIXED_RANGE
-from netwarp.measurement_notes import disturbed_text, uncertainty_notes
+from netwarp.measurement_notes import disturbed_text, gave_up_text, uncertainty_notes
 from netwarp.metrics import metric_named
 from netwarp.output.claim_lines import claim_lines
 from netwarp.output.expectation_lines import expectation_lines
@@ -275,16 +275,8 @@ def notes(results: Results, answers: Sequence[Comparisons], clock: Clock = "virt
         for metric in results.compared_by.metrics
         if metric not in results.metrics
     ]
-    gave_up = [run for cell in results.cells for run in cell.gave_up]
-    if gave_up:
-        first = gave_up[0]
-        workload, after_s = next(iter(first.gave_up_s.items()))
-        which = f"{workload} of {first.run}" if workload else first.run
-        lines.append(
-            f"gave up: in {len(gave_up)} of {len(results.runs)} runs a transport had no answer any"
-            f" more ({which} after {number(after_s)} s); {'such workloads' if workload else 'they'}"
-            " have no other value, and means are of the runs that have one"
-        )
+    if gave_up := gave_up_text(results):
+        lines.append(gave_up)
     lines += [f"failed: {run.run} ({run.reason})" for run in results.failed[:5]]
     if len(results.failed) > 5:
         lines.append(f"… and {len(results.failed) - 5} more failed runs: see the report")

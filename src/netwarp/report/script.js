@@ -1,5 +1,6 @@
 // Draws the charts, sorts and filters the table of numbers, opens what is folded for print.
 const LEAST_PANEL_WIDTH = 190; // px: narrower panels go under one another
+const LEGEND_COLUMN_WIDTH = 125; // px: the widest entries of a legend
 const overlay = JSON.parse(document.getElementById("overlay")?.textContent ?? "{}");
 
 function specOf(chart) {
@@ -26,6 +27,10 @@ function fitted(spec, room) {
 function fitRow(row, width) {
   row.width = width;
   if (row.title) row.title.limit = width;
+  // A legend that is wider than its panel would make the panel narrower.
+  for (const { encoding } of row.layer) {
+    if (encoding.color?.legend) encoding.color.legend.columns = Math.max(1, Math.floor(width / LEGEND_COLUMN_WIDTH));
+  }
   // A run's name stands right of its row.
   for (const { encoding } of row.layer) if (encoding.x.value !== undefined) encoding.x.value = width + 8;
 }

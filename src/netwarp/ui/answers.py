@@ -5,10 +5,12 @@ Texts and numbers are those of the report.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from netwarp.claims.expected_sentences import WORDS, found_text
 from netwarp.figures.style import series_styles
+from netwarp.measurement_notes import gave_up_text
 from netwarp.metrics import metric_named
 from netwarp.report.answer import answer_sentences, mark_class
 from netwarp.report.causes import cause_table
@@ -36,6 +38,7 @@ def answer(data: RunData, of: int) -> dict[str, Any]:
         "of": of,
         "directory": str(data.directory),
         "metrics": [_metric(compared, data) for compared in data.answers if _has_values(compared)],
+        "notes": [note for note in [gave_up_text(data.results)] if note],
         "failures": list(dict.fromkeys(f"{run.run}: {run.reason}" for run in data.results.failed)),
         "expectations": [
             {
@@ -61,7 +64,7 @@ def _has_values(compared: Comparisons) -> bool:
 
 
 def _metric(compared: Comparisons, data: RunData) -> dict[str, Any]:
-    compared = compared.with_values
+    compared = _with_those_that_gave_up(compared)
     means = [
         abs(found.mean)
         for group in compared.groups
@@ -75,10 +78,21 @@ def _metric(compared: Comparisons, data: RunData) -> dict[str, Any]:
         "title": shown.title,
         "unit": shown.unit,
         "better": metric.better,
-        "sentences": answer_sentences(compared),
+        "sentences": answer_sentences(compared.with_values),
         "open": (undecided_text(compared, data.results) or "").partition("; --decide")[0] or None,
         "groups": [_group(group, compared, shown) for group in compared.groups],
     }
+
+
+def _with_those_that_gave_up(compared: Comparisons) -> Comparisons:
+    """Leave out conditions that have no value, unless transports gave up: that is an answer."""
+    valued = compared.with_values.groups
+    groups = tuple(
+        group
+        for group in compared.groups
+        if group in valued or any(each.cell.gave_up for each in group.contenders)
+    )
+    return replace(compared, groups=groups)
 
 
 def _group(group: ConditionGroup, compared: Comparisons, shown: Quantity) -> dict[str, Any]:
@@ -106,6 +120,7 @@ def _bar(each: ContenderResult, compared: Comparisons, shown: Quantity) -> dict[
         "mark": mark_class(each, compared),
         "is_first": each.comparison is None,
         "failed": len(each.cell.failed),
+        "gave_up": len(each.cell.gave_up),
         "mean": None, "low": None, "high": None, "text": "", "note": "", "samples": [],
     }  # fmt: skip
     if estimate is None:

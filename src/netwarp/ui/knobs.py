@@ -12,6 +12,7 @@ from netwarp.options.row import Panel
 from netwarp.path_profiles import PROFILES
 from netwarp.path_properties import PATH_PROPERTIES
 from netwarp.transports import ON_ONE_PATH
+from netwarp.workloads.bulk.section import USUAL_SIZE
 
 OPTIONS: Mapping[str, Option] = {
     row.name: row
@@ -37,6 +38,8 @@ class Knob:
     shows: str = "slider"
     """How it is turned: slider, choice, several (boxes to check), or text."""
 
+    usual: str = ""
+    """What is run when nothing is given, where that is a value."""
     not_of: tuple[str, ...] = ()
     """Kinds of workload that refuse the option."""
 
@@ -54,6 +57,11 @@ class Knob:
     def help(self) -> str:
         """The option's help."""
         return OPTIONS[self.option].help
+
+    @property
+    def key(self) -> str:
+        """The key of a study that the option sets, which is the name of its factor."""
+        return OPTIONS[self.option].key
 
     @property
     def flag(self) -> str:
@@ -92,7 +100,7 @@ GROUPS: Mapping[str, Sequence[Knob]] = {
     ),
     "What is sent": (
         Knob(
-            option="size", label="Size of the file",
+            option="size", label="Size of the file", usual=USUAL_SIZE,
             offers=["10kB", "30kB", "100kB", "300kB", "1MB", "3MB", "10MB", "30MB", "100MB"],
         ),
         Knob(option="page", label="The page", shows="choice",
@@ -100,7 +108,8 @@ GROUPS: Mapping[str, Sequence[Knob]] = {
         Knob(option="http", label="Versions of HTTP", shows="text"),
         Knob(option="flow", label="Their payload rate",
              offers=["", "100kbit", "500kbit", "1mbit", "2mbit", "5mbit"]),
-        Knob(option="replicates", label="Replicates", offers=["1", "3", "5", "10", "20", "30"]),
+        Knob(option="replicates", label="Replicates", usual="10",
+             offers=["1", "3", "5", "10", "20", "30"]),
     ),
 }  # fmt: skip
 """The knobs by the title of their group."""

@@ -67,14 +67,14 @@ class Lanes:
         return path if path.is_dir() else None
 
     def end(self, timeout_s: float) -> None:
-        """Cancel everything, and wait for it, each for a time at most."""
+        """Cancel everything, and wait for it, for a time at most."""
         with self._lock:
             left = list(self._lanes.values())
             self._lanes.clear()
         for each in left:
             each.cancel()
         for each in left:
-            each.join(timeout_s)
+            each.join(timeout_s / len(left))
 
     def _tidy(self) -> None:
         """Remove the oldest run directories, except those of questions that may be under way."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from netwarp.errors import InputError
-from netwarp.file_trees import temporary_directory
+from netwarp.ui.folder import remove_leftovers, runs_folder
 
 INSTALL = "pip install 'netwarp[ui]'"
 LOOK_EVERY_S = 0.2
@@ -41,7 +41,7 @@ def serve(folder: Path, port: int, on_ready: Callable[[str], None]) -> None:
     listening = _listening(port)
     port = listening.getsockname()[1]
     token = secrets.token_urlsafe(16)
-    with temporary_directory("netwarp-ui-") as temporary:
+    with runs_folder() as temporary:
         lanes = Lanes(temporary)
         server = uvicorn.Server(
             uvicorn.Config(
@@ -56,7 +56,7 @@ def serve(folder: Path, port: int, on_ready: Callable[[str], None]) -> None:
             target=server.run, args=([listening],), name="netwarp-ui", daemon=True
         )
         thread.start()
-        threading.Thread(target=_import_what_runs_need, daemon=True).start()
+        threading.Thread(target=_prepare, daemon=True).start()
         try:
             on_ready(f"http://127.0.0.1:{port}/{token}/")
             while thread.is_alive():
@@ -79,7 +79,9 @@ def _listening(port: int) -> socket.socket:
     return opened
 
 
-def _import_what_runs_need() -> None:
-    """Import what the first question needs, while the page is being drawn."""
+def _prepare() -> None:
+    """Import what the first question needs, while the page is being drawn, and tidy up."""
     import netwarp.library
     import netwarp.ui.answers  # noqa: F401
+
+    remove_leftovers()

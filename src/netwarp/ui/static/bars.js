@@ -20,7 +20,7 @@ export function extents(answer) {
 
 export function drawAnswer(place, answer, most) {
   const whole = answer.replicates >= answer.of;
-  place.replaceChildren(...answer.metrics.flatMap((metric) => drawMetric(metric, most[metric.name], whole)), ...expectations(answer, whole), ...causes(answer), ...failures(answer));
+  place.replaceChildren(...answer.metrics.flatMap((metric) => drawMetric(metric, most[metric.name], whole)), ...expectations(answer, whole), ...causes(answer), ...notes(answer), ...failures(answer));
 }
 
 function drawMetric(metric, most, whole) {
@@ -62,7 +62,8 @@ function drawBar(bar, most) {
     }
   }
   const failed = bar.failed ? `${bar.failed} failed` : "";
-  const value = element("td", { class: "num" }, bar.text || "–", ...[bar.note, failed].filter(Boolean).map((text) => element("small", {}, text)));
+  const gaveUp = bar.gave_up ? `${bar.gave_up} gave up` : "";
+  const value = element("td", { class: "num" }, bar.text || "–", ...[bar.note, failed, gaveUp].filter(Boolean).map((text) => element("small", {}, text)));
   const verdict = element("td", { class: "said" }, element("span", { class: `mark ${bar.is_first ? "first" : bar.mark}` }, bar.is_first ? "compared with" : bar.verdict));
   return element("tr", {}, element("th", { scope: "row" }, bar.label), element("td", { class: "drawn" }, track), value, verdict);
 }
@@ -76,6 +77,10 @@ function causes(answer) {
   if (!answer.causes.length) return [];
   const rows = answer.causes.map(({ cell, text }) => element("div", {}, element("dt", {}, cell), element("dd", {}, text)));
   return [element("dl", { class: "causes", "aria-label": "Where the time went" }, element("div", { class: "head" }, element("dt", {}, "Where the time went"), element("dd", {})), ...rows)];
+}
+
+function notes(answer) {
+  return answer.notes.map((text) => element("p", { class: "note" }, text));
 }
 
 function failures(answer) {

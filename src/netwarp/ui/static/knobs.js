@@ -1,4 +1,5 @@
 // Reads the knobs as the pairs of an address, and sets them from it.
+import { magnitude } from "./magnitude.js";
 
 const form = document.getElementById("knobs");
 const fields = () => form.querySelectorAll("[name]:not([name=kind])");
@@ -20,16 +21,56 @@ function show(kind) {
 
 function follow(field) {
   const slider = form.querySelector(`[data-turns="${field.name}"]`);
-  if (slider) {
-    const place = JSON.parse(slider.dataset.offers).indexOf(field.value);
-    if (place >= 0) slider.value = place;
-    slider.setAttribute("aria-valuetext", field.value || "not set");
-    slider.classList.toggle("typed", place < 0);
-  }
-  const levels = field.value.split(",").map((level) => level.trim());
+  if (slider) place(slider, field);
+  remember(field);
+  const had = levels(field.value);
   for (const box of form.querySelectorAll(`[data-checks="${field.name}"]`)) {
-    box.checked = levels.includes(box.value);
+    box.checked = had.includes(box.value);
   }
+}
+
+/** Put a slider where a value is; one that it does not offer is a step of its own between its neighbours. */
+function place(slider, field) {
+  const offers = JSON.parse(slider.dataset.offers);
+  if (!offers.includes(field.value)) {
+    const size = magnitude(field.value || field.placeholder);
+    const behind = offers.findIndex((offer) => magnitude(offer) > size);
+    offers.splice(behind < 0 ? offers.length : behind, 0, field.value);
+  }
+  slider.dataset.steps = JSON.stringify(offers);
+  slider.max = offers.length - 1;
+  slider.value = offers.indexOf(field.value);
+  slider.setAttribute("aria-valuetext", textOf(field));
+}
+
+const levels = (text) => text.split(",").map((level) => level.trim()).filter(Boolean);
+
+const textOf = ({ value, placeholder }) => value || (placeholder === "–" ? "not set" : `${placeholder}, as usual`);
+
+/** Keep the values that a field had, for when it is turned. */
+function remember(field) {
+  field.dataset.had = field.value;
+}
+
+/** Leave out what names levels that a knob had until now, and say so beside it. */
+function leaveOut(field) {
+  const knob = field.closest(".knob");
+  const gone = levels(field.dataset.had ?? "").filter((level) => !levels(field.value).includes(level));
+  const left = [];
+  const { against, expect } = form.elements;
+  const [factor, level] = against.value.split("=");
+  if (factor === knob.dataset.key && gone.includes(level)) {
+    left.push(`--against ${against.value}`);
+    against.value = "";
+  }
+  const named = (line) => (/^(.+?) \/ (.+?):/.exec(line) ?? []).slice(1).map((name) => name.trim());
+  const lines = expect.value.split("\n");
+  const kept = lines.filter((line) => !named(line).some((name) => gone.includes(name)));
+  left.push(...lines.filter((line) => !kept.includes(line)).map((line) => `--expect "${line}"`));
+  expect.value = kept.join("\n");
+  const said = knob.querySelector(".left-out");
+  said.textContent = left.length ? `Left out, since ${gone.join(" and ")} is not there any more: ${left.join("; ")}` : "";
+  said.hidden = !left.length;
 }
 
 export function setKnobs(pairs) {
@@ -56,28 +97,38 @@ export function readKnobs() {
   return pairs;
 }
 
+/** The pairs of an address that no knob shows: unknown ones, and those of another kind of workload. */
+export function withoutKnob(pairs) {
+  const kind = kindOf(pairs);
+  const shown = new Set([...fields()].filter((field) => isFor(field.closest(".knob"), kind)).map(({ name }) => name));
+  return [...pairs].filter(([name]) => !shown.has(name));
+}
+
 /** Call back when a value is let go of. */
 export function onTurned(callback) {
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("input", ({ target }) => {
     if (target.dataset.turns) {
       const field = form.elements[target.dataset.turns];
-      field.value = JSON.parse(target.dataset.offers)[Number(target.value)];
-      follow(field);
+      field.value = JSON.parse(target.dataset.steps)[Number(target.value)];
+      target.setAttribute("aria-valuetext", textOf(field));
     }
   });
   form.addEventListener("change", ({ target }) => {
     if (target.dataset.checks) check(target);
+    const turned = form.elements[target.dataset.checks ?? target.dataset.turns ?? target.name];
     if (target.name === "kind") choose(target.value);
-    else if (target.name) follow(target);
+    else {
+      leaveOut(turned);
+      follow(turned);
+    }
     callback();
   });
 }
 
 function check(box) {
   const field = form.elements[box.dataset.checks];
-  const levels = field.value.split(",").map((level) => level.trim()).filter(Boolean);
-  const left = levels.filter((level) => level !== box.value);
+  const left = levels(field.value).filter((level) => level !== box.value);
   field.value = (box.checked ? [...left, box.value] : left).join(",");
 }
 
@@ -94,7 +145,7 @@ function choose(kind) {
 /** Show a refusal beside its knob; returns whether there is one. */
 export function refuse(option, message) {
   const knob = [...form.querySelectorAll(".knob")].find((one) => one.dataset.option === option);
-  if (!knob) return false;
+  if (!knob || knob.hidden) return false;
   knob.closest("details")?.setAttribute("open", "");
   const said = knob.querySelector(".refusal");
   said.textContent = message;

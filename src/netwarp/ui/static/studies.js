@@ -33,12 +33,19 @@ function run(name, quick) {
     },
     drawing: () => say("running", `${name}: drawing the report …`),
     kept: ({ name: directory, failed }) => {
+      listAgain();
       say("done", `${name}: done, in ${directory}${failed ? `; ${failed} runs failed` : ""}`);
       show(`kept/${encodeURIComponent(directory)}`, directory);
     },
     refused: ({ message }) => say("refused", message),
     failed: ({ message }) => say("failed", message),
   });
+}
+
+/** Show the run directories as they are now. */
+async function listAgain() {
+  const page = new DOMParser().parseFromString(await (await fetch("studies")).text(), "text/html");
+  byId("kept").replaceWith(page.getElementById("kept"));
 }
 
 function show(source, name) {
@@ -69,6 +76,7 @@ document.addEventListener("click", ({ target }) => {
   else if (shows) show(shows, name);
   else if (does === "stop") {
     asking.stop();
+    listAgain();
     say("stopped", "Stopped. What has ended is kept; the same study goes on from there.");
   }
 });

@@ -3,7 +3,7 @@ import { Asking } from "./asking.js";
 import { drawAnswer, extents } from "./bars.js";
 import { drawOverTime } from "./over_time.js";
 import { Player } from "./play.js";
-import { clearRefusals, onTurned, markKnob, readKnobs, refuse, setKnobs } from "./knobs.js";
+import { clearRefusals, onTurned, markKnob, readKnobs, refuse, setKnobs, withoutKnob } from "./knobs.js";
 
 const PIN = "pin"; // The address may have these beside the options.
 const VIEW = "view";
@@ -100,9 +100,10 @@ function pinnedText() {
   return new URLSearchParams(location.search).get(PIN);
 }
 
-function turn() {
+/** Run what the knobs say, and further pairs that none of them shows. */
+function turn(others = []) {
   clearRefusals();
-  const pairs = readKnobs();
+  const pairs = new URLSearchParams([...readKnobs(), ...others]);
   const address = new URLSearchParams(pairs);
   if (pinnedText() !== null) address.set(PIN, pinnedText());
   for (const view of views) if (byId(view).open) address.append(VIEW, view);
@@ -168,7 +169,7 @@ for (const view of views) {
   });
 }
 
-onTurned(turn);
+onTurned(() => turn());
 const address = new URLSearchParams(location.search);
 const pinnedBefore = pinnedText();
 for (const view of views) byId(view).open = address.getAll(VIEW).includes(view);
@@ -183,4 +184,4 @@ if (pinnedBefore !== null) {
   pinned.ask(pairs);
   pinned.doneText = () => describe(pairs);
 }
-turn();
+turn(withoutKnob(address));

@@ -1,0 +1,62 @@
+"""The temporary folder in which pages run: removed at the end, or by the next start.
+
+A process that is killed removes nothing. So each holds a lock in its folder, which the kernel takes
+away when the process ends, however it ends; a folder whose lock is free is a leftover.
+"""
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from netwarp.file_trees import remove_tree, temporary_directory
+
+PREFIX = "netwarp-ui-"
+LOCK = "in-use"
+
+
+@contextmanager
+def runs_folder(place: Path | None = None) -> Iterator[Path]:
+    """Create a folder that is locked while the block runs, and remove it at the end.
+
+    Args:
+        place: the directory in which it is created; None for the usual place (TMPDIR).
+
+    Raises:
+        OSError: see :func:`netwarp.file_trees.temporary_directory`.
+    """
+    with temporary_directory(PREFIX, place) as folder, (folder / f"{LOCK}.new").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        # It gets its name when it is locked: others never see it free.
+        Path(lock.name).rename(folder / LOCK)
+        yield folder
+
+
+def remove_leftovers(place: Path | None = None) -> None:
+    """Remove this user's folders of processes that have ended; what cannot be removed stays.
+
+    Args:
+        place: the directory in which they are; None for the usual place (TMPDIR).
+    """
+    for folder in (place or Path(tempfile.gettempdir())).glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            if folder.lstat().st_uid == os.getuid() and not _is_locked(folder / LOCK):
+                remove_tree(folder)
+
+
+def _is_locked(lock: Path) -> bool:
+    """Whether a process holds a lock.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    opened = os.open(lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(opened)
+    return False
