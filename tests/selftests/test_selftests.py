@@ -10,7 +10,7 @@ import pytest
 from netwarp.backends.guest_files import GuestKernel
 from netwarp.errors import InputError
 from netwarp.selftests.catalogue import SelfTest, built_tests, chosen
-from netwarp.selftests.needs import lacking, word_of
+from netwarp.selftests.needs import lacking, silently_absent, word_of
 from netwarp.selftests.outcomes import Ended, Row, Verdict, judged, summary
 from netwarp.selftests.study import FACTOR, STATUS, study_of
 
@@ -40,6 +40,44 @@ def lack(text: str, *, is_built: bool = True) -> str | None:
 def test_an_option_is_needed_where_its_word_stands(text: str, option: str | None) -> None:
     expected = option and f"{option} is not in the kernel"
     assert lack(text) == expected
+
+
+def test_rules_of_ipv6_need_tables_of_their_own() -> None:
+    config = ["CONFIG_IPV6_MULTIPLE_TABLES=y"]
+    needs = {
+        text: lacking(text, config, OPTIONS, lambda _: True)
+        for text in ("ip -6 -netns $NS rule add fwmark 1 lookup 300", "ip rule add fwmark 1",
+                     "ip -6 route add prohibit any table 300; ip rule")
+    }  # fmt: skip
+    assert list(needs.values()) == [
+        "CONFIG_IPV6_MULTIPLE_TABLES is not in the kernel", None, None,
+    ]  # fmt: skip
+
+
+CAPTURE = "ip netns exec $NS1 timeout 10 tcpdump -c 1 icmp > $OUT"
+
+
+@pytest.mark.parametrize(
+    ("text", "absent"),
+    [
+        (f"{CAPTURE} 2>/dev/null", ("tcpdump",)),
+        (f"{CAPTURE} &>/dev/null &", ("tcpdump",)),
+        # What it says is in the output, if it is called at all.
+        (f"if $capture; then\n{CAPTURE} &", ()),
+        (f"# {CAPTURE} 2>/dev/null", ()),
+        ("ip netns exec $NS1 tcpdump --version 2>/dev/null || exit 4", ()),
+        ("ip netns exec $NS1 ping -c 1 a 2>/dev/null", ()),
+    ],
+)
+def test_a_program_whose_absence_a_script_keeps_to_itself_is_found_in_its_text(
+    text: str, absent: tuple[str, ...]
+) -> None:
+    assert silently_absent(text, lambda name: name != "tcpdump") == absent
+
+
+def test_a_failure_for_want_of_such_a_program_is_a_skip_and_a_success_is_none() -> None:
+    assert judged(f"FAIL\n{STATUS} 1\n", None, ["nc"]) == (Verdict.SKIP, "nc is not installed")
+    assert judged(f"OK\n{STATUS} 0\n", None, ["nc"]) == (Verdict.PASS, "")
 
 
 def test_a_test_of_the_first_namespace_is_not_run_in_another() -> None:
@@ -104,9 +142,27 @@ def test_a_name_that_there_is_not_is_refused_with_what_was_meant() -> None:
             "Error: Unknown device type.\n",
             2,
             Verdict.SKIP,
-            "the kernel has no such device or protocol: Error: Unknown device type.",
+            "the kernel lacks what this needs: Error: Unknown device type.",
         ),
         ("No such file or directory: 'ynl'\n", 1, Verdict.SKIP, "ynl is not installed"),
+        (
+            'exec of "nft" failed: No such file or directory\nFAIL\n',
+            1,
+            Verdict.SKIP,
+            "nft is not installed",
+        ),
+        (
+            "timeout: failed to run command ‘nc’: No such file or directory\nFAIL\n",
+            1,
+            Verdict.SKIP,
+            "nc is not installed",
+        ),
+        (
+            "bpf: Function not implemented\nbpf verifier:\n[FAIL]\n[PASS]\n",
+            1,
+            Verdict.SKIP,
+            "the kernel lacks what this needs: bpf: Function not implemented",
+        ),
     ],
 )
 def test_exit_statuses_are_kselftests(

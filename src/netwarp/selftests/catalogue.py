@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from shutil import which
 
 from netwarp.backends.guest_files import GuestKernel
 from netwarp.errors import InputError
-from netwarp.selftests.needs import lacking
+from netwarp.selftests.needs import lacking, silently_absent
 from netwarp.suggestions import nearest
 
 SELFTESTS = Path("tools", "testing", "selftests")
@@ -29,6 +30,8 @@ class SelfTest:
     """Its path below `net`."""
     lacks: str | None
     """What it needs that kernel or machine lack; None if there is nothing."""
+    silently_absent: tuple[str, ...] = ()
+    """Programs that it calls and that are not installed, which its output does not tell."""
 
 
 def built_tests(place: Path, kernel: GuestKernel) -> list[SelfTest]:
@@ -43,7 +46,8 @@ def built_tests(place: Path, kernel: GuestKernel) -> list[SelfTest]:
     for collection, _, file in sorted({line.partition(":") for line in lines}):
         path = Path(collection, file).relative_to(ROOT)
         name = path.with_suffix("") if path.suffix in (".sh", ".py") else path
-        found.append(SelfTest(str(name), str(path), _lacks(root / path, kernel)))
+        absent = silently_absent(_script(root / path), lambda name: which(name) is not None)
+        found.append(SelfTest(str(name), str(path), _lacks(root / path, kernel), absent))
     return found
 
 
@@ -67,6 +71,10 @@ def _with_scripts(test: Path) -> list[Path]:
     named = dict.fromkeys(_SCRIPT.findall(_text(test)))
     called = (test.parent / name for name in named if "lib" not in name and name != test.name)
     return [test, *(each for each in called if each.is_file())]
+
+
+def _script(test: Path) -> str:
+    return _text(test) if test.suffix == ".sh" else ""
 
 
 def _text(file: Path) -> str:

@@ -27,6 +27,7 @@ _WORDS: Mapping[str, str] = {
     "CGROUP_BPF": r"bpf\w*",
     "INET_ESP": "xfrm",
     "IPV6_GRE": r"ip6gre\w*",
+    "IPV6_MULTIPLE_TABLES": r"-6 [^|;&]*\brule",
     "IPV6_SEG6_LWTUNNEL": r"seg6\w*",
     "IPV6_SIT": "sit",
     "IPV6_TUNNEL": "ip6tnl",
@@ -53,6 +54,12 @@ _WORDS: Mapping[str, str] = {
 _BUILT = re.compile(r"\./([A-Za-z][\w-]*)(?![\w./-])")
 """A program beside a test, as a script calls it."""
 _FIRST_NAMESPACE = re.compile(r"\binit[ _]net(?:ns|_ns)?\b")
+_CALLED = re.compile(r"\b(?:netns exec|timeout) +\S+ +(?=([a-z][\w.+-]*))")
+"""A program that a script calls in a network namespace, or for a limited time."""
+_SAYS_NOTHING = re.compile(r"(?:2|&)>+ *(?:/dev/null|&-)")
+"""Discards the messages of a command, among them that there is no such program."""
+_LOOKED_FOR = re.compile(r"\b(?:command -v|which|type)\b|--?(?:version|help)\b")
+"""A test that looks for a program itself."""
 LEAST_LETTERS = 3
 
 
@@ -81,6 +88,21 @@ def lacking(
         if not has_built(program):
             return f"its program {program} could not be built here"
     return None
+
+
+def silently_absent(text: str, is_installed: Callable[[str], bool]) -> tuple[str, ...]:
+    """Return the programs that a script calls, that are not installed, and of which it discards the
+    message that says so.
+
+    Args:
+        text: the script.
+        is_installed: whether there is a program of a name.
+    """
+    lines = (each for each in _without_comments(text) if _SAYS_NOTHING.search(each))
+    called = (
+        name for each in lines if not _LOOKED_FOR.search(each) for name in _CALLED.findall(each)
+    )
+    return tuple(name for name in dict.fromkeys(called) if not is_installed(name))
 
 
 def word_of(option: str) -> str:

@@ -21,11 +21,17 @@ NO_MORE_THAN_BYTES = 64 << 20
 _FAILED = re.compile(r"\b(?:not ok|fail(?:ed|ure)?|error)\b", re.IGNORECASE)
 _SKIP = re.compile(r"\bskip(?:ped|ping)?\b", re.IGNORECASE)
 _MISSING = re.compile(
-    r"(?:^|[\s:])([\w.+-]+): (?:command )?not found$|No such file or directory: '([\w.+-]+)'",
+    r"(?:^|[\s:])(?P<shell>[\w.+-]+): (?:command )?not found$"
+    r"|No such file or directory: '(?P<python>[\w.+-]+)'"
+    r"|(?:exec of|failed to run command) [\"'‘](?P<other>[\w.+-]+)[\"'’](?: failed)?: No such file",
     re.MULTILINE,
 )
-"""A shell's message, or Python's, of a program that is not installed."""
-_NO_DEVICE = re.compile(r"^.*(?:Unknown device type|Protocol not supported).*$", re.MULTILINE)
+"""A message of a program that is not installed: a shell's, Python's, ip(8)'s or timeout(1)'s."""
+_NO_DEVICE = re.compile(
+    r"^.*(?:Unknown device type|Protocol not supported|Rule family not supported"
+    r"|Function not implemented).*$",
+    re.MULTILINE,
+)
 """What ip(8) and programs say where an option of the kernel is missing, whichever it is."""
 _NONE_FAILED = re.compile(r"\bfail(?:ed)?: *0\b|\b0 (?:tests? )?fail", re.IGNORECASE)
 
@@ -110,25 +116,27 @@ def rows(tests: Sequence[SelfTest], data: RunData | None, planned: int) -> list[
         planned: the number of runs of each.
     """
     ended: dict[str, list[Ended]] = {}
+    absent = {each.file: each.silently_absent for each in tests}
     if data is None:
         return [Row(each, (), 0 if each.lacks else planned) for each in tests]
     for run in data.results.runs:
         output, _ = data.kept.printed(run.run, "client.stdout", NO_MORE_THAN_BYTES)
-        verdict, why = judged(output, run.reason)
-        took_s = run.metrics.get("run_time_s")
         file = str(run.factors[FACTOR])
+        verdict, why = judged(output, run.reason, absent.get(file, ()))
+        took_s = run.metrics.get("run_time_s")
         ended.setdefault(file, []).append(Ended(run.run, run.seed, verdict, why, took_s))
     return [
         Row(each, tuple(ended.get(each.file, ())), 0 if each.lacks else planned) for each in tests
     ]
 
 
-def judged(output: str, failure: str | None) -> tuple[Verdict, str]:
+def judged(output: str, failure: str | None, absent: Sequence[str] = ()) -> tuple[Verdict, str]:
     """Return how a test ended, and the reason, by what it printed.
 
     Args:
         output: what the run printed, of which the last line has the test's exit status.
         failure: why the run failed; None if it did not.
+        absent: programs that the test calls and that are not installed, whose messages it discards.
     """
     printed, _, status = output.rpartition(STATUS)
     if failure is not None or not status.strip().isdigit():
@@ -142,9 +150,11 @@ def judged(output: str, failure: str | None) -> tuple[Verdict, str]:
         case _ if int(status) == TIMED_OUT:
             return Verdict.FAIL, f"it did not end in its time; the last it said: {_last(lines)}"
         case _ if device := _NO_DEVICE.search(printed):
-            return Verdict.SKIP, f"the kernel has no such device or protocol: {device[0].strip()}"
+            return Verdict.SKIP, f"the kernel lacks what this needs: {device[0].strip()}"
         case _ if missing := _MISSING.search(printed):
-            return Verdict.SKIP, f"{missing[1] or missing[2]} is not installed"
+            return Verdict.SKIP, f"{missing[missing.lastgroup or 0]} is not installed"
+        case _ if absent:
+            return Verdict.SKIP, f"{absent[0]} is not installed"
         case other:
             told = _last([line for line in lines if not _NONE_FAILED.search(line)], _FAILED)
             return Verdict.FAIL, told or f"exit status {other}"
