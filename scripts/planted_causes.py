@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Plants one cause in each of many transfers, and counts how often `netwarp why` names it first.
 
-A transfer is drawn first (transport, round-trip time, rate, size), healthy: wide windows, a queue
-of one bandwidth-delay product, no losses. Then one cause is drawn and planted, its strength drawn
-from a range that does not look at any result. A cause is found if it is the first limit named.
+A transfer is drawn first (transport, round-trip time, rate, size), healthy: wide windows, no
+losses, and a queue that holds all of it, since slow start overflows one of a bandwidth-delay
+product, which would be a second cause. Then one cause is drawn and planted, its strength drawn from
+a range that does not look at any result. A cause is found if it is the first limit named.
 
     scripts/planted_causes.py SEED COUNT
 """
@@ -56,8 +57,11 @@ def _queue(draw: random.Random, study: Tables, _: float) -> None:
 
 
 def _outage(draw: random.Random, study: Tables, _: float) -> None:
+    """Plant an outage that begins while the rate alone still has content to send."""
+    size_bit = 8e3 * int(study["workload"]["size"].removesuffix("kB"))
+    least_ms = 1e3 * size_bit / (1e6 * int(study["path"]["rate"].removesuffix("mbit")))
     study["path"]["outages"] = {
-        "every": "1000s", "count": 1, "first": f"{draw.randint(300, 500)}ms",
+        "every": "1000s", "count": 1, "first": f"{least_ms * draw.uniform(0.3, 0.9):.0f}ms",
         "length": f"{draw.randint(800, 2500)}ms",
     }  # fmt: skip
 
@@ -72,7 +76,8 @@ def _dial(draw: random.Random, study: Tables, _: float) -> None:
 
 
 def _first_flight(draw: random.Random, study: Tables, _: float) -> None:
-    study["transport"]["initial_window"] = draw.randint(1, 2)
+    least = TRANSPORTS[study["transport"]["kind"]].least_initial_window_packets
+    study["transport"]["initial_window"] = draw.randint(least, 2)
     study["workload"]["size"] = f"{draw.randint(30, 60)}kB"
 
 
@@ -137,13 +142,14 @@ def drawn(seed: int, number: int) -> tuple[Plant, Tables]:
     draw = random.Random(f"{seed}-{number}")  # noqa: S311 - what is drawn is a test
     planted = draw.choice(PLANTS)
     rtt_ms, rate_mbit = draw.randint(20, 150), draw.randint(10, 60)
+    size_kb = draw.randint(2000, 4000)
     study: Tables = {
         "title": f"trial {number}",
         "seed": draw.randrange(2**32),
         "replicates": RANDOM_REPLICATES,
         "transport": {"kind": draw.choice(planted.kinds)},
-        "workload": {"kind": "bulk", "size": f"{draw.randint(2000, 4000)}kB"},
-        "path": {"rtt": f"{rtt_ms}ms", "rate": f"{rate_mbit}mbit", "queue": "1bdp"},
+        "workload": {"kind": "bulk", "size": f"{size_kb}kB"},
+        "path": {"rtt": f"{rtt_ms}ms", "rate": f"{rate_mbit}mbit", "queue": f"{size_kb}p"},
     }
     planted.plant(draw, study, rate_mbit * 1e6 / 8 * rtt_ms / 1e3)
     return planted, study

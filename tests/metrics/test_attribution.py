@@ -56,7 +56,8 @@ def transfer(
     arrived = tuple((began_ms + 50 + each) * MS for each in (0, 500, 1000))
     whole = {
         "at_ns": times, "cwnd_bytes": (14_000,) * 3, "ssthresh_bytes": (7000,) * 3,
-        "unacked_bytes": (14_000,) * 3, "busy_ns": tuple(t - times[0] for t in times),
+        "unacked_bytes": (14_000,) * 3, "acked_bytes": (0, 500_000, 1_000_000),
+        "busy_ns": tuple(t - times[0] for t in times),
         "rwnd_limited_ns": (0,) * 3, "sndbuf_limited_ns": (0,) * 3, "has_sent_all": (False,) * 3,
         "retrans_packets": (0,) * 3, "rtt_ns": (100 * MS,) * 3,
     }  # fmt: skip
@@ -158,6 +159,30 @@ def test_room_in_the_window_is_pacing_where_it_paces_and_untold_where_nagle_wait
     ]
     assert told_ms(found(paced))["pacing"] == pytest.approx(1000)
     assert told_ms(found(roomy, job(nodelay=False)))["not_told"] == pytest.approx(1000)
+
+
+def test_connections_dialled_one_by_one_are_the_cause_and_not_the_application() -> None:
+    records = transfer(1_000_000, asked_ms=350)
+    (first,) = (each for each in records if isinstance(each, Connection) and each.side == "client")
+    later = [
+        first.model_copy(
+            update={"connection": n, "start_ns": n * 100 * MS, "connected_ns": (n + 1) * 100 * MS}
+        )
+        for n in (1, 2, 3)
+    ]
+    made = told_ms(found([*records, *later]))
+    assert (made["connecting"], made.get("application", 0)) == pytest.approx((400, 0))
+    of_tls = told_ms(found([*records, *later], job("quic")))
+    assert (of_tls["handshake"], of_tls.get("application", 0)) == pytest.approx((400, 0))
+
+
+def test_a_sender_that_nothing_counts_was_busy_until_its_last_byte() -> None:
+    ended = transfer(
+        0, unacked_bytes=(14_000, 14_000, 0), busy_ns=(0, 500 * MS, 500 * MS),
+        has_sent_all=(False, False, True),
+    )  # fmt: skip
+    assert "application" not in told_ms(found(ended, job("sctp")))
+    assert told_ms(found(ended, job("tcp")))["application"] == pytest.approx(500)
 
 
 def test_a_sender_without_samples_is_not_told() -> None:

@@ -115,6 +115,43 @@ def test_a_yardstick_is_named_only_where_nothing_else_gains(take: Callable[[Time
     assert [each.lifts[0].name for each in found.alone if each.gains] == ["bbr", "rate"]
 
 
+def _lossy(copes: float, starts: float) -> Time:
+    """Make losses take twice as long, or a little more or less, and BBR gain by coping with them
+    and by starting faster.
+    """
+
+    def time(job: Job, replicate: int) -> float:
+        is_bbr, lossy = (
+            job.only.transport.congestion == "bbr",
+            job.paths[0].down.loss.kind != "none",
+        )
+        noise = 1 + 0.2 * (replicate % 3 - 1)
+        of_loss = 2 * noise / (copes if is_bbr else 1) if lossy else 1.0
+        return of_loss / (starts if is_bbr else 1)
+
+    return time
+
+
+@pytest.mark.parametrize(
+    ("copes", "starts", "first"),
+    [
+        (2.05, 1, "loss"),  # not shown to gain more than lifting the losses
+        (2, 1.3, "loss"),  # shown, but only 1.3 times is left without losses
+        (1, 3, "bbr"),  # all of it is left
+    ],
+)
+def test_a_sender_that_copes_is_named_after_the_limit_and_one_that_is_faster_before(
+    take: Callable[[Time], None], copes: float, starts: float, first: str
+) -> None:
+    time = _lossy(copes, starts)
+    take(time)
+    found = explain(base(time, 12), METRIC, 0.01, BACKEND)
+    assert found.first is not None
+    assert found.first.lifts[0].name == first
+    by_gain = min(found.alone, key=lambda each: each.comparison.effect or 1)
+    assert by_gain.lifts[0].name == "bbr"
+
+
 def test_a_directory_that_gives_other_values_now_is_refused(take: Callable[[Time], None]) -> None:
     take(lambda job, replicate: 2 * by_window(job, replicate))
     with pytest.raises(ResultError, match="run the study again"):

@@ -40,7 +40,12 @@ CASES: list[tuple[str, Job, Job]] = [
         job(workload={"chunks": 4, "dial": "parallel"}),
     ),
     ("parts", job(workload={"chunks": 4}), job()),
-    ("first-flight", job(), job(transport={"initial_window": 100})),
+    (
+        "first-flight",
+        job(transport={"initial_window": 2}),
+        job(transport={"initial_window": 10}),
+    ),
+    ("larger-first-flight", job(), job(transport={"initial_window": 100})),
     ("reno", job(), job(transport={"congestion": "reno"})),
     ("bbr", job(), job(transport={"congestion": "bbr"})),
 ]
@@ -88,7 +93,7 @@ def test_a_lift_whose_causes_have_no_time_is_not_tried() -> None:
     every = {cause: 0.0 for lift in LIFTS for cause in lift.causes}
     of_link = {lift.name for lift, _ in applicable(job(), every | {"link": 1.0})}
     assert "rate" in of_link
-    assert not of_link & {"window", "first-flight", "rtt"}
+    assert not of_link & {"window", "larger-first-flight", "rtt"}
 
 
 def test_names_are_unique() -> None:

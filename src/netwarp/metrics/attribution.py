@@ -41,8 +41,7 @@ CAUSE_TEXTS: Mapping[Cause, CauseText] = {
         "pacing", "the congestion window had room, and packets were spaced", "#56B4E9"
     ),
     "timeout": CauseText(
-        "time-outs", "a retransmission timer ran, or what it found lost was repeated; told of TCP,"
-        " and of connecting", "#D55E00",
+        "time-outs", "a retransmission timer ran, or TCP repeated what it found lost", "#D55E00",
     ),
     "link": CauseText("the link's rate", "the bottleneck sent its packets", "#009E73"),
     "queue": CauseText(

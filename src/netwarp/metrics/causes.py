@@ -18,6 +18,7 @@ from netwarp.measure.bottleneck import Bottleneck
 from netwarp.measure.run_records import RunRecords
 from netwarp.measure.select import connections, sender
 from netwarp.metrics.held_back import HeldBack, held_back
+from netwarp.metrics.timer_waits import Span, joined, overlap_ns
 from netwarp.transports import TRANSPORTS, TransportTraits
 from netwarp.wire import Connection, Transfer
 
@@ -168,7 +169,10 @@ class _Transfer:
         if of_sender == "server":
             up_ns = self.bottleneck.delay_ns(self.until_ns, "up")
             repeated = any(each.stats.retransmitted_packets for each in self.dialled)
-            self._add(min(began), {"propagation": up_ns}, "timeout" if repeated else "application")
+            left_ns = max(0, min(began) - self.until_ns - up_ns)
+            dials = {} if repeated else self._dialling(self.until_ns, min(began), left_ns)
+            rest: Cause = "timeout" if repeated else "application"
+            self._add(min(began), {"propagation": up_ns, **dials}, rest)
         delay_ns = self.bottleneck.delay_ns(min(began), "content")
         self._add(min(began) + delay_ns, {"propagation": delay_ns}, "application")
 
@@ -183,8 +187,36 @@ class _Transfer:
             idle_ns = length_ns - link_ns
             spent: dict[Cause, float] = {"link": link_ns}
             spent |= {cause: share * idle_ns for cause, share in own.items()}
-            largest: Cause = max(own, key=lambda cause: own[cause], default="not_told")
+            spent |= self._dialling(since_ns, until_ns, spent.get("application", 0.0))
+            caused = [cause for cause in spent if cause != "link"]
+            largest: Cause = max(caused, key=lambda cause: spent[cause], default="not_told")
             self._add(until_ns, {k: v for k, v in spent.items() if k != largest}, largest)
+
+    def _dialling(self, since_ns: int, until_ns: int, asked_ns: float) -> Mapping[Cause, float]:
+        """Return what is left of the time in which the sender was not asked, and what of it the
+        client took to set up connections.
+        """
+        spent: dict[Cause, float] = {}
+        for cause, spans in self._dials.items():
+            spent[cause] = min(asked_ns, overlap_ns(spans, since_ns, until_ns))
+            asked_ns -= spent[cause]
+        return {**spent, "application": asked_ns} if any(spent.values()) else {}
+
+    @cached_property
+    def _dials(self) -> Mapping[Cause, list[Span]]:
+        """The times in which the client set up connections, by cause. TCP below TLS connects for
+        the first round trip of each.
+        """
+        found: dict[Cause, list[Span]] = {"connecting": [], "handshake": []}
+        for each in self.dialled:
+            rtt_ns = self.bottleneck.delay_ns(each.start_ns, "both")
+            crossed_ns = each.connected_ns
+            if self._traits.is_encrypted:
+                over_tcp = self._traits.runs_over_tcp
+                crossed_ns = min(each.start_ns + rtt_ns * over_tcp, each.connected_ns)
+            found["connecting"].append((each.start_ns, crossed_ns))
+            found["handshake"].append((crossed_ns, each.connected_ns))
+        return {cause: joined(spans) for cause, spans in found.items()}
 
 
 def _shares(senders: Sequence[HeldBack], since_ns: int, until_ns: int) -> Mapping[Cause, float]:

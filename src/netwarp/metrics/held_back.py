@@ -10,11 +10,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from netwarp.measure.limits import has_room
 from netwarp.measure.run_records import RunRecords
 from netwarp.measure.select import sender
+from netwarp.metrics.timer_waits import overlap_ns, timer_waits, waits_at_end
 from netwarp.transports import TRANSPORTS
 from netwarp.wire import Connection, ConnectionSamples, Transfer
 
@@ -22,9 +24,6 @@ Held = Literal[
     "application", "rwnd", "sndbuf", "slow_start", "avoidance", "recovery", "pacing", "timeout",
     "not_told",
 ]  # fmt: skip
-
-LINUX_RTO_MIN_NS = 200_000_000
-"""What TCP's timer exceeds the smoothed round-trip time by, at least (`TCP_RTO_MIN`)."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +51,16 @@ class HeldBack:
         for before in range(first, len(times) - 1):
             if times[before] >= until_ns:
                 break
-            overlap_ns = min(until_ns, times[before + 1]) - max(since_ns, times[before])
-            if overlap_ns <= 0:
+            shared_ns = min(until_ns, times[before + 1]) - max(since_ns, times[before])
+            if shared_ns <= 0:
                 continue
-            part = overlap_ns / (times[before + 1] - times[before])
+            part = shared_ns / (times[before + 1] - times[before])
             for cause, spent_ns in self._between(before).items():
                 found[cause] = found.get(cause, 0.0) + part * spent_ns
         for index, outside_ns in self._outside(since_ns, until_ns):
             own = self._own(index)
+            if index and waits_at_end(self.samples):
+                own = "timeout"
             found[own] = found.get(own, 0.0) + outside_ns
         return found
 
@@ -77,10 +78,13 @@ class HeldBack:
         seen, after = self.samples, index + 1
         lasted_ns = seen.at_ns[after] - seen.at_ns[index]
         busy_ns = min(_step(seen.busy_ns, index), lasted_ns)
+        if self._ends_busy(index):
+            busy_ns = lasted_ns
         rwnd_ns = min(_step(seen.rwnd_limited_ns, index), busy_ns)
         sndbuf_ns = min(_step(seen.sndbuf_limited_ns, index), busy_ns - rwnd_ns)
         own_ns = busy_ns - rwnd_ns - sndbuf_ns
-        timeout_ns = min(self._timeout_ns(index), own_ns)
+        waited_ns = overlap_ns(self._timer_waits, seen.at_ns[index], seen.at_ns[after])
+        timeout_ns = min(waited_ns, own_ns)
         found: dict[Held, float] = {
             "application": lasted_ns - busy_ns, "rwnd": rwnd_ns, "sndbuf": sndbuf_ns,
             "timeout": timeout_ns,
@@ -92,11 +96,19 @@ class HeldBack:
             found[own] = found.get(own, 0.0) + (own_ns - timeout_ns) / 2
         return found
 
-    def _timeout_ns(self, index: int) -> int:
-        """Return the time in recoveries from time-outs, and before each until its timer expired."""
-        begun = _step(self.samples.timeout_recoveries, index)
-        waited_ns = begun * (LINUX_RTO_MIN_NS + self.samples.rtt_ns[index])
-        return waited_ns + _step(self.samples.timeout_ns, index)
+    def _ends_busy(self, index: int) -> bool:
+        """Return whether the sender had data under way until its content was over. Where no kernel
+        counts its busy time, the last sample, at which all is acknowledged, says nothing of the
+        time before.
+        """
+        seen = self.samples
+        is_last = index == len(seen.at_ns) - 2
+        counts = self.tells_repair
+        return self.writes_at_once and not counts and is_last and seen.unacked_bytes[index] > 0
+
+    @cached_property
+    def _timer_waits(self) -> list[tuple[int, int]]:
+        return timer_waits(self.samples, acks_packets=not self.tells_repair)
 
     def _own(self, index: int) -> Held:
         """Return what the connection's own control did at a sample."""

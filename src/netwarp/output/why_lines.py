@@ -44,7 +44,7 @@ def answer_lines(found: Answer, cell: CellResult, runs: Sequence[BaseRun]) -> It
         yield f"together ({names}): {_effect(found.together)}"
     if network:
         yield ""
-        yield "What no endpoint can change, as a yardstick:"
+        yield "What the network, the question and standards set, as a yardstick:"
         for each in network:
             yield f"  {each.lifts[0].limit}: {_changed(each.lifts)} makes it {_effect(each)}"
     if others:

@@ -68,8 +68,8 @@ class Answer:
 
     @property
     def first(self) -> Lifted | None:
-        """The limit that is named first: of those that gain, the one that gains most; a property of
-        the network only where nothing else gains.
+        """The limit that is named first: of those that gain, the one that gains most, before a
+        substitute that is not shown to gain more; a yardstick only where nothing else gains.
         """
         shown = [each for each in self.alone if each.gains]
         return shown[0] if shown else None
@@ -111,8 +111,9 @@ def explain(
             failed[lift.name] = bad.status.reason or "no reason is known"
         else:
             values.append(((lift,), tuple(each.metrics.get(metric) for each in its)))
-    alone = _ranked(_compared(runs, values, relevant, less_is_better(metric)))
+    alone = _ranked(runs, _compared(runs, values, relevant, less_is_better(metric)), relevant)
     together = _together(runs, metric, relevant, backend, alone, on_done)
+    alone = _limit_before_remedy(runs, alone, together, relevant)
     return Answer(metric, shares, tuple(alone), together, failed)
 
 
@@ -170,17 +171,56 @@ def paired(runs: Sequence[BaseRun], values: Sequence[float | None]) -> dict[int,
     return found | {1: found[0]} if is_exact else found
 
 
-def _ranked(found: Sequence[Lifted]) -> list[Lifted]:
-    """Sort: those that gain before the others, the network's after those of endpoints, the largest
-    gain first.
+def _ranked(runs: Sequence[BaseRun], found: Sequence[Lifted], relevant: float) -> list[Lifted]:
+    """Sort: those that gain before the others, yardsticks after the rest, the largest gain first,
+    but a substitute before a limit only where the pairs show that it gains more.
     """
 
     def key(each: Lifted) -> tuple[bool, bool, float]:
-        effect = each.comparison.effect
-        size = 1.0 if effect is None else effect if each.is_less_better else 1 / effect
+        size = _size(each.comparison.effect, each.is_less_better)
         return (not each.gains, each.lifts[0].is_yardstick, size)
 
-    return sorted(found, key=key)
+    def gains_more(one: Lifted, other: Lifted) -> bool:
+        base = paired(runs, other.values)
+        against = compare(base, paired(runs, one.values), relevant)
+        return Lifted(one.lifts, against, one.values, one.is_less_better).gains
+
+    by_size = sorted(found, key=key)
+    substitutes = [each for each in by_size if each.gains and each.lifts[0].is_substitute]
+    ranked: list[Lifted] = []
+    for each in by_size:
+        if each in substitutes:
+            continue
+        is_rival = each.gains and not each.lifts[0].is_yardstick
+        while substitutes and not (is_rival and not gains_more(substitutes[0], each)):
+            ranked.append(substitutes.pop(0))
+        ranked.append(each)
+    return ranked + substitutes
+
+
+def _limit_before_remedy(
+    runs: Sequence[BaseRun], alone: Sequence[Lifted], together: Lifted | None, relevant: float
+) -> list[Lifted]:
+    """Put a limit before the substitute that was lifted together with it, if the substitute gains
+    less once the limit is gone than lifting the limit gains: the rest of its gain is that it copes.
+    """
+    ranked = list(alone)
+    if together is None or not ranked[0].lifts[0].is_substitute:
+        return ranked
+    limit = next((each for each in ranked if each.lifts[0] == together.lifts[1]), None)
+    if limit is None or limit.lifts[0].is_substitute:
+        return ranked
+    left = compare(paired(runs, limit.values), paired(runs, together.values), relevant)
+    own, its = (_size(each.effect, limit.is_less_better) for each in (left, limit.comparison))
+    if own <= its:
+        return ranked
+    ranked.remove(limit)
+    return [limit, *ranked]
+
+
+def _size(effect: float | None, is_less_better: bool) -> float:
+    """Return an effect as a ratio that is the smaller the larger a gain is."""
+    return 1.0 if effect is None else effect if is_less_better else 1 / effect
 
 
 def _together(

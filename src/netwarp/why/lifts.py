@@ -14,6 +14,8 @@ from netwarp.transports import TRANSPORTS
 from netwarp.wire import Attach, Detach, Impairments, Job, NoLoss, Outage, Restore
 
 LARGE_BUFFER_BYTES = 64 << 20
+STANDARD_WINDOW_PACKETS = 10
+"""The largest first flight that RFC 6928 allows."""
 LARGE_WINDOW_PACKETS = 100
 DEEPER_QUEUE = 64
 FASTER = 10
@@ -37,8 +39,12 @@ class Lift:
     """Causes of which it can take time away."""
     change: Change
     is_yardstick: bool = False
-    """Whether it is a property of the network, or what was asked for, that no endpoint can alter: a
+    """Whether it is a property of the network, what was asked for, or what a standard sets: a
     yardstick, and no explanation while another limit gains."""
+    is_substitute: bool = False
+    """Whether it puts something else in the place of what there was, instead of taking a limit
+    away. A sender that copes with a limit is a remedy and not the cause, so a substitute is named
+    before a limit only where it is shown to gain more than lifting that."""
 
 
 def _with_transport(job: Job, **changed: Any) -> Job:
@@ -88,12 +94,15 @@ def _queue(job: Job) -> Job | None:
     return _with_impairments(job, deeper)
 
 
-def _initial_window(job: Job) -> Job | None:
-    transport = job.only.transport
-    fixed = TRANSPORTS[transport.kind].fixed_initial_window is not None
-    if fixed or transport.initial_window_packets >= LARGE_WINDOW_PACKETS or transport.stacks:
-        return None
-    return _with_transport(job, initial_window_packets=LARGE_WINDOW_PACKETS)
+def _initial_window(packets: int) -> Change:
+    def change(job: Job) -> Job | None:
+        transport = job.only.transport
+        fixed = TRANSPORTS[transport.kind].fixed_initial_window is not None
+        if fixed or transport.stacks or transport.initial_window_packets >= packets:
+            return None
+        return _with_transport(job, initial_window_packets=packets)
+
+    return change
 
 
 def _controller(name: str) -> Change:
@@ -197,6 +206,7 @@ _DIALLING: frozenset[Cause] = frozenset(
 _SENDING: frozenset[Cause] = frozenset(
     {"avoidance", "slow_start", "recovery", "pacing", "not_told", "timeout", "link"}
 )
+_FIRST_FLIGHT: frozenset[Cause] = frozenset({"slow_start", "pacing", "not_told"})
 
 LIFTS: tuple[Lift, ...] = (
     Lift("window", "the receive window or the send buffer", "transport.buffer = 64 MiB",
@@ -221,12 +231,16 @@ LIFTS: tuple[Lift, ...] = (
          _DIALLING | _SENDING, _dial),
     Lift("parts", "the number of parts", "workload.chunks = 1", _DIALLING | _SENDING, _parts,
          is_yardstick=True),
-    Lift("first-flight", "the initial window", "transport.initial_window = 100",
-         frozenset({"slow_start", "pacing", "not_told"}), _initial_window),
+    Lift("first-flight", "an initial window below that of RFC 6928",
+         f"transport.initial_window = {STANDARD_WINDOW_PACKETS}", _FIRST_FLIGHT,
+         _initial_window(STANDARD_WINDOW_PACKETS)),
+    Lift("larger-first-flight", "the initial window",
+         f"transport.initial_window = {LARGE_WINDOW_PACKETS}", _FIRST_FLIGHT,
+         _initial_window(LARGE_WINDOW_PACKETS), is_yardstick=True),
     Lift("reno", "the congestion control", "transport.congestion = reno", _SENDING,
-         _controller("reno")),
+         _controller("reno"), is_substitute=True),
     Lift("bbr", "the congestion control", "transport.congestion = bbr", _SENDING,
-         _controller("bbr")),
+         _controller("bbr"), is_substitute=True),
     Lift("rate", "the link's rate", "path.rate × 10", frozenset({"link", "queue"}), _rate,
          is_yardstick=True),
     Lift("rtt", "the round-trip time", "path.rtt ÷ 2",
@@ -234,7 +248,7 @@ LIFTS: tuple[Lift, ...] = (
                     "recovery", "not_told"}), _rtt, is_yardstick=True),
 )  # fmt: skip
 """All lifts. Those of endpoints and of what happens to packets are candidates for an explanation;
-those of the network and of the question are yardsticks."""
+those of the network, of the question and of standards are yardsticks."""
 
 LEAST_SHARE = 0.02
 """A lift whose causes have less of the time cannot gain what is worth running."""

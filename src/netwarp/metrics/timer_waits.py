@@ -1,0 +1,93 @@
+"""When a sender waited for a retransmission timer, from the samples of one connection.
+
+The kernel's TCP counts recoveries from time-outs from their first expiry on
+(`tcp_update_rto_stats`, net/ipv4/tcp_timer.c); the wait before it is taken as the shortest that
+there is. A sender of any stack waits for its timer while nothing changes for longer than a round
+trip, with data under way, and it then repeats something: so do probes as well as time-outs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from netwarp.wire import ConnectionSamples
+
+LINUX_RTO_MIN_NS = 200_000_000
+"""What TCP's timer exceeds the smoothed round-trip time by, at least (`TCP_RTO_MIN`)."""
+
+TICK_NS = 10_000_000
+"""The longest tick of a kernel that runs are made with."""
+
+Span = tuple[int, int]
+
+
+def timer_waits(samples: ConnectionSamples, *, acks_packets: bool) -> list[Span]:
+    """Return the times in which the sender waited, in ns: ascending, and apart from each other.
+
+    Args:
+        samples: of the sender's end.
+        acks_packets: whether each acknowledged packet counts as acknowledged bytes, as in QUIC.
+            Then what it sends without an answer, such as probes, is no change.
+    """
+    return joined([*_counted(samples), *_standing(samples, acks_packets=acks_packets)])
+
+
+def waits_at_end(samples: ConnectionSamples) -> bool:
+    """Return whether the kernel still counted a recovery from a time-out at the last sample."""
+    counted, times = samples.timeout_ns, samples.at_ns
+    if len(counted) < 2:
+        return False
+    step_ns = counted[-1] - counted[-2]
+    begun = samples.timeout_recoveries[-1] > samples.timeout_recoveries[-2]
+    return step_ns > 0 and (begun or step_ns > times[-1] - times[-2] - TICK_NS)
+
+
+def joined(spans: Iterable[Span]) -> list[Span]:
+    """Return spans of time in order, those that overlap or touch as one."""
+    found: list[Span] = []
+    for since_ns, until_ns in sorted(spans):
+        if found and since_ns <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], until_ns))
+        else:
+            found.append((since_ns, until_ns))
+    return found
+
+
+def overlap_ns(spans: Sequence[Span], since_ns: int, until_ns: int) -> int:
+    """Return how much of a stretch of time lies in spans that are apart from each other, in ns."""
+    return sum(max(0, min(end, until_ns) - max(start, since_ns)) for start, end in spans)
+
+
+def _counted(samples: ConnectionSamples) -> Iterator[Span]:
+    """Yield the recoveries that the kernel counted, with the wait before each. One that begins
+    between two samples lasts up to the second; another one ends after the first.
+    """
+    times, counted = samples.at_ns, samples.timeout_ns
+    for index in range(len(counted) - 1):
+        step_ns = min(counted[index + 1] - counted[index], times[index + 1] - times[index])
+        begun = samples.timeout_recoveries[index + 1] - samples.timeout_recoveries[index]
+        if begun:
+            waited_ns = begun * (LINUX_RTO_MIN_NS + samples.rtt_ns[index])
+            start_ns = times[index + 1] - step_ns - waited_ns
+            yield (max(times[0], start_ns), times[index + 1])
+        elif step_ns:
+            yield (times[index], times[index] + step_ns)
+
+
+def _standing(samples: ConnectionSamples, *, acks_packets: bool) -> Iterator[Span]:
+    """Yield the times in which nothing changed for longer than a round trip, up to the last sample
+    before something was repeated.
+    """
+    sent = () if acks_packets else (samples.unacked_bytes,)
+    columns = (samples.acked_bytes, samples.retrans_packets, samples.cwnd_bytes, *sent)
+    states = list(zip(*(column for column in columns if column), strict=True))
+    times, repeated = samples.at_ns, samples.retrans_packets
+    first = 0
+    for index in range(1, len(times)):
+        if states[index] == states[first]:
+            continue
+        since_ns, until_ns = times[first] + samples.rtt_ns[first], times[index - 1]
+        timer_fired = bool(repeated) and repeated[index] > repeated[index - 1]
+        if timer_fired and samples.unacked_bytes[first] and until_ns > since_ns:
+            yield (since_ns, until_ns)
+        first = index
