@@ -14,6 +14,8 @@ from aioquic.quic.logger import QuicFileLogger
 from aioquic.quic.packet import QuicProtocolVersion
 from aioquic.tls import CipherSuite
 
+from kit import anywhere
+
 HQ = "hq-interop"
 UNSUPPORTED = 127
 # aioquic marks nothing for ECN.
@@ -59,11 +61,18 @@ async def server(case):
         asyncio.ensure_future(answer_one(reader, writer))
 
     await serve(
-        "0.0.0.0", 443, configuration=of_server, stream_handler=answer, retry=case == "retry",
+        listening_address(), 443, configuration=of_server, stream_handler=answer, retry=case == "retry",
         session_ticket_fetcher=lambda label: tickets.pop(label, None),
         session_ticket_handler=lambda ticket: tickets.update({ticket.ticket: ticket}),
     )  # fmt: skip
     await asyncio.Future()
+
+
+def listening_address():
+    """Return the address of any interface: of IPv6 where the host has no way over IPv4."""
+    # The first line is a heading.
+    has_ipv4 = len(Path("/proc/net/route").read_text().splitlines()) > 1
+    return "0.0.0.0" if has_ipv4 else "::"
 
 
 async def answer_one(reader, writer):
@@ -101,11 +110,13 @@ async def fetch(case, requests, tickets, *, is_early=False):
     else:
         of_client.supported_versions = [V1]
     connection = QuicConnection(configuration=of_client, session_ticket_handler=tickets.append)
-    endpoint, protocol = await asyncio.get_running_loop().create_datagram_endpoint(
-        lambda: QuicConnectionProtocol(connection), local_addr=("0.0.0.0", 0)
-    )
     server = urlparse(requests[0])
-    protocol.connect((socket.gethostbyname(server.hostname), server.port), transmit=not is_early)
+    found = socket.getaddrinfo(server.hostname, server.port, type=socket.SOCK_DGRAM)
+    address = min(found, key=lambda each: each[0] != socket.AF_INET)[4]
+    endpoint, protocol = await asyncio.get_running_loop().create_datagram_endpoint(
+        lambda: QuicConnectionProtocol(connection), local_addr=(anywhere(address[0]), 0)
+    )
+    protocol.connect(address, transmit=not is_early)
     if not is_early:
         await protocol.wait_connected()
     if case == "keyupdate":

@@ -61,6 +61,11 @@ def splitmix64(seed, index):
     return word ^ (word >> 31)
 
 
+def anywhere(server):
+    """Return the address of any interface, of the family of a server's address."""
+    return "::" if ":" in server else "0.0.0.0"
+
+
 class Role:
     """One side of a run.
 

@@ -12,7 +12,18 @@ from aioquic.quic.events import HandshakeCompleted
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from kit import ALPN, NAME, PORT, REQUEST_BYTES, Role, asked_for, identity, request_for, run
+from kit import (
+    ALPN,
+    NAME,
+    PORT,
+    REQUEST_BYTES,
+    Role,
+    anywhere,
+    asked_for,
+    identity,
+    request_for,
+    run,
+)
 
 INITIAL_WINDOW_PACKETS = 10  # aioquic.quic.congestion.base.K_INITIAL_WINDOW
 
@@ -86,7 +97,7 @@ class Aioquic(Role):
         configuration.load_verify_locations(cadata=trusted.public_bytes(Encoding.PEM))
         connection = QuicConnection(configuration=configuration)
         endpoint, protocol = await asyncio.get_running_loop().create_datagram_endpoint(
-            lambda: self.timed(connection), local_addr=("0.0.0.0", 0)
+            lambda: self.timed(connection), local_addr=(anywhere(self.address), 0)
         )
         protocol.connect((self.address, PORT))
         await protocol.wait_connected()

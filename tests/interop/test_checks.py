@@ -16,7 +16,7 @@ def datagram(*long: str, end: str, **values: Any) -> Datagram:
     """Make a datagram with packets of these types with a long header."""
     from_client = end == "client"
     usual: dict[str, Any] = {
-        "time_s": 0.0, "payload_bytes": 1200, "ecn": 0, "has_short": not long,
+        "time_s": 0.0, "payload_bytes": 1200, "is_ipv6": False, "ecn": 0, "has_short": not long,
         "versions": (V1,) * len(long), "scids": ("c1" if from_client else "s1",) * len(long),
         "tokens": (), "retry_tokens": (), "packet_numbers": (0,), "lengths": (1200,),
         "has_key_phase": False, "crypto_end": 0, "begins_crypto": False, "reports_ecn": False,
@@ -56,6 +56,7 @@ RIGHT: dict[CaseName, list[Datagram]] = {
     "http3": USUAL,
     "keyupdate": [*USUAL, *(replace(each, has_key_phase=True) for each in DATA)],
     "ecn": MARKED,
+    "ipv6": [replace(each, is_ipv6=True) for each in USUAL],
     "v2": OF_V2,
 }
 WRONG: list[tuple[CaseName, list[Datagram], str]] = [
@@ -77,6 +78,7 @@ WRONG: list[tuple[CaseName, list[Datagram], str]] = [
     ("keyupdate", USUAL, "the client and the server sent no packet with the next keys"),
     ("ecn", USUAL, "the client marked no packet"),
     ("ecn", [replace(each, reports_ecn=False) for each in MARKED], "reported none"),
+    ("ipv6", [*USUAL, replace(HELLO, is_ipv6=True)], "5 of 6 datagrams went over IPv4"),
     ("v2", USUAL, "the server's Initial packets have the versions 0x1"),
 ]
 

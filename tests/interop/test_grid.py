@@ -66,7 +66,6 @@ def test_a_case_is_found_by_name_and_by_the_runners_abbreviation() -> None:
     [
         ("handshak", "did you mean .handshake"),
         ("rebind-port", "translate no addresses"),
-        ("ipv6", "over IPv4 alone"),
         ("connectionmigration", "a run has one of the two"),
     ],
 )

@@ -208,6 +208,11 @@ def _ecn(sent: Sequence[Datagram]) -> str | None:
     return None
 
 
+def _ipv6(sent: Sequence[Datagram]) -> str | None:
+    over_ipv4 = sum(not each.is_ipv6 for each in sent)
+    return f"{over_ipv4} of {len(sent)} datagrams went over IPv4" if over_ipv4 else None
+
+
 def _amplification(at_server: Sequence[Datagram]) -> str | None:
     """Count bytes until the client's first Handshake packet, with the runner's tolerance."""
     ends = [each.crypto_end for each in _of(at_server, "handshake", from_client=False)]
@@ -261,5 +266,6 @@ _OF_CASE: Mapping[CaseName, tuple[Check, ...]] = {
     "http3": (_version, _http3),
     "keyupdate": (_version, _key_update),
     "ecn": (_version, _ecn),
+    "ipv6": (_version, _ipv6),
     "v2": (_v2,),
 }

@@ -52,6 +52,7 @@ class Datagram:
     time_s: float
     from_client: bool
     payload_bytes: int
+    is_ipv6: bool
     ecn: int
     """The IP header's ECN field: 0 none, 1 ECT(1), 2 ECT(0), 3 CE."""
     long_types: tuple[PacketType, ...]
@@ -139,6 +140,7 @@ def _datagram(line: str) -> Datagram:
         time_s=float(values["frame.time_epoch"]),
         from_client=values["frame.interface_name"] in FROM_CLIENT,
         payload_bytes=int(values["frame.len"]) - headers_bytes,
+        is_ipv6=bool(of_ipv6),
         ecn=int((of_ipv6 or several("ip.dsfield.ecn"))[0], 0),
         long_types=_types(
             versions, several("quic.long.packet_type"), several("quic.long.packet_type_v2")

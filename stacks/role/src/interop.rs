@@ -3,8 +3,8 @@
 //! variables what to do. Files are fetched by HTTP/0.9 over QUIC: the request is a line, and the answer is the file.
 
 use std::env;
-use std::fs::File;
-use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::fs::{self, File};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -80,6 +80,14 @@ fn side() -> Result<Side> {
     }
 }
 
+/// Returns the address at which a server listens: of IPv6 where the host has no way over IPv4.
+pub fn listening_address() -> SocketAddr {
+    // The first line is a heading. Sockets of both families would make ECN and path MTU discovery matters of both.
+    let has_ipv4 = fs::read_to_string("/proc/net/route").is_ok_and(|routes| routes.lines().count() > 1);
+    let any: IpAddr = if has_ipv4 { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    (any, PORT).into()
+}
+
 /// A request, such as `https://server4:443/file`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request<'a> {
@@ -111,13 +119,13 @@ impl<'a> Request<'a> {
         self.authority.rsplit_once(':').map_or(self.authority, |(host, _)| host)
     }
 
-    /// Returns the server's IPv4 address and port.
+    /// Returns the server's address and port: of IPv4 if the name has one.
     ///
     /// # Errors
-    /// The name has no IPv4 address.
+    /// The name has no address.
     pub fn server(&self) -> Result<SocketAddr> {
-        let mut found = self.authority.to_socket_addrs().with_context(|| format!("find {}", self.authority))?;
-        found.find(SocketAddr::is_ipv4).with_context(|| format!("{} has no IPv4 address", self.authority))
+        let found = self.authority.to_socket_addrs().with_context(|| format!("find {}", self.authority))?;
+        found.min_by_key(SocketAddr::is_ipv6).with_context(|| format!("{} has no address", self.authority))
     }
 
     /// Returns the line by which HTTP/0.9 asks for the file.

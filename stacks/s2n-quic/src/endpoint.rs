@@ -21,12 +21,17 @@ const LARGEST_WINDOW_BYTES: u64 = u32::MAX as u64;
 /// # Errors
 /// S2n-quic does not have what the job asks for.
 pub(crate) fn client(job: &Job, trusted: &str, server: SocketAddr) -> Result<Client> {
-    let anywhere = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    let own = SocketAddr::new(anywhere, 0);
+    let own = anywhere(server);
     match congestion(job)? {
         Congestion::Cubic(controller) => client_with(job, trusted, own, controller),
         Congestion::Bbr(controller) => client_with(job, trusted, own, controller),
     }
+}
+
+/// Returns the address of a client's socket, of the server's family.
+pub(crate) fn anywhere(server: SocketAddr) -> SocketAddr {
+    let any = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    SocketAddr::new(any, 0)
 }
 
 /// Creates a server that listens at an address.

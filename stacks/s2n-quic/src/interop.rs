@@ -3,13 +3,12 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use netwarp_role::interop::{
-    self, AUTHORITY_FILE, CERTIFICATE_FILE, HQ, KEY_FILE, MOST_REQUEST_BYTES, PORT, Request, SERVED, Task,
+    self, AUTHORITY_FILE, CERTIFICATE_FILE, HQ, KEY_FILE, MOST_REQUEST_BYTES, Request, SERVED, Task, listening_address,
 };
 use s2n_quic::client::Connect;
 use s2n_quic::provider::endpoint_limits;
@@ -18,6 +17,8 @@ use s2n_quic::stream::BidirectionalStream;
 use s2n_quic::{Client, Connection, Server};
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
+
+use crate::endpoint::anywhere;
 
 /// The test cases that this program supports. S2n-quic resumes no sessions and chooses no cipher suite without features
 /// that it calls unstable, has version 1 alone, and HTTP/3 is not a part of it.
@@ -57,7 +58,7 @@ async fn serve(test_case: &str) -> Result<()> {
     let mut server = Server::builder()
         .with_tls(security)
         .context(never)?
-        .with_io(SocketAddr::from(([0, 0, 0, 0], PORT)))
+        .with_io(listening_address())
         .context("listen")?
         .with_endpoint_limits(admission)
         .context(never)?
@@ -110,7 +111,7 @@ async fn fetch(test_case: &str, requests: &[Request<'_>]) -> Result<()> {
     let mut client = Client::builder()
         .with_tls(security)
         .context(never)?
-        .with_io("0.0.0.0:0")
+        .with_io(anywhere(requests.first().context("there is no file to fetch")?.server()?))
         .context("open a socket")?
         .start()
         .context("start s2n-quic")?;

@@ -19,7 +19,8 @@ const BUFFER_BYTES: u64 = 8 << 20;
 
 /// Fetches files over as many connections as the test case has.
 pub(super) fn fetch(requests: &[Request<'_>], test_case: &str) -> Result<()> {
-    let mut config = config(test_case)?;
+    let server = requests.first().context("there is no file to fetch")?.server()?;
+    let mut config = config(test_case, server)?;
     // The runner's certificates are issued by an authority that clients do not know.
     config.verify_peer(false);
     match test_case {

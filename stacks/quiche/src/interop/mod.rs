@@ -6,6 +6,7 @@ mod server;
 
 use std::env;
 use std::fs::{File, OpenOptions};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -22,8 +23,10 @@ const TEST_CASES: [&str; 6] = ["handshake", "transfer", "multiconnect", "retry",
 /// The flow-control windows, in bytes: larger than the runner's files.
 const WINDOW_BYTES: u64 = 64 << 20;
 
-/// The UDP payload of a full packet over Ethernet, in bytes.
+/// The UDP payload of a full packet over Ethernet and IPv4, in bytes.
 const PAYLOAD_BYTES: usize = 1472;
+/// The same over IPv6, whose header is 20 bytes longer.
+const IPV6_PAYLOAD_BYTES: usize = PAYLOAD_BYTES - 20;
 
 /// The number of requests that one connection may have at a time; it is raised as they are answered.
 const MOST_STREAMS: u64 = 256;
@@ -39,9 +42,10 @@ pub(crate) fn run() -> ExitCode {
     })
 }
 
-/// Returns the configuration of both sides.
-fn config(test_case: &str) -> Result<quiche::Config> {
-    let mut config = limited_config(interop::HQ.as_bytes(), PAYLOAD_BYTES, WINDOW_BYTES, MOST_STREAMS, IDLE)?;
+/// Returns the configuration of both sides of a connection to this address of a server.
+fn config(test_case: &str, server: SocketAddr) -> Result<quiche::Config> {
+    let payload_bytes = if server.is_ipv6() { IPV6_PAYLOAD_BYTES } else { PAYLOAD_BYTES };
+    let mut config = limited_config(interop::HQ.as_bytes(), payload_bytes, WINDOW_BYTES, MOST_STREAMS, IDLE)?;
     if test_case == "zerortt" {
         config.enable_early_data();
     }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use netwarp_role::BLOCK_BYTES;
-use netwarp_role::interop::{CERTIFICATE_FILE, KEY_FILE, MOST_REQUEST_BYTES, PORT, SERVED};
+use netwarp_role::interop::{CERTIFICATE_FILE, KEY_FILE, MOST_REQUEST_BYTES, SERVED, listening_address};
 
 use super::{PAYLOAD_BYTES, WINDOW_BYTES, config, log_secrets};
 use crate::connection::{ID_BYTES, expire_timers, fresh_id};
@@ -42,12 +42,13 @@ struct Exchange {
 /// # Errors
 /// The certificate cannot be read, or the address is not available.
 pub(super) fn serve(test_case: &str) -> Result<()> {
-    let mut config = config(test_case)?;
+    let address = listening_address();
+    let mut config = config(test_case, address)?;
     let loaded = config.load_cert_chain_from_pem_file(CERTIFICATE_FILE);
     loaded.with_context(|| format!("use {CERTIFICATE_FILE}"))?;
     let loaded = config.load_priv_key_from_pem_file(KEY_FILE);
     loaded.with_context(|| format!("use {KEY_FILE}"))?;
-    let mut socket = open_polled((Ipv4Addr::UNSPECIFIED, PORT).into(), WINDOW_BYTES)?;
+    let mut socket = open_polled(address, WINDOW_BYTES)?;
     let mut peers: Vec<Peer> = Vec::new();
     loop {
         let idle_for = peers.iter().filter_map(|peer| peer.outbox.idle_for(&peer.quic)).min();
