@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from guest.lab import Measured
+from guest.lab import Measured, run_study
 from guest.test_reconnect import RTT_S, at, carried, connections, handovers, moved, transfers
 from netwarp.errors import StudyError
+from netwarp.plan import plan_study
 from netwarp.run_directory import RECORDS_FILE
+from netwarp.study import study_from_mapping
 from netwarp.wire import Connection, Goodput
 
 MPTCP: Any = {"kind": "mptcp", "reconnect": "migrate", "label": "mptcp"}
@@ -126,3 +128,36 @@ def test_sctp_that_would_be_lost_is_refused_before_anything_runs(
         carried(tmp_path, [at(1.0, **how)], (SCTP,))
     assert "path.timeline.0.overlap" in str(told.value)
     assert not list(tmp_path.iterdir())
+
+
+def test_an_upload_that_arrived_before_the_client_dialled_anew_is_counted_once(
+    tmp_path: Path,
+) -> None:
+    """A connection of MPTCP cannot move before it is set up on both sides, so the client dials anew
+    and uploads again; its kernel delivers what the first connection had sent all the same.
+    """
+    study = study_from_mapping(
+        {
+            "title": "guest test",
+            "replicates": 1,
+            "seed": 2**63 - 1,
+            "path": {
+                "profile": "lte",
+                "rtt": "0s",
+                "rate_down": "40gbit",
+                "rate_up": "123456bit",
+                "queue_down": "1500B",
+                "queue_up": "100p",
+                "discipline": "red",
+                "loss": "5%",
+                "second": {"rtt": "3927ns", "rate": "1500bit"},
+                "handovers": {"every": "20ms", "count": 2, "gap": "1ms"},
+            },
+            "transport": {"kind": "mptcp"},
+            "workload": {"size": "1kB", "direction": "up", "chunks": 2, "dial": "parallel"},
+        }
+    )
+    (run,) = run_study(plan_study(study), tmp_path)
+    assert run.status.outcome == "ok", run.status.reason
+    assert [each.abandoned for each in connections(run, "client")] == [True, True, False, False]
+    assert sorted(each.chunk for each in transfers(run, "server")) == [0, 1]

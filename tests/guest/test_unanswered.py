@@ -68,6 +68,23 @@ def test_a_peer_that_stops_answering_is_a_result(kind: str, tmp_path: Path) -> N
     assert 0.5 < metrics["gave_up_s"] < 3600
 
 
+@pytest.mark.parametrize("kind", ["tcp", "tls"])
+def test_a_set_up_that_the_server_gives_up_is_a_result(kind: str, tmp_path: Path) -> None:
+    """What the client sends is lost after its SYN, for longer than the server's kernel waits for
+    the end of the handshake. What comes through then is answered with a reset.
+    """
+    lost = "packets " + " ".join(map(str, range(2, 21)))
+    outcome, metrics, gave_up = run(
+        tmp_path / "run", {"kind": "bulk", "size": "1kB"}, {"kind": kind}, {"loss_up": lost}
+    )
+    assert not outcome.failed, outcome.status.reason
+    (given_up,) = gave_up
+    assert given_up.side == "client"
+    assert "had given the connection up before it was set up" in given_up.cause
+    assert metrics == {"gave_up_s": given_up.at_ns / 1e9}
+    assert metrics["gave_up_s"] > 63, "the server's kernel waits 63 s (tcp_synack_retries = 5)"
+
+
 def test_quic_that_hears_next_to_nothing_gives_up(tmp_path: Path) -> None:
     """At 99 % loss in each direction one of 10 000 packets is answered."""
     outcome, metrics, gave_up = run(

@@ -142,12 +142,20 @@ def test_a_study_needs_its_traces_once(tmp_path: Path) -> None:
     assert plan_study(again)[0].job_sha256 == plan_study(study)[0].job_sha256
 
 
+def kept_rates(rates_bit_s: object) -> dict[str, object]:
+    """A trace as `study.json` keeps it, where the rates may be damaged."""
+    return {"label": "slow", "file": "slow", "step_ns": 1_000_000, "rates_bit_s": rates_bit_s}
+
+
 @pytest.mark.parametrize(
     ("path", "part"),
     [
         ({"trace": {"down": "bad"}}, '/bad:3: not a whole number; write one whole number'),
         ({"trace": {"down": "absent"}}, 's.toml: path.trace.down = "absent": no such file'),
         ({"trace": {"down": 3}}, "s.toml: path.trace.down = 3: not a trace file"),
+        ({"trace": {"down": kept_rates([None, 8])}}, "not the rates of a trace"),
+        ({"trace": {"down": kept_rates([])}}, "not the rates of a trace"),
+        ({"trace": {"down": kept_rates(True)}}, "not the rates of a trace"),
         ({"trace": {"step": "1s"}}, "s.toml: path.trace.down: neither down nor up is given"),
         ({"trace": {"down": "slow", "step": "1us"}}, 'path.trace.step = "1us": too small'),
         ({"trace": {"down": "slow", "step": "x"}}, 'path.trace.step = "x": not a duration'),

@@ -19,6 +19,7 @@ from netwarp.wire import (
     job_to_json,
     read_records,
 )
+from netwarp.wire.record import record_from_json
 from older import in_format_1
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -238,3 +239,10 @@ def test_records_that_contradict_success_are_a_failure() -> None:
         failure = failure_from_records(BULK_JOB, records)
         assert failure is not None
         assert message in failure.message
+
+
+def test_a_record_of_any_length_is_refused_in_a_line() -> None:
+    with pytest.raises(RecordError) as refused:
+        record_from_json(json.dumps({"record": "9" * 5000 + "\x1b[2J"}))
+    assert len(str(refused.value)) < 700
+    assert str(refused.value).isprintable()

@@ -102,6 +102,7 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
         limit_ns: job.limits.virtual_ns,
         clock_name: if clock == ClockKind::Virtual { "virtual" } else { "real" },
         capacities: Capacities::new(job),
+        events: 0,
         progress: Progress::default(),
         sampler,
         records,
@@ -217,6 +218,8 @@ struct Relay<'a> {
     limit_ns: u64,
     clock_name: &'static str,
     capacities: Capacities,
+    /// How many changes of the paths have been recorded.
+    events: u32,
     progress: Progress,
     sampler: Option<Sampler>,
     records: &'a mut RecordWriter,
@@ -244,6 +247,8 @@ impl Relay<'_> {
             self.pairs.iter_mut().try_for_each(|pair| pair.begin_client(elapsed_ns)).stage("client")?;
             if let Some(event) = self.advance(elapsed_ns).stage("teardown")? {
                 let (change, path) = (event.change.clone(), event.path);
+                self.events += 1;
+                check_number_of_events(self.events)?;
                 let at_ns = self.records.elapsed_ns();
                 self.capacities.apply(&event, elapsed_ns, at_ns);
                 let record = Record::Event(EventRecord { at_ns, event });
@@ -341,6 +346,21 @@ impl Relay<'_> {
             Event::Gone(how) => self.pairs[place].role_is_gone(side, how),
         }
     }
+}
+
+/// The most changes of paths that a run records, about 210 MB: with more, its records would be longer than the 256 MiB
+/// that are read. Redraws and traces go on for as long as the run, also while a transport tries until it gives up.
+const MOST_EVENTS: u32 = 1_500_000;
+
+fn check_number_of_events(events: u32) -> Result<(), Failure> {
+    if events <= MOST_EVENTS {
+        return Ok(());
+    }
+    let message = format!(
+        "the paths changed more than {MOST_EVENTS} times, each a record: choose a longer path.redraw.period or \
+         path.trace.step, or a run that is over sooner"
+    );
+    Err(Failure { stage: "limit".to_owned(), message })
 }
 
 /// Prints lines on standard output from which the host sees that the run's time advances.

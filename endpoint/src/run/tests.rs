@@ -22,6 +22,13 @@ fn progress_comes_each_second_then_each_tenth() {
     assert_eq!(progress.next_ns(), 90_000_000_000);
 }
 
+#[test]
+fn a_run_whose_paths_change_without_end_is_refused_with_what_to_change() {
+    check_number_of_events(MOST_EVENTS).unwrap();
+    let failure = check_number_of_events(MOST_EVENTS + 1).unwrap_err();
+    assert!(failure.message.contains("choose a longer path.redraw.period"), "{}", failure.message);
+}
+
 /// A host without a path of its own, whose roles are simulated in this process: each sends its scripted events and
 /// ends.
 struct Scripted {

@@ -16,6 +16,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::error::{Context as _, Error, Result, bail};
+use super::tcp::info::TcpInfo;
 
 /// How many bytes of content are handed to the kernel in one call.
 pub(crate) const SEND_BLOCK_BYTES: usize = 1 << 20;
@@ -51,7 +52,8 @@ impl Socket {
     /// Sends all bytes, in one call unless a signal interrupts it.
     pub(crate) fn send_all(&self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
-            let sent = retry(|| self.0.send_with_flags(bytes, libc::MSG_NOSIGNAL)).context("sending")?;
+            let sent = retry(|| self.0.send_with_flags(bytes, libc::MSG_NOSIGNAL));
+            let sent = sent.map_err(|error| self.explained(error)).context("sending")?;
             bytes = &bytes[sent..];
         }
         Ok(())
@@ -59,7 +61,8 @@ impl Socket {
 
     /// Sends some of the bytes, normally all (`sendmsg(2)`).
     pub(crate) fn send_vectored(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        retry(|| self.0.send_vectored_with_flags(parts, libc::MSG_NOSIGNAL))
+        let sent = retry(|| self.0.send_vectored_with_flags(parts, libc::MSG_NOSIGNAL));
+        sent.map_err(|error| self.explained(error))
     }
 
     /// Sends the content, directly from its file where the kernel can, otherwise block by block.
@@ -80,7 +83,8 @@ impl Socket {
     fn send_file(&self, content: &mut Reader) -> Result<()> {
         while let (Some(file), length @ 1..) = (content.sendable_file(), content.remaining_bytes()) {
             let length = length.min(LONGEST_CALL_BYTES) as usize;
-            let sent = retry(|| Ok(sendfile(&self.0, file, None, length)?)).context("sending a file")?;
+            let sent = retry(|| Ok(sendfile(&self.0, file, None, length)?));
+            let sent = sent.map_err(|error| self.explained(error)).context("sending a file")?;
             if sent == 0 {
                 bail!("the file to send ended {} bytes early: leave it unchanged during a run", length);
             }
@@ -121,10 +125,29 @@ impl Socket {
     }
 
     /// Receives some bytes (`recv(2)`); 0 when the peer has closed.
+    ///
+    /// # Errors
+    /// As `recv(2)`; `TimedOut` for a reset by a peer that had given up the set-up.
     pub fn receive(&self, buffer: &mut [u8], flags: c_int) -> io::Result<usize> {
+        self.receive_or_reset(buffer, flags).map_err(|error| self.explained(error))
+    }
+
+    fn receive_or_reset(&self, buffer: &mut [u8], flags: c_int) -> io::Result<usize> {
         let (address, length) = (buffer.as_mut_ptr().cast(), buffer.len());
         // SAFETY: the buffer is valid for writes of its length.
         retry(|| size(unsafe { libc::recv(self.as_raw_fd(), address, length, flags) }))
+    }
+
+    /// Tells a reset by a peer that had given up the set-up from other errors. A kernel that has answered a SYN waits
+    /// about a minute for the end of the handshake (`net.ipv4.tcp_synack_retries`). Then it knows the connection no
+    /// more, and answers what arrives late with a reset: it did not hear from this end in time.
+    pub(crate) fn explained(&self, error: io::Error) -> io::Error {
+        let is_reset = error.kind() == ErrorKind::ConnectionReset;
+        if !is_reset || !TcpInfo::read(self).is_ok_and(|info| info.has_received_nothing()) {
+            return error;
+        }
+        let reason = "the peer had given the connection up before it was set up, and reset it";
+        io::Error::new(ErrorKind::TimedOut, format!("{reason} ({error})"))
     }
 
     /// Sends some of the bytes without waiting (`send(2)`).
@@ -132,7 +155,8 @@ impl Socket {
     /// # Errors
     /// `WouldBlock` when the send buffer has no room; as `send(2)`.
     pub(crate) fn try_send(&self, bytes: &[u8]) -> io::Result<usize> {
-        retry(|| self.0.send_with_flags(bytes, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT))
+        let sent = retry(|| self.0.send_with_flags(bytes, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT));
+        sent.map_err(|error| self.explained(error))
     }
 
     /// Receives some bytes without waiting (`recv(2)`); 0 when the peer has closed.
@@ -206,7 +230,7 @@ impl Socket {
     fn discard_to_end(&self, flags: c_int) -> io::Result<bool> {
         let mut buffer = [0; 4096];
         loop {
-            match self.receive(&mut buffer, flags) {
+            match self.receive_or_reset(&mut buffer, flags) {
                 Ok(0) => return Ok(true),
                 Ok(_) => {}
                 Err(error) if is_end(error.kind()) => return Ok(true),
@@ -330,5 +354,34 @@ pub(crate) fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T>
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             result => return result,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    /// Returns the kind of the error that a client sees whose peer resets the connection after sending so many bytes.
+    fn seen_of_a_reset(sent_before: &[u8]) -> ErrorKind {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let socket = Socket::from(socket2::Socket::from(ours));
+        let (mut theirs, _) = listener.accept().unwrap();
+        theirs.write_all(sent_before).unwrap();
+        let mut received = vec![0; sent_before.len()];
+        socket.receive_exact(&mut received).unwrap();
+        let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
+        set_option(theirs.as_raw_fd(), libc::SOL_SOCKET, libc::SO_LINGER, &at_once).unwrap();
+        drop(theirs);
+        socket.receive(&mut [0], 0).unwrap_err().kind()
+    }
+
+    #[test]
+    fn a_reset_before_anything_came_is_a_peer_that_did_not_hear_in_time() {
+        assert_eq!(seen_of_a_reset(b""), ErrorKind::TimedOut);
+        assert_eq!(seen_of_a_reset(b"answer"), ErrorKind::ConnectionReset);
     }
 }

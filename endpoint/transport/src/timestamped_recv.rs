@@ -96,7 +96,8 @@ fn receive(socket: &Socket, block: &mut [u8], length: usize, flags: c_int) -> io
     (message.msg_control, message.msg_controllen) = ((&raw mut control).cast(), size_of::<Control>() as _);
     // SAFETY: the message's parts live until the call is over. The block is valid for writes of `length` bytes, which
     // callers keep within it; without one, TCP writes nothing.
-    let received = retry(|| size(unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) }))?;
+    let received = retry(|| size(unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) }));
+    let received = received.map_err(|error| socket.explained(error))?;
     // SAFETY: the kernel has filled the message, whose control is this function's.
     Ok((received, unsafe { stamp_ns(&message) }))
 }

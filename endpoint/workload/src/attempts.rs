@@ -24,7 +24,8 @@ impl AttemptTracker {
     }
 
     /// Returns whether this chunk of a transfer has no record yet, and marks it as recorded. A client that moved before
-    /// it knew that its confirmation had arrived requests the chunk again, with no bytes left.
+    /// it knew that its confirmation had arrived requests the chunk again, with no bytes left; one that moved before its
+    /// connection could migrate uploads again what its kernel may still deliver.
     pub(crate) fn record_once(&self, transfer: u32, chunk: u32) -> bool {
         self.recorded.lock().expect("no holder panics").insert((transfer, chunk))
     }

@@ -9,6 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from netwarp.errors import one_line
+
 JOB_FORMAT: Literal[2] = 2
 """Version of the format of jobs. Only `job_from_json` reads earlier ones."""
 RECORD_FORMAT: Literal[1] = 1
@@ -142,7 +144,9 @@ def _usual(model: type[Wire]) -> dict[str, object]:
 
 
 def first_error(error: ValidationError) -> str:
-    """Describe the first error, and its place in the object."""
+    """Describe the first error, and its place in the object, as a line that fits a screen: pydantic
+    quotes a tag that it does not know, whatever its length.
+    """
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
-    return f"{where}: {first['msg']}" if where else first["msg"]
+    return one_line(f"{where}: {first['msg']}" if where else first["msg"])

@@ -58,6 +58,8 @@ impl Source<'_> {
     fn next_ns(&self) -> Option<u64> {
         match self {
             Self::Fixed(events) => events.first().map(|event| event.at_ns),
+            // Draws without a deviation are all the same, so that only the first changes anything.
+            Self::Drawn { redraw, count: 1.., .. } if redraw.deviation_ns == 0 => None,
             Self::Drawn { redraw, count, .. } => count.checked_mul(redraw.period_ns),
             Self::Traced { trace, step } => (*step)?.checked_mul(trace.step_ns),
         }
@@ -190,6 +192,12 @@ mod tests {
     }
 
     #[test]
+    fn draws_without_a_deviation_are_one_change() {
+        assert_eq!(round_trips_ns(3, redraw(0, 0, 1)), [0.0]);
+        assert_eq!(round_trips_ns(3, redraw(60 * MS, 0, 1)), [60e6]);
+    }
+
+    #[test]
     fn a_trace_repeats_and_tells_only_what_changes() {
         let timeline = job::Timeline { traces: vec![trace(&[8, 8, 0, 16, 8])], ..job::Timeline::default() };
         let told: Vec<(u64, u64)> = first(7, &timeline)
@@ -227,7 +235,7 @@ mod tests {
         let outage = |at_ns| Event { at_ns, path: 0, change: Change::Outage {} };
         let timeline = job::Timeline {
             events: vec![outage(0), outage(100 * MS)],
-            redraws: vec![redraw(1, 0, 1)],
+            redraws: vec![redraw(1, 1, 1)],
             traces: vec![trace(&[8, 16])],
         };
         let letter = |event: &Event| match event.change {
@@ -241,7 +249,7 @@ mod tests {
 
     #[test]
     fn nothing_is_taken_before_it_is_due() {
-        let timeline = job::Timeline { redraws: vec![redraw(1, 0, 1)], ..job::Timeline::default() };
+        let timeline = job::Timeline { redraws: vec![redraw(1, 1, 1)], ..job::Timeline::default() };
         let mut schedule = Schedule::new(&timeline);
         assert!(schedule.pop_due(0).is_some());
         assert_eq!(schedule.next_ns(), Some(100 * MS));

@@ -110,6 +110,11 @@ impl TcpInfo {
         self.state != SYN_SENT
     }
 
+    /// Returns whether no byte has come from the peer.
+    pub(crate) fn has_received_nothing(&self) -> bool {
+        self.bytes_received == 0
+    }
+
     /// Returns the information of a connection in one of the states of `include/net/tcp_states.h`.
     #[cfg(test)]
     pub(crate) fn in_state(state: u8) -> Self {

@@ -253,7 +253,10 @@ impl Bulk {
                 let round = (request.transfer, request.attempt);
                 records.push(self.record_of_broken_off(stream.index(), round, chunk, &sink));
             }
-            records.push(self.record(stream, &request, 0, received?));
+            let received = received?;
+            if self.run.attempts.record_once(request.transfer, request.chunk) {
+                records.push(self.record(stream, &request, 0, received));
+            }
         }
         Ok(())
     }
