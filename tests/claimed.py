@@ -3,7 +3,7 @@
 from typing import Any
 
 import support
-from netwarp.claims import ClaimResult, evaluate_claim
+from netwarp.claims import ClaimResult, evaluate_claims
 from netwarp.results import Results, RunResult
 from netwarp.study.claims import Claim
 
@@ -12,7 +12,7 @@ NOISE = (0.99, 1.0, 1.01, 1.005, 0.995) * 6
 
 def judge(results: Results | None = None, **keys: Any) -> ClaimResult:
     claim = Claim(text="a claim", metric="completion_time_s", **keys)
-    return evaluate_claim(claim, results or support.results())
+    return evaluate_claims([claim], results or support.results())[0]
 
 
 def grid(values: dict[tuple[str, str], float], *, noise: tuple[float, ...] = NOISE) -> Results:

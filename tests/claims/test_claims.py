@@ -7,7 +7,7 @@ import pytest
 
 import support
 from claimed import LESS, NOISE, grid, judge, lead
-from netwarp.claims import ClaimVerdict, evaluate_claim, evaluate_claims
+from netwarp.claims import ClaimVerdict, evaluate_claims
 from netwarp.errors import StudyError
 from netwarp.estimate.criteria import Criteria
 from netwarp.results import Results, RunResult
@@ -168,7 +168,7 @@ def test_claims_of_a_study_are_one_family() -> None:
     means = {("quic", "1"): 10.0, ("tcp", "1"): 10.23}
     results = grid(means, noise=NOISE[:10])
     claim = Claim(text="a claim", metric="completion_time_s", **LESS)
-    alone = evaluate_claim(claim, results).verdict
+    alone = evaluate_claims([claim], results)[0].verdict
     among = {result.verdict for result in evaluate_claims([claim] * 50, results)}
     assert (alone, among) == (ClaimVerdict.REPRODUCED, {ClaimVerdict.UNDECIDED})
 
@@ -177,7 +177,7 @@ def test_looking_more_often_asks_for_more() -> None:
     results = grid({("quic", "1"): 10.0, ("tcp", "1"): 10.23}, noise=NOISE[:10])
     claim = Claim(text="a claim", metric="completion_time_s", **LESS)
     often = replace(results, criteria=Criteria(looks=40))
-    assert evaluate_claim(claim, often).verdict is ClaimVerdict.UNDECIDED
+    assert evaluate_claims([claim], often)[0].verdict is ClaimVerdict.UNDECIDED
 
 
 def test_hypotheses_of_our_own_have_words_of_their_own() -> None:
@@ -242,7 +242,7 @@ def test_claims_that_say_nothing_checkable_are_refused(claim: Any, message: str)
 
 def test_a_claim_that_nothing_can_test_says_why() -> None:
     claim = Claim(text="humans like it", not_testable="nobody was asked")
-    result = evaluate_claim(claim, support.results())
+    (result,) = evaluate_claims([claim], support.results())
     assert (result.verdict, result.found) == (ClaimVerdict.NOT_TESTABLE, "nobody was asked")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -14,7 +14,7 @@ from netwarp.errors import StudyError
 from netwarp.fields import KeyValueError
 from netwarp.study import study_from_mapping
 from netwarp.study.compare import study_from_compare
-from netwarp.workloads.page.built_in import PAGE_NAMES, built_in_page
+from netwarp.workloads.page.built_in import PageName, built_in_page
 from netwarp.workloads.page.resources import SiteResource, resources
 from support import job_of, tables
 
@@ -157,7 +157,7 @@ def test_a_client_that_moves_loads_no_page() -> None:
         study_from_mapping(tables("tls", workload=SOURCE) | handovers)
 
 
-@pytest.mark.parametrize("name", PAGE_NAMES)
+@pytest.mark.parametrize("name", get_args(PageName))
 def test_every_built_in_page_loads_from_its_document_on(name: Any) -> None:
     page = built_in_page(name)
     assert page == built_in_page(name), "the same page every time"
@@ -171,8 +171,10 @@ def test_every_built_in_page_loads_from_its_document_on(name: Any) -> None:
 
 
 def test_the_pages_of_today_have_their_weight() -> None:
-    weights = {name: sum(each.body_bytes for each in built_in_page(name)) for name in PAGE_NAMES}
-    counts = {name: len(built_in_page(name)) for name in PAGE_NAMES}
+    weights = {
+        name: sum(each.body_bytes for each in built_in_page(name)) for name in get_args(PageName)
+    }
+    counts = {name: len(built_in_page(name)) for name in get_args(PageName)}
     assert counts == {"nam-2021": 8, "web-30": 30, "web-80": 80, "web-150": 150}
     of_usual = Counter[str]()
     for each in built_in_page("web-80"):

@@ -9,6 +9,6 @@ tests claims that bound a lead, `open_questions.py` selects the cells that need 
 that give a number.
 """
 
-from netwarp.claims.claims import ClaimResult, evaluate_claim, evaluate_claims, not_tested
+from netwarp.claims.claims import ClaimResult, evaluate_claims, not_tested
 from netwarp.claims.expectations import ExpectationResult, Kept, evaluate_expectations
 from netwarp.claims.joining import ClaimVerdict

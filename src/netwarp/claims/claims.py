@@ -109,11 +109,6 @@ def evaluate_claims(claims: Iterable[Claim], results: Results) -> list[ClaimResu
     ]
 
 
-def evaluate_claim(claim: Claim, results: Results) -> ClaimResult:
-    """Judge a claim as if it were the study's only one."""
-    return evaluate_claims([claim], results)[0]
-
-
 def not_tested(claim: Claim, reason: str) -> ClaimResult:
     """Return the result of a claim that was not tested, with the reason."""
     return ClaimResult(claim, ClaimVerdict.NOT_TESTABLE, reason, {})

@@ -34,8 +34,6 @@ class FigureKind(ABC):
 
     name: ClassVar[str]
     """Value of a figure's `kind`."""
-    reads_records: ClassVar[bool] = False
-    """Whether it is drawn from the records of runs, so that it needs them to be kept."""
     is_usual: ClassVar[bool] = False
     """Whether its name is left out of the names of its files."""
 

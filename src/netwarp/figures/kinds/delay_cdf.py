@@ -31,7 +31,6 @@ class DelayCdf(Cdf):
 
     name = "delay-cdf"
     caption = "Distribution within a run, mean over runs"
-    reads_records = True
 
     def refuse_metric(self, metric: str, key: str) -> None:
         """Refuse a metric that is not a delay within runs."""

@@ -16,7 +16,6 @@ class Timeline(FigureKind):
     """Single runs over time: delay and goodput, and what a player did."""
 
     name = "timeline"
-    reads_records = True
     is_usual = True
 
     def checked(

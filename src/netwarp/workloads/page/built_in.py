@@ -11,13 +11,12 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Literal, get_args
+from typing import Literal
 
 from netwarp import wire
 from netwarp.workloads.page.resources import SiteResource, resources
 
 PageName = Literal["nam-2021", "web-30", "web-80", "web-150"]
-PAGE_NAMES: tuple[PageName, ...] = get_args(PageName)
 SEED = 2024
 """Seed for the order of sizes within a type."""
 SPREAD = 1.0
