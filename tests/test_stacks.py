@@ -177,8 +177,10 @@ def test_all_that_takes_part_in_a_build_is_named(tmp_path: Path) -> None:
     environ = {"PATH": str(tmp_path), "HOME": "/nonexistent"}
     with pytest.raises(BackendError, match="quiche is built by cmake, which is missing: apt"):
         build_stack("quiche", environ)
-    with pytest.raises(BackendError, match="aioquic is built by python3, which is missing"):
+    with pytest.raises(BackendError, match="aioquic is built by python3, which is missing") as all_:
         describe_stacks(environ)
+    assert "quic-go is built by go, which is missing" in str(all_.value)
+    assert "quiche is built by cmake, which is missing" in str(all_.value)
 
 
 def test_what_is_built_is_told_with_its_version(tmp_path: Path) -> None:

@@ -70,10 +70,9 @@ def describe_stacks(environ: Mapping[str, str] = os.environ) -> str:
     """Describe which stacks are built here, and how the others can be built.
 
     Raises:
-        BackendError: a stack is not built and cannot be, or was built from other sources than those
-            present.
+        BackendError: stacks are not built and cannot be; the message has what each lacks.
     """
-    built, unbuilt = [], []
+    built, unbuilt, missing = [], [], []
     for name in shipped():
         manifest = read_manifest(SOURCES / name)
         there = built_stacks(environ) / name
@@ -83,7 +82,12 @@ def describe_stacks(environ: Mapping[str, str] = os.environ) -> str:
             continue
         unbuilt.append(name)
         for program in (manifest.build[0], *manifest.needs):
-            _builder(name, program, environ)
+            try:
+                _builder(name, program, environ)
+            except BackendError as error:
+                missing.append(str(error))
+    if missing:
+        raise BackendError("; ".join(missing))
     commands = "; ".join(f"netwarp stack build {name}" for name in unbuilt)
     told = f"built: {', '.join(built) or 'none'}"
     return f"{told}; not built: {commands}" if unbuilt else told

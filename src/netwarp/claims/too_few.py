@@ -77,22 +77,24 @@ class TooFew:
         """
         have = f"{self.replicates} replicate{'s' * (self.replicates > 1)}"
         have += _unless(self.replicates, self.alpha)
-        remedy = f"with {self.least} they could be" + f", or {adding}" * self.can_be_added
+        adding = f", or {adding}" * self.can_be_added
         if not self.claims:
             return (
-                f"cells with something random cannot all be compared with {have}: {remedy}, and"
-                f" called equivalent with {self.least_same}"
+                f"cells with something random cannot all be compared with {have}: with {self.least}"
+                f" they could be{adding}, and called equivalent with {self.least_same}"
             )
-        named = ", ".join(list(self.claims)[:MOST_NAMED])
-        if (fewest := min(self.claims.values())) < self.least:
+        count, fewest = len(self.claims), min(self.claims.values())
+        remedy = f"with {self.least} {'it' if count == 1 else 'they'} could be"
+        if fewest < self.least:
             some = sum(each == fewest for each in self.claims.values())
-            remedy = f"{some} could be with {fewest}, all {remedy.replace(' they could be', '')}"
-        more = f" and {len(self.claims) - MOST_NAMED} more" * (len(self.claims) > MOST_NAMED)
+            remedy = f"{some} could be with {fewest}, all with {self.least}"
+        named = ", ".join(list(self.claims)[:MOST_NAMED])
+        more = f" and {count - MOST_NAMED} more" * (count > MOST_NAMED)
+        which = f"{count} of {self.of} {self.what}" if self.of > 1 else f"the {self.what[:-1]}"
         why = ", as what they compare is random" if self.what == "claims" else ""
-        return (
-            f"{len(self.claims)} of {self.of} {self.what} cannot all be judged with {have}{why}"
-            f" ({named}{more}): {remedy}"
-        )
+        if count == 1:
+            why = why.replace("they compare", "it compares")
+        return f"{which} cannot be judged with {have}{why} ({named}{more}): {remedy}{adding}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that `--json` prints."""

@@ -29,7 +29,8 @@ def show(
 ) -> None:
     """Print the table of a run directory again, or by other metrics.
 
-    With --expect or --baseline its exit status is that of `netwarp run` with these options.
+    Where the study has expectations, or with --expect or --baseline, its exit status is that of
+    `netwarp run`: 3 if one is undecided, also because runs are missing.
     """
     from netwarp.cli.checks import Checks, status_of
     from netwarp.cli.terminal import end_by, print_answer, print_damage
@@ -43,7 +44,7 @@ def show(
     compared = checks.compared(shown)
     print_answer(Run(shown), as_json, compared)
     checks.write(shown, compared)
-    if expect or compared is not None:
+    if shown.raw.get("expect") or compared is not None:
         end_by(status_of(shown, compared))
 
 
