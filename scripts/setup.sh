@@ -145,10 +145,11 @@ setpriv util-linux
 setarch util-linux
 taskset util-linux
 "
-# And what only tests need: a second reader of captures, a linter of scripts.
+# And what only tests need: a second reader of captures, a linter of scripts, what makes an empty root.
 readonly TESTS_NEED="
 tshark tshark
 shellcheck shellcheck
+/usr/sbin/debootstrap debootstrap
 "
 
 # $1: run, or dev for what tests need too.

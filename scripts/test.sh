@@ -67,6 +67,7 @@ lanes_beside() {
     cargo_test_lane "cargo test" endpoint
     stack_cargo_test_lanes
     go_test_lane
+    installed_lane
     pytest_lane browser
 }
 
@@ -182,6 +183,20 @@ pytest_lane() {
     fi
     announce "$lane"
     .venv/bin/python -m pytest -q --durations=5 --junit-xml="$xml" "${tests[@]}" "${@:2}" || status=$?
+    read -r passed failed skipped < <(junit_counts "$xml")
+    count "$status" "$lane" "$passed" "$failed" "$skipped"
+}
+
+# The wheels, in a root that has neither this clone nor a compiler.
+installed_lane() {
+    local lane="wheels in an empty root" xml="$WORK/installed.xml" status=0 passed failed skipped
+    announce "$lane"
+    if (($(id -u) != 0)) || ! command -v debootstrap >/dev/null; then
+        printf '== %s: skipped, it needs root and debootstrap\n' "$lane"
+        end_lane "$lane" 0 0 1
+        return
+    fi
+    .venv/bin/python scripts/installed.py --junit-xml="$xml" || status=$?
     read -r passed failed skipped < <(junit_counts "$xml")
     count "$status" "$lane" "$passed" "$failed" "$skipped"
 }

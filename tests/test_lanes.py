@@ -12,11 +12,12 @@ import pytest
 
 TESTS = Path(__file__).parent
 REPOSITORY = TESTS.parent
-TOOLS = ("ruff", "mypy", "lint-imports", "shellcheck", "cargo", "rustc", "go")
+TOOLS = ("ruff", "mypy", "lint-imports", "shellcheck", "cargo", "rustc", "go", "id",
+         "debootstrap")  # fmt: skip
 # Instead of pytest: one test passed in each lane, and one failed in that of $FAILS.
 PYTHON = f"""#!/bin/sh
 case "$*" in
-*pytest*)
+*--junit-xml=*)
     for word; do case $word in --junit-xml=*) xml=${{word#*=}};; esac; done
     failed=0
     [ "$(basename "$xml" .xml)" != "$FAILS" ] || failed=1
@@ -27,6 +28,7 @@ exec {sys.executable} "$@"
 """
 TOOL = """#!/bin/sh
 case "$(basename "$0") $*" in
+"id -u") echo 0;;
 "rustc --version") echo "rustc 1.99.0";;
 "cargo test "*) echo "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured";;
 "go test "*) echo "--- PASS: TestOne (0.00s)";;
@@ -64,15 +66,16 @@ def run(checkout: Path, fails: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-# Six lanes of pytest, two of cargo and one of Go, a test in each.
+# Six lanes of pytest, the wheels', two of cargo and one of Go, a test in each.
 @pytest.mark.parametrize(
     ("fails", "last"),
     [
-        ("", ["9 passed, 0 failed"]),
-        ("guest", ["failed: pytest, guest lane", "9 passed, 1 failed"]),
-        ("browser", ["failed: pytest, browser lane", "9 passed, 1 failed"]),
-        ("native", ["failed: pytest, native lane", "9 passed, 1 failed"]),
-        ("mypy", ["failed: mypy", "9 passed, 1 failed"]),
+        ("", ["10 passed, 0 failed"]),
+        ("guest", ["failed: pytest, guest lane", "10 passed, 1 failed"]),
+        ("browser", ["failed: pytest, browser lane", "10 passed, 1 failed"]),
+        ("native", ["failed: pytest, native lane", "10 passed, 1 failed"]),
+        ("installed", ["failed: wheels in an empty root", "10 passed, 1 failed"]),
+        ("mypy", ["failed: mypy", "10 passed, 1 failed"]),
     ],
 )
 def test_what_fails_beside_the_tests_counts_as_well(
