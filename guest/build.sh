@@ -210,29 +210,40 @@ overridden_symbols() {
 }
 
 compile() {
-    local log="$WORK/make.log" started=$SECONDS
+    local log="$WORK/make.log" started=$SECONDS objects
     say "compiling Linux $VERSION with $JOBS jobs; $(compiling_takes)"
     [[ -z $KEPT_TREE ]] || note_compiling
-    # Its own process group, so that clean_up can end make with everything below it.
-    set -m
-    kernel_make -j "$JOBS" linux >"$log" 2>&1 </dev/null &
-    MAKE_PID=$!
-    set +m
-    show_progress "$log" "$started"
-    local status=0
-    wait "$MAKE_PID" || status=$?
-    MAKE_PID=
-    if ((status != 0)); then
-        cp -- "$log" "$CACHE/failed-build.log"
-        grep -nE 'error:|Error [0-9]|not found|undefined reference' -- "$log" | head -n 20 >&2 || true
-        ! is_full "$TREE" || die "the disk of $TREE is full: make room, and start again"
-        die_of_source "Linux $VERSION does not compile with $(gcc_version); the whole log is in $CACHE/failed-build.log"
-    fi
+    mapfile -t objects < <(module_objects)
+    # First what the user has written, so that a mistake in it shows in seconds.
+    ((${#objects[@]} == 0)) || make_and_show "$log" "$started" "${objects[@]}"
+    make_and_show "$log" "$started" linux
     [[ -z $KEPT_TREE ]] || note_compiled
     say "compiled $(count_objects "$log") files in $((SECONDS - started)) s"
     strip -o "$WORK/linux" -- "$TREE/linux"
     # Proof that this machine can execute it; whether it boots is for 'netwarp doctor' to say.
     "$WORK/linux" --version >/dev/null || die "the kernel was built but does not start: $TREE/linux --version failed"
+}
+
+make_and_show() {
+    local log=$1 started=$2 status=0
+    shift 2
+    # Its own process group, so that clean_up can end make with everything below it.
+    set -m
+    kernel_make -j "$JOBS" "$@" >>"$log" 2>&1 </dev/null &
+    MAKE_PID=$!
+    set +m
+    show_progress "$log" "$started"
+    wait "$MAKE_PID" || status=$?
+    MAKE_PID=
+    ((status == 0)) || die_of_compiler "$log"
+}
+
+die_of_compiler() {
+    local log=$1
+    cp -- "$log" "$CACHE/failed-build.log"
+    grep -nE 'error:|Error [0-9]|not found|undefined reference' -- "$log" | head -n 20 >&2 || true
+    ! is_full "$TREE" || die "the disk of $TREE is full: make room, and start again"
+    die_of_source "Linux $VERSION does not compile with $(gcc_version); the whole log is in $CACHE/failed-build.log"
 }
 
 is_full() { (($(df --output=avail -BM -- "$1" | tail -n 1 | tr -dc 0-9) < 16)); }

@@ -5,7 +5,7 @@
 #
 #   DIR/source      a clone that shares the objects of the repository, at the commit that was built last
 #   DIR/of          which repository it is of
-#   DIR/compiling   there while make runs: objects that are newer may be torn
+#   DIR/compiling   there while make runs: one that was killed may leave torn objects, which are newer
 
 # Locks the tree, which is made where there is none.
 take_kept_tree() {
@@ -30,12 +30,20 @@ check_out_commit() {
     fi
     git -C "$TREE" -c advice.detachedHead=false checkout --quiet --force --detach "$COMMIT" ||
         die "cannot check $COMMIT out in $TREE: make room, or remove that directory, which then is made anew"
+    local file
     if [[ -e $KEPT_TREE/compiling ]]; then
-        say "the build before was interrupted: what it compiled last is compiled again"
-        find "$TREE" -newer "$KEPT_TREE/compiling" -type f \( -name '*.[oa]' -o -name vmlinux -o -name linux \) -delete
+        say "the build before was interrupted: what it had begun to write is compiled again"
+        find "$TREE" -newer "$KEPT_TREE/compiling" -type f \( -name '*.[oa]' -o -name vmlinux -o -name linux \) -print0 |
+            while IFS= read -r -d '' file; do is_complete_object "$file" || rm -f -- "$file"; done
     fi
     # The hash is of what is given as one file; a commit is known by its own.
     TARBALL_HASH=
+}
+
+# The kernel's makefiles write .NAME.cmd when NAME is complete. Where that is older than NAME, NAME may be torn.
+is_complete_object() {
+    local command="${1%/*}/.${1##*/}.cmd"
+    [[ -e $command && ! $1 -nt $command ]]
 }
 
 note_compiling() { : >"$KEPT_TREE/compiling"; }

@@ -43,6 +43,7 @@ add_modules() {
         place="$TREE/net/ipv4/${file##*/}"
         [[ ! -e $place ]] || git_knows_not "$place" ||
             die "Linux $VERSION has net/ipv4/${file##*/} itself: give yours another name, in the file's and in .name"
+        [[ $file != *.c ]] || refuse_taken_name "$(module_name "$file")" "$place"
         say "adding ${file##*/}"
         # An unchanged file keeps its time in a tree that is kept, so that it is not compiled again.
         cmp -s -- "$file" "$place" || cp -- "$file" "$place"
@@ -51,6 +52,22 @@ add_modules() {
         printf '\nconfig %s\n\tbool "%s"\n' "${option#CONFIG_}" "$(module_name "$file")" >>"$TREE/net/ipv4/Kconfig"
         # shellcheck disable=SC2016  # $(…) is make's
         printf '\nobj-$(%s) += %s.o\n' "$option" "$(basename -- "$file" .c)" >>"$TREE/net/ipv4/Makefile"
+    done
+}
+
+# Of two controls of one name the kernel has the first alone (reno is in tcp_cong.c): runs would be of that one.
+refuse_taken_name() {
+    local name=$1 place=$2 holder
+    holder=$(grep -lE "\\.name[[:space:]]*=[[:space:]]*\"$name\"" -- "$TREE"/net/ipv4/tcp*.c | grep -vxF -- "$place" | head -n 1) || true
+    [[ -z $holder ]] || die "Linux $VERSION has a congestion control $name itself, in ${holder#"$TREE/"}: give yours another
+  name, in the file's and in .name"
+}
+
+# The objects of the user's files, which are compiled before all others.
+module_objects() {
+    local file
+    for file in "${MODULE_FILES[@]}"; do
+        [[ $file != *.c ]] || echo "net/ipv4/$(basename -- "$file" .c).o"
     done
 }
 

@@ -18,7 +18,10 @@ kernelversion:
 	@echo 6.12.1
 mrproper:
 	rm -f .config linux
+net/ipv4/%.o:
+	! grep error: $(@:.o=.c)
 linux:
+	touch compiling-all
 	printf '%s' '#include <stdio.h>' > main.c
 	printf '\nint main(void) { puts("6.12.1-netwarp"); }\n' >> main.c
 	gcc -o linux main.c
@@ -178,17 +181,23 @@ def test_objects_of_a_build_that_was_killed_are_made_again(
     kept = tmp_path / "kept"
     options = ("--git", tree, "--tree", kept, "--ref", "HEAD")
     assert build(*options).returncode == 0
-    whole, torn = (kept / "source" / each for each in ("whole.o", "torn.o"))
+    whole, torn, late = (kept / "source" / each for each in ("whole.o", "torn.o", "late.o"))
     whole.write_text("")
     os.utime(whole, (1_000_000_000, 1_000_000_000))
     (kept / "compiling").write_text("")
     os.utime(kept / "compiling", (1_500_000_000, 1_500_000_000))
     torn.write_text("")
+    # The kernel's makefiles note the command when the object is complete.
+    late.write_text("")
+    (kept / "source" / ".late.o.cmd").write_text("")
+    (kept / "source" / ".torn.o.cmd").write_text("")
+    os.utime(kept / "source" / ".torn.o.cmd", (1_000_000_000, 1_000_000_000))
     answer = build(*options, "--config", "CONFIG_TCP_CONG_BBR=n")
     assert answer.returncode == 0, answer.stderr
     assert "was interrupted" in answer.stderr
     assert whole.exists()
     assert not torn.exists()
+    assert late.exists()
     assert not (kept / "compiling").exists()
 
 
@@ -216,12 +225,14 @@ def test_a_congestion_control_of_ones_own_is_built_in_and_part_of_the_name(
         ({"tcp_Mild.c": '.name = "Mild"'}, "neither a header nor a tcp_NAME.c"),
         ({"tcp_mild.c": '.name = "mild"', "more.c": ""}, "more.c is neither"),
         ({"tcp_cubic.c": '.name = "cubic"'}, "has net/ipv4/tcp_cubic.c itself"),
+        ({"tcp_reno.c": '.name = "reno"'}, "control reno itself, in net/ipv4/tcp_cong.c"),
     ],
 )
 def test_what_is_no_congestion_control_is_refused(
     build: Build, tree: Path, tmp_path: Path, files: dict[str, str], says: str
 ) -> None:
     (tree / "net/ipv4/tcp_cubic.c").write_text("")
+    (tree / "net/ipv4/tcp_cong.c").write_text('struct x reno = {\n\t.name\t= "reno",\n};')
     mine = tmp_path / "mine"
     mine.mkdir()
     for name, text in files.items():
@@ -229,6 +240,22 @@ def test_what_is_no_congestion_control_is_refused(
     answer = build("--source", tree, "--module", mine)
     assert answer.returncode != 0
     assert says in answer.stderr
+
+
+def test_a_congestion_control_that_does_not_compile_is_found_before_the_kernel_is_compiled(
+    build: Build, tree: Path, tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "tcp_mild.c").write_text('.name = "mild"\nerror: expected a declaration')
+    git = ["git", "-C", str(tree), "-c", "user.name=n", "-c", "user.email=e@example.org"]
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
+        subprocess.run([*git, *arguments], check=True)
+    kept = tmp_path / "kept"
+    answer = build("--git", tree, "--ref", "HEAD", "--tree", kept, "--module", mine)
+    assert answer.returncode == 4
+    assert "error: expected a declaration" in answer.stderr
+    assert not (kept / "source" / "compiling-all").exists()
 
 
 @pytest.mark.parametrize(
