@@ -259,3 +259,25 @@ def test_charts_over_time_have_the_width_of_a_small_window(visit_ui: Open) -> No
         ".map((e) => e.getBoundingClientRect().width))"
     )
     assert drawn > 200
+
+
+@pytest.mark.parametrize("width", [1200, 400])
+def test_a_study_is_run_and_its_report_is_inside(visit_ui: Open, width: int) -> None:
+    page = visit_ui("studies", width=width)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.click("[data-runs=l4s][data-quick]")
+    page.wait_for_selector("#progress[data-state=done]")
+    page.frame_locator("#shown iframe").locator("h1").first.wait_for()
+    # The list of what was run has it without a reload.
+    page.click("[data-shows^='kept/l4s']")
+    page.frame_locator("#shown iframe").locator("h1").first.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_study_can_be_stopped(visit_ui: Open) -> None:
+    page = visit_ui("studies", scheme="dark")
+    page.click("[data-runs=http-versions]:not([data-quick])")
+    page.locator("#progress[data-state=running] .state").filter(has_text="runs:").wait_for()
+    page.click("#progress [data-does=stop]")
+    page.wait_for_selector("#progress[data-state=stopped]")
+    assert page.locator("#progress [data-does=stop]").is_hidden()

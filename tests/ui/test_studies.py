@@ -11,6 +11,8 @@ import support
 from fake_backend import FakeBackend
 from netwarp.errors import InputError
 from netwarp.ui import studies
+from netwarp.ui.asked import Asked, Event
+from netwarp.ui.reproducing import SourceRun
 from netwarp.ui.studies import StudyRun
 
 
@@ -75,7 +77,7 @@ def test_a_study_is_run_with_progress_and_its_report(
     while (event := begun.next_event()) is not None:
         events.append(event)
     assert [name for name, _ in events] == ["started", *["progress"] * 4, "drawing", "kept"]
-    assert events[-2 - 1][1] == {"ended": 4, "of": 4, "failed": 0}
+    assert events[-2 - 1][1] == {"ended": 4, "of": 4, "failed": 0, "kept": 0}
     directory = studies.kept_at(tmp_path / "out", events[-1][1]["name"])
     assert (directory / "report.html").is_file()
     unknown = StudyRun("other", quick=False, into=tmp_path / "out")
@@ -83,3 +85,46 @@ def test_a_study_is_run_with_progress_and_its_report(
     assert unknown.next_event() == (
         "refused", {"message": "other: no study of this name", "option": "other"},
     )  # fmt: skip
+
+
+def _events(begun: Asked) -> list[Event]:
+    begun.begin()
+    events = []
+    while (event := begun.next_event()) is not None:
+        events.append(event)
+    return events
+
+
+@pytest.fixture
+def source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A source of one study, which is the only one that is shipped."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "source.toml").write_text(
+        'title = "Mine"\nauthors = "Me"\npublished = "2026"\nmethod = "None."\n'
+        'differs = "Nothing."\nstudies = ["one"]\n'
+    )
+    (folder / "one.toml").write_text(
+        '# Which?\ntitle = "One"\nreplicates = 2\n[path]\nrtt = "50ms"\nloss = "1%"\n'
+        '[workload]\nkind = "bulk"\nsize = "10MB"\n[factors]\ntransport = ["tcp", "quic"]\n'
+        '[[claim]]\ntext = "QUIC is sooner done"\nmetric = "completion_time_s"\n'
+        'less = { transport = "quic" }\nthan = { transport = "tcp" }\n'
+    )
+    monkeypatch.setattr("netwarp.sources.find_sources", lambda: {"mine": folder})
+    return folder
+
+
+def test_a_source_is_reproduced_with_progress_and_its_scorecard(
+    source: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(netwarp.library, "backend_for", lambda *_: FakeBackend())
+    events = _events(SourceRun(source.name, tmp_path / "out"))
+    assert [name for name, _ in events] == ["started", "study", *["progress"] * 4, "scorecard"]
+    card = events[-1][1]["path"]
+    assert studies.scorecards(tmp_path / "out") == [card] == ["reproduce/mine-quick/scorecard.html"]
+
+
+def test_what_is_no_shipped_source_is_refused(source: Path, tmp_path: Path) -> None:
+    for name in ("other", str(source), "../mine", "all"):
+        ((event, said),) = _events(SourceRun(name, tmp_path / "out"))
+        assert (event, said["message"]) == ("refused", f"{name}: no source of this name")

@@ -81,6 +81,7 @@ def application(lanes: Lanes, folder: Path, port: int, token: str) -> Guarded:
         Route("/lessons", pages.lessons),
         Route("/studies", pages.studies),
         Route("/run", pages.run),
+        Route("/reproduce", pages.reproduce),
         Route("/kept/{name}", pages.kept_report),
         Route("/scorecard/{path:path}", pages.scorecard),
         Route("/diff", pages.diff),
@@ -132,11 +133,12 @@ class Pages:
 
     def studies(self, _: Request) -> Response:
         """The studies, and the run directories that are there."""
+        from netwarp.ui.reproducing import shipped_sources
         from netwarp.ui.studies import kept, scorecards, shipped
 
         return page(
             "studies.html", title="Studies", studies=shipped(), kept=kept(self._folder),
-            scorecards=scorecards(self._folder), folder=self._folder,
+            sources=shipped_sources(), scorecards=scorecards(self._folder), folder=self._folder,
         )  # fmt: skip
 
     def run(self, request: Request) -> Response:
@@ -149,6 +151,18 @@ class Pages:
             self._lanes.begin(
                 asked.get("lane", ""),
                 lambda _, before: StudyRun(name, quick, self._folder, before),
+            )
+        )
+
+    def reproduce(self, request: Request) -> Response:
+        """Reproduce a source, and send events until it is done or nobody listens."""
+        from netwarp.ui.reproducing import SourceRun
+
+        asked = request.query_params
+        name = asked.get("source", "")
+        return events(
+            self._lanes.begin(
+                asked.get("lane", ""), lambda _, before: SourceRun(name, self._folder, before)
             )
         )
 

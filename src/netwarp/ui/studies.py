@@ -117,29 +117,36 @@ class StudyRun(Asked):
         yield "started", {"title": study.title, "of": cost["runs"], "expected": cost["text"]}
         line = ["netwarp", "run", self._name, *(["--quick"] if self._quick else [])]
         done = run(
-            study, backend, out=self.directory, command_line=line, observer=_Progress(self._put)
+            study, backend, out=self.directory, command_line=line, observer=Progress(self._put)
         )
         yield "drawing", {}
         done.report()
         yield "kept", {"name": self.directory.name, "failed": len(done.failed)}
 
 
-class _Progress(Observer):
-    """Sends how many runs have ended."""
+class Progress(Observer):
+    """Sends how many runs have ended.
 
-    def __init__(self, put: Callable[[str, dict[str, Any]], None]) -> None:
-        self._put = put
+    Args:
+        put: sends an event.
+        of: the number of runs of several studies; None for that of the one study.
+    """
+
+    def __init__(self, put: Callable[[str, dict[str, Any]], None], of: int | None = None) -> None:
+        self._put, self._of = put, of
         self._lock = threading.Lock()
-        self._planned = self._ended = self._failed = 0
+        self._planned = self._ended = self._failed = self._kept = 0
 
     def planned(self, runs: int, clock: Clock) -> None:
         """Note the number of runs."""
-        self._planned = runs
+        self._planned = self._of or runs
 
     def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
         """Send the numbers."""
         with self._lock:
             self._ended += 1
             self._failed += status.outcome == "failed"
-            said = {"ended": self._ended, "of": self._planned, "failed": self._failed}
+            self._kept += resumed
+            said = {"ended": self._ended, "of": self._planned, "failed": self._failed,
+                    "kept": self._kept}  # fmt: skip
             self._put("progress", said)

@@ -1,7 +1,7 @@
 // The page of studies: runs one with its progress, shows reports in a sandbox, compares two directories.
 import { Asking } from "./asking.js";
 
-const EVENTS = ["started", "progress", "drawing", "kept", "refused", "failed", "done"];
+const EVENTS = ["started", "study", "progress", "drawing", "kept", "scorecard", "refused", "failed", "done"];
 const asking = new Asking("s", "run", EVENTS);
 const byId = (id) => document.getElementById(id);
 const progress = byId("progress");
@@ -15,27 +15,39 @@ function say(state, text) {
   bar.hidden = state !== "running";
 }
 
-function left(ended, of, ms) {
-  const s = ((ms / ended) * (of - ended)) / 1000;
+/** The time left, from the runs that were not there before. */
+function left({ ended, of, kept }, ms) {
+  if (ended === kept) return "…";
+  const s = ((ms / (ended - kept)) * (of - ended)) / 1000;
   return s < 90 ? `about ${Math.max(1, Math.round(s))} s left` : `about ${Math.round(s / 60)} min left`;
 }
 
-function run(name, quick) {
+/** Run something, and show how far it is: what is asked, and where. */
+function run(name, path, pairs) {
+  let what = name;
   bar.value = 0;
+  asking.path = path;
   say("running", `${name}: planning …`);
   progress.scrollIntoView({ block: "nearest" });
-  asking.ask(new URLSearchParams(quick ? { study: name, quick: "1" } : { study: name }), {
+  asking.ask(new URLSearchParams(pairs), {
     started: ({ expected }) => say("running", `${name}: ${expected}`),
-    progress: ({ ended, of, failed }, ms) => {
+    study: (said) => { what = said.name; },
+    progress: (said, ms) => {
+      const { ended, of, failed } = said;
       bar.max = of;
       bar.value = ended;
-      say("running", `${name}: ${ended} of ${of} runs${failed ? `, ${failed} failed` : ""}, ${left(ended, of, ms)}`);
+      say("running", `${what}: ${ended} of ${of} runs${failed ? `, ${failed} failed` : ""}, ${left(said, ms)}`);
     },
     drawing: () => say("running", `${name}: drawing the report …`),
     kept: ({ name: directory, failed }) => {
       listAgain();
       say("done", `${name}: done, in ${directory}${failed ? `; ${failed} runs failed` : ""}`);
       show(`kept/${encodeURIComponent(directory)}`, directory);
+    },
+    scorecard: ({ path: card, found }) => {
+      listAgain();
+      say("done", `${name}: done; ${found}`);
+      show(`scorecard/${card}`, card);
     },
     refused: ({ message }) => say("refused", message),
     failed: ({ message }) => say("failed", message),
@@ -71,8 +83,9 @@ async function compare() {
 }
 
 document.addEventListener("click", ({ target }) => {
-  const { runs, shows, does, name } = target.dataset ?? {};
-  if (runs) run(runs, "quick" in target.dataset);
+  const { runs, reproduces, shows, does, name } = target.dataset ?? {};
+  if (runs) run(runs, "run", "quick" in target.dataset ? { study: runs, quick: "1" } : { study: runs });
+  else if (reproduces) run(reproduces, "reproduce", { source: reproduces });
   else if (shows) show(shows, name);
   else if (does === "stop") {
     asking.stop();
