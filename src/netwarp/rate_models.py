@@ -131,13 +131,14 @@ def _inside(rng: Draws) -> float:
 MODELS: Mapping[str, RateModel] = {
     "cellular": RateModel(
         "a rate that walks at random up to --rate, with outages (Winstein, Sivaraman, Balakrishnan,"
-        " NSDI 2013, section 3.1: 200 packets/s per √s, ticks of 20 ms, one escape from outages a"
-        " second)",
+        " NSDI 2013, by the constants of their sprout/receiver.hh: 200 packets/s per √s, ticks of"
+        " 20 ms, one escape from outages a second)",
         _cellular,
     ),
     "leo": RateModel(
-        "a rate that is another every 15 s, when satellites are assigned anew (Mohan et al., WWW"
-        " 2024); the draws, even within half of --rate around it, are netwarp's own",
+        "a rate that is another every 15 s, when Starlink reconfigures its links (Mohan et al., WWW"
+        " 2024, arXiv:2310.09242); the draws, even within half of --rate around it, are netwarp's"
+        " own",
         _leo,
     ),
     "grants": RateModel(

@@ -17,6 +17,7 @@ from netwarp.figures.over_time.figure import run_chart
 from netwarp.figures.over_time.panels import timeline_chart
 from netwarp.figures.over_time.plots import ShownRun
 from netwarp.figures.over_time.run_timeline import RunTimeline
+from netwarp.figures.over_time.sent import Sent
 from netwarp.figures.style import SCREEN, TRANSPORT_STYLES
 from netwarp.pipeline import write_outputs
 from netwarp.plan import plan_study
@@ -101,6 +102,21 @@ def test_bars_beyond_the_axis_are_said_and_marked_where_they_are() -> None:
     spec = timeline_chart([ShownRun("", "#123456", low)], SCREEN, interactive=False)
     assert not [each for each in marks(spec) if each["mark"]["type"] == "point"]
     assert "dotted" not in json.dumps(spec)  # the rate is beyond the axis as well
+
+
+def test_what_was_sent_again_is_marked_on_what_was_acknowledged() -> None:
+    sent = (Sent(0.0, 0.0, 1.0, 0), Sent(1.0, 1.0, 3.0, 2), Sent(2.0, 3.0, 3.0, 0))
+    run = ShownRun("", "#123456", RunTimeline(2.0, sent=sent))
+    drawn = marks(timeline_chart([run], SCREEN, interactive=False))
+    band, crosses = (
+        next(each for each in drawn if each["mark"]["type"] == kind) for kind in ("area", "point")
+    )
+    assert [(row["acked"], row["sent"]) for row in band["data"]["values"]] == [
+        (0, 1),
+        (1, 3),
+        (3, 3),
+    ]
+    assert [row["t"] for row in crosses["data"]["values"]] == [1.0]
 
 
 def test_without_kept_runs_there_is_no_timeline() -> None:

@@ -12,6 +12,7 @@ from netwarp import wire
 from netwarp.figures.lines import MOST_POINTS, Line, rebinned, thinned
 from netwarp.figures.over_time.run_timeline import RunTimeline, run_timeline
 from netwarp.figures.over_time.sampled import sampled_lines, sampling_interval_s, workload_goodputs
+from netwarp.figures.over_time.sent import sent_over_time
 from netwarp.wire import (
     Attach,
     Change,
@@ -275,6 +276,21 @@ def test_what_was_sampled_is_shown_over_time() -> None:
     assert lines["Smoothed RTT at the sender (ms)"] == [(0.15, 100), (0.175, 101)]
     assert found.goodput_mbit_s is not None
     assert found.goodput_mbit_s.points == [(0.15, pytest.approx(4.6336)), (0.175, 0)]
+
+
+def test_what_was_sent_is_what_was_acknowledged_and_what_is_under_way() -> None:
+    job = wire.job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
+    golden = read_records(GOLDEN / "records-bulk-quic.jsonl")
+    one = next(e for e in golden if isinstance(e, ConnectionSamples) and e.side == "server")
+    counted = {"acked_bytes": (0, 10**6), "unacked_bytes": (500_000, 10**6)}
+    both = [one.model_copy(update={**counted, "retrans_packets": (1, 4)})] * 2
+    found = sent_over_time(job, both)
+    assert [(each.acked_mb, each.sent_mb) for each in found] == [(0, 1), (2, 4)]
+    assert [each.repeated_packets for each in found] == [0, 6]
+    uncounted = [one.model_copy(update={"acked_bytes": ()})]
+    assert sent_over_time(job, uncounted) == ()
+    competing = wire.job_from_json((GOLDEN / "job-competing.json").read_text())
+    assert sent_over_time(competing, both) == ()
 
 
 def test_what_several_workloads_got_is_in_steps_that_they_have_in_common() -> None:

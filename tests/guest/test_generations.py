@@ -106,3 +106,21 @@ def test_content_is_whole_over_messages_that_overtake(tmp_path: Path, direction:
     assert run.metrics["completion_time_s"] > 0
     flags = fields(run.path, "sctp.data_u_bit", only="sctp.chunk_type == 0")
     assert {bit for (bits,) in flags for bit in bits.split(",")} == {"1"}
+
+
+def test_the_shortest_time_out_is_what_each_repetition_waits_beyond_the_round_trip(
+    tmp_path: Path,
+) -> None:
+    """The last packets and five of their repetitions are lost: five time-outs, each twice the one
+    before (RFC 6298), are 31 times what a time-out exceeds the round-trip time by.
+    """
+    path = {"rtt": "20ms", "loss_down": "packets 12 13 14 15 16 17"}
+    levels = [{"kind": "tcp", "label": "default"}]
+    levels += [
+        {"kind": "tcp", "label": least, "tcp_rto_min": least} for least in ("200ms", "100ms")
+    ]
+    runs = run_study_cells(tmp_path, path, transports=levels, size="14kB")
+    took_s = {run.transport: run.metrics["completion_time_s"] for run in runs}
+    assert took_s["default"] == took_s["200ms"]
+    # The probe of the tail before the first time-out, and ticks of 10 ms, which double as well.
+    assert 31 * 0.1 <= took_s["200ms"] - took_s["100ms"] < 36 * 0.1, took_s

@@ -16,7 +16,7 @@ from typing import Literal
 from netwarp.measure.limits import has_room
 from netwarp.measure.run_records import RunRecords
 from netwarp.measure.select import sender
-from netwarp.metrics.timer_waits import overlap_ns, timer_waits, waits_at_end
+from netwarp.metrics.timer_waits import LINUX_RTO_MIN_NS, overlap_ns, timer_waits, waits_at_end
 from netwarp.transports import TRANSPORTS
 from netwarp.wire import Connection, ConnectionSamples, Transfer
 
@@ -40,6 +40,8 @@ class HeldBack:
     samples in which it repeated something is none of slow start's or avoidance's."""
     writes_at_once: bool
     """Whether its application writes all that it has as soon as the send buffer has room."""
+    rto_min_ns: int
+    """What TCP's timer exceeds the smoothed round-trip time by, at least."""
 
     def spent_ns(self, since_ns: int, until_ns: int) -> dict[Held, float]:
         """Return the time that each cause held it back between two times; empty when it was not
@@ -108,7 +110,9 @@ class HeldBack:
 
     @cached_property
     def _timer_waits(self) -> list[tuple[int, int]]:
-        return timer_waits(self.samples, acks_packets=not self.tells_repair)
+        return timer_waits(
+            self.samples, acks_packets=not self.tells_repair, rto_min_ns=self.rto_min_ns
+        )
 
     def _own(self, index: int) -> Held:
         """Return what the connection's own control did at a sample."""
@@ -146,6 +150,7 @@ def held_back(run: RunRecords) -> list[HeldBack]:
             each, run.job.paths[0].mtu_bytes, paced, not only.transport.nodelay,
             tells_repair=TRANSPORTS[only.transport.kind].runs_over_tcp,
             writes_at_once=bool(run.of_kind(Transfer)),
+            rto_min_ns=only.transport.tcp.tcp_rto_min_ns or LINUX_RTO_MIN_NS,
         )
         for each in own
         if each.side == of_sender and each.at_ns

@@ -21,15 +21,18 @@ TICK_NS = 10_000_000
 Span = tuple[int, int]
 
 
-def timer_waits(samples: ConnectionSamples, *, acks_packets: bool) -> list[Span]:
+def timer_waits(
+    samples: ConnectionSamples, *, acks_packets: bool, rto_min_ns: int = LINUX_RTO_MIN_NS
+) -> list[Span]:
     """Return the times in which the sender waited, in ns: ascending, and apart from each other.
 
     Args:
         samples: of the sender's end.
         acks_packets: whether each acknowledged packet counts as acknowledged bytes, as in QUIC.
             Then what it sends without an answer, such as probes, is no change.
+        rto_min_ns: what a timer exceeds the smoothed round-trip time by, at least.
     """
-    return joined([*_counted(samples), *_standing(samples, acks_packets=acks_packets)])
+    return joined([*_counted(samples, rto_min_ns), *_standing(samples, acks_packets=acks_packets)])
 
 
 def waits_at_end(samples: ConnectionSamples) -> bool:
@@ -58,7 +61,7 @@ def overlap_ns(spans: Sequence[Span], since_ns: int, until_ns: int) -> int:
     return sum(max(0, min(end, until_ns) - max(start, since_ns)) for start, end in spans)
 
 
-def _counted(samples: ConnectionSamples) -> Iterator[Span]:
+def _counted(samples: ConnectionSamples, rto_min_ns: int) -> Iterator[Span]:
     """Yield the recoveries that the kernel counted, with the wait before each. One that begins
     between two samples lasts up to the second; another one ends after the first.
     """
@@ -67,7 +70,7 @@ def _counted(samples: ConnectionSamples) -> Iterator[Span]:
         step_ns = min(counted[index + 1] - counted[index], times[index + 1] - times[index])
         begun = samples.timeout_recoveries[index + 1] - samples.timeout_recoveries[index]
         if begun:
-            waited_ns = begun * (LINUX_RTO_MIN_NS + samples.rtt_ns[index])
+            waited_ns = begun * (rto_min_ns + samples.rtt_ns[index])
             start_ns = times[index + 1] - step_ns - waited_ns
             yield (max(times[0], start_ns), times[index + 1])
         elif step_ns:

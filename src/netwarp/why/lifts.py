@@ -117,11 +117,24 @@ def _controller(name: str) -> Change:
 
 
 def _rto_min(job: Job) -> Job | None:
-    sctp = job.only.transport.sctp
-    has_option = TRANSPORTS[job.only.transport.kind].first_timer_ns is None
-    if not has_option or sctp.rto_min_ns <= LEAST_RTO_MIN_NS:
+    transport = job.only.transport
+    if TRANSPORTS[transport.kind].first_timer_ns is not None:
         return None
-    return _with_transport(job, sctp=sctp.model_copy(update={"rto_min_ns": LEAST_RTO_MIN_NS}))
+    if transport.sctp.rto_min_ns <= LEAST_RTO_MIN_NS:
+        return None
+    sctp = transport.sctp.model_copy(update={"rto_min_ns": LEAST_RTO_MIN_NS})
+    return _with_transport(job, sctp=sctp)
+
+
+def _tcp_rto_min(job: Job) -> Job | None:
+    transport = job.only.transport
+    asked_ns = transport.tcp.tcp_rto_min_ns
+    if not TRANSPORTS[transport.kind].runs_over_tcp or transport.stacks:
+        return None
+    if asked_ns is not None and asked_ns <= LEAST_RTO_MIN_NS:
+        return None
+    tcp = transport.tcp.model_copy(update={"tcp_rto_min_ns": LEAST_RTO_MIN_NS})
+    return _with_transport(job, tcp=tcp)
 
 
 def _nagle(job: Job) -> Job | None:
@@ -223,6 +236,8 @@ LIFTS: tuple[Lift, ...] = (
          "path.jitter = 0, path.reorder = 0", _REPAIR, _order),
     Lift("rto-min", "the shortest retransmission time-out", "transport.sctp.rto_min = 10 ms",
          _REPAIR, _rto_min),
+    Lift("tcp-rto-min", "the shortest retransmission time-out", "transport.tcp_rto_min = 10 ms",
+         frozenset({"timeout"}), _tcp_rto_min),
     Lift("tcp-options", "an old TCP's repair and options", "transport.tcp: SACK, timestamps,"
          " window scaling, RACK", _REPAIR, _generation),
     Lift("nodelay", "Nagle's algorithm", "transport.nodelay = true",

@@ -200,6 +200,18 @@ class TcpOptions(Wire):
         ),
     ] = False
     """Whether both hosts offer accurate ECN (RFC 9768), in place of RFC 3168's."""
+    tcp_rto_min_ns: Annotated[
+        U64 | None,
+        Option(
+            None,
+            "TCP: by how much a retransmission time-out exceeds the smoothed round-trip time at"
+            " least (`net.ipv4.tcp_rto_min_us`, Linux 6.11 or later), in steps of the kernel's"
+            " tick, 10ms. Default: the kernel's, 200ms.",
+            "DurationNs",
+        ),
+    ] = None
+    """By how much a retransmission time-out exceeds the smoothed round-trip time at least; null for
+    the kernel's default."""
 
 
 class SctpOptions(Wire):

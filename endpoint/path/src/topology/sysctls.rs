@@ -136,7 +136,8 @@ pub(super) fn tcp_sysctls(transport: &Transport) -> Vec<BuildStep> {
             "net/ipv4/tcp_frto",
         ]);
     }
-    off.into_iter().map(|key| sysctl(key, "0")).collect()
+    let shortest = tcp.tcp_rto_min_ns.map(|least| sysctl("net/ipv4/tcp_rto_min_us", &(least / 1000).to_string()));
+    off.into_iter().map(|key| sysctl(key, "0")).chain(shortest).collect()
 }
 
 pub(super) fn sysctl(key: &'static str, value: &str) -> BuildStep {
@@ -172,6 +173,7 @@ mod tests {
             window_scaling: false,
             recovery: Recovery::Classic,
             accurate_ecn: false,
+            tcp_rto_min_ns: None,
         };
         for kind in [TransportKind::Tcp, TransportKind::Tls, TransportKind::Mptcp] {
             let written = switched_off(|transport| (transport.kind, transport.tcp) = (kind, old.clone()));
@@ -180,6 +182,13 @@ mod tests {
             assert_eq!(names, expected);
         }
         assert_eq!(switched_off(|transport| transport.tcp = old), Vec::<&str>::new(), "QUIC has no use for them");
+    }
+
+    #[test]
+    fn the_shortest_time_out_is_written_in_microseconds() {
+        let mut transport = golden::job("bulk-quic").only().transport.clone();
+        (transport.kind, transport.tcp.tcp_rto_min_ns) = (TransportKind::Tcp, Some(10_000_000));
+        assert_eq!(tcp_sysctls(&transport), [sysctl("net/ipv4/tcp_rto_min_us", "10000")]);
     }
 
     #[test]

@@ -222,6 +222,7 @@ mod tests {
             window_scaling: true,
             recovery: Recovery::Rack,
             accurate_ecn: false,
+            tcp_rto_min_ns: None,
         };
         info.check_options(&wanted).unwrap();
         let cases = [

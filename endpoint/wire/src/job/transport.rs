@@ -148,6 +148,10 @@ pub struct TcpOptions {
     /// Whether both hosts offer accurate ECN (RFC 9768), in place of RFC 3168's.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub accurate_ecn: bool,
+    /// By how much a retransmission time-out exceeds the smoothed round-trip time at least; null for the kernel's
+    /// default.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub tcp_rto_min_ns: Option<u64>,
 }
 
 /// How TCP detects losses.

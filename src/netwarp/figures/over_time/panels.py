@@ -26,6 +26,7 @@ from netwarp.figures.over_time.plots import (
     value_axis,
 )
 from netwarp.figures.over_time.sampled_panels import sampled_panels, share_panels
+from netwarp.figures.over_time.sequence import sequence_panel
 from netwarp.figures.over_time.waterfall import waterfall_panel
 from netwarp.figures.style import (
     FAINT,
@@ -69,6 +70,7 @@ def timeline_chart(runs: Sequence[ShownRun], theme: Theme, *, interactive: bool)
         _goodput_panel(frame, runs),
         *share_panels(frame, runs),
         causes_panel(frame, runs),
+        sequence_panel(frame, runs),
         *sampled_panels(frame, runs),
         _activity_panel(frame, runs),
         waterfall_panel(frame, runs),

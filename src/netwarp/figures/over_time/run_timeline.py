@@ -24,6 +24,7 @@ from netwarp.figures.over_time.sampled import (
     sampling_interval_s,
     workload_goodputs,
 )
+from netwarp.figures.over_time.sent import Sent, sent_over_time
 from netwarp.measure.run_records import RunRecords
 from netwarp.metrics.causes import Part, attribution
 from netwarp.metrics.competing import workload_views
@@ -77,6 +78,8 @@ class RunTimeline:
     """Tone by label of `playback`; qualities in order from the lowest."""
     causes: tuple[Part, ...] = ()
     """Where its time went, in stretches; empty where its records do not tell."""
+    sent: tuple[Sent, ...] = ()
+    """What its sender had sent, and what of it was acknowledged; empty where nothing counts it."""
     outages: list[Band] = field(default_factory=list)
     """Outages of paths, and times in which the client was on none."""
     handovers: list[Mark] = field(default_factory=list)
@@ -141,7 +144,7 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
     )
     if job.names_workloads:  # several workloads are shown by their goodput
         return replace(found, goodput_mbit_s=None)
-    caused = replace(found, causes=_causes(job, records))
+    caused = replace(found, causes=_causes(job, records), sent=sent_over_time(job, records))
     return _with_activity(caused, workload_of(job).activity(job, records))
 
 
