@@ -168,6 +168,28 @@ def test_what_makes_two_cells_differ_brings_them_together(take: Callable[[Time],
     assert found.found[0].ratio == pytest.approx(1)
 
 
+def test_a_limit_whose_run_failed_in_one_cell_explains_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def outcomes(_: object, jobs: Sequence[Job], on_done: Callable[[], None]) -> list[Outcome]:
+        found = []
+        for job in jobs:
+            sent = job.only.transport
+            fails = sent.buffer_bytes == 64 << 20 and sent.initial_window_packets == 5
+            status = Status("ok", None, 0.1, 0.1, 1, 1.0)
+            if fails:
+                status = Status("failed", "refused", 0.1, 0.1, 1, 1.0)
+            found.append(Outcome(status, {} if fails else {METRIC: by_window(job, 0)}))
+        return found
+
+    monkeypatch.setattr(answers, "outcomes", outcomes)
+    one = base(by_window, buffer="8MB", initial_window=5)
+    other = base(by_window, buffer="64kB")
+    found = contrast(one, other, METRIC, 0.01, BACKEND)
+    assert found.failed == {"window": "refused"}
+    assert "window" not in [each.lift.name for each in found.found]
+
+
 def results(time: Callable[[str, str], float], cells: Sequence[tuple[str, str]]) -> Results:
     factors = [{"transport": kind, "path.loss": loss} for kind, loss in cells]
     return Results(

@@ -7,6 +7,7 @@ from functools import partial
 from netwarp.measure.metric import Metric
 from netwarp.measure.run_records import RunRecords
 from netwarp.metrics.causes import CAUSES, Cause, attribution
+from netwarp.metrics.shares import share
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,6 @@ def _shares(run: RunRecords) -> Mapping[Cause, float] | None:
     return None if found is None else found.shares
 
 
-def _share(run: RunRecords, cause: Cause) -> float | None:
-    shares = run.computed_once(_shares)
-    return None if shares is None else shares[cause]
-
-
 def cause_metric(cause: Cause) -> str:
     """Return the name of the metric for a cause's share of the time."""
     return f"time_in_{cause}_ratio"
@@ -78,7 +74,7 @@ ATTRIBUTION_METRICS = tuple(
         cause_metric(cause), "ratio", "neither", f"Time in {CAUSE_TEXTS[cause].name}",
         f"Share of the time from the first connect to the last byte in which"
         f" {CAUSE_TEXTS[cause].meaning}.",
-        "queue_samples", partial(_share, cause=cause),
+        "queue_samples", partial(share, shares=_shares, key=cause),
     )
     for cause in CAUSES
 )  # fmt: skip

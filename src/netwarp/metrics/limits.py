@@ -6,6 +6,7 @@ from functools import partial
 from netwarp.measure.limits import LIMITS, Limit, limited_shares
 from netwarp.measure.metric import Metric
 from netwarp.measure.run_records import RunRecords
+from netwarp.metrics.shares import share
 
 _WORDS: Mapping[Limit, tuple[str, str]] = {
     "application": ("the application", "it had sent all that it was given"),
@@ -21,11 +22,6 @@ def _shares(run: RunRecords) -> Mapping[Limit, float] | None:
     return limited_shares(run.job, run.records)
 
 
-def _share(run: RunRecords, limit: Limit) -> float | None:
-    shares = run.computed_once(_shares)
-    return None if shares is None else shares[limit]
-
-
 def limit_metric(limit: Limit) -> str:
     """Return the name of the metric for a limit's share of the time."""
     return f"limited_by_{limit}_ratio"
@@ -35,7 +31,7 @@ LIMIT_METRICS = tuple(
     Metric(
         limit_metric(limit), "ratio", "neither", f"Limited by {_WORDS[limit][0]}",
         f"Share of the time of the sender's connections in which {_WORDS[limit][1]}.",
-        "connection_samples", partial(_share, limit=limit),
+        "connection_samples", partial(share, shares=_shares, key=limit),
     )
     for limit in LIMITS
 )  # fmt: skip

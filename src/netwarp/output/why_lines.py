@@ -52,8 +52,7 @@ def answer_lines(found: Answer, cell: CellResult, runs: Sequence[BaseRun]) -> It
         yield "Not shown to matter:"
         for each in others:
             yield f"  {_changed(each.lifts)}: {_effect(each)}"
-    for name, reason in found.failed.items():
-        yield f"  {name}: a run failed: {reason}"
+    yield from _failed_lines(found.failed)
     if any(each.comparison.verdict.value == "undecided" for each in others):
         yield "Undecided ones may be decided by more replicates of the study."
 
@@ -81,7 +80,9 @@ def effect_text(found: Comparison) -> str:
     if found.exact:
         return f"{shown}, exact"
     interval = found.interval
-    return shown if interval is None else f"{shown} [{interval[0]:.3g}, {interval[1]:.3g}]"
+    if interval is None:
+        return f"{shown}, of {found.n} runs whose interval has no bounds"
+    return f"{shown} [{interval[0]:.3g}, {interval[1]:.3g}]"
 
 
 def _shares_text(shares: Mapping[Cause, float]) -> str:
@@ -153,6 +154,12 @@ def contrast_lines(
         yield "Not shown to bring them together:"
         for each in others:
             yield f"  {_contrast(each)}"
+    yield from _failed_lines(found.failed)
+
+
+def _failed_lines(failed: Mapping[str, str]) -> Iterator[str]:
+    for name, reason in failed.items():
+        yield f"  {name}: a run failed: {reason}"
 
 
 def _contrast(each: Contrast) -> str:
@@ -176,6 +183,7 @@ def contrast_json(
             }
             for each in found.found
         ],
+        "failed": dict(found.failed),
     }  # fmt: skip
 
 

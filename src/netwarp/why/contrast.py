@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from netwarp.backends.base import Backend
@@ -33,6 +33,8 @@ class Contrasts:
     """The second cell against the first as they were."""
     found: tuple[Contrast, ...]
     """Limits by how much their lifting brings the cells together, the most first."""
+    failed: Mapping[str, str]
+    """Lifts of which a run failed in one of the cells, with the reason: they explain nothing."""
 
     def makes(self, each: Contrast) -> bool:
         """Return whether the interval shows that a limit makes the difference, or a part of it: the
@@ -65,7 +67,8 @@ def contrast(
     was = [_ratio(a.sample.value, b.sample.value) for a, b in zip(one, other, strict=True)]
     nothing = paired(runs, [1.0] * pairs)
     base = paired(runs, was)
-    names = dict.fromkeys(name for of in by_lift for name in of)
+    failed = {**answers[1].failed, **answers[0].failed}
+    names = dict.fromkeys(name for of in by_lift for name in of if name not in failed)
     made: list[tuple[Lift, list[float | None]]] = []
     for name in names:
         values = [
@@ -81,9 +84,9 @@ def contrast(
         Contrast(lift, ratio * (one_of.effect or 1.0), one_of)
         for (lift, _), one_of in zip(made, family, strict=True)
     ]
-    made_up = Contrasts(answers[0], answers[1], ratio, whole, ())
+    made_up = Contrasts(answers[0], answers[1], ratio, whole, (), failed)
     ordered = sorted(found, key=lambda each: (not made_up.makes(each), abs_log(each.ratio)))
-    return Contrasts(answers[0], answers[1], ratio, holm([whole])[0], tuple(ordered))
+    return Contrasts(answers[0], answers[1], ratio, holm([whole])[0], tuple(ordered), failed)
 
 
 def _either(one: BaseRun, other: BaseRun) -> Sample:
