@@ -129,7 +129,7 @@ class Pages:
         """Run what the page's address says, and send events until it is done or nobody listens."""
         pairs = request.query_params.multi_items()
         lane = request.query_params.get("lane", "")
-        return events(self._lanes.ask(lane, [pair for pair in pairs if pair[0] != "lane"]))
+        return Events(self._lanes.ask(lane, [pair for pair in pairs if pair[0] != "lane"]))
 
     def studies(self, _: Request) -> Response:
         """The studies, and the run directories that are there."""
@@ -147,7 +147,7 @@ class Pages:
 
         asked = request.query_params
         name, quick = asked.get("study", ""), "quick" in asked
-        return events(
+        return Events(
             self._lanes.begin(
                 asked.get("lane", ""),
                 lambda _, before: StudyRun(name, quick, self._folder, before),
@@ -160,7 +160,7 @@ class Pages:
 
         asked = request.query_params
         name = asked.get("source", "")
-        return events(
+        return Events(
             self._lanes.begin(
                 asked.get("lane", ""), lambda _, before: SourceRun(name, self._folder, before)
             )
@@ -237,21 +237,31 @@ def answered(make: Callable[[], dict[str, Any]]) -> Response:
         return JSONResponse({"message": str(error)})
 
 
-def events(asked: Asked) -> Response:
-    """Return the events of what was asked, as they happen; who goes away cancels it."""
+class Events:
+    """The events of what was asked, as they happen; who goes away cancels it.
 
-    async def sent() -> AsyncIterator[str]:
+    Args:
+        asked: what was asked.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._sent = StreamingResponse(_lines(asked), media_type="text/event-stream")
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Send them. Who went away before the first one is noticed here, and not by `_lines`,
+        which has not begun then.
+        """
         try:
-            while True:
-                event = await to_thread.run_sync(asked.next_event, abandon_on_cancel=True)
-                if event is None:
-                    yield "event: done\ndata: {}\n\n"
-                    return
-                yield f"event: {event[0]}\ndata: {json.dumps(event[1])}\n\n"
+            await self._sent(scope, receive, send)
         finally:
-            asked.cancel()
+            self._asked.cancel()
 
-    return StreamingResponse(sent(), media_type="text/event-stream")
+
+async def _lines(asked: Asked) -> AsyncIterator[str]:
+    while (event := await to_thread.run_sync(asked.next_event, abandon_on_cancel=True)) is not None:
+        yield f"event: {event[0]}\ndata: {json.dumps(event[1])}\n\n"
+    yield "event: done\ndata: {}\n\n"
 
 
 def report_response(text: str) -> Response:

@@ -37,15 +37,19 @@ def shipped() -> list[dict[str, Any]]:
 
 def kept(folder: Path) -> list[dict[str, Any]]:
     """Return the run directories of a folder, the newest first."""
-    paths = [path for path in folder.glob("[!.]*") if is_run_directory(path)]
+    paths = [path for path in _visible(folder) if is_run_directory(path)]
     paths.sort(key=lambda path: -path.stat().st_mtime_ns)
     return [_described(path) for path in paths[:MOST_DIRECTORIES]]
 
 
 def scorecards(folder: Path) -> list[str]:
-    """Return the scorecards of reproduced sources, as paths below a folder."""
+    """Return the scorecards of reproduced sources, as paths below a folder; links are left out."""
     found = [*folder.glob(f"reproduce/{SCORECARD}"), *folder.glob(f"reproduce/*/{SCORECARD}")]
-    return sorted(str(path.relative_to(folder)) for path in found if path.is_file())
+    return sorted(
+        str(path.relative_to(folder))
+        for path in found
+        if path.is_file() and path.resolve() == folder.resolve() / path.relative_to(folder)
+    )
 
 
 def kept_at(folder: Path, name: str) -> Path:
@@ -54,10 +58,16 @@ def kept_at(folder: Path, name: str) -> Path:
     Raises:
         InputError: there is none of this name.
     """
-    path = folder / name
-    if name != path.name or name.startswith(".") or not is_run_directory(path):
+    # The name is only compared with those that are there: none can lead elsewhere.
+    path = next((path for path in _visible(folder) if path.name == name), None)
+    if path is None or not is_run_directory(path):
         raise InputError(f"{name}: no run directory in {folder}")
     return path
+
+
+def _visible(folder: Path) -> Iterator[Path]:
+    """Yield what is in a folder, without hidden files and links, which may lead elsewhere."""
+    return (path for path in folder.glob("[!.]*") if not path.is_symlink())
 
 
 def differences_text(folder: Path, before: str, after: str) -> str:
