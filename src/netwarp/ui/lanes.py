@@ -13,7 +13,6 @@ from pathlib import Path
 from netwarp.errors import InputError
 from netwarp.file_trees import remove_tree
 from netwarp.ui.asked import Asked
-from netwarp.ui.what_if import WhatIf
 
 MOST_LANES = 8
 """Most questions that are run at the same time."""
@@ -57,6 +56,9 @@ class Lanes:
 
     def ask(self, lane: str, pairs: list[tuple[str, str]]) -> Asked:
         """Begin a question in a lane; see :meth:`begin`."""
+        # The pages are served before what runs them is imported.
+        from netwarp.ui.what_if import WhatIf
+
         return self.begin(lane, partial(WhatIf, pairs))
 
     def directory(self, lane: str, name: str) -> Path | None:
