@@ -84,3 +84,22 @@ def test_each_test_ends_as_its_exit_status_says(cache: Path) -> None:
 
 def test_what_passes_has_status_0(cache: Path) -> None:
     assert selftest(cache, "able", "unable", "tunnel")[0] == 0
+
+
+def test_a_run_of_a_test_that_flips_is_repeated_by_its_options(cache: Path) -> None:
+    place = cache / "netwarp" / "selftests" / find_kernel().name
+    script = place / "tools" / "testing" / "selftests" / "net" / "chance.sh"
+    script.write_text("#!/bin/sh\nod -An -N8 -tx8 /dev/urandom; exit 1\n")
+    script.chmod(0o755)
+    (place / "tests").write_text("net:chance.sh\n")
+    _, told = selftest(cache, "chance", "--repeat", "6")
+    last = told["tests"][0]["runs"][-1]
+    _, again = selftest(cache, "chance", *last["again"].split())
+    repeated = again["tests"][0]["runs"][-1]
+    assert repeated["seed"] == last["seed"]
+    outputs = [
+        (cache.parent / each["out"] / "runs" / run["run"] / "client.stdout").read_bytes()
+        for each, run in ((told, last), (again, repeated))
+    ]
+    assert outputs[0] == outputs[1]
+    assert again["out"] != told["out"]

@@ -7,7 +7,7 @@ import pytest
 
 from netwarp.errors import StudyError
 from netwarp.plan import filter_cells, plan_study
-from netwarp.plan.seeds import derive, splitmix64
+from netwarp.plan.seeds import derive, earliest_replicate, replicate_seeds, splitmix64
 from netwarp.plan.treatment import equal_treatment
 from netwarp.study import study_from_mapping
 from netwarp.study.exec import study_from_exec
@@ -70,6 +70,17 @@ def test_splitmix64_gives_the_reference_outputs() -> None:
     assert splitmix64(0) == 0xE220A8397B1DCDAF
     assert splitmix64(0x9E3779B97F4A7C15) == 0x6E789E6AA1B965F4
     assert derive(1, 2) != derive(2, 1)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**63 - 1])
+@pytest.mark.parametrize("replicate", [0, 1, 31, 999])
+def test_an_early_replicate_of_another_study_has_the_seeds_of_any(
+    seed: int, replicate: int
+) -> None:
+    other, earlier = earliest_replicate(seed, replicate)
+    assert replicate_seeds(other, earlier, 2, 2) == replicate_seeds(seed, replicate, 2, 2)
+    assert 0 <= other < 2**63
+    assert earlier <= min(replicate, 5)
 
 
 def test_the_limit_is_delay_line_plus_queue_in_travelling_frames() -> None:

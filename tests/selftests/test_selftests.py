@@ -11,7 +11,7 @@ from netwarp.backends.guest_files import GuestKernel
 from netwarp.errors import InputError
 from netwarp.selftests.catalogue import SelfTest, built_tests, chosen
 from netwarp.selftests.needs import lacking, silently_absent, word_of
-from netwarp.selftests.outcomes import Ended, Row, Verdict, judged, summary
+from netwarp.selftests.outcomes import Ended, Row, Verdict, flip_texts, judged, summary
 from netwarp.selftests.study import FACTOR, STATUS, study_of
 
 CONFIG = ["CONFIG_VXLAN=m", "CONFIG_VETH=y", "CONFIG_NET_SCH_ETF=m", "CONFIG_IP6_NF_FILTER=m"]
@@ -177,7 +177,10 @@ def test_a_run_that_was_given_up_says_nothing_about_the_kernel() -> None:
 
 
 def row(*verdicts: Verdict, lacks: str | None = None, planned: int = 3) -> Row:
-    runs = (Ended(f"c000-r0{n}", n, each, f"why {n}", 1.0) for n, each in enumerate(verdicts))
+    runs = (
+        Ended(f"c000-r0{n}", n, each, f"why {n}", 1.0, f"--seed 1 --repeat {n + 1}")
+        for n, each in enumerate(verdicts)
+    )
     return Row(SelfTest("a", "a.sh", lacks), tuple(runs), planned)
 
 
@@ -186,6 +189,8 @@ def test_a_test_is_as_bad_as_its_worst_run_and_flips_where_they_differ() -> None
     assert (mixed.verdict, mixed.flips, mixed.why) == (Verdict.FAIL, True, "why 1")
     steady = row(Verdict.PASS, Verdict.PASS, Verdict.PASS)
     assert (steady.verdict, steady.flips) == (Verdict.PASS, False)
+    told = "a: fail with 1 of 3 seeds; one again: netwarp selftest a --seed 1 --repeat 2"
+    assert flip_texts([steady, mixed]) == [told]
     absent = row(lacks="CONFIG_VXLAN is not in the kernel", planned=0)
     assert (absent.verdict, absent.why) == (Verdict.SKIP, "CONFIG_VXLAN is not in the kernel")
     text = summary([mixed, steady, absent])

@@ -112,9 +112,9 @@ def run_tests(
 ) -> None:
     """Run the tests that lack nothing, and print how all of them ended."""
     from netwarp.cli.running import command_line, progress_bar
-    from netwarp.cli.terminal import answer_console, end_by, print_json
+    from netwarp.cli.terminal import answer_console, end_by, escaped, print_json
     from netwarp.library import run
-    from netwarp.selftests.outcomes import place_text, rows, summary
+    from netwarp.selftests.outcomes import flip_texts, place_text, rows, summary
     from netwarp.selftests.study import study_of
 
     able = [each for each in tests if each.lacks is None]
@@ -131,7 +131,8 @@ def run_tests(
         print_json({"out": directory and str(directory), "tests": told})
     else:
         print_rows(found)
-        answer_console().print(summary(found), highlight=False, soft_wrap=True)
+        for text in (*flip_texts(found), summary(found)):
+            answer_console().print(escaped(text), highlight=False, soft_wrap=True)
         if directory is not None:
             answer_console().print(place_text(directory), highlight=False, soft_wrap=True)
     end_by(status_of(found))

@@ -11,6 +11,8 @@ from enum import IntEnum
 from netwarp.wire import Direction
 
 _MASK = 2**64 - 1
+LARGEST_STUDY_SEED = 2**63 - 1
+"""The largest seed that a study may have (TOML has no larger whole number)."""
 
 
 class Purpose(IntEnum):
@@ -75,6 +77,21 @@ def replicate_seeds(
     return seeds
 
 
+def earliest_replicate(study_seed: int, replicate: int) -> tuple[int, int]:
+    """Return the seed of another study of which an early replicate has all seeds of this one, and
+    the number of that replicate: nearly always 0, 1 or 2, so that a single run is soon repeated.
+
+    `derive` hashes the study's seed first and the replicate second, and SplitMix64 is a bijection:
+    for each number of a replicate there is one seed. It is the first that a study may have.
+    """
+    state = splitmix64(splitmix64(study_seed & _MASK)) ^ splitmix64(replicate)
+    for earlier in range(replicate):
+        seed = _splitmix64_inverse(_splitmix64_inverse(state ^ splitmix64(earlier)))
+        if seed <= LARGEST_STUDY_SEED:
+            return seed, earlier
+    return study_seed, replicate
+
+
 def evenly_below(bound: int, *parts: int) -> int:
     """Draw a whole number, uniform over 0 to `bound - 1`, by hashing numbers.
 
@@ -98,3 +115,19 @@ def splitmix64(state: int) -> int:
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
     return z ^ (z >> 31)
+
+
+def _splitmix64_inverse(output: int) -> int:
+    """Return the state of which `splitmix64` makes this output."""
+    z = _xorshift_inverse(output, 31)
+    z = _xorshift_inverse(z * pow(0x94D049BB133111EB, -1, 2**64) & _MASK, 27)
+    z = _xorshift_inverse(z * pow(0xBF58476D1CE4E5B9, -1, 2**64) & _MASK, 30)
+    return (z - 0x9E3779B97F4A7C15) & _MASK
+
+
+def _xorshift_inverse(z: int, shift: int) -> int:
+    """Return the 64-bit y for which y ^ (y >> shift) is z."""
+    y = z
+    for _ in range(64 // shift):
+        y = z ^ (y >> shift)
+    return y

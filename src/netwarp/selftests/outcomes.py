@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from netwarp.evaluation import RunData
+from netwarp.plan.seeds import earliest_replicate
 from netwarp.selftests.catalogue import SelfTest
 from netwarp.selftests.study import FACTOR, STATUS
 
@@ -57,6 +58,8 @@ class Ended:
     """The reason; empty if it passed."""
     took_s: float | None
     """Time that it took on the run's clock, in s."""
+    again: str = ""
+    """Options of `netwarp selftest` of which the last run has the same random numbers."""
 
 
 @dataclass(frozen=True)
@@ -124,10 +127,16 @@ def rows(tests: Sequence[SelfTest], data: RunData | None, planned: int) -> list[
         file = str(run.factors[FACTOR])
         verdict, why = judged(output, run.reason, absent.get(file, ()))
         took_s = run.metrics.get("run_time_s")
-        ended.setdefault(file, []).append(Ended(run.run, run.seed, verdict, why, took_s))
+        again = _again(data.study.seed, run.replicate)
+        ended.setdefault(file, []).append(Ended(run.run, run.seed, verdict, why, took_s, again))
     return [
         Row(each, tuple(ended.get(each.file, ())), 0 if each.lacks else planned) for each in tests
     ]
+
+
+def _again(study_seed: int, replicate: int) -> str:
+    seed, earlier = earliest_replicate(study_seed, replicate)
+    return f"--seed {seed} --repeat {earlier + 1}"
 
 
 def judged(output: str, failure: str | None, absent: Sequence[str] = ()) -> tuple[Verdict, str]:
@@ -173,6 +182,22 @@ def summary(found: Iterable[Row]) -> str:
     flips = sum(row.flips for row in listed)
     runs = sum(len(row.runs) for row in listed)
     return f"{len(listed)} tests: {', '.join(words)}; {runs} runs, {flips} of the tests flip"
+
+
+def flip_texts(found: Iterable[Row]) -> list[str]:
+    """Write with how many seeds each test that flips ended worst, and how to repeat one of them.
+
+    A seed is all the chance that there is in a run: a test that ends otherwise with another does so
+    by what kernel and test do with other random numbers, and ends the same with the same.
+    """
+    texts = []
+    for row in found:
+        if row.flips:
+            run = next(run for run in row.runs if run.verdict is row.verdict)
+            share = f"{row.counts[row.verdict]} of {len(row.runs)} seeds"
+            command = f"netwarp selftest {row.test.name} {run.again}"
+            texts.append(f"{row.test.name}: {row.verdict.value} with {share}; one again: {command}")
+    return texts
 
 
 def place_text(place: Path) -> str:
