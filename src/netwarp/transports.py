@@ -113,6 +113,8 @@ class TransportTraits:
     """Whether netwarp can simulate it with a model of ns-3."""
     http_versions: tuple[HttpVersion, ...] = ()
     """Versions of HTTP that run over it."""
+    passes_nat: bool = True
+    """Whether the guest's NAT knows its ports."""
     kernel_option: Literal["IP_SCTP", "MPTCP"] | None = None
     """Kernel configuration option that it needs, if a kernel may lack it; None otherwise."""
     waits_until_a_time: bool = False
@@ -202,6 +204,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         # sctp_min_frag_point in include/net/sctp/sctp.h: 512 bytes without its headers.
         least_fragment_bytes=512 - IP_HEADER_BYTES - SCTP_HEADERS_BYTES,
         options="sctp",
+        passes_nat=False,
         multiplexes="with streams",
         second_path="multihomed",
         has_counters_when_closed=False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -23,8 +24,9 @@ from netwarp.wire import GemodelLoss, Impairments, Job, RandomLoss
 ATTEMPTS = 8
 # Most pairs of keys of all transports and workloads fit together in some of their values.
 LEAST_ACCEPTED = 0.5
-# A run that was given up in virtual time was given up by what was asked for: hours at 100 bit/s.
-GIVEN_UP = "limit: the transfer was not over after"
+# A run that was given up in virtual time was given up by what was asked for: hours at 100 bit/s, or
+# a change of the path each millisecond. One of several workloads is named before.
+GIVEN_UP = re.compile(r"limit: (\w+: )?the (transfer was not over after|paths changed more than)")
 # Where so much is lost, fifteen retransmissions in a row may be, and the kernel ends a connection.
 HOPELESS = 0.3
 ENDED = ("timed out", "TimedOut")
@@ -66,7 +68,7 @@ def planned_extreme(seed: int) -> tuple[PlannedRun | None, int]:
 
 def _was_asked_for(fault: str, job: Job) -> bool:
     """Whether a run ended as it had to on such a path."""
-    if GIVEN_UP in fault:
+    if GIVEN_UP.search(fault):
         return True
     ways = [way for path in job.paths for way in (path.down, path.up)]
     return any(word in fault for word in ENDED) and any(_loss(way) >= HOPELESS for way in ways)

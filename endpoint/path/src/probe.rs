@@ -1,7 +1,7 @@
 //! Measures the delay of an idle path, after the workload, with small UDP packets that are echoed.
 
 use std::io::ErrorKind;
-use std::net::{IpAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -86,7 +86,6 @@ fn probe_path(network: &mut Network, way: &Way, path: &Path, clock: ClockKind) -
         let client = network.udp_socket(way.client.0, way.client.1)?;
         let server = network.udp_socket(way.server.0, way.server.1)?;
         client.connect(server.local_addr()?).context("aim the probes at the server")?;
-        server.connect(client.local_addr()?).context("aim the echoes at the client")?;
         server.set_read_timeout(Some(patience(path, &path.up))).context("set a receive time-out")?;
         client.set_read_timeout(Some(patience(path, &path.down))).context("set a receive time-out")?;
         for number in 0..PROBES {
@@ -120,30 +119,30 @@ fn falls_idle(network: &mut Network, bottlenecks: &[Device], clock: ClockKind) -
     }
 }
 
-/// Sends a probe and returns its one-way delays up and down, in nanoseconds; none if the probe or its echo was lost.
+/// Sends a probe and returns its one-way delays up and down, in nanoseconds; none if the probe or its echo was lost. The
+/// echo goes to where the probe came from, which is a router's address if that translates addresses.
 fn there_and_back(client: &UdpSocket, server: &UdpSocket, number: u32) -> Result<Option<(u64, u64)>> {
     let sent = Moment::now().since(0);
     client.send(&number.to_be_bytes()).context("send a probe")?;
-    if !arrives(server, number)? {
-        return Ok(None);
-    }
+    let Some(source) = source_of(server, number)? else { return Ok(None) };
     let echoed = Moment::now().since(0);
-    server.send(&number.to_be_bytes()).context("send an echo")?;
-    if !arrives(client, number)? {
+    server.send_to(&number.to_be_bytes(), source).context("send an echo")?;
+    if source_of(client, number)?.is_none() {
         return Ok(None);
     }
     let received = Moment::now().since(0);
     Ok(Some((echoed - sent, received - echoed)))
 }
 
-/// Waits for the probe with this number, ignoring duplicates and late probes. Returns false if it was lost.
-fn arrives(socket: &UdpSocket, number: u32) -> Result<bool> {
+/// Waits for the probe with this number, ignoring duplicates and late probes, and returns its sender; [`None`] if it was
+/// lost.
+fn source_of(socket: &UdpSocket, number: u32) -> Result<Option<SocketAddr>> {
     let mut payload = [0; 4];
     loop {
-        match socket.recv(&mut payload) {
-            Ok(_) if payload == number.to_be_bytes() => return Ok(true),
+        match socket.recv_from(&mut payload) {
+            Ok((_, source)) if payload == number.to_be_bytes() => return Ok(Some(source)),
             Ok(_) => {}
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => return Ok(false),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => return Ok(None),
             Err(error) => return Err(error).context("receive a probe"),
         }
     }
@@ -207,7 +206,6 @@ mod tests {
         let client = UdpSocket::bind("127.0.0.1:0").unwrap();
         let server = UdpSocket::bind("127.0.0.1:0").unwrap();
         client.connect(server.local_addr().unwrap()).unwrap();
-        server.connect(client.local_addr().unwrap()).unwrap();
         client.send(&7_u32.to_be_bytes()).unwrap();
         assert!(there_and_back(&client, &server, 8).unwrap().is_some(), "a late probe was taken for a new one");
     }

@@ -130,13 +130,21 @@ fn unless_strangers(run: &Run, records: error::Result<Vec<Record>>) -> error::Re
             eprintln!("netwarp-endpoint server: gave up a connection: {error:#}");
             Ok(Vec::new())
         }
-        Err(error) if error.kind() == Kind::TimedOut => Ok(vec![gave_up(Side::Server, run, &error)]),
+        Err(error) if is_of_the_path(run, &error) => Ok(vec![gave_up(Side::Server, run, &error)]),
         records => records,
     }
 }
 
-/// Returns the record of a connection that a side's transport has given up, since the peer did not answer any more.
-/// That is a result of the path, which has no other traffic.
+/// Returns whether the path has ended a connection: the peer did not answer any more, or in a network, all of whose
+/// workloads have names, its kernel reset the connection as one that it does not know, since a router that translates
+/// addresses had forgotten the client's port. If the peer itself fails, it reports that.
+fn is_of_the_path(run: &Run, error: &Error) -> bool {
+    let may_be_translated = run.job.only().name.is_some();
+    error.kind() == Kind::TimedOut || error.kind() == Kind::Reset && may_be_translated
+}
+
+/// Returns the record of a connection that a side's transport has given up. That is a result of the path, which has no
+/// other traffic.
 fn gave_up(side: Side, run: &Run, cause: &Error) -> Record {
     let at_ns = Moment::now().since(run.epoch_ns);
     Record::GaveUp(GaveUpRecord { side, at_ns, cause: format!("{cause:#}") })
@@ -186,7 +194,7 @@ async fn drive(orchestrator: &mut Orchestrator, job: Job, directory: &Path, serv
         tokio::select! {
             biased;
             records = &mut driven => break match records {
-                Err(error) if error.kind() == Kind::TimedOut && run.token.is_none() => {
+                Err(error) if is_of_the_path(&run, &error) && run.token.is_none() => {
                     vec![gave_up(Side::Client, &run, &error)]
                 }
                 records => records?,

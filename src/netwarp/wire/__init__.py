@@ -34,7 +34,7 @@ from netwarp.wire.flow import (
     TraceArrivals,
 )
 from netwarp.wire.job import Exchange, Job, Limits, Sampling, job_from_json, job_sha256, job_to_json
-from netwarp.wire.network import Ends, Link, Network
+from netwarp.wire.network import Ends, Link, Nat, Network
 from netwarp.wire.page import (
     Http,
     Page,

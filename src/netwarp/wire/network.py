@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from netwarp.wire.base import DETAIL, U32, Wire
+from netwarp.wire.base import DETAIL, U32, Asks, Wire
 from netwarp.wire.path import Path
 
 NodeName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]{0,11}$")]
@@ -24,6 +24,10 @@ class Network(Wire):
     """Names of the routers."""
     links: Annotated[tuple[Link, ...], DETAIL] = Field(min_length=2, strict=False)
     """Where each of the job's paths, in their order, lies in the network."""
+    nats: Annotated[tuple[Nat, ...], Asks("a router that translates addresses (NAT)")] = Field(
+        default=(), strict=False
+    )
+    """Routers that translate addresses. Left out: none."""
 
 
 class Link(Wire):
@@ -42,6 +46,23 @@ class Link(Wire):
     def label(self) -> str:
         """Its name in metrics and tables: `left-right` if it has none of its own."""
         return self.name or f"{self.first}-{self.second}"
+
+
+class Nat(Wire):
+    """A router that replaces the source address of what it forwards to the outside by its own
+    (masquerading), and remembers for how long the answers belong to whom.
+    """
+
+    router: Annotated[NodeName, DETAIL]
+    """The router."""
+    link: Annotated[U32, DETAIL]
+    """Index of the link that leads to the outside."""
+    random_ports: Annotated[bool, DETAIL] = False
+    """Whether the outer port of each new mapping is drawn at random. Otherwise it is the host's own
+    wherever that is free."""
+    timeout_s: Annotated[U32 | None, DETAIL] = None
+    """Seconds without a packet after which a mapping of UDP or of an established TCP connection is
+    forgotten. Left out: the kernel's own time-outs."""
 
 
 class Ends(Wire):

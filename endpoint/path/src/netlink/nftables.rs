@@ -1,4 +1,5 @@
-//! nf_tables requests that lose the packets with certain numbers on their way through a router, and count them. Pure.
+//! nf_tables requests that lose the packets with certain numbers on their way through a router, and count them, and that
+//! translate addresses. Pure.
 //!
 //! Structures and numbers are those of `include/uapi/linux/netfilter/nf_tables.h` and `nfnetlink.h`. Numbers in
 //! attributes are big endian.
@@ -27,6 +28,9 @@ const NFTA_CHAIN_TYPE: u16 = 7;
 const NFTA_HOOK_HOOKNUM: u16 = 1;
 const NFTA_HOOK_PRIORITY: u16 = 2;
 const NF_INET_FORWARD: u32 = 2;
+const NF_INET_POST_ROUTING: u32 = 4;
+/// The priority of translating the source (`NF_IP_PRI_NAT_SRC`).
+const NAT_SOURCE_PRIORITY: u32 = 100;
 const NFTA_RULE_TABLE: u16 = 1;
 const NFTA_RULE_CHAIN: u16 = 2;
 const NFTA_RULE_EXPRESSIONS: u16 = 4;
@@ -66,6 +70,8 @@ const NFT_NG_INCREMENTAL: u32 = 0;
 const NFTA_LOOKUP_SET: u16 = 1;
 const NFTA_LOOKUP_SREG: u16 = 2;
 const NFTA_COUNTER_PACKETS: u16 = 2;
+const NFTA_MASQ_FLAGS: u16 = 1;
+const NF_NAT_RANGE_PROTO_RANDOM_FULLY: u32 = 1 << 4;
 const NFTA_IMMEDIATE_DREG: u16 = 1;
 const NFTA_IMMEDIATE_DATA: u16 = 2;
 
@@ -83,13 +89,10 @@ pub struct Numbers {
 
 /// Loses packets that are forwarded by the device with this index, by [`super::Socket::commit`].
 pub(crate) fn lose(index: u32, numbers: &Numbers) -> Vec<Request> {
-    let (chain, set) = (chain_of(index), format!("lost{index}"));
-    let attempt = || format!("lose packets by number that leave by link {index} (nf_tables)");
-    let create = |message, attributes: Attributes| {
-        change(attempt(), NFNL_SUBSYS_NFTABLES << 8 | message, libc::NLM_F_CREATE, &attributes)
-    };
-    let hook = big_endian(big_endian(Attributes::new(), NFTA_HOOK_HOOKNUM, NF_INET_FORWARD), NFTA_HOOK_PRIORITY, 0);
-    let named = |table, name, value: &str| Attributes::new().put_string(table, TABLE).put_string(name, value);
+    let set = format!("lost{index}");
+    let attempt = format!("lose packets by number that leave by link {index} (nf_tables)");
+    let create = |message, attributes| create(&attempt, message, &attributes);
+    let chain = Chain { name: &chain_of(index), kind: "filter", hook: NF_INET_FORWARD, priority: 0 };
     let mut keys = named(NFTA_SET_TABLE, NFTA_SET_NAME, &set);
     for (kind, value) in
         [(NFTA_SET_FLAGS, 0), (NFTA_SET_KEY_TYPE, TYPE_INTEGER), (NFTA_SET_KEY_LEN, 4), (NFTA_SET_ID, index)]
@@ -101,12 +104,7 @@ pub(crate) fn lose(index: u32, numbers: &Numbers) -> Vec<Request> {
     });
     vec![
         create(NFT_MSG_NEWTABLE, Attributes::new().put_string(NFTA_TABLE_NAME, TABLE)),
-        create(
-            NFT_MSG_NEWCHAIN,
-            named(NFTA_CHAIN_TABLE, NFTA_CHAIN_NAME, &chain)
-                .nest(NFTA_CHAIN_HOOK, hook)
-                .put_string(NFTA_CHAIN_TYPE, "filter"),
-        ),
+        create(NFT_MSG_NEWCHAIN, chain.described()),
         create(NFT_MSG_NEWSET, keys),
         create(
             NFT_MSG_NEWSETELEM,
@@ -114,10 +112,44 @@ pub(crate) fn lose(index: u32, numbers: &Numbers) -> Vec<Request> {
         ),
         create(
             NFT_MSG_NEWRULE,
-            named(NFTA_RULE_TABLE, NFTA_RULE_CHAIN, &chain)
-                .nest(NFTA_RULE_EXPRESSIONS, expressions(index, numbers.modulus, &set)),
+            named(NFTA_RULE_TABLE, NFTA_RULE_CHAIN, chain.name)
+                .nest(NFTA_RULE_EXPRESSIONS, losing(index, numbers.modulus, &set)),
         ),
     ]
+}
+
+/// Gives packets that are forwarded by the device with this index the device's address as source (masquerading), by
+/// [`super::Socket::commit`].
+pub(crate) fn translate(index: u32, random_ports: bool) -> Vec<Request> {
+    let attempt = format!("translate addresses of packets that leave by link {index} (nf_tables)");
+    let name = format!("nat{index}");
+    let chain = Chain { name: &name, kind: "nat", hook: NF_INET_POST_ROUTING, priority: NAT_SOURCE_PRIORITY };
+    let flags = if random_ports { NF_NAT_RANGE_PROTO_RANDOM_FULLY } else { 0 };
+    let masquerade = ("masq", big_endian(Attributes::new(), NFTA_MASQ_FLAGS, flags));
+    let rule = named(NFTA_RULE_TABLE, NFTA_RULE_CHAIN, &name)
+        .nest(NFTA_RULE_EXPRESSIONS, listed(leaving_by(index).into_iter().chain([masquerade])));
+    vec![
+        create(&attempt, NFT_MSG_NEWTABLE, &Attributes::new().put_string(NFTA_TABLE_NAME, TABLE)),
+        create(&attempt, NFT_MSG_NEWCHAIN, &chain.described()),
+        create(&attempt, NFT_MSG_NEWRULE, &rule),
+    ]
+}
+
+/// A chain of rules that packets pass at a hook.
+struct Chain<'a> {
+    name: &'a str,
+    kind: &'a str,
+    hook: u32,
+    priority: u32,
+}
+
+impl Chain<'_> {
+    fn described(&self) -> Attributes {
+        let hook = big_endian(Attributes::new(), NFTA_HOOK_HOOKNUM, self.hook);
+        named(NFTA_CHAIN_TABLE, NFTA_CHAIN_NAME, self.name)
+            .nest(NFTA_CHAIN_HOOK, big_endian(hook, NFTA_HOOK_PRIORITY, self.priority))
+            .put_string(NFTA_CHAIN_TYPE, self.kind)
+    }
 }
 
 /// Asks for the rules of a device's losses, by [`super::Socket::dump`].
@@ -153,27 +185,52 @@ fn change(attempt: String, kind: u16, flags: i32, attributes: &Attributes) -> Re
     Request::new(attempt, kind, flags, &family(NFPROTO_INET, 0), attributes)
 }
 
+fn create(attempt: &str, message: u16, attributes: &Attributes) -> Request {
+    change(attempt.to_owned(), NFNL_SUBSYS_NFTABLES << 8 | message, libc::NLM_F_CREATE, attributes)
+}
+
+/// Returns the names of a thing and of its table.
+fn named(table: u16, name: u16, value: &str) -> Attributes {
+    Attributes::new().put_string(table, TABLE).put_string(name, value)
+}
+
+/// An expression of a rule: its name and its data.
+type Expression = (&'static str, Attributes);
+
+/// Returns the expressions of a rule that hold for packets which leave by a device.
+fn leaving_by(index: u32) -> [Expression; 2] {
+    let compared = big_endian(into_register(NFTA_CMP_SREG), NFTA_CMP_OP, NFT_CMP_EQ);
+    [
+        ("meta", big_endian(into_register(NFTA_META_DREG), NFTA_META_KEY, NFT_META_OIF)),
+        ("cmp", compared.nest(NFTA_CMP_DATA, register_value(index))),
+    ]
+}
+
+fn into_register(kind: u16) -> Attributes {
+    big_endian(Attributes::new(), kind, NFT_REG_1)
+}
+
+fn listed(expressions: impl Iterator<Item = Expression>) -> Attributes {
+    expressions.fold(Attributes::new(), |list, (name, data)| {
+        let expression = Attributes::new().put_string(NFTA_EXPR_NAME, name).nest(NFTA_EXPR_DATA, data);
+        list.nest(NFTA_LIST_ELEM, expression)
+    })
+}
+
 /// Returns the expressions of a rule that counts the packets which leave by a device, and drops those whose number is
 /// in the set.
-fn expressions(index: u32, modulus: u32, set: &str) -> Attributes {
-    let into = |kind| big_endian(Attributes::new(), kind, NFT_REG_1);
-    let compared = big_endian(into(NFTA_CMP_SREG), NFTA_CMP_OP, NFT_CMP_EQ);
+fn losing(index: u32, modulus: u32, set: &str) -> Attributes {
+    let into = into_register;
     let numbered = big_endian(into(NFTA_NG_DREG), NFTA_NG_MODULUS, modulus);
     let verdict = Attributes::new().nest(NFTA_DATA_VERDICT, big_endian(Attributes::new(), NFTA_VERDICT_CODE, NF_DROP));
     let dropped = big_endian(Attributes::new(), NFTA_IMMEDIATE_DREG, NFT_REG_VERDICT);
-    [
-        ("meta", big_endian(into(NFTA_META_DREG), NFTA_META_KEY, NFT_META_OIF)),
-        ("cmp", compared.nest(NFTA_CMP_DATA, register_value(index))),
+    let lost = [
         ("numgen", big_endian(numbered, NFTA_NG_TYPE, NFT_NG_INCREMENTAL)),
         ("lookup", big_endian(Attributes::new().put_string(NFTA_LOOKUP_SET, set), NFTA_LOOKUP_SREG, NFT_REG_1)),
         ("counter", Attributes::new()),
         ("immediate", dropped.nest(NFTA_IMMEDIATE_DATA, verdict)),
-    ]
-    .into_iter()
-    .fold(Attributes::new(), |list, (name, data)| {
-        let expression = Attributes::new().put_string(NFTA_EXPR_NAME, name).nest(NFTA_EXPR_DATA, data);
-        list.nest(NFTA_LIST_ELEM, expression)
-    })
+    ];
+    listed(leaving_by(index).into_iter().chain(lost))
 }
 
 /// Returns the number of packets of a rule's counter; [`None`] if it has no counter.
@@ -231,6 +288,17 @@ mod tests {
     fn a_batch_is_bounded_by_messages_of_nf_tables() {
         assert_eq!(begin().hex(), "14000000100005000100000000000000".to_owned() + "0000000a");
         assert_eq!(end().hex(), "14000000110005000100000000000000".to_owned() + "0000000a");
+    }
+
+    #[test]
+    fn a_mapping_keeps_its_port_unless_it_is_to_be_drawn() {
+        for (random_ports, flags) in [(false, "00000000"), (true, "00000010")] {
+            let requests = translate(10, random_ports);
+            let masquerade = hex::encode("masq\0");
+            let rule = requests[2].hex();
+            let (_, data) = rule.split_once(&masquerade).expect("a rule that masquerades");
+            assert!(data.contains(&format!("08000100{flags}")), "{data}");
+        }
     }
 
     #[test]

@@ -218,11 +218,11 @@ impl Network {
                     self.add_shaped_netem(*device, impairments, shaper, *mtu_bytes)?;
                 }
                 BuildStep::LoseByNumber { device, numbers } => {
-                    let node = self.made(device.node)?.name.clone();
-                    let requests = nftables::lose(device.index, numbers);
-                    let refused = |source| BuildError::Refused { node, source };
-                    self.socket(device.node, NETLINK_NETFILTER)?.commit(requests).map_err(refused)?;
+                    self.commit(device.node, nftables::lose(device.index, numbers))?;
                     self.numbered.insert(*device);
+                }
+                BuildStep::Translate { device, random_ports } => {
+                    self.commit(device.node, nftables::translate(device.index, *random_ports))?;
                 }
                 BuildStep::Netem { device, impairments } => {
                     self.impaired.insert(*device);
@@ -299,6 +299,13 @@ impl Network {
             self.made(node)?.others.insert(protocol, socket);
         }
         self.made(node)?.others.get_mut(&protocol).context("it was opened just now")
+    }
+
+    /// Changes the nf_tables of a node.
+    fn commit(&mut self, node: Node, requests: Vec<Request>) -> Result<(), BuildError> {
+        let refused = |node| move |source| BuildError::Refused { node, source };
+        let name = self.made(node)?.name.clone();
+        self.socket(node, NETLINK_NETFILTER)?.commit(requests).map_err(refused(name))
     }
 
     fn queue(&mut self, node: Node, request: Request) -> Result<()> {

@@ -181,6 +181,16 @@ pub fn problems(job: &Job, network: &Network) -> Vec<String> {
             "is not attached, or cold, in a network".to_owned()
         });
     }
+    for nat in &network.nats {
+        let is_router = |name: &str| numbers.contains_key(name) && !is_host(name);
+        let link = network.links.get(nat.link as usize);
+        let is_outside = link.is_some_and(|link| {
+            is_router(&link.first) && is_router(&link.second) && [&link.first, &link.second].contains(&&nat.router)
+        });
+        problems.require(is_outside && job.paths.iter().all(|path| !path.ipv6), "network.nats", || {
+            format!("has {}, which is no router of IPv4 at the link {} to another router", nat.router, nat.link)
+        });
+    }
     for each in &job.workloads {
         let ends = each.ends.as_ref().filter(|ends| is_host(&ends.client) && is_host(&ends.server));
         problems.require(each.name.is_some() && ends.is_some_and(|ends| leads(network, ends)), "ends", || {

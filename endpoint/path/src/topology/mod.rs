@@ -25,8 +25,8 @@ use self::paths::numbered;
 pub use self::paths::{CLIENT, SERVER};
 pub use self::step::{BuildStep, Endpoint, Place, Route, Shaper};
 use self::sysctls::{
-    address_reconfiguration, ecn, fast_open, hop_limit, host_sysctls, joining_subflows, shared_sysctls, sysctl,
-    tcp_sysctls,
+    address_reconfiguration, ecn, fast_open, hop_limit, host_sysctls, joining_subflows, mapping_time_outs,
+    shared_sysctls, sysctl, tcp_sysctls,
 };
 
 /// The size of the Ethernet header, in bytes.
@@ -67,6 +67,9 @@ impl Topology<'_> {
                 NodeKind::Router if family == Family::Ipv4 => steps.push(sysctl("net/ipv4/ip_forward", "1")),
                 NodeKind::Router => {}
             }
+            for nat in job.network.iter().flat_map(|network| &network.nats).filter(|nat| nat.router == *name) {
+                steps.extend(mapping_time_outs(nat));
+            }
         }
         for part in self.links.chunk_by(|one, other| one.number == other.number) {
             steps.extend(part.iter().map(Link::veth));
@@ -78,7 +81,20 @@ impl Topology<'_> {
             let routers = (0..).zip(&self.nodes).filter(|(_, (kind, _))| *kind == NodeKind::Router);
             steps.extend(routers.map(|(number, _)| BuildStep::Forward(Node(number))));
         }
+        steps.extend(self.translations(job));
         steps
+    }
+}
+
+impl Topology<'_> {
+    /// Returns the steps by which routers translate addresses.
+    fn translations(&self, job: &Job) -> impl Iterator<Item = BuildStep> {
+        job.network.iter().flat_map(|network| &network.nats).map(|nat| {
+            let ends = &self.links[nat.link as usize].ends;
+            let is_first = self.nodes[usize::from(ends[0].device.node.0)].1 == nat.router;
+            let device = ends[usize::from(!is_first)].device;
+            BuildStep::Translate { device, random_ports: nat.random_ports }
+        })
     }
 }
 

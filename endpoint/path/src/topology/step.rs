@@ -106,6 +106,14 @@ pub enum BuildStep {
         /// The numbers of the packets.
         numbers: Numbers,
     },
+    /// Give packets that a router forwards by this device the device's address as source, and remember whose the answers
+    /// are.
+    Translate {
+        /// The device of the router.
+        device: Device,
+        /// Whether the port of a new mapping is drawn, and otherwise kept where it is free.
+        random_ports: bool,
+    },
     /// Impair the packets that leave by a device of the router.
     Netem {
         /// The device of the router.

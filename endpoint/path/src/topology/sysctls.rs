@@ -2,7 +2,7 @@
 
 use netwarp_core::addresses::Family;
 use netwarp_transport::stack_of;
-use netwarp_wire::job::{Job, Reconnect, Recovery, Resume, Transport};
+use netwarp_wire::job::{Job, Nat, Reconnect, Recovery, Resume, Transport};
 
 use super::BuildStep;
 
@@ -65,6 +65,19 @@ pub(super) fn hop_limit(job: &Job, family: Family) -> Option<BuildStep> {
     };
     let routers = ends.map(|ends| ends.links.len().saturating_sub(1)).max()?;
     (routers > ROUTERS_OF_USUAL_HOP_LIMIT).then(|| sysctl(key, "255"))
+}
+
+/// Returns the settings of a router that forgets the mappings of its NAT after another time than the kernel's own:
+/// those of UDP, answered or not, and those of established TCP connections (`nf_conntrack-sysctl.rst`).
+pub(super) fn mapping_time_outs(nat: &Nat) -> Vec<BuildStep> {
+    let Some(timeout_s) = nat.timeout_s else { return Vec::new() };
+    [
+        "net/netfilter/nf_conntrack_udp_timeout",
+        "net/netfilter/nf_conntrack_udp_timeout_stream",
+        "net/netfilter/nf_conntrack_tcp_timeout_established",
+    ]
+    .map(|key| sysctl(key, &timeout_s.to_string()))
+    .to_vec()
 }
 
 /// Returns the setting of hosts whose MPTCP connections open subflows during a transfer. The kernel grows the receive

@@ -26,6 +26,9 @@ pub struct Network {
     pub routers: Vec<String>,
     /// Where each of the job's paths, in their order, lies in the network.
     pub links: Vec<Link>,
+    /// Routers that translate addresses. Left out: none.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub nats: Vec<Nat>,
 }
 
 /// A cable between two nodes. What a direction does to packets happens where they leave a router; hosts do nothing to
@@ -40,6 +43,25 @@ pub struct Link {
     /// Its name, if that is not the names of its two nodes.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub name: Option<String>,
+}
+
+/// A router that replaces the source address of what it forwards to the outside by its own (masquerading), and
+/// remembers for how long the answers belong to whom.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
+pub struct Nat {
+    /// The router.
+    pub router: String,
+    /// Index of the link that leads to the outside.
+    pub link: u32,
+    /// Whether the outer port of each new mapping is drawn at random. Otherwise it is the host's own wherever that is
+    /// free.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub random_ports: bool,
+    /// Seconds without a packet after which a mapping of UDP or of an established TCP connection is forgotten. Left
+    /// out: the kernel's own time-outs.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub timeout_s: Option<u32>,
 }
 
 /// Whether a key that was added with a default has it: then it is left out.

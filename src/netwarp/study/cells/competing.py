@@ -39,7 +39,7 @@ runs alone.
 """
 MOST_WORKLOADS = 1000
 """Most workloads in a run: each has two processes in the guest."""
-OF_NETWORKS = ("workload.", "topology.", "host.", "link.")
+OF_NETWORKS = ("workload.", "topology.", "host.", "router.", "link.")
 """Beginnings of the keys of factors that do not vary a workload that is alone."""
 _TIMED = ("workload.start", "workload.stop", "workload.port", "workload.from", "workload.to")
 """Keys of workloads of every kind that only exist if there are several, and that factors can

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from netwarp.fields import KernelField, KeyValueError, Section
 from netwarp.study.sections.competing import CompetingSection
 from netwarp.study.sections.diagnose import keys_of
+from netwarp.study.sections.hosts import RouterSection
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.paths import PathSection
 from netwarp.study.sections.timeline import (
@@ -41,6 +42,8 @@ _SECTIONS: Mapping[str, type[Section]] = {
 """Tables whose keys can be factors."""
 _OF_LINKS = ("path", "path.redraw", "path.outages", "path.trace")
 """Those whose keys a link between several hosts has."""
+_OF_ROUTERS = tuple(key for key in keys_of(RouterSection) if key != "name")
+"""The keys of a router that factors can vary."""
 Named = Mapping[str, Sequence[str]]
 """Names of a study's hosts, routers and links, by the kind of their tables."""
 KERNEL_FACTOR = "kernel"
@@ -218,6 +221,7 @@ def _keys_of_network(named: Named) -> list[str]:
     of_links = [each for each in of_paths if each.partition(".")[0] not in ("second", "handovers")]
     return [
         *(f"host.{name}.count" for name in named.get("host", ())),
+        *(f"router.{name}.{key}" for name in named.get("router", ()) for key in _OF_ROUTERS),
         *(f"link.{name}.{key}" for name in named.get("link", ()) for key in of_links),
     ]
 

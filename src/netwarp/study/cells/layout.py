@@ -31,6 +31,17 @@ class LaidLink:
 
 
 @dataclass(frozen=True)
+class LaidNat:
+    """A router that translates addresses."""
+
+    router: str
+    link: int
+    """Index of the link that leads to the outside."""
+    has_random_ports: bool
+    timeout_s: int | None
+
+
+@dataclass(frozen=True)
 class Layout:
     """The network of a cell."""
 
@@ -44,6 +55,7 @@ class Layout:
     index in the study; None where it has to say."""
     places: Mapping[str, str] = field(default_factory=dict)
     """Where the study has each node; by default its shape."""
+    nats: tuple[LaidNat, ...] = ()
 
     def __post_init__(self) -> None:
         self._refuse_loops()

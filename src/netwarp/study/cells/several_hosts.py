@@ -14,6 +14,7 @@ from netwarp.study.cells.cell_sections import CellSections, Crossing
 from netwarp.study.cells.layout import Layout, Way, paired
 from netwarp.study.cells.shapes import delayed, without_delays
 from netwarp.study.cells.sizing import UNLIMITED_LIMIT_PACKETS
+from netwarp.study.cells.translation import nats_of, refuse_untranslatable
 from netwarp.study.sections.competing import CompetingSection
 from netwarp.study.sections.diagnose import validated
 from netwarp.study.sections.inheritance import completed
@@ -205,6 +206,11 @@ def in_network(job: Job, links: Links, workloads: Sequence[Placed]) -> Job:
         reason = "packets of several hosts are not captured"
         raise KeyValueError("capture", "pcap", reason, "drop it, or have one client and one server")
     _refuse_random_times(links, workloads)
+    if links.layout.nats and links.section(0).ip_version == 6:
+        reason = "routers translate addresses of IPv4 alone"
+        raise links.layout.links[0].table.located(KeyValueError("ip", 6, reason, "drop it, or nat"))
+    for each in workloads:
+        refuse_untranslatable(links.layout, each.between.way, each.sections.transport, each.place)
     built = tuple(_Sizing(links, workloads).links())
     network, paths = _network(links.layout, built)
     exchanges = tuple(
@@ -315,6 +321,7 @@ def _network(
         hosts=layout.hosts,
         routers=tuple(routers),
         links=(*links, *(link for link, _ in further)),
+        nats=nats_of(layout),
     )
     paths = [path for path, _ in built]
     return network, (*paths, *(_nothing(path.mtu_bytes, ipv6=path.ipv6) for _, path in further))

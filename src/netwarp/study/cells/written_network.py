@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from netwarp.fields import KeyValueError
 from netwarp.study.cells.factors import Level, factor_key
 from netwarp.study.cells.layout import LaidLink, Layout, numbered, paired
+from netwarp.study.cells.translation import laid_nats
 from netwarp.study.sections.diagnose import validated
 from netwarp.study.sections.hosts import (
     OWN_KEYS,
@@ -52,7 +53,7 @@ def written_layout(study: Table, chosen: Mapping[str, Level]) -> Layout:
         (place, validated(HostSection, table)) for place, table in _with(study, "host", chosen)
     ]
     routers = [
-        (place, validated(RouterSection, table)) for place, table in _with(study, "router", {})
+        (place, validated(RouterSection, table)) for place, table in _with(study, "router", chosen)
     ]
     groups = {host.name: _names(host) for _, host in hosts}
     places: dict[str, str] = {}
@@ -87,6 +88,7 @@ def written_layout(study: Table, chosen: Mapping[str, Level]) -> Layout:
         links=tuple(links),
         groups={name: names for name, names in groups.items() if names != (name,)},
         places=places,
+        nats=laid_nats(routers, links),
     )
 
 

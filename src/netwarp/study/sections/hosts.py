@@ -1,10 +1,10 @@
 """The ``[[host]]``, ``[[router]]`` and ``[[link]]`` tables of a study that writes its network."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from netwarp.fields import Kind, Section
+from netwarp.fields import DurationNs, Kind, Section
 from netwarp.study.sections.topology import MOST_HOSTS
 from netwarp.study.tables import Table
 
@@ -38,10 +38,22 @@ class HostSection(Section):
 class RouterSection(Section):
     """A router, which sends on what it gets. Networks are trees: between two hosts there is one
     way.
+
+    A factor names any key of it but its name by the router's name: `"router.NAME.nat_ports"`.
     """
 
     name: HostName
     """The router's name, by which links name it; no host or other router has the same."""
+    nat: bool = False
+    """Whether it translates addresses (NAT): what it sends by its one link to another router, the
+    outside, has its own address and a port of its own as source (the kernel's masquerading)."""
+    nat_ports: Literal["kept", "random"] | None = None
+    """The outer port of a new mapping: the host's own wherever that is free, or drawn at random.
+    Default: `kept`."""
+    nat_timeout: DurationNs | None = None
+    """Whole seconds without a packet after which a mapping of UDP or of an established TCP
+    connection is forgotten. Default: the kernel's, 30 s for UDP, 120 s where packets went both ways
+    for more than 2 s, and five days for TCP."""
 
 
 class LinkSection(Section):
