@@ -70,6 +70,28 @@ def test_quic_is_refused_where_no_wait_ends_at_a_time(environ: dict[str, str]) -
     assert kernel_refusal(kernel_named("6.1", environ), job_of({})) is None
 
 
+@pytest.mark.parametrize(
+    ("transport", "since"),
+    [
+        ({"kind": "mptcp", "mss": 536}, "which came with Linux 6.17, and the kernel is 6.12.117"),
+        ({"kind": "tcp", "tcp_rto_min": "50ms"}, "which came with Linux 6.11"),
+    ],
+)
+def test_an_option_that_came_with_a_later_version_is_refused(
+    environ: dict[str, str], transport: dict[str, Any], since: str
+) -> None:
+    build(environ, "6.1.192-aa")
+    build(environ, "6.12.117-bb")
+    build(environ, "7.3.4-cc")
+    job = job_of({"second": {"rtt": "30ms"}} if transport["kind"] == "mptcp" else {}, **transport)
+    *_, last_without = (
+        said for each in built_kernels(environ) if (said := kernel_refusal(each, job)) is not None
+    )
+    assert since in last_without
+    assert kernel_refusal(kernel_named("7.3", environ), job) is None
+    assert kernel_refusal(kernel_named("6.1", environ), job_of({}, kind="tcp", mss=536)) is None
+
+
 def test_what_a_kernel_is_built_without_is_refused(environ: dict[str, str]) -> None:
     build(environ, "6.12.117-aa")
     kernel = kernel_named("6.12", environ)

@@ -163,6 +163,12 @@ def kernel_refusal(kernel: GuestKernel, job: Job) -> str | None:
             f" IORING_ENTER_ABS_TIMER, since 6.12), and Linux {kernel.version} cannot: choose"
             " another kernel, or another transport"
         )
+    for words, since in _needed_versions(job):
+        if kernel.version_numbers < since:
+            return (
+                f"it asks for {words}, which came with Linux {'.'.join(map(str, since))}, and the"
+                f" kernel is {kernel.version}: choose another kernel, or leave it out"
+            )
     for option, words in _needed_options(job):
         if option not in kernel.options:
             return (
@@ -186,6 +192,18 @@ def _remedy(kernel: GuestKernel, option: str) -> str:
         series = str(kernel.info["source_package"]).removeprefix("linux-source-")
         build = f"with `{BUILD_KERNEL}{'' if is_current else f' {series}'}`"
     return f"it was built before netwarp had that in its configuration; build it again {build}"
+
+
+def _needed_versions(job: Job) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield what a job asks for that no option of a configuration tells, and the first version of
+    Linux that has it.
+    """
+    for transport in (each.transport for each in job.workloads):
+        is_mptcp = TRANSPORTS[transport.kind].kernel_option == "MPTCP"
+        if is_mptcp and transport.mss_bytes is not None:
+            yield "an MSS of MPTCP (TCP_MAXSEG on its sockets)", (6, 17)
+        if transport.tcp.tcp_rto_min_ns is not None:
+            yield "tcp_rto_min (net.ipv4.tcp_rto_min_us)", (6, 11)
 
 
 def _needed_options(job: Job) -> list[tuple[str, str]]:
