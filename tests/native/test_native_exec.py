@@ -134,7 +134,11 @@ def test_ctrl_c_ends_the_programs_and_the_run(tmp_path: Path) -> None:
         assert running.stdout is not None
         assert running.stdout.readline() == b"began\n"
         os.killpg(running.pid, signal.SIGINT)
-        assert running.wait() == 130
+        try:
+            status = running.wait(timeout=60)
+        finally:
+            running.kill()
+        assert status == 130
     commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
     assert not any(mark.encode() in command for command in commands)
 
