@@ -19,8 +19,9 @@ def pytest_configure(config: pytest.Config) -> None:
     A guest is pinned to a CPU among those its starter may use: two workers that may use all would
     both begin with the first one.
 
-    Ctrl-C is tested, so what tests start must not inherit that it is ignored, as it is in a job that
-    a script starts in the background. A handler of our own becomes the default in what we start.
+    Ctrl-C is tested, so what tests start must not inherit that it is ignored, as it is in a
+    job that a script starts in the background. A handler of our own becomes the default in what
+    tests start.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
