@@ -38,11 +38,20 @@ def test_the_bottleneck_itself_has_no_round_trip_time_to_show() -> None:
     [
         ({"rtts": ["20ms"]}, "--rtts", "one flow shares nothing"),
         ({"rtts": RTTS, "size": "1MB"}, "--size", "last until --stop"),
-        ({"rtts": RTTS, "chunks": 2}, "--chunks", "last until --stop"),
+        ({"rtts": RTTS, "chunks": 2}, "--chunks", "several hosts"),
         ({"rtts": RTTS, "stop": "soon"}, "--stop", "not a duration"),
         ({"rtts": ["20ms", "fast"]}, "--rtts", "not a duration"),
         ({"rtts": RTTS, "rtt": "20ms"}, "--rtt", "topology.rtts"),
         ({"stop": "10s"}, "--stop", "only flows of --rtts"),
+        ({"shape": "ring:4"}, "--shape", "not a shape"),
+        ({"shape": "incast:4:5"}, "--shape", "not a shape"),
+        ({"shape": ["incast:4", "chain:3"]}, "--shape", "different shapes"),
+        ({"shape": "incast:0"}, "--set topology.senders", "from 1 to 999"),
+        ({"shape": "incast:4", "stop": "5s"}, "--stop", "when it has arrived"),
+        ({"shape": "dumbbell:4", "size": "1MB"}, "--size", "last until --stop"),
+        ({"shape": "chain:2", "page": "web-30"}, "--page", "several hosts"),
+        ({"shape": "parking-lot:2", "rtts": RTTS}, "--rtts", "path.rtt"),
+        ({"shape": "dumbbell"}, "topology.pairs", "how many"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_its_option(
@@ -51,3 +60,26 @@ def test_what_does_not_fit_is_refused_by_its_option(
     with pytest.raises(StudyError, match=reason) as refused:
         study_from_compare(transport="tcp", rate="20mbit", **options)
     assert named in str(refused.value)
+
+
+def test_senders_of_an_incast_are_a_factor() -> None:
+    study = study_from_compare(
+        transport="tcp", shape=["incast:7", "incast:31"], size=["64kB", "256kB"], rate="1gbit"
+    )
+    assert study.raw["factors"]["topology.senders"] == [7, 31]
+    assert study.raw["factors"]["workload.flow.size"] == ["64kB", "256kB"]
+    assert {len(cell.template.workloads) for cell in study.cells} == {7, 31}
+    assert study.metrics[0] == "flow.completion_time_s_p99"
+
+
+def test_flows_of_a_parking_lot_cross_all_links_or_one() -> None:
+    study = study_from_compare(transport="tcp", shape="parking-lot:3", rate="20mbit", stop="5s")
+    names = [each.name for each in study.cells[0].template.workloads]
+    assert len(names) == 4
+    assert study.metrics == ("long.goodput_bit_s", "cross.goodput_bit_s")
+
+
+def test_a_chain_takes_every_size() -> None:
+    study = study_from_compare(transport="tcp", shape="chain:3", size="1MB", direction="up")
+    (workload,) = study.cells[0].template.workloads
+    assert (workload.workload.kind, workload.workload.direction) == ("bulk", "up")

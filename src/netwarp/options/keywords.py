@@ -72,12 +72,16 @@ class CompareStudyOptions(PathOptions, total=False):
     http: Levels
     client: Levels
     server: Levels
+    stream: Levels
+    watch: Levels
+    requests: Levels
     flow: Levels
     interval: Levels
     payload: Levels
     duration: Levels
     arrivals: Levels
     rtts: Levels
+    shape: Levels
     stop: str | None
     direction: str | None
     verify: bool

@@ -86,6 +86,25 @@ RACING: tuple[Option, ...] = (
         workload="page", is_common=False,
     ),
     _levels(
+        "stream",
+        "A film in three qualities in place of a file, and by what its player chooses among them:"
+        " delay, link_delay, throughput, bola. Compares stalls, the wait for the first picture, and"
+        " the bit rate played.",
+        "workload.rule",
+        workload="stream",
+    ),
+    _levels(
+        "watch", "How long the film is watched. Default: 20s.", "workload.watch",
+        workload="stream", is_common=False,
+    ),
+    _levels(
+        "requests",
+        "Requests in place of a file, one each --interval, with responses of this size, such as"
+        " 2kB. Compares latencies.",
+        "workload.response",
+        workload="rr",
+    ),
+    _levels(
         "flow",
         "A flow of messages in place of a file, at this payload rate. Compares delays, jitter and"
         " losses.",
@@ -93,19 +112,21 @@ RACING: tuple[Option, ...] = (
         workload="flow",
     ),
     _levels(
-        "interval", "Time between a flow's messages, instead of a rate: 20ms.", "workload.interval",
-        workload="flow", is_common=False,
+        "interval",
+        "Time between a flow's messages, instead of a rate, or between requests: 20ms.",
+        "workload.interval", workload="flow", is_common=False,
     ),
     _levels(
         "payload", "Size of a flow's messages. Default: 1200B.", "workload.payload",
         workload="flow", is_common=False,
     ),
     _levels(
-        "duration", "How long a flow's messages are sent. Default: 10s.", "workload.duration",
-        workload="flow", is_common=False,
+        "duration", "How long a flow's messages, or requests, are sent. Default: 10s.",
+        "workload.duration", workload="flow", is_common=False,
     ),
     _levels(
-        "arrivals", "When a flow's messages are due: constant, poisson. Default: constant.",
+        "arrivals",
+        "When a flow's messages, or requests, are due: constant, poisson. Default: constant.",
         "workload.arrivals", workload="flow", is_common=False,
     ),
     _levels(
@@ -115,8 +136,16 @@ RACING: tuple[Option, ...] = (
         "topology.rtts",
         is_common=False,
     ),
+    _levels(
+        "shape",
+        "Hosts in place of one client and one server, with their number: dumbbell:4 or"
+        " parking-lot:2, whose flows share links until --stop; incast:16, whose senders send --size"
+        " (default 256kB) to one receiver; chain:3, links in a row that --size crosses.",
+        "topology.shape",
+        is_common=False,
+    ),
     Option(
-        name="stop", help="When these flows end. Default: 30s.", metavar="TIME",
+        name="stop", help="When flows that share links end. Default: 30s.", metavar="TIME",
         panel=Panel.STUDY, key="workload.stop", is_common=False,
     ),
     Option(

@@ -13,7 +13,7 @@ from netwarp.options.keywords import CompareStudyOptions
 from netwarp.study.contenders import LATENCY, contender_factor, shapes_queues
 from netwarp.study.overrides import apply_overrides, overrides_of
 from netwarp.study.refusal import Refusals
-from netwarp.study.sharing import shared_by_flows
+from netwarp.study.sharing import Asked, on_a_network
 from netwarp.study.study import Study, study_from_mapping
 from netwarp.suggestions import did_you_mean
 from netwarp.transports import ON_ONE_PATH
@@ -47,7 +47,7 @@ def study_from_compare(
         for row in _OF_STUDY
         if row.takes is Takes.LEVELS and row.name in given
     }
-    rtts = levels.pop("rtts", None)
+    rtts, shapes = levels.pop("rtts", None), levels.pop("shape", None)
     kind = next((row.workload for row in COMPARE if row.workload and row.name in levels), "bulk")
     section = WORKLOADS[kind].section
     begin = _pages if section.races_http else _contents
@@ -55,7 +55,9 @@ def study_from_compare(
     for key, usual in section.compared.items() if not has_content else ():
         levels.setdefault(key, list(usual))
     tables = begin(section, levels)
-    tables["workload"]["kind"] = kind
+    tables["workload"] |= {"kind": kind, **section.compared_with}
+    if section.compared_metrics:
+        tables["metrics"] = list(section.compared_metrics)
     if "verify" in section.model_fields:
         tables["workload"]["verify"] = given.get("verify", True)
     if "direction" in given:
@@ -73,12 +75,7 @@ def study_from_compare(
     if len(levels.get("kernel", ())) > 1:
         tables["factors"]["kernel"] = levels["kernel"]
     tables["figure"] = _figures(tables["factors"], section.compared_by)
-    if rtts is not None:
-        tables = shared_by_flows(tables, rtts, given, COMMAND)
-    elif "stop" in given:
-        remedy = "give --rtts as well, or drop it"
-        unused = KeyValueError("--stop", given["stop"], "only flows of --rtts have an end", remedy)
-        raise Refusals(COMMAND).study_error(unused)
+    tables = on_a_network(tables, Asked(rtts, shapes, levels, given), COMMAND)
     return study_from_mapping(
         apply_overrides(
             tables, overrides_of(given), replicates=given.get("replicates"), seed=given.get("seed")

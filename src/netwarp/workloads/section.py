@@ -38,6 +38,11 @@ class WorkloadSection(Section):
     """Metric that the figures of `netwarp compare` show."""
     compared: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Levels that are used if no option sets any, because otherwise there is nothing to compare."""
+    compared_with: ClassVar[Mapping[str, Any]] = {}
+    """Keys of the workload that `netwarp compare` sets, unless `--set` changes them."""
+    compared_metrics: ClassVar[tuple[str, ...]] = ()
+    """Metrics that are the answer of `netwarp compare`, the main one first; empty if they are the
+    usual ones."""
     races_http: ClassVar[bool] = False
     """Whether versions of HTTP are compared instead of transports; each implies its transport."""
     again: ClassVar[Mapping[str, Any]] = {"transfers": 2}

@@ -22,6 +22,10 @@ class RequestResponseSection(ArrivalsSection):
     transports carry them in their order on one stream.
     """
 
+    compared_by: ClassVar[str] = "rr_latency_s_p95"
+    compared: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "interval": ("20ms",), "duration": ("10s",),
+    }  # fmt: skip
     takes_losses: ClassVar[bool] = True
     follows_client: ClassVar[bool] = False
     uses_stream_both_ways: ClassVar[bool] = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -42,6 +42,14 @@ class StreamSection(WorkloadSection):
     """Adaptive streaming of a medium in segments, each in several qualities, which a player at the
     client requests one by one for a viewer.
     """
+
+    compared_by: ClassVar[str] = "stall_s"
+    compared_metrics: ClassVar[tuple[str, ...]] = ("stall_s", "startup_delay_s", "media_rate_bit_s")
+    compared: ClassVar[Mapping[str, tuple[str, ...]]] = {"watch": ("20s",)}
+    compared_with: ClassVar[Mapping[str, Any]] = {
+        "segment": "2s",
+        "qualities": {"low": "375kB", "medium": "1250kB", "high": "3750kB"},
+    }
 
     kind: Literal["stream"]
     """A player with a buffer, at the client."""
