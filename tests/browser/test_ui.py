@@ -243,6 +243,7 @@ def test_a_knob_whose_levels_are_named_elsewhere_can_be_turned(visit_ui: Open) -
 def test_the_knobs_to_turn_are_marked_on_one_line(visit_ui: Open, lesson: str) -> None:
     page = visit_ui("lessons")
     page.click(f"[href*='lesson={lesson}']")
+    page.wait_for_selector(".to-turn")
     heights = page.evaluate(
         "[...document.querySelectorAll('fieldset .knob > label')].map((e) => e.offsetHeight)"
     )
