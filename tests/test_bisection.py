@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import support
 from netwarp.bisection import log
 from netwarp.bisection.bisection import LOG_FILE, Bisection, before_and_after
-from netwarp.bisection.judging import answer_of
+from netwarp.bisection.judging import answer_of, differing
+from netwarp.bisection.picture import charts, pictures, side_by_side
 from netwarp.bisection.search import Answer, Culprits, Examined, Ranked, Remaining, search
 from netwarp.claims.expectations import Kept
 from netwarp.errors import InputError
+from netwarp.evaluation import RunData, load
+from netwarp.results import Results, RunResult
 
 
 def name(number: int) -> str:
@@ -203,3 +208,65 @@ def test_one_broken_expectation_makes_a_commit_bad_and_one_undecided_leaves_it_u
     assert answer_of([Kept.HOLDS, Kept.HOLDS]) is Answer.GOOD
     assert answer_of([Kept.HOLDS, Kept.UNDECIDED]) is Answer.SKIP
     assert answer_of([Kept.UNDECIDED, Kept.BROKEN]) is Answer.BAD
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> RunData:
+    """The runs of a good commit."""
+    data = load(support.write_run_directory(tmp_path_factory.mktemp("good") / "out"))
+    return replace(data, results=support.results(failed_run=None))
+
+
+def slower(data: RunData, factor: Callable[[RunResult], float]) -> RunData:
+    """The same runs on the kernel of another commit, with other completion times."""
+    runs = []
+    for run in data.results.runs:
+        time_s = (run.value("completion_time_s") or 0.0) * factor(run)
+        runs.append(replace(run, metrics={**run.metrics, "completion_time_s": time_s}))
+    return replace(data, results=Results(tuple(runs), data.results.criteria))
+
+
+def is_one_cell(run: RunResult) -> bool:
+    wanted = {"transport": "sctp", "path.loss": "0%", "path.rtt": "50ms"}
+    return dict(run.factors) == wanted
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.2])
+def test_a_commit_differs_if_one_cell_does_for_better_or_worse(
+    good: RunData, factor: float
+) -> None:
+    commit = slower(good, lambda run: factor if is_one_cell(run) else 1.0)
+    found = differing(name(7), good, commit)
+    assert found.answer is Answer.BAD
+    counted, only = found.why.splitlines()
+    assert "23 unchanged" in counted
+    assert "SCTP" in only
+    assert "50" in only
+
+
+def test_a_commit_that_changes_less_than_is_relevant_does_not_differ(good: RunData) -> None:
+    assert differing(name(7), good, good).answer is Answer.GOOD
+    close = slower(good, lambda run: 1.0 + 0.004 * (run.replicate % 2))
+    assert differing(name(7), good, close).answer is Answer.GOOD
+
+
+def test_a_commit_of_which_the_replicates_tell_nothing_is_skipped(good: RunData) -> None:
+    unclear = slower(good, lambda run: 1.0 if run.replicate else 1.3)
+    assert differing(name(7), good, unclear).answer is Answer.SKIP
+    failed = tuple(replace(run, outcome="failed", reason="no boot") for run in good.results.runs)
+    found = differing(name(7), good, replace(good, results=Results(failed)))
+    assert found.answer is Answer.SKIP
+    assert "no boot" in found.why
+
+
+def test_before_and_after_are_drawn_side_by_side(good: RunData, tmp_path: Path) -> None:
+    bad = slower(good, lambda _: 2.0)
+    both = side_by_side(("before", good.results), ("after", bad.results))
+    assert both.factors["commit"] == ("before", "after")
+    assert len(both.cells) == 2 * len(good.results.cells)
+    (chart,) = charts(both, ["completion_time_s", "rr_latency_s_p50"])
+    assert "before and after the first bad commit" in chart.title
+    (file,) = pictures(tmp_path, (name(7), good), (name(8), bad), differs=True)
+    text = file.read_text()
+    assert "before: 000000000000" in text
+    assert "after: 000000000000" in text

@@ -52,6 +52,11 @@ EXPECT = ("--expect", "completion_time_s < 2 s")
         (("--good", "old", "--bad", "old", *EXPECT), "is not in the history of --bad old"),
         (("--good", "old", "--bad", "new"), "what tells good from bad? Give --expect"),
         (("--good", "old", "--bad", "new", "--expect", "rubbish"), "rubbish"),
+        (("--good", "old", "--bad", "new", "--differs", *EXPECT), "--differs beside --expect"),
+        (
+            ("--good", "old", "--bad", "new", "--metric", "completion_time_s", *EXPECT),
+            "--metric: an expectation names its metric",
+        ),
     ],
 )
 def test_what_cannot_be_bisected_is_refused_with_the_remedy(

@@ -2,5 +2,6 @@
 
 `search.py` decides which commit is examined next, and when the search is over: it is pure, and
 commits, builds and runs come in as arguments. `bisection.py` carries it out, `log.py` writes and
-reads the log by which it is resumed, and `judging.py` turns a study's expectations into an answer.
+reads the log by which it is resumed, `judging.py` turns a study's expectations, or differences from
+the good commit, into an answer, and `picture.py` draws what was measured before and after.
 """

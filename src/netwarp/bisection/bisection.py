@@ -57,10 +57,12 @@ class Bisection:
                 bisection.
         """
         self._begin({"bad": bad, "good": good, **asked})
-        for commit, wanted in ((bad, Answer.BAD), (good, Answer.GOOD)):
+        # The good one first: what differs is held against it.
+        for commit, wanted in ((good, Answer.GOOD), (bad, Answer.BAD)):
             found = self._examined(commit)
             if found.answer is not wanted:
-                raise InputError(_not_as_said(found, wanted))
+                differs = bool(asked.get("differs"))
+                raise InputError(_not_as_said(found, wanted, differs=differs))
         for following in search(bad, good, self.commits.ranked, self.known):
             if isinstance(following, Culprits):
                 return following
@@ -126,11 +128,15 @@ def before_and_after(
     return newest, known[bad]
 
 
-def _not_as_said(found: Examined, wanted: Answer) -> str:
+def _not_as_said(found: Examined, wanted: Answer, *, differs: bool) -> str:
     other = "does not meet" if wanted is Answer.GOOD else "meets"
+    what, remedy = "the expectations", "Choose another commit or bound"
+    if differs:
+        other, what = "does not differ", "from the good commit"
+        remedy = "Choose another commit or --metric, or more --replicates"
     if found.answer is Answer.SKIP:
-        other = "does not tell whether it meets"
+        other = f"does not tell whether it {'differs' if differs else 'meets'}"
     return (
-        f"--{wanted.value} {found.commit[:12]} {other} the expectations, so there is nothing to"
-        f" bisect: {'; '.join(found.why.splitlines())}. Choose another commit or bound"
+        f"--{wanted.value} {found.commit[:12]} {other} {what}, so there is nothing to bisect:"
+        f" {'; '.join(found.why.splitlines())}. {remedy}"
     )

@@ -1,11 +1,21 @@
-"""Turns what a study's expectations say of a commit into an answer of the bisection."""
+"""Turns the results of a commit into an answer of the bisection: by the study's expectations, or by
+what was measured of the good commit.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from netwarp.bisection.search import Answer, Examined
 from netwarp.claims.expectations import ExpectationResult, Kept
 from netwarp.claims.expected_sentences import WORDS, found_text
 from netwarp.evaluation import RunData
+from netwarp.output.baseline import (
+    BaselineComparison,
+    Standing,
+    baseline_of,
+    compare_with_baseline,
+)
+from netwarp.output.baseline_lines import counts_text, standing_text
+from netwarp.wording import cell_text
 
 
 def examined(commit: str, data: RunData) -> Examined:
@@ -15,12 +25,57 @@ def examined(commit: str, data: RunData) -> Examined:
     undecided and the others hold, and if no run at all succeeded, as where the kernel does not
     boot.
     """
-    runs = data.results.runs
-    if len(data.results.failed) == len(runs):
-        why = f"all {len(runs)} runs failed, the first: {runs[0].reason}" if runs else "nothing ran"
-        return Examined(commit, Answer.SKIP, why)
+    if untold := _untold(data):
+        return Examined(commit, Answer.SKIP, untold)
     results = data.expectations
     return Examined(commit, answer_of([each.kept for each in results]), answers_text(results))
+
+
+def differing(commit: str, good: RunData, data: RunData) -> Examined:
+    """Return whether the runs on a commit's kernel differ from those of the good commit.
+
+    Cells are compared as with a baseline, by the study's main metrics. The commit is good if every
+    cell is unchanged, or changed by less than the smallest relevant difference, and bad if one is
+    better or worse. It is skipped if one is undecided and no other differs, and if no run at all
+    succeeded.
+
+    Raises:
+        InputError: runs of the good commit failed.
+    """
+    if untold := _untold(data):
+        return Examined(commit, Answer.SKIP, untold)
+    found = compare_with_baseline(baseline_of(good), data, str(good.directory))
+    return Examined(commit, answer_of_standings(found.standings), differences_text(found))
+
+
+def answer_of_standings(standings: Collection[Standing]) -> Answer:
+    """Join how cells compare with those of the good commit."""
+    if {Standing.BETTER, Standing.WORSE} & set(standings):
+        return Answer.BAD
+    is_same = set(standings) <= {Standing.UNCHANGED, Standing.WITHIN}
+    return Answer.GOOD if is_same else Answer.SKIP
+
+
+def differences_text(found: BaselineComparison) -> str:
+    """Write for each metric how many cells differ from those of the good commit, and each that
+    does, one a line.
+    """
+    lines = []
+    for by_metric in found.metrics:
+        lines.append(counts_text(by_metric, found.relevant))
+        for cell in by_metric.cells:
+            if cell.standing not in (Standing.UNCHANGED, Standing.WITHIN):
+                words = standing_text(cell, by_metric)
+                lines.append(": ".join(filter(None, (cell_text(cell.factors, ", "), words))))
+    return _plain("\n".join(lines))
+
+
+def _untold(data: RunData) -> str:
+    """Return why the runs of a commit tell nothing; empty if they do."""
+    runs = data.results.runs
+    if len(data.results.failed) < len(runs):
+        return ""
+    return f"all {len(runs)} runs failed, the first: {runs[0].reason}" if runs else "nothing ran"
 
 
 def answer_of(kept: Sequence[Kept]) -> Answer:
@@ -33,5 +88,9 @@ def answer_of(kept: Sequence[Kept]) -> Answer:
 def answers_text(results: Sequence[ExpectationResult]) -> str:
     """Write the results of expectations, one a line, with values and intervals."""
     lines = (f"{each.text}: {WORDS[each.kept]}: {found_text(each)}" for each in results)
+    return _plain("\n".join(lines))
+
+
+def _plain(text: str) -> str:
     # An error, which may quote it, shows no narrow spaces between digits.
-    return "\n".join(lines).replace("\u202f", " ")
+    return text.replace("\u202f", " ")
