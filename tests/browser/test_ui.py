@@ -145,6 +145,64 @@ def test_pages_and_messages_have_knobs_of_their_own(visit_ui: Open) -> None:
     assert page.locator("#now .bars").count() >= 1
 
 
+@pytest.mark.parametrize(
+    ("kind", "knob", "metric"),
+    [("stream", "stream", "Time stalled"), ("flow", "flow", "Throughput"),
+     ("rr", "requests", "latency of requests")],
+)  # fmt: skip
+def test_films_calls_and_requests_are_asked_for_by_a_click(
+    visit_ui: Open, kind: str, knob: str, metric: str
+) -> None:
+    page = visit_ui(f"?{SMALL}&view=time")
+    page.check(f"[name=kind][value={kind}]")
+    _state(page, "done")
+    assert page.locator("#k-size").is_hidden()
+    assert page.locator("#k-shape").is_hidden()
+    assert page.input_value(f"#k-{knob}")
+    assert metric in " ".join(page.locator("#now .bars caption").all_text_contents())
+    # What asks for the kind is not left empty: a file would be sent beside knobs of another kind.
+    if kind != "stream":
+        page.fill(f"#k-{knob}", "")
+        page.press(f"#k-{knob}", "Tab")
+        assert page.input_value(f"#k-{knob}")
+    page.check("[name=kind][value=bulk]")
+    _state(page, "done")
+    assert page.locator("#k-size").is_visible()
+    assert knob not in page.url.partition("?")[2].split("view")[0].split("size")[0]
+
+
+def test_a_call_goes_both_ways(visit_ui: Open) -> None:
+    page = visit_ui("?flow=64kbit&transport=udp,tcp&rtt=50ms&rate=1mbit&replicates=1")
+    _state(page, "done")
+    page.select_option("#k-direction", "both")
+    page.locator("#now caption").nth(1).wait_for()
+    _state(page, "done")
+    assert [text.split(" (")[0] for text in page.locator("#now caption").all_text_contents()] == [
+        "Message delay, 95 %, down", "Message delay, 95 %, up",
+    ]  # fmt: skip
+
+
+def test_a_network_switches_off_what_it_does_not_have(visit_ui: Open) -> None:
+    page = visit_ui(f"?{SMALL}")
+    _state(page, "done")
+    assert page.locator("#k-stop").is_hidden()
+    page.select_option("#k-shape", "dumbbell:2")
+    page.fill("#k-stop", "2s")
+    page.press("#k-stop", "Tab")
+    page.locator("#now caption").filter(has_text="Jain").wait_for()
+    _state(page, "done")
+    assert page.is_disabled("#k-size")
+    assert page.text_content("#m-size") == "flows that share a path last until --stop"
+    assert "size=" not in page.url
+    page.select_option("#k-shape", "incast:4")
+    assert page.is_enabled("#k-size")
+    assert page.is_disabled("#k-stop")
+    page.select_option("#k-shape", "")
+    page.locator("#now caption").filter(has_text="Completion time").wait_for()
+    assert page.locator("#k-stop").is_hidden()
+    assert page.input_value("#k-size") == "100kB"
+
+
 def test_a_click_stops_what_runs(visit_ui: Open) -> None:
     page = visit_ui("?transport=tcp&size=1GB&rtt=50ms&loss=5%25&replicates=100")
     page.click("[data-does=stop]")

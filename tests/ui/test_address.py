@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import tomllib
 from typing import Any
@@ -15,7 +16,16 @@ from netwarp.study.compare import study_from_compare
 from netwarp.study.study import study_from_mapping
 from netwarp.ui.address import MOST_CHARACTERS, command_of, options_of
 from netwarp.ui.asked import refusal
-from netwarp.ui.knobs import GROUPS, KINDS, OPTIONS, START, other_options
+from netwarp.ui.knobs import (
+    GROUPS,
+    KINDS,
+    OPTIONS,
+    START,
+    implied_kinds,
+    kinds_of,
+    networks_without,
+    other_options,
+)  # fmt: skip
 from netwarp.ui.study_file import study_file
 from netwarp.ui.what_if import MOST_RUNS, looks, study_of
 
@@ -109,11 +119,14 @@ def test_knobs_are_options_and_what_they_offer_is_valid() -> None:
     assert len({knob.option for knob in knobs}) == len(knobs)
     rows = {row.name: row for row in COMPARE}
     for knob in knobs:
-        assert knob.help == rows[knob.option].help
-        assert set(knob.kinds) <= KINDS.keys()
+        assert knob.row is rows[knob.option]
+        kinds = kinds_of(knob.row)
+        assert set(kinds) <= KINDS.keys()
         for value in filter(None, knob.offers):
             needed = {"jitter": [("rtt", "300ms")], "queue": [("rate", "5mbit"), ("rtt", "100ms")],
-                      "discipline": [("rate", "5mbit")],
+                      "discipline": [("rate", "5mbit")], "interval": [("requests", "2kB")],
+                      "stop": [("shape", "dumbbell:2"), ("rate", "5mbit")],
+                      "shape": [("rate", "5mbit")],
                       "congestion": [("transport", "tcp,quic")]}.get(knob.option, [])  # fmt: skip
             study_from_compare(**options_of([*needed, (knob.option, value)]))
     shown = {knob.option for knob in knobs} | {row.name for row in other_options()}
@@ -125,4 +138,58 @@ def test_what_is_run_without_a_value_is_what_the_knob_says() -> None:
     usual = {knob.option: knob.usual for group in GROUPS.values() for knob in group if knob.usual}
     study = study_of({"transport": ["tcp"]})
     size = str(study.raw["workload"]["size"])
-    assert usual == {"replicates": str(study.replicates), "size": size}
+    on_a_network = {"transport": ["tcp"], "shape": ["dumbbell:2"], "rate": ["5mbit"]}
+    (flow,) = study_of(on_a_network).raw["workload"]
+    assert usual == {"replicates": str(study.replicates), "size": size, "stop": flow["stop"]}
+
+
+FIRST = {
+    "bulk": [], "page": [("page", "web-30")], "stream": [("stream", "bola")],
+    "flow": [("flow", "1mbit")], "rr": [("requests", "2kB")],
+}  # fmt: skip
+"""An address of each kind of workload."""
+
+
+def test_every_kind_of_workload_has_a_knob_that_asks_for_it() -> None:
+    assert FIRST.keys() == KINDS.keys()
+    for kind, pairs in FIRST.items():
+        study = study_of(options_of([*pairs, ("replicates", "1")]))
+        assert study.raw["workload"]["kind"] == kind
+        if pairs:
+            assert next(n for n, of in implied_kinds() if of == kind) == pairs[0][0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_kind_does_not_have_is_what_the_study_refuses(kind: str) -> None:
+    values = {
+        "size": "1MB", "direction": "up", "watch": "20s", "chunks": "2", "shape": "chain:2",
+        "duration": "5s", "transport": "tcp,quic", "dial": "parallel", "stop": "5s",
+        "rtts": "20ms,90ms", "arrivals": "poisson", "payload": "100B",
+    }  # fmt: skip
+    for name, value in values.items():
+        row = OPTIONS[name]
+        needed = [("shape", "dumbbell:2")] if name == "stop" else []
+        asked = [*FIRST[kind], *needed, ("rate", "5mbit"), (name, value), ("replicates", "1")]
+        if kind in kinds_of(row):
+            study_of(options_of(asked))
+        elif kind != "bulk" or not row.workload:  # which ask for another kind by themselves
+            with pytest.raises(StudyError):
+                study_of(options_of(asked))
+
+
+@pytest.mark.parametrize("shape", ["", "dumbbell:2", "incast:3", "parking-lot:2", "chain:2"])
+@pytest.mark.parametrize(("name", "value"), [
+    ("size", "1MB"), ("stop", "5s"), ("chunks", "2"), ("dial", "parallel"), ("page", "web-30"),
+    ("resume", "1rtt"), ("flow", "1mbit"),
+])  # fmt: skip
+def test_what_a_network_does_not_have_is_what_the_study_refuses(
+    shape: str, name: str, value: str
+) -> None:
+    why = networks_without(name).get(shape.partition(":")[0])
+    given = options_of([("shape", shape), ("rate", "5mbit"), (name, value)])
+    given |= {"transport": ["tls"]} if name == "resume" else {}
+    if why is None:
+        study_of(given)
+    else:
+        with pytest.raises(StudyError, match=re.escape(why)):
+            study_of(given)

@@ -149,8 +149,10 @@ RACING: tuple[Option, ...] = (
         panel=Panel.STUDY, key="workload.stop", is_common=False,
     ),
     Option(
-        name="direction", help="down: server to client; up: client to server. Default: down.",
-        metavar="down|up", panel=Panel.STUDY, key="workload.direction",
+        name="direction",
+        help="down: server to client; up: client to server; both: at the same time, as in a call."
+        " Default: down.",
+        metavar="down|up|both", panel=Panel.STUDY, key="workload.direction",
     ),
     Option(
         name="verify", help="Hash the content at both ends.", takes=Takes.FLAG, panel=Panel.STUDY,

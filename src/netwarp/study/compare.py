@@ -10,6 +10,7 @@ from netwarp.errors import InputError, show_value
 from netwarp.fields import KeyValueError
 from netwarp.options import COMPARE, Option, Takes
 from netwarp.options.keywords import CompareStudyOptions
+from netwarp.study.both_ways import BOTH, both_ways
 from netwarp.study.contenders import LATENCY, contender_factor, shapes_queues
 from netwarp.study.overrides import apply_overrides, overrides_of
 from netwarp.study.refusal import Refusals
@@ -75,6 +76,9 @@ def study_from_compare(
     if len(levels.get("kernel", ())) > 1:
         tables["factors"]["kernel"] = levels["kernel"]
     tables["figure"] = _figures(tables["factors"], section.compared_by)
+    is_network = rtts is not None or shapes is not None
+    if given.get("direction") == BOTH and "direction" in section.model_fields:
+        tables = both_ways(tables, section.compared_by, COMMAND, is_network=is_network)
     tables = on_a_network(tables, Asked(rtts, shapes, levels, given), COMMAND)
     return study_from_mapping(
         apply_overrides(

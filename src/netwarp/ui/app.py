@@ -110,12 +110,11 @@ class Pages:
 
     def what_if(self, request: Request) -> Response:
         """The page on which knobs are turned."""
-        from netwarp.ui.knobs import GROUPS, KINDS, START, other_options
+        from netwarp.ui import knobs
         from netwarp.ui.lessons import BY_NAME
 
         return page(
-            "what_if.html", title="What if", groups=GROUPS, others=other_options(), kinds=KINDS,
-            start=json.dumps(dict(START)),
+            "what_if.html", title="What if", knobs=knobs, start=json.dumps(dict(knobs.START)),
             lesson=BY_NAME.get(request.query_params.get("lesson", "")),
         )  # fmt: skip
 

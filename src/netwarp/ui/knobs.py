@@ -11,7 +11,9 @@ from netwarp.options import COMPARE, Option
 from netwarp.options.row import Panel
 from netwarp.path_profiles import PROFILES
 from netwarp.path_properties import PATH_PROPERTIES
+from netwarp.study.sharing import SHAPES, USUAL_STOP, Misfit, misfits
 from netwarp.transports import ON_ONE_PATH
+from netwarp.workloads import WORKLOADS
 from netwarp.workloads.bulk.section import USUAL_SIZE
 
 OPTIONS: Mapping[str, Option] = {
@@ -22,8 +24,44 @@ OPTIONS: Mapping[str, Option] = {
 }
 """The options that an address may have. Files of this machine are the command line's."""
 
-KINDS: Mapping[str, str] = {"bulk": "A file", "page": "A web page", "flow": "Messages"}
-"""The kinds of workload that options ask for, in words."""
+KINDS: Mapping[str, str] = {
+    "bulk": "A file", "page": "A web page", "stream": "A film", "flow": "Messages, a call",
+    "rr": "Requests",
+}  # fmt: skip
+"""The kinds of workload that options ask for, in words; the first is that of no option."""
+NETWORKS: Mapping[str, Mapping[str, Misfit]] = {
+    shape or "": misfits(shape) for shape in (None, *SHAPES)
+}
+"""The options that are refused on a network of each shape, and on none, each with the reason."""
+
+
+def kinds_of(row: Option) -> list[str]:
+    """Return the kinds of workload that have an option."""
+    section, _, key = row.key.partition(".")
+    if section == "transport":
+        is_racer = key == "kind"  # versions of HTTP have transports of their own
+        return [kind for kind in KINDS if not (is_racer and WORKLOADS[kind].section.races_http)]
+    if section not in ("workload", "topology"):
+        return list(KINDS)
+    of_no_option, *others = KINDS
+    asked_for = others if row.workload else KINDS
+    having = [kind for kind in asked_for if section == "workload" and key in WORKLOADS[kind].keys]
+    # What no workload has is of a network, which has no other contents.
+    return having or [of_no_option]
+
+
+def implied_kinds() -> list[tuple[str, str]]:
+    """Return the options by which an address asks for a kind of workload, each with the kind, in
+    the order in which they are looked for.
+    """
+    return [(name, row.workload) for name, row in OPTIONS.items() if row.workload]
+
+
+def networks_without(name: str) -> dict[str, str]:
+    """Return the shapes of networks on which an option is refused, each with the reason; the shape
+    "" is two hosts.
+    """
+    return {shape: of[name][0] for shape, of in NETWORKS.items() if name in of}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,33 +78,11 @@ class Knob:
 
     usual: str = ""
     """What is run when nothing is given, where that is a value."""
-    not_of: tuple[str, ...] = ()
-    """Kinds of workload that refuse the option."""
 
     @property
-    def kinds(self) -> list[str]:
-        """The kinds of workload that have the option."""
-        row = OPTIONS[self.option]
-        if row.workload:
-            return [row.workload]
-        if row.key.startswith("workload."):
-            return [next(iter(KINDS))]
-        return [kind for kind in KINDS if kind not in self.not_of]
-
-    @property
-    def help(self) -> str:
-        """The option's help."""
-        return OPTIONS[self.option].help
-
-    @property
-    def key(self) -> str:
-        """The key of a study that the option sets, which is the name of its factor."""
-        return OPTIONS[self.option].key
-
-    @property
-    def flag(self) -> str:
-        """The option on the command line, which refusals name."""
-        return OPTIONS[self.option].on_command_line[0].partition("/")[0]
+    def row(self) -> Option:
+        """The option's row in the table."""
+        return OPTIONS[self.option]
 
 
 def _title(key: str) -> str:
@@ -89,10 +105,7 @@ GROUPS: Mapping[str, Sequence[Knob]] = {
         _path("jitter", " 1ms 2ms 5ms 10ms 20ms 50ms"),
     ),
     "Who races": (
-        Knob(
-            option="transport", label="Transports", offers=ON_ONE_PATH, shows="several",
-            not_of=("page",),
-        ),
+        Knob(option="transport", label="Transports", offers=ON_ONE_PATH, shows="several"),
         Knob(
             option="congestion", label="Congestion control",
             offers=["", "cubic", "reno", "bbr", "cubic,bbr"], shows="choice",
@@ -104,10 +117,23 @@ GROUPS: Mapping[str, Sequence[Knob]] = {
             offers=["10kB", "30kB", "100kB", "300kB", "1MB", "3MB", "10MB", "30MB", "100MB"],
         ),
         Knob(option="page", label="The page", shows="choice",
-             offers=["", "nam-2021", "web-30", "web-80", "web-150"]),
+             offers=["nam-2021", "web-30", "web-80", "web-150"]),
         Knob(option="http", label="Versions of HTTP", shows="text"),
+        Knob(option="stream", label="The player's rule", shows="choice",
+             offers=["bola", "throughput", "delay", "link_delay", "bola,throughput"]),
+        Knob(option="requests", label="Size of a response",
+             offers=["64B", "500B", "2kB", "10kB", "30kB", "60kB"]),
         Knob(option="flow", label="Their payload rate",
-             offers=["", "100kbit", "500kbit", "1mbit", "2mbit", "5mbit"]),
+             offers=["", "64kbit", "100kbit", "500kbit", "1mbit", "2mbit", "5mbit"]),
+        Knob(option="interval", label="Time between them",
+             offers=["", "1ms", "5ms", "10ms", "20ms", "50ms", "100ms", "500ms"]),
+        Knob(option="direction", label="Direction", shows="choice",
+             offers=["", "down", "up", "both"]),
+        Knob(option="shape", label="Network of hosts", shows="choice",
+             offers=["", "dumbbell:2", "dumbbell:4", "dumbbell:8", "incast:4", "incast:16",
+                     "incast:64", "parking-lot:2", "parking-lot:4", "chain:2", "chain:4"]),
+        Knob(option="stop", label="Flows end after", usual=USUAL_STOP,
+             offers=["2s", "5s", "10s", "20s", "30s", "60s"]),
         Knob(option="replicates", label="Replicates", usual="10",
              offers=["1", "3", "5", "10", "20", "30"]),
     ),

@@ -100,15 +100,10 @@ def section_model(table: Mapping[str, Any]) -> type[WorkloadSection]:
     chosen = WORKLOADS.get(kind) if isinstance(kind, str) else None
     if chosen is None:
         raise KeyValueError("kind", kind, "unknown", did_you_mean(str(kind), WORKLOADS))
-    known = _keys(chosen)
+    known = chosen.keys
     for key in table:
-        owners = [other.name for other in WORKLOADS.values() if key in _keys(other)]
+        owners = [other.name for other in WORKLOADS.values() if key in other.keys]
         if key not in known and owners:
             reason = f"a {owners[0]} has it, not a {chosen.name}"
             raise KeyValueError(key, table[key], reason, "drop it")
     return chosen.section
-
-
-def _keys(workload: Workload[Any]) -> set[str]:
-    fields = workload.section.model_fields
-    return {field.alias or name for name, field in fields.items()}

@@ -7,7 +7,7 @@ A workload is a folder beside this file with a subclass of `Workload`, and a mod
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
@@ -116,6 +116,11 @@ class Workload(ContentReader, ABC, Generic[W]):
         """Its name: the value of `kind`."""
         (name,) = get_args(self.section.model_fields["kind"].annotation)
         return str(name)
+
+    @property
+    def keys(self) -> Set[str]:
+        """The keys of its study section."""
+        return {field.alias or name for name, field in self.section.model_fields.items()}
 
     def of(self, job: Job) -> W:
         """Return the workload part of a job, which must be of this kind.

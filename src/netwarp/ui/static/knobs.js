@@ -4,19 +4,38 @@ import { magnitude } from "./magnitude.js";
 const form = document.getElementById("knobs");
 const fields = () => form.querySelectorAll("[name]:not([name=kind])");
 
-/** The kind of workload that pairs ask for: the one whose option they have. */
+const IMPLIED = JSON.parse(form.dataset.implied);
+
+/** The kind of workload that pairs ask for: that of the first option that implies one. */
 function kindOf(pairs) {
-  return ["page", "flow"].find((kind) => pairs.get(kind)) ?? "bulk";
+  return IMPLIED.find(([name]) => pairs.get(name)?.trim())?.[1] ?? form.elements.kind[0].value;
 }
 
+/** Whether a knob is one of a kind of workload, and of the network that is asked for. */
 function isFor(knob, kind) {
-  const { kinds } = knob.dataset;
-  return !kinds || kinds.split(" ").includes(kind);
+  return knob.dataset.kinds.split(" ").includes(kind) && !knob.querySelector("[name]").disabled;
 }
 
+/** The shape of the network that the knobs ask for: "" is two hosts. */
+function shapeOf(kind) {
+  const { shape, rtts } = form.elements;
+  if (!shape.closest(".knob").dataset.kinds.split(" ").includes(kind)) return "";
+  return shape.value.split(/[:,]/)[0] || (rtts.value ? "dumbbell" : "");
+}
+
+/** Hide the knobs of other kinds of workload, and switch those off that the network refuses. */
 function show(kind) {
-  for (const knob of form.querySelectorAll(".knob")) knob.hidden = !isFor(knob, kind);
   for (const choice of form.elements.kind) choice.checked = choice.value === kind;
+  const shape = shapeOf(kind);
+  for (const knob of form.querySelectorAll(".knob")) {
+    const why = JSON.parse(knob.dataset.misfits)[shape] ?? "";
+    for (const field of knob.querySelectorAll("input, select, textarea")) field.disabled = why !== "";
+    const said = knob.querySelector(".misfit");
+    said.textContent = why;
+    said.hidden = !why;
+    // What only a network has is not there without one.
+    knob.hidden = !knob.dataset.kinds.split(" ").includes(kind) || (why !== "" && !shape);
+  }
 }
 
 function follow(field) {
@@ -121,6 +140,7 @@ export function onTurned(callback) {
     else {
       leaveOut(turned);
       follow(turned);
+      choose(form.elements.kind.value);
     }
     callback();
   });
@@ -132,11 +152,12 @@ function check(box) {
   field.value = (box.checked ? [...left, box.value] : left).join(",");
 }
 
+/** Show the knobs of a kind of workload; where no option asks for it, the first knob that does is set. */
 function choose(kind) {
   show(kind);
-  const field = form.elements[kind];
-  if (!field || field.value) return;
-  const slider = form.querySelector(`[data-turns="${kind}"]`);
+  if (kindOf(readKnobs()) === kind) return;
+  const field = IMPLIED.filter(([, of]) => of === kind).map(([name]) => form.elements[name])[0];
+  const slider = form.querySelector(`[data-turns="${field.name}"]`);
   const offers = slider ? JSON.parse(slider.dataset.offers) : [...field.options].map((one) => one.value);
   field.value = offers.find((value) => value);
   follow(field);
