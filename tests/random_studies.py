@@ -95,6 +95,7 @@ TCP: dict[str, st.SearchStrategy[Any]] = {
     "timestamps": st.booleans(),
     "window_scaling": st.booleans(),
     "recovery": st.sampled_from(["rack", "classic"]),
+    "hystart": st.booleans(),
 }
 SCTP: dict[str, st.SearchStrategy[Any]] = {
     "streams": st.sampled_from([1, 2, 100, 101, 200, 65535]),

@@ -203,3 +203,9 @@ def backend(tmp_path: Path, capabilities: HostCapabilities) -> NativeBackend:
     endpoint = tmp_path / "netwarp-endpoint"
     endpoint.touch(mode=0o755)
     return NativeBackend(environ={"NETWARP_ENDPOINT": str(endpoint)}, capabilities=capabilities)
+
+
+def test_a_parameter_of_the_hosts_whole_kernel_is_left_alone() -> None:
+    reason = host_refusal(ABLE, job({"kind": "tcp", "hystart": False, "label": "t"}))
+    assert reason is not None
+    assert "tcp_cubic.hystart" in reason

@@ -108,6 +108,23 @@ def test_content_is_whole_over_messages_that_overtake(tmp_path: Path, direction:
     assert {bit for (bits,) in flags for bit in bits.split(",")} == {"1"}
 
 
+def test_without_hystart_slow_start_fills_the_queue(tmp_path: Path) -> None:
+    """HyStart ends slow start when the queue begins to grow. Without it the window doubles until
+    more is under way than link and queue hold, and packets are lost.
+    """
+    path = {"rtt": "100ms", "rate": "50mbit", "queue": "1bdp"}
+    levels = [
+        {"kind": "tcp", "label": "usual"},
+        {"kind": "tcp", "label": "on", "hystart": True},
+        {"kind": "tcp", "label": "off", "hystart": False},
+    ]
+    runs = run_study_cells(tmp_path, path, transports=levels, size="10MB")
+    usual, on, off = (run.metrics for run in runs)
+    assert on == usual
+    assert on["retransmitted_packets"] == 0
+    assert off["retransmitted_packets"] > 0
+
+
 def test_the_shortest_time_out_is_what_each_repetition_waits_beyond_the_round_trip(
     tmp_path: Path,
 ) -> None:

@@ -200,6 +200,12 @@ CUBIC = {"kind": "tcp", "congestion": "cubic"}
             "whose timestamps is one for all",
         ),
         (
+            [ONE | {"transport": "tcp"}, TWO | {"transport": {"kind": "tls", "hystart": False}}],
+            {},
+            "workload.1.transport",
+            "whose hystart is one for all",
+        ),
+        (
             [ONE | {"direction": "up", "transport": {"kind": "tcp", "model": "ns3"}}],
             {},
             "workload.0.transport",

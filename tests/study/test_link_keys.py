@@ -43,6 +43,23 @@ def test_what_cannot_be_is_refused(path: dict[str, Any], reason: str) -> None:
         job_of("tcp", path=RATED | path)
 
 
+def test_hystart_is_of_the_kernels_cubic() -> None:
+    def asked(kind: str, **transport: object) -> bool | None:
+        level = {"hystart": False} | transport
+        return job_of(kind, path=RATED, transport=level).only.transport.tcp.hystart
+
+    assert asked("tcp") is False
+    assert asked("tls", hystart=True) is True
+    assert "hystart" not in job_of("tcp", path=RATED).only.transport.tcp.to_json()
+    with pytest.raises(StudyError, match="the congestion control is bbr"):
+        asked("tcp", congestion="bbr")
+    with pytest.raises(StudyError, match="the congestion control is own:cubic"):
+        asked("tcp", congestion="own:cubic")
+    for kind in ("quic", "sctp"):
+        with pytest.raises(StudyError, match=f"{kind} has no such option"):
+            asked(kind)
+
+
 def test_accurate_ecn_needs_ecn() -> None:
     with pytest.raises(StudyError, match="no packet may be marked"):
         job_of("tcp", path=RATED, transport={"accurate_ecn": True})

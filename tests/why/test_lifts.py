@@ -33,6 +33,7 @@ CASES: list[tuple[str, Job, Job]] = [
     ("order", job(path={"reorder": "5%"}), job()),
     ("rto-min", job("sctp"), job("sctp", transport={"sctp": {"rto_min": "10ms"}})),
     ("tcp-rto-min", job(), job(transport={"tcp_rto_min": "10ms"})),
+    ("hystart", job(), job(transport={"hystart": False})),
     ("tcp-options", job(transport={"tcp": {"timestamps": False}}), job()),
     ("nodelay", job(transport={"nodelay": False}), job()),
     (

@@ -29,6 +29,7 @@ use crate::run::record_writer::RecordWriter;
 
 const TMP: &str = "/tmp";
 const RUN_DIRECTORY: &str = "/tmp/run";
+const HYSTART: &str = "/sys/module/tcp_cubic/parameters/hystart";
 const HOST_TMP: &str = "/tmp/host";
 
 /// How long the guest must have been up when programs of the machine start: more than five minutes, after which the
@@ -60,6 +61,9 @@ fn live(run_directory: &Path) -> Result<()> {
 
 fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
     raise_limits(job)?;
+    if let Some(wanted) = job.hystart() {
+        set_hystart(wanted)?;
+    }
     reveal_content(job)?;
     let Some(sandbox) = sandbox::of_run(job) else { return Ok(()) };
     let workload = netwarp_workload::of(&job.only().workload);
@@ -89,6 +93,15 @@ fn mount_one(kind: &str, target: &Path, flags: MsFlags, option: Option<&Path>) -
         let of = option.map(|option| format!(" of the host's {}", option.display())).unwrap_or_default();
         format!("mount {kind}{of} on {}", target.display())
     })
+}
+
+/// Sets whether CUBIC has HyStart, a parameter of the whole kernel (`net/ipv4/tcp_cubic.c`), and reads it back.
+fn set_hystart(wanted: bool) -> Result<()> {
+    let value = u8::from(wanted).to_string();
+    fs::write(HYSTART, &value).with_context(|| format!("write {value} to {HYSTART}"))?;
+    let found = fs::read_to_string(HYSTART).with_context(|| format!("read {HYSTART} back"))?;
+    ensure!(found.trim() == value, "{HYSTART} is {:?} after {value} was written", found.trim());
+    Ok(())
 }
 
 /// Waits, in virtual time, until timers are finer than the kernel's tick.

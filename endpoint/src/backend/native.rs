@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use netwarp_core::addresses::Family;
 use netwarp_path::userns;
 use netwarp_programs::on_host::{self, NetworkOf};
@@ -46,12 +46,19 @@ fn run_here(run_directory: &Path) -> ExitCode {
 }
 
 fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
+    keep_parameters(job)?;
     match sandbox::of_run(job) {
         Some(sandbox) => {
             sandbox::build_files(job, &absolute(run_directory)?, &sandbox, &sandbox.hosts(Family::of(job)))
         }
         None => userns::enter_private_netns().map(drop),
     }
+}
+
+/// Refuses a job that sets a parameter of the whole kernel, which is a host's own.
+pub(super) fn keep_parameters(job: &Job) -> Result<()> {
+    ensure!(job.hystart().is_none(), "transport.tcp.hystart is for guests: it is a parameter of the whole kernel");
+    Ok(())
 }
 
 /// Carries out `run_directory/job.json` on these hosts, as [`run`] does.

@@ -118,6 +118,7 @@ impl Host for Remote {
     }
 
     fn prepare(&mut self, job: &Job) -> Result<()> {
+        native::keep_parameters(job)?;
         match sandbox::of_run(job) {
             Some(sandbox) => sandbox::build_files(job, &self.run_directory, &sandbox, &self.names()?),
             None => Ok(()),

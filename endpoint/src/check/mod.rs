@@ -115,6 +115,13 @@ pub(crate) fn problems(job: &Job) -> Vec<String> {
 fn check_several(job: &Job, problems: &mut Problems) {
     let is_shared = !job.has_programs() && !job.timeline.has_handovers();
     problems.require(is_shared, "workloads", || "are several, with programs or a client that moves".to_owned());
+    let of_cubic = job.workloads.iter().filter(|each| stack_of(each.transport.kind).uses_tcp());
+    let mut asked: Vec<_> =
+        of_cubic.filter(|each| each.transport.congestion == "cubic").map(|each| each.transport.tcp.hystart).collect();
+    asked.dedup();
+    problems.require(asked.len() < 2, "transport.tcp.hystart", || {
+        "differs between workloads, and is a parameter of the whole kernel".to_owned()
+    });
     for (place, each) in job.workloads.iter().enumerate() {
         // A name becomes the name of a directory.
         let is_plain = |name: &str| !name.is_empty() && !name.contains(['/', '.', '\0']);

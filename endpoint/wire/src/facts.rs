@@ -64,6 +64,11 @@ impl Job {
         }
     }
 
+    /// Returns whether CUBIC is to have HyStart, where the job says so.
+    pub fn hystart(&self) -> Option<bool> {
+        self.workloads.iter().find_map(|each| each.transport.tcp.hystart)
+    }
+
     /// Returns a job for each workload, as if it were alone on the path or, in a network, on the links between its
     /// client and its server.
     pub fn each_alone(&self) -> Vec<Self> {

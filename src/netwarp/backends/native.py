@@ -216,6 +216,11 @@ def _refusal_of_one(capabilities: HostCapabilities, job: Job) -> str | None:
             f" {', '.join(capabilities.congestion)}: `modprobe tcp_{transport.congestion}`, or use"
             " the virtual backend"
         )
+    if transport.tcp.hystart is not None:
+        return (
+            "transport.hystart is a parameter of a whole kernel (tcp_cubic.hystart), and this one"
+            " is the host's: leave it out, or use the virtual backend"
+        )
     granted_bytes, wanted_bytes = capabilities.socket_buffer_bytes, transport.buffer_bytes
     if not traits.runs_over_tcp and wanted_bytes > granted_bytes:
         return (

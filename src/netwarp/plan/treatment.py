@@ -162,6 +162,8 @@ def _own(option: OwnOption) -> Callable[[_Treated], str]:
         if treated.transport.traits.options != option.group:
             return NOT_ITS_OWN
         value = getattr(getattr(treated.job.only.transport, option.group), option.name)
+        if value is None:
+            return "the kernel's"
         return ("on" if value else "off") if isinstance(value, bool) else str(value)
 
     return value_of

@@ -137,6 +137,15 @@ def _tcp_rto_min(job: Job) -> Job | None:
     return _with_transport(job, tcp=tcp)
 
 
+def _hystart(job: Job) -> Job | None:
+    transport = job.only.transport
+    is_cubic = TRANSPORTS[transport.kind].runs_over_tcp and transport.congestion == "cubic"
+    if not is_cubic or transport.stacks or transport.tcp.hystart is False:
+        return None
+    tcp = transport.tcp.model_copy(update={"hystart": False})
+    return _with_transport(job, tcp=tcp)
+
+
 def _nagle(job: Job) -> Job | None:
     return None if job.only.transport.nodelay else _with_transport(job, nodelay=True)
 
@@ -240,6 +249,8 @@ LIFTS: tuple[Lift, ...] = (
          frozenset({"timeout"}), _tcp_rto_min),
     Lift("tcp-options", "an old TCP's repair and options", "transport.tcp: SACK, timestamps,"
          " window scaling, RACK", _REPAIR, _generation),
+    Lift("hystart", "the end of slow start by HyStart", "transport.hystart = false",
+         frozenset({"avoidance", "recovery", "link"}), _hystart),
     Lift("nodelay", "Nagle's algorithm", "transport.nodelay = true",
          frozenset({"not_told", "application", "slow_start", "avoidance"}), _nagle),
     Lift("dial", "connections opened one after the other", "workload.dial = parallel",

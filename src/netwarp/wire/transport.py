@@ -212,6 +212,18 @@ class TcpOptions(Wire):
     ] = None
     """By how much a retransmission time-out exceeds the smoothed round-trip time at least; null for
     the kernel's default."""
+    hystart: Annotated[
+        bool | None,
+        Option(
+            None,
+            "TCP: whether CUBIC ends slow start when round trips take longer (HyStart), before"
+            " packets are lost; only with `congestion` cubic, and in a guest, whose kernel it is a"
+            " parameter of (`tcp_cubic.hystart`). Default: the kernel's, true.",
+            setting="CUBIC's HyStart",
+        ),
+    ] = None
+    """Whether CUBIC ends slow start when round trips take longer (`tcp_cubic.hystart`, a parameter
+    of the whole kernel); null for the kernel's default, true."""
 
 
 class SctpOptions(Wire):

@@ -223,6 +223,7 @@ mod tests {
             recovery: Recovery::Rack,
             accurate_ecn: false,
             tcp_rto_min_ns: None,
+            hystart: None,
         };
         info.check_options(&wanted).unwrap();
         let cases = [

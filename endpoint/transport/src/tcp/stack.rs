@@ -52,4 +52,7 @@ pub(crate) fn check(options: &Transport, problems: &mut Problems) {
          switch SACK off too"
             .to_owned()
     });
+    problems.require(options.tcp.hystart.is_none() || options.congestion == "cubic", "transport.tcp.hystart", || {
+        format!("is of CUBIC, and the congestion control is {}", options.congestion)
+    });
 }

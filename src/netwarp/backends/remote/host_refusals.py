@@ -107,6 +107,11 @@ def host_refusal(job: Job, host: Host) -> str | None:
             f" kernels begin with {DEFAULT_INITIAL_WINDOW_PACKETS}: leave"
             " transport.initial_window out"
         )
+    if transport.tcp.hystart is not None:
+        return (
+            "transport.hystart is a parameter of a whole kernel (tcp_cubic.hystart), and hosts keep"
+            " theirs: leave it out"
+        )
     granted_bytes = host.tcp_buffer_bytes if traits.runs_over_tcp else host.socket_buffer_bytes
     if transport.buffer_bytes > granted_bytes:
         return _too_large(host, transport.buffer_bytes, granted_bytes, tcp=traits.runs_over_tcp)

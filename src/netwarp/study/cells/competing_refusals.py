@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from netwarp.fields import KeyValueError
 from netwarp.study.cells.cell_sections import ALWAYS_MARK
 from netwarp.study.cells.named_workload import NamedWorkload
+from netwarp.study.cells.transport import CellTransport
 from netwarp.study.tables import Table, Written
 from netwarp.transports import is_simulated
 from netwarp.units import NS_PER_S, format_duration
@@ -85,6 +86,7 @@ def _refuse_together(one: NamedWorkload, other: NamedWorkload, key: str) -> None
             name
             for name in type(ours.resolved_tcp).model_fields
             if getattr(ours.resolved_tcp, name) != getattr(theirs.resolved_tcp, name)
+            and not (name == "hystart" and _is_without_cubic(ours, theirs))
         ]
     if differing:
         reason = (
@@ -92,6 +94,11 @@ def _refuse_together(one: NamedWorkload, other: NamedWorkload, key: str) -> None
             " all (a setting of the kernel, not of a connection)"
         )
         raise KeyValueError(f"{key}.transport", None, reason, f"give both the same {differing[0]}")
+
+
+def _is_without_cubic(*transports: CellTransport) -> bool:
+    """Return whether one of the transports has no CUBIC, and so no use for its parameters."""
+    return any(each.resolved_congestion != "cubic" for each in transports)
 
 
 def refuse_stop(table: Table, stop: Written) -> None:

@@ -199,6 +199,19 @@ class CellTransport(TransportOptions):
             raise KeyValueError("accurate_ecn", True, reason, remedy)
         return self
 
+    @model_validator(mode="after")
+    def _refuse_hystart_without_cubic(self) -> Self:
+        hystart = self.resolved_tcp.hystart
+        if hystart is None:
+            return self
+        if self.resolved_congestion != "cubic" or self.has_own_congestion:
+            asked = self.congestion or self.resolved_congestion
+            reason = (
+                f"HyStart is a part of the kernel's CUBIC, and the congestion control is {asked}"
+            )
+            raise KeyValueError("hystart", hystart, reason, 'choose congestion = "cubic"')
+        return self
+
     @property
     def has_own_congestion(self) -> bool:
         """Whether its congestion control is the user's own, of a kernel that was built with it."""
