@@ -14,6 +14,7 @@ from netwarp.backends.endpoint_sources import STAMP, sources_sha256
 from netwarp.backends.guest_files import endpoint_version, find_endpoint
 from netwarp.backends.needs import ENDPOINT, Machine
 from netwarp.errors import BackendError
+from netwarp.wire.base import JOB_FORMAT
 
 
 @pytest.fixture
@@ -71,3 +72,19 @@ def test_an_endpoint_that_reads_other_jobs_is_refused(tmp_path: Path) -> None:
     program.chmod(0o755)
     with pytest.raises(BackendError, match="reads jobs of format 1, and this netwarp writes"):
         endpoint_version(program)
+
+
+def test_an_endpoint_that_has_been_replaced_is_asked_again(tmp_path: Path) -> None:
+    program = tmp_path / "netwarp-endpoint"
+    asked = tmp_path / "asked"
+
+    def write(version: str) -> None:
+        answer = f'{{"endpoint": "{version}", "format": {JOB_FORMAT}}}'
+        program.write_text(f"#!/bin/sh\necho >> {asked}\necho '{answer}'\n")
+        program.chmod(0o755)
+
+    write("0.0.1")
+    assert [endpoint_version(program)["endpoint"] for _ in range(3)] == ["0.0.1"] * 3
+    assert asked.read_text() == "\n"
+    write("0.0.2")
+    assert endpoint_version(program)["endpoint"] == "0.0.2"

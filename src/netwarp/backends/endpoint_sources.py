@@ -8,6 +8,7 @@ import os
 import sys
 from hashlib import sha256
 from pathlib import Path
+from stat import S_ISREG
 
 STAMP = "netwarp-endpoint.stamp"
 """The stamp's file name in the virtual environment."""
@@ -21,21 +22,32 @@ def sources_sha256(folder: Path) -> str:
     Raises:
         OSError: a file cannot be read.
     """
-    lines = (
-        sha256(path.read_bytes()).hexdigest().encode() + b"  " + name
-        for name, path in sorted(_files(folder))
-    )
+    lines = []
+    for name, path in sorted(_files(folder)):
+        with open(path, "rb") as file:  # noqa: PTH123 - hundreds of files, before each run
+            lines.append(sha256(file.read()).hexdigest().encode() + b"  " + name)
     return sha256(b"".join(line + b"\n" for line in lines)).hexdigest()
 
 
-def _files(folder: Path) -> list[tuple[bytes, Path]]:
+def sources_state(folder: Path) -> tuple[tuple[bytes, int, int, int], ...]:
+    """Return what differs if one of these files has been written or replaced since.
+
+    Raises:
+        OSError: a file is gone.
+    """
+    found = ((name, os.stat(path)) for name, path in sorted(_files(folder)))  # noqa: PTH116
+    return tuple((name, each.st_ino, each.st_size, each.st_ctime_ns) for name, each in found)
+
+
+def _files(folder: Path) -> list[tuple[bytes, str]]:
+    top = str(folder)
     found = []
-    for place, folders, names in os.walk(folder):
-        if place == str(folder) and "target" in folders:
+    for place, folders, names in os.walk(top):
+        if place == top and "target" in folders:
             folders.remove("target")
-        paths = [Path(place, name) for name in names]
-        found += [path for path in paths if path.is_file() and not path.is_symlink()]
-    return [(os.fsencode(f"./{path.relative_to(folder)}"), path) for path in found]
+        paths = [f"{place}/{name}" for name in names]
+        found += [path for path in paths if S_ISREG(os.lstat(path).st_mode)]
+    return [(os.fsencode(f".{path[len(top) :]}"), path) for path in found]
 
 
 if __name__ == "__main__":

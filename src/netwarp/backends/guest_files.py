@@ -8,12 +8,12 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from netwarp.backends.endpoint_sources import STAMP, sources_sha256
+from netwarp.backends.endpoint_sources import STAMP, sources_sha256, sources_state
 from netwarp.backends.kernel_package import packaged_kernel
 from netwarp.cache import cache_directory
 from netwarp.errors import BackendError
@@ -280,23 +280,48 @@ def refuse_stale(endpoint: Path, stamp: Path, sources: Path) -> None:
     """
     try:
         built = stamp.read_text().split()[:1]
-        is_current = not sources.is_dir() or built == [sources_sha256(sources)]
+        is_there = sources.is_dir()
+        if not is_there or built == [_sources_sha256(sources, sources_state(sources))]:
+            return
     except (OSError, ValueError):
         return
-    if not is_current:
-        raise BackendError(
-            f"{endpoint} is older than its sources in {sources}, which have changed since it was"
-            f" built (by `git pull`, say): run `{BUILD_ENDPOINT}` in {sources.parent}"
-        )
+    raise BackendError(
+        f"{endpoint} is older than its sources in {sources}, which have changed since it was"
+        f" built (by `git pull`, say): run `{BUILD_ENDPOINT}` in {sources.parent}"
+    )
+
+
+@lru_cache(maxsize=4)
+def _sources_sha256(sources: Path, state: tuple[Any, ...]) -> str:
+    """Hash sources that are in a state: they are read once, and not before each run."""
+    del state
+    return sources_sha256(sources)
 
 
 def endpoint_version(path: Path) -> dict[str, Any]:
-    """Ask the endpoint for its version, and add the hash of the program file.
+    """Ask the endpoint for its version, and add the hash of the program file. A program that has
+    not changed since is asked once.
 
     Raises:
         BackendError: it cannot be started, is not netwarp's endpoint, or reads jobs of another
             format.
     """
+    return dict(_endpoint_version(path, _file_state(path)))
+
+
+def _file_state(path: Path) -> tuple[int, ...] | None:
+    """Return what differs if a file has been written or replaced; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+@lru_cache(maxsize=4)
+def _endpoint_version(path: Path, state: tuple[int, ...] | None) -> dict[str, Any]:
+    """Ask an endpoint whose file is in a state; see :func:`endpoint_version`."""
+    del state
     try:
         answer = subprocess.run(
             [path, "version", "--json"], capture_output=True, text=True, check=False, timeout=10

@@ -11,7 +11,6 @@ from typing import Any
 from netwarp.errors import InputError
 from netwarp.options import Takes
 from netwarp.options.row import levels_in
-from netwarp.study.compare import option_of
 from netwarp.suggestions import did_you_mean
 from netwarp.ui.knobs import OPTIONS
 
@@ -29,6 +28,9 @@ def options_of(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
     left = MOST_CHARACTERS
     for name, value in pairs:
         if name not in OPTIONS:
+            # The page is served before studies are imported.
+            from netwarp.study.compare import option_of
+
             raise InputError(f"{option_of(name)}: unknown; {did_you_mean(name, OPTIONS)}")
         left -= len(value)
         if left < 0:

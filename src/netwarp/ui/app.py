@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import AsyncIterator, Callable
 from functools import cache
 from importlib.resources import files
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from anyio import to_thread
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
@@ -113,10 +115,12 @@ class Pages:
         from netwarp.ui import knobs
         from netwarp.ui.lessons import BY_NAME
 
-        return page(
+        shown = page(
             "what_if.html", title="What if", knobs=knobs, start=json.dumps(dict(knobs.START)),
             lesson=BY_NAME.get(request.query_params.get("lesson", "")),
         )  # fmt: skip
+        shown.background = BackgroundTask(prepare)
+        return shown
 
     def lessons(self, _: Request) -> Response:
         """The list of lessons."""
@@ -226,6 +230,14 @@ class Pages:
         if path is None:
             raise InputError("these runs are not kept any more: ask again")
         return open_run(path)
+
+
+@cache
+def prepare() -> None:
+    """Import what the first question needs, once a page has been sent."""
+    from netwarp.ui.what_if import prepare
+
+    threading.Thread(target=prepare, name="netwarp-prepare", daemon=True).start()
 
 
 def answered(make: Callable[[], dict[str, Any]]) -> Response:

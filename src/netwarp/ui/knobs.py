@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from netwarp.options import COMPARE, Option
+from netwarp.options.networks import SHAPES, USUAL_STOP, Misfit, misfits
 from netwarp.options.row import Panel
 from netwarp.path_profiles import PROFILES
 from netwarp.path_properties import PATH_PROPERTIES
-from netwarp.study.sharing import SHAPES, USUAL_STOP, Misfit, misfits
 from netwarp.transports import ON_ONE_PATH
 from netwarp.workloads import WORKLOADS
 from netwarp.workloads.bulk.section import USUAL_SIZE

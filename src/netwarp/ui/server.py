@@ -56,7 +56,7 @@ def serve(folder: Path, port: int, on_ready: Callable[[str], None]) -> None:
             target=server.run, args=([listening],), name="netwarp-ui", daemon=True
         )
         thread.start()
-        threading.Thread(target=_prepare, daemon=True).start()
+        threading.Thread(target=remove_leftovers, daemon=True).start()
         try:
             on_ready(f"http://127.0.0.1:{port}/{token}/")
             while thread.is_alive():
@@ -77,11 +77,3 @@ def _listening(port: int) -> socket.socket:
         opened.close()
         raise InputError(f"--port {port}: {error.strerror}; leave it away for a free one") from None
     return opened
-
-
-def _prepare() -> None:
-    """Import what the first question needs, while the page is being drawn, and tidy up."""
-    import netwarp.library
-    import netwarp.ui.answers  # noqa: F401
-
-    remove_leftovers()

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netwarp.errors import InputError
+from netwarp.errors import InputError, NetwarpError
 from netwarp.ui.address import command_of, options_of
 from netwarp.ui.asked import Asked, Event
 
@@ -66,6 +67,16 @@ class WhatIf(Asked):
             if not found["metrics"]:
                 yield "failed", {"message": "; ".join(found["failures"]) or "nothing was measured"}
                 return
+
+
+def prepare() -> None:
+    """Import and read what the first question needs, while its reader looks at the page."""
+    from netwarp.library import backend_for
+    from netwarp.ui import answers  # noqa: F401
+    from netwarp.ui.knobs import START
+
+    with suppress(NetwarpError):  # which the question itself says
+        backend_for(study_of(options_of(START.items())), "virtual").provenance()
 
 
 def study_of(given: Mapping[str, Any]) -> Study:
