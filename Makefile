@@ -1,6 +1,6 @@
 # Everything starts with the set-up, which is quick when there is nothing to do.
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz soak lock audit bench stacks calibrate-statistics reference-hashes fidelity validation docs picture site wheel places image setup clean
+.PHONY: help demo test fuzz soak lock audit bench stacks calibrate-statistics reference-hashes fidelity validation second-clock docs picture site wheel places image setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ fidelity: setup ## hold runs in virtual time against closed forms, and write doc
 validation: ## hold published numbers against what `netwarp reproduce` left, and write docs/validation.md and its picture
 	scripts/setup.sh python
 	.venv/bin/python scripts/validation.py $(ARGS)
+
+second-clock: setup ## hold virtual time against a stock kernel in QEMU; ARGS=ROOT with its packages unpacked; writes docs/second-clock.md
+	.venv/bin/python scripts/second_clock.py $(ARGS)
 
 docs: ## regenerate the key reference and the endpoint's wire types from the models
 	scripts/setup.sh python
