@@ -14,15 +14,8 @@ from netwarp.study.cells.cell_sections import Crossing
 from netwarp.study.cells.competing_refusals import refuse_misfits, refuse_stop
 from netwarp.study.cells.factors import Level, factor_key
 from netwarp.study.cells.named_workload import NamedWorkload
-from netwarp.study.cells.several_hosts import (
-    Between,
-    BuiltLink,
-    Links,
-    Placed,
-    hosts_of,
-    in_network,
-    refuse_misfit,
-)
+from netwarp.study.cells.network_of_layout import Between, BuiltLink
+from netwarp.study.cells.several_hosts import Links, Placed, hosts_of, in_network, refuse_misfit
 from netwarp.study.cells.shapes import layout_of
 from netwarp.study.cells.written_network import writes_network, written_layout
 from netwarp.study.sections.competing import ALL, FIRST_PORT, OWN_KEYS, CompetingSection

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from netwarp.study.cells.cell_sections import CellSections
-from netwarp.study.cells.several_hosts import Between
+from netwarp.study.cells.network_of_layout import Between
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,24 @@
-"""Makes the job of several workloads one of many hosts: a path for each link of their network.
-
-A host does nothing to what it sends. What a link does to packets that a host sends is therefore
-done by a router of its own, which is put between the host and its link.
+"""Makes the job of several workloads one of many hosts: a path for each link of their network,
+sized for the workloads that cross it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 from netwarp import wire
 from netwarp.fields import DIRECTIONS, KeyValueError
 from netwarp.study.cells.cell_sections import CellSections, Crossing
 from netwarp.study.cells.layout import Layout, Way, paired
+from netwarp.study.cells.network_of_layout import (
+    Between,
+    BuiltLink,
+    ends_of,
+    network_of,
+    timeline_of,
+)
 from netwarp.study.cells.shapes import delayed, without_delays
-from netwarp.study.cells.sizing import UNLIMITED_LIMIT_PACKETS
-from netwarp.study.cells.translation import nats_of, refuse_untranslatable
+from netwarp.study.cells.translation import refuse_untranslatable
 from netwarp.study.sections.competing import CompetingSection
 from netwarp.study.sections.diagnose import validated
 from netwarp.study.sections.inheritance import completed
@@ -27,19 +31,8 @@ KINDS = ("bulk", "rr")
 MOST_ROUTERS = 254
 """Most routers between two hosts: each takes one from a packet's hop limit, of 8 bits, and drops a
 packet that has one left (RFC 791, 3.2; RFC 8200, 3)."""
-BuiltLink = tuple[wire.Path, wire.Timeline]
-"""A link of a job, with its events, in which it is path 0."""
 LinkBuilder = Callable[[Table, Crossing], BuiltLink]
 """Builds a link for a workload, given the link's table and how it is crossed."""
-
-
-@dataclass(frozen=True)
-class Between:
-    """The hosts of a workload, and the links between them."""
-
-    client: str
-    server: str
-    way: Way
 
 
 @dataclass(frozen=True)
@@ -212,9 +205,9 @@ def in_network(job: Job, links: Links, workloads: Sequence[Placed]) -> Job:
     for each in workloads:
         refuse_untranslatable(links.layout, each.between.way, each.sections.transport, each.place)
     built = tuple(_Sizing(links, workloads).links())
-    network, paths = _network(links.layout, built)
+    network, paths = network_of(links.layout, built)
     exchanges = tuple(
-        each.model_copy(update={"ends": _ends(links.layout, placed.between, network)})
+        each.model_copy(update={"ends": ends_of(links.layout, placed.between, network)})
         for each, placed in zip(job.workloads, workloads, strict=True)
     )
     _refuse_long_ways(exchanges, [each.place for each in workloads])
@@ -223,7 +216,7 @@ def in_network(job: Job, links: Links, workloads: Sequence[Placed]) -> Job:
             "paths": paths,
             "network": network,
             "workloads": exchanges,
-            "timeline": _timeline([timeline for _, timeline in built]),
+            "timeline": timeline_of([timeline for _, timeline in built]),
         }
     )
 
@@ -294,111 +287,6 @@ class _Sizing:
         if known not in self._built:
             self._built[known] = placed.build(table, crossed)
         return self._built[known]
-
-
-def _network(
-    layout: Layout, built: Sequence[BuiltLink]
-) -> tuple[wire.Network, tuple[wire.Path, ...]]:
-    """Make the network of a layout, with a router for each host whose link does something to what
-    the host sends. Their links to the hosts come last.
-    """
-    hosts = frozenset(layout.hosts)
-    links: list[wire.Link] = []
-    routers, further = list(layout.routers), []
-    for link, (path, timeline) in zip(layout.links, built, strict=True):
-        ends = {"first": link.first, "second": link.second}
-        for end, sent in (("first", path.up), ("second", path.down)):
-            has_work = _impairs(sent) or not timeline.is_empty or not layout.routers
-            if ends[end] in hosts and has_work:
-                port = _port(routers, layout.hosts)
-                routers.append(port)
-                further.append((wire.Link(first=ends[end], second=port), path))
-                ends[end] = port
-        is_moved = (ends["first"], ends["second"]) != (link.first, link.second)
-        name = link.name or (f"{link.first}-{link.second}" if is_moved else None)
-        links.append(wire.Link(**ends, name=name))
-    network = wire.Network(
-        hosts=layout.hosts,
-        routers=tuple(routers),
-        links=(*links, *(link for link, _ in further)),
-        nats=nats_of(layout),
-    )
-    paths = [path for path, _ in built]
-    return network, (*paths, *(_nothing(path.mtu_bytes, ipv6=path.ipv6) for _, path in further))
-
-
-def _port(routers: Sequence[str], hosts: Sequence[str]) -> str:
-    """Return a name for one more router."""
-    taken = {*routers, *hosts}
-    number = len(routers) + 1
-    while f"port{number}" in taken:
-        number += 1
-    return f"port{number}"
-
-
-def _impairs(sent: wire.Impairments) -> bool:
-    """Return whether a direction does anything to packets."""
-    return sent.model_copy(update={"seed": 0}) != _nothing(0, ipv6=False).down
-
-
-@cache
-def _nothing(mtu_bytes: int, *, ipv6: bool) -> wire.Path:
-    """Return a link that does nothing to packets."""
-    nothing = wire.Impairments(
-        delay_ns=0,
-        jitter_ns=0,
-        jitter_correlation=0.0,
-        distribution="uniform",
-        loss=wire.NoLoss(kind="none"),
-        rate_bit_s=None,
-        limit_packets=UNLIMITED_LIMIT_PACKETS,
-        shaper_queue_bytes=None,
-        discipline=None,
-        reorder=wire.Reorder(ratio=0.0, correlation=0.0, gap=0),
-        duplicate_ratio=0.0,
-        corrupt_ratio=0.0,
-        seed=0,
-    )
-    return wire.Path(
-        mtu_bytes=mtu_bytes,
-        attached=True,
-        neighbours="warm",
-        down=nothing,
-        up=nothing,
-        ipv6=ipv6,
-    )
-
-
-def _ends(layout: Layout, between: Between, network: wire.Network) -> wire.Ends:
-    """Return the ends of a workload, with all links between them."""
-    ports = {
-        link.first: index for index, link in enumerate(network.links) if index >= len(layout.links)
-    }
-    way = [index for index, _ in between.way]
-    first = [ports[between.client]] if between.client in ports else []
-    last = [ports[between.server]] if between.server in ports else []
-    return wire.Ends(client=between.client, server=between.server, links=(*first, *way, *last))
-
-
-def _timeline(timelines: Sequence[wire.Timeline]) -> wire.Timeline:
-    """Merge the timelines of all links, each of which has its link as path 0."""
-    events = [
-        event.model_copy(update={"path": index}) if index else event
-        for index, timeline in enumerate(timelines)
-        for event in timeline.events
-    ]
-    redraws, traces = (
-        [
-            each.model_copy(update={"path": index}) if index else each
-            for index, timeline in enumerate(timelines)
-            for each in getattr(timeline, kind)
-        ]
-        for kind in ("redraws", "traces")
-    )
-    events.sort(key=lambda event: event.at_ns)
-    return wire.Timeline.of_checked(
-        {"events": tuple(events), "redraws": tuple(redraws), "traces": tuple(traces)}
-    )
 
 
 def _other(direction: Direction) -> Direction:

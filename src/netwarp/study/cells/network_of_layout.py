@@ -1,0 +1,132 @@
+"""Makes the network of a job from a layout and its built links, with a router before each link on
+which a host's own packets are impaired.
+
+A host does nothing to what it sends. What a link does to packets that a host sends is therefore
+done by a router of its own, which is put between the host and its link.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from netwarp import wire
+from netwarp.study.cells.layout import Layout, Way
+from netwarp.study.cells.sizing import UNLIMITED_LIMIT_PACKETS
+from netwarp.study.cells.translation import nats_of
+
+BuiltLink = tuple[wire.Path, wire.Timeline]
+"""A link of a job, with its events, in which it is path 0."""
+
+
+@dataclass(frozen=True)
+class Between:
+    """The hosts of a workload, and the links between them."""
+
+    client: str
+    server: str
+    way: Way
+
+
+def network_of(
+    layout: Layout, built: Sequence[BuiltLink]
+) -> tuple[wire.Network, tuple[wire.Path, ...]]:
+    """Make the network of a layout, with a router for each host whose link does something to what
+    the host sends. Their links to the hosts come last.
+    """
+    hosts = frozenset(layout.hosts)
+    links: list[wire.Link] = []
+    routers, further = list(layout.routers), []
+    for link, (path, timeline) in zip(layout.links, built, strict=True):
+        ends = {"first": link.first, "second": link.second}
+        for end, sent in (("first", path.up), ("second", path.down)):
+            has_work = _impairs(sent) or not timeline.is_empty or not layout.routers
+            if ends[end] in hosts and has_work:
+                port = _unused_name(routers, layout.hosts)
+                routers.append(port)
+                further.append((wire.Link(first=ends[end], second=port), path))
+                ends[end] = port
+        is_moved = (ends["first"], ends["second"]) != (link.first, link.second)
+        name = link.name or (f"{link.first}-{link.second}" if is_moved else None)
+        links.append(wire.Link(**ends, name=name))
+    network = wire.Network(
+        hosts=layout.hosts,
+        routers=tuple(routers),
+        links=(*links, *(link for link, _ in further)),
+        nats=nats_of(layout),
+    )
+    paths = [path for path, _ in built]
+    return network, (*paths, *(_nothing(path.mtu_bytes, ipv6=path.ipv6) for _, path in further))
+
+
+def _unused_name(routers: Sequence[str], hosts: Sequence[str]) -> str:
+    """Return a name for the next router before a host's link, which no router and no host has."""
+    taken = {*routers, *hosts}
+    number = len(routers) + 1
+    while f"port{number}" in taken:
+        number += 1
+    return f"port{number}"
+
+
+def _impairs(sent: wire.Impairments) -> bool:
+    """Return whether a direction does anything to packets."""
+    return sent.model_copy(update={"seed": 0}) != _nothing(0, ipv6=False).down
+
+
+@cache
+def _nothing(mtu_bytes: int, *, ipv6: bool) -> wire.Path:
+    """Return a link that does nothing to packets."""
+    nothing = wire.Impairments(
+        delay_ns=0,
+        jitter_ns=0,
+        jitter_correlation=0.0,
+        distribution="uniform",
+        loss=wire.NoLoss(kind="none"),
+        rate_bit_s=None,
+        limit_packets=UNLIMITED_LIMIT_PACKETS,
+        shaper_queue_bytes=None,
+        discipline=None,
+        reorder=wire.Reorder(ratio=0.0, correlation=0.0, gap=0),
+        duplicate_ratio=0.0,
+        corrupt_ratio=0.0,
+        seed=0,
+    )
+    return wire.Path(
+        mtu_bytes=mtu_bytes,
+        attached=True,
+        neighbours="warm",
+        down=nothing,
+        up=nothing,
+        ipv6=ipv6,
+    )
+
+
+def ends_of(layout: Layout, between: Between, network: wire.Network) -> wire.Ends:
+    """Return the ends of a workload, with all links between them."""
+    ports = {
+        link.first: index for index, link in enumerate(network.links) if index >= len(layout.links)
+    }
+    way = [index for index, _ in between.way]
+    first = [ports[between.client]] if between.client in ports else []
+    last = [ports[between.server]] if between.server in ports else []
+    return wire.Ends(client=between.client, server=between.server, links=(*first, *way, *last))
+
+
+def timeline_of(timelines: Sequence[wire.Timeline]) -> wire.Timeline:
+    """Merge the timelines of all links, each of which has its link as path 0."""
+    events = [
+        event.model_copy(update={"path": index}) if index else event
+        for index, timeline in enumerate(timelines)
+        for event in timeline.events
+    ]
+    redraws, traces = (
+        [
+            each.model_copy(update={"path": index}) if index else each
+            for index, timeline in enumerate(timelines)
+            for each in getattr(timeline, kind)
+        ]
+        for kind in ("redraws", "traces")
+    )
+    events.sort(key=lambda event: event.at_ns)
+    return wire.Timeline.of_checked(
+        {"events": tuple(events), "redraws": tuple(redraws), "traces": tuple(traces)}
+    )
