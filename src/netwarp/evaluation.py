@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunData:
-    """A run directory in memory; values derived from it are computed once."""
+    """A run directory, read and evaluated: its results, and the comparisons and texts made from
+    them, each computed once.
+    """
 
     directory: Path
     """The run directory, as the user names it."""

@@ -45,6 +45,7 @@ def require_regular(path: Path) -> None:
 
 
 def _require_readable(about: os.stat_result) -> None:
+    """Refuse a file of a run directory that is not regular, or larger than what is read."""
     if not stat.S_ISREG(about.st_mode):
         raise OSError(errno.EINVAL, NOT_REGULAR)
     if about.st_size > MOST_READ_BYTES:

@@ -119,11 +119,14 @@ class Evidence:
 
 
 ONE_SIDE_ALONE = Evidence("only one of the two cells was run", fixed="untested")
-"""Evidence of a condition of which one side was run: it is shown, and nothing follows from it."""
+"""Evidence of a condition in which only one of the two compared cells was run: it decides nothing.
+"""
 
 
 def one_side_alone_at(factor: str, levels: Sequence[str]) -> Evidence:
-    """Return evidence of a trend of which one side only was run at some levels."""
+    """Return the evidence of a trend if only one of the two compared cells was run at some
+    levels.
+    """
     listed = ", ".join(level_text(factor, level) for level in levels)
     return Evidence(f"at {listed} only one of the two cells was run", fixed="untested")
 
@@ -164,7 +167,9 @@ def _without_metric(metric: str, cells: Sequence[CellResult]) -> Evidence | None
 
 
 def lead_chances(location: Location, limit: float, size: float) -> dict[Answer, float]:
-    """Return the chances of a lead of a size, of the opposite, and of an equivalence."""
+    """Return the p-values of a claim that one cell leads by a size, one for each possible
+    answer.
+    """
     return {
         "holds": location.p_below(min(size, -limit), 2),
         "reversed": location.p_above(limit, 2),

@@ -70,7 +70,7 @@ of which a part holds may still show more than that, or that another part is rev
 
 
 def smallest_chance(found: Sequence[Evidence]) -> float:
-    """Return the smallest error probability at which the conditions decide anything."""
+    """Return the smallest error probability at which some condition has an answer."""
     tested = [each for each in found if each.fixed is None]
     if not tested:
         return 1.0
@@ -81,7 +81,9 @@ def smallest_chance(found: Sequence[Evidence]) -> float:
 
 
 def join(found: Sequence[Evidence], alpha: float) -> Joined:
-    """Join the conditions of a claim at an error probability."""
+    """Return the verdict on a claim, from its evidence in each condition, at an error
+    probability.
+    """
     if all(each.fixed == "untested" for each in found):
         untested: tuple[Says, ...] = tuple("untested" for _ in found)
         return Joined(ClaimVerdict.NOT_TESTABLE, untested, (alpha,) * len(found))

@@ -25,16 +25,16 @@ wide that every number lies within.
 
 
 def near(cell: CellResult, metric: str, published: float, tolerance: float) -> Evidence:
-    """Test whether a cell's mean lies within a share of a published number, or outside.
+    """Test whether a cell's mean differs from a published number by no more than a tolerance.
 
-    That it does is shown by two one-sided tests (Schuirmann 1987), as an equivalence is. Where
-    nothing random is planned, a single replicate is the value.
+    Two one-sided tests show that it does not differ by more (Schuirmann 1987), as they show an
+    equivalence. Where nothing random is planned, a single replicate is the value.
 
     Args:
         cell: the cell.
         metric: the metric.
         published: the number above 0, in the unit in which the metric is stored.
-        tolerance: the share of it by which the mean may differ.
+        tolerance: the share of the number by which the mean may differ.
     """
     if failure := missing_values(metric, cell):
         return failure
@@ -72,7 +72,7 @@ def near(cell: CellResult, metric: str, published: float, tolerance: float) -> E
 
 
 def of_one_run(cell: CellResult, metric: str, published: float) -> Evidence:
-    """Say whether a published number, which is of a single run, could be of one of ours.
+    """Test whether a published number of a single run could be that of one of our runs.
 
     It is compared with the interval that has one more run with a probability of 95 % (Student's t,
     on the log scale): a description with the error of each number, which no family adjusts. Of
@@ -98,7 +98,9 @@ def of_one_run(cell: CellResult, metric: str, published: float) -> Evidence:
 
 
 def _range_of_runs(values: Sequence[float]) -> tuple[float, tuple[float, float]]:
-    """Return the geometric mean, and the interval in which one more run lies with 95 %."""
+    """Return the geometric mean, and the interval that contains one more run with a probability of
+    95 %.
+    """
     logs = [math.log(value) for value in values]
     n, mean = len(logs), mean_of(logs)
     reach = standard_deviation(logs) * math.sqrt(1 + 1 / n)
@@ -125,8 +127,8 @@ def _text(
 def _values(
     mean: float, published: float, interval: tuple[float, ...] | None
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the numbers: mean and interval in the metric's stored unit, and the mean over the
-    published number.
+    """Return the numbers: mean and interval in the metric's stored unit, and the ratio of the mean
+    to the published number.
     """
     of_ratio = None if interval is None else [bound / published for bound in interval]
     return {

@@ -32,7 +32,7 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class Planned:
-    """A cell as it is planned."""
+    """A planned cell: its levels, and whether anything in it is random."""
 
     factors: Factors
     is_random: bool

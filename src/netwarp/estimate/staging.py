@@ -111,14 +111,15 @@ def older_looks(first: int, shares: Sequence[float]) -> tuple[Look, ...]:
 def is_worth_while(
     needed: Callable[[float], int | None], replicates: int, looks: Sequence[Look]
 ) -> bool:
-    """Return whether a later look has the replicates that would decide a verdict there.
+    """Return whether any later look will have enough replicates to decide a verdict.
 
-    Stopping where none has makes no verdict wrong, as it shows nothing.
+    If none will, adding replicates can stop: an undecided comparison stays undecided, so no verdict
+    becomes wrong.
 
     Args:
-        needed: returns the replicates that decide it with a power of 80 %, at a look's share of the
-            error; None if too many.
-        replicates: replicates that there are.
+        needed: returns the replicates that decide the verdict with a power of 80 %, at a look's
+            share of the error; None if too many.
+        replicates: number of replicates so far.
         looks: all looks of the study.
     """
     later = (look for look in looks if look.replicates > replicates)

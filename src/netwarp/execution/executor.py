@@ -31,6 +31,7 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(finished, planned)
 
     def __str__(self) -> str:
+        """Return how many runs of the plan are finished."""
         return f"{self.finished} of {self.planned} runs are finished"
 
 

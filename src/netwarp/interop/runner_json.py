@@ -109,6 +109,7 @@ def read_results(path: Path) -> dict[tuple[str, str, str], str]:
 
 
 def _results(found: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str, str], str]]:
+    """Yield the results in the interop runner's JSON, each by client, server and test case."""
     clients, servers = found["clients"], found["servers"]
     pairs = [(client, server) for client in clients for server in servers]
     for kind in ("results", "measurements"):

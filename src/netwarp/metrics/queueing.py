@@ -38,6 +38,7 @@ def _over_idle(run: RunRecords) -> Delays:
 
 
 def _quantile_s(run: RunRecords, of: Callable[[RunRecords], Delays], share: float) -> float | None:
+    """Return a quantile of queueing delays, in s."""
     return seconds(run.computed_once(of).quantile_ns(share))
 
 

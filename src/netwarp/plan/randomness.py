@@ -51,11 +51,11 @@ BBR_DRAWS = "BBR's cycle"
 
 
 def own_draws(job: Job) -> tuple[str, ...]:
-    """Return what the stacks of a job draw by themselves, of the guest's random numbers, which
-    follow from the run's seed; empty if nothing that can alter a result.
+    """Return the randomness of a job that is not planned: what its stacks draw from the guest's
+    random numbers, which follow from the run's seed; empty if nothing of it can alter a result.
 
-    It is not counted as random, since nobody planned it: runs that differ by it in more than a
-    ten-thousandth are samples anyway, see `netwarp.estimate.location.is_fixed`.
+    `randomness` does not count it: runs that differ by it in more than a ten-thousandth are samples
+    anyway, see `netwarp.estimate.location.is_fixed`.
 
     QUIC (quinn-proto 0.11.19) adds a transport parameter of 0 to 15 bytes (RFC 9000, section 18.1),
     so that handshakes differ in size, and skips packet numbers (section 21.4), which has the peer

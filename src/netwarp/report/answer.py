@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer by one metric."""
+    """The answer to the study's question by one metric: its sentences and its grid of verdicts."""
 
     metric: str
     """Title of the metric."""
@@ -73,7 +73,7 @@ class GridCell:
     """One contender's verdict under one condition."""
 
     head: str
-    """Head of its column, which is beside the verdict on a narrow screen."""
+    """Heading of its column; a narrow screen shows it beside the verdict."""
     mark: str
     """CSS class: better, worse or even."""
     short: str
@@ -89,7 +89,7 @@ class VerdictGrid:
     metric: str
     first: str
     heads: list[list[str]]
-    """Lines of the head of each column."""
+    """Lines of each column's heading."""
     rows: list[tuple[str, list[GridCell | None]]]
     """Title and cells of each row; None if a contender has no cell."""
 

@@ -33,7 +33,7 @@ _NO_DEVICE = re.compile(
     r"|Function not implemented).*$",
     re.MULTILINE,
 )
-"""What ip(8) and programs say where an option of the kernel is missing, whichever it is."""
+"""Messages of ip(8) and other programs that mean that some option of the kernel is missing."""
 _NONE_FAILED = re.compile(r"\bfail(?:ed)?: *0\b|\b0 (?:tests? )?fail", re.IGNORECASE)
 
 
@@ -44,7 +44,7 @@ class Verdict(StrEnum):
     FAIL = "fail"
     SKIP = "skip"
     STOPPED = "stopped"
-    """It did not come to an end that says anything about the kernel."""
+    """It could not be carried out, so it says nothing about the kernel."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Row:
 
     @property
     def counts(self) -> Counter[Verdict]:
-        """How many of its runs ended in which way."""
+        """Number of its runs by verdict."""
         return Counter(run.verdict for run in self.runs)
 
     @property
@@ -90,7 +90,7 @@ class Row:
 
     @property
     def why(self) -> str:
-        """The reason of the first run that ended as the whole did."""
+        """The reason for the verdict: that of the first run which ended like it."""
         if self.test.lacks is not None:
             return self.test.lacks
         if not self.runs:

@@ -54,11 +54,11 @@ class Lifted:
 
 @dataclass(frozen=True)
 class Answer:
-    """What was found out about a cell."""
+    """Which limits determine how long a cell's transfers take, and how much lifting each gains."""
 
     metric: str
     shares: Mapping[Cause, float] | None
-    """Mean shares of the time by cause; None where the records do not tell."""
+    """Mean share of the time by cause; None where the records do not determine it."""
     alone: tuple[Lifted, ...]
     """Each limit lifted by itself: those that gain first, the largest gain first."""
     together: Lifted | None
@@ -118,7 +118,8 @@ def explain(
 
 
 def _check_same(again: Outcome, kept: BaseRun, metric: str) -> None:
-    """Check that a kept run gives what it gave: else it is no pair of the lifted ones.
+    """Check that a kept run gives the same value when it is repeated, so that it makes pairs with
+    the lifted ones.
 
     Raises:
         ResultError: it fails, or gives another value.
@@ -134,7 +135,9 @@ def _check_same(again: Outcome, kept: BaseRun, metric: str) -> None:
 
 
 def mean_shares(runs: Sequence[BaseRun]) -> Mapping[Cause, float] | None:
-    """Return the mean shares of the causes over runs; None if one of them does not tell."""
+    """Return the share of each cause, as the mean over runs; None if the records of a run do not
+    determine it.
+    """
     found = [
         attribution(RunRecords(each.job, each.records, workload_of(each.job))) for each in runs
     ]
@@ -150,7 +153,7 @@ def _compared(
     relevant: float,
     is_less_better: bool,
 ) -> list[Lifted]:
-    """Compare each of the lifted with the runs as they were; all of them are one family."""
+    """Compare the runs of each lift with the original ones; all comparisons are one family."""
     base = paired(runs, [run.sample.value for run in runs])
     family = holm([compare(base, paired(runs, its), relevant) for _, its in values])
     return [

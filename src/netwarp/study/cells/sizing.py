@@ -158,7 +158,9 @@ def initial_rate_bit_s(cell: CellSections, direction: Direction, index: int = 0)
 
 
 def discipline(cell: CellSections, direction: Direction, index: int = 0) -> wire.Discipline | None:
-    """Return the queueing discipline at the bottleneck of a direction; None is FIFO."""
+    """Return the queueing discipline at the bottleneck of a direction, with the limit of its queue
+    in packets; None is FIFO.
+    """
     impairments = _path(cell, index).impairments(direction)
     kind = impairments.discipline
     if kind is None:
@@ -306,6 +308,7 @@ def _flight_bytes(cell: CellSections, direction: Direction) -> int:
 
 
 def _peak_rate_bit_s(cell: CellSections, direction: Direction, index: int) -> int:
+    """Return the highest rate in bit/s that a direction is sized for, events included."""
     changed_bit_s = (
         event.change.rate_bit_s
         for event in cell.path.events

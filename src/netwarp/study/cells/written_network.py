@@ -126,7 +126,9 @@ def _of_one_version(links: Sequence[tuple[str, Table]]) -> list[tuple[str, Table
 
 
 def _links(place: str, table: Table, nodes: Mapping[str, Sequence[str]]) -> list[LaidLink]:
-    """Return the links for which a table stands: itself, or one for each of several hosts."""
+    """Return the links of one [[link]] table: one, or one for each of the hosts that it names
+    together.
+    """
     section = validated(LinkSection, table.without([*(set(table) - OWN_KEYS)]))
     path = table.without(OWN_KEYS)
     for name in section.between:
