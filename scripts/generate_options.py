@@ -55,7 +55,12 @@ def keywords() -> Iterator[str]:
 
 
 def _keyword_class(name: str, base: str, rows: Iterable[options.Option]) -> Iterator[str]:
-    yield from ("", f"class {name}({base}, total=False):", '    """By name, see the table."""', "")
+    yield from (
+        "",
+        f"class {name}({base}, total=False):",
+        '    """Options by name; the table of options says what each means."""',
+        "",
+    )
     yield from (f"    {row.name}: {PYTHON_TYPES[row.takes]}" for row in rows)
     yield ""
 

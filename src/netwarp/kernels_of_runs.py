@@ -18,13 +18,14 @@ def kernels_text(provenance: Mapping[str, Any]) -> str:
 
 
 def kernel_keys(provenance: Mapping[str, Any]) -> str:
-    """Return the keys of the kernels of a directory's runs, which tell any two of them apart."""
+    """Return the keys of the kernels of a directory's runs; see `kernel_key`."""
     return ", ".join(dict.fromkeys(map(kernel_key, _kernels(provenance))))
 
 
 def kernel_key(kernel: Mapping[str, Any]) -> str:
-    """Return what tells a kernel from all others: version, and hash of what it was built from; of
-    an older build that of the kernel itself. Of this machine's own kernel it is the version alone.
+    """Return a key that distinguishes a kernel from all others: its version, and the hash of what
+    it was built from (of an older build, the hash of the kernel itself). The key of this machine's
+    own kernel is its version alone.
     """
     if key := kernel.get("key"):
         return str(key)

@@ -23,7 +23,7 @@ GRANT_MS = 4
 
 
 class Draws:
-    """Random numbers that a text decides, the same in every version of Python."""
+    """Random numbers that are derived from a text, the same in every version of Python."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -91,7 +91,9 @@ def _cellular(rng: Draws, most_per_ms: float, length_ms: int) -> list[int]:
 
 
 def _leo(rng: Draws, mean_per_ms: float, length_ms: int) -> list[int]:
-    """Draw a rate for each slot of 15 s, even around the mean, at which packets leave regularly."""
+    """Draw a rate for each slot of 15 s, uniformly around the mean; packets leave at equal
+    intervals.
+    """
     times_ms: list[int] = []
     for start_ms in range(0, length_ms, LEO_SLOT_MS):
         per_ms = mean_per_ms * (1 + LEO_SPREAD * (2 * rng.random() - 1))

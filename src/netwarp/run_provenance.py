@@ -31,7 +31,7 @@ class _Speed(_Strict):
 
 
 class _Known(_Strict):
-    """What reports and statistics compute with. Other fields are shown as they are."""
+    """The fields with which reports and statistics compute. Other fields are shown as they are."""
 
     kernel: dict[str, Any] | None = None
     kernels: dict[str, dict[str, Any]] | None = None

@@ -86,7 +86,7 @@ def paired(*, client: Stack, server: Stack) -> Stack:
 
 
 def _congestion(client: Stack, server: Stack) -> tuple[str, ...]:
-    """List the server's default, then what a study may ask of both ends."""
+    """List the congestion controls: the server's default, then those that both stacks have."""
     of_both = _common(server.congestion, client.congestion)
     return tuple(dict.fromkeys((server.congestion[0], *of_both)))
 
@@ -96,7 +96,9 @@ def _common(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _of_both(client: Stack, server: Stack, name: str) -> dict[str, str]:
-    """Return what is known of the two: once where it is the same, else with its end."""
+    """Return the texts of both stacks by setting: one text if they are equal, else each with its
+    end.
+    """
     of_client, of_server = getattr(client, name), getattr(server, name)
     texts = {}
     for setting in (*of_server, *(each for each in of_client if each not in of_server)):

@@ -88,10 +88,10 @@ class Backend(Protocol):
 
 @runtime_checkable
 class BootsKernels(Protocol):
-    """What a backend has in addition if its jobs may name the guest kernel that they run on."""
+    """A backend whose jobs may name the guest kernel that they run on."""
 
     def kernel_provenance(self, name: str) -> dict[str, Any]:
-        """Describe the kernel that a name means here.
+        """Return the provenance of the guest kernel that has a name on this backend.
 
         Raises:
             BackendError: it is not built.
@@ -99,7 +99,7 @@ class BootsKernels(Protocol):
 
 
 def kernel_provenance(backend: Backend, name: str) -> dict[str, Any]:
-    """Describe the guest kernel that a name means to a backend.
+    """Return the provenance of the guest kernel that has a name on a backend.
 
     Raises:
         BackendError: it is not built, or the backend boots no kernels by name.

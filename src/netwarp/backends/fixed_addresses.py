@@ -20,7 +20,9 @@ def fixed_addresses() -> list[str]:
 
 
 def _refused() -> str | None:
-    """Try it, and return the host's refusal; None if there is none."""
+    """Start a program without address randomisation; return the error if the host forbids it, else
+    None.
+    """
     command = [*at_fixed_addresses(), *nothing()]
     tried = subprocess.run(command, capture_output=True, text=True, check=False)
     return None if tried.returncode == 0 else tried.stderr.strip()

@@ -29,7 +29,7 @@ def at_fixed_addresses() -> list[str]:
 
 
 def nothing() -> list[str]:
-    """Return a command that does nothing and succeeds, wherever PATH leads: this Python's."""
+    """Return a command that does nothing and succeeds, whatever is on PATH: one of this Python."""
     return [sys.executable, "-I", "-S", "-c", ""]
 
 
@@ -43,7 +43,7 @@ def _ourselves(asked: str) -> list[str]:
 
 
 def _set(asked: str) -> None:
-    """Set for this process what is asked for.
+    """Apply one setting to this process: `on-cpu=N`, `dying-with-parent` or `at-fixed-addresses`.
 
     Raises:
         OSError: the kernel refuses it.

@@ -18,7 +18,7 @@ ASKED_FILE = "bisection.json"
 
 
 class Commits(Protocol):
-    """What a bisection asks of a repository."""
+    """What a bisection needs of a repository."""
 
     def ranked(self, bad: str, goods: Sequence[str]) -> Sequence[str]:
         """Return the commits to test, as :data:`netwarp.bisection.search.Ranked` says."""
@@ -71,7 +71,7 @@ class Bisection:
         raise AssertionError("a search ends with culprits")
 
     def _begin(self, asked: Mapping[str, Any]) -> None:
-        """Read what was examined before, if the directory is of the same question."""
+        """Read which commits were examined before; refuse a directory of another bisection."""
         file = self.place / ASKED_FILE
         if file.is_file():
             try:

@@ -19,7 +19,7 @@ from netwarp.wording import cell_text
 
 
 def examined(commit: str, data: RunData) -> Examined:
-    """Return what the runs on a commit's kernel say.
+    """Return the answer for a commit by the expectations of its runs.
 
     It is good if every expectation holds, and bad if one does not. It is skipped if one is
     undecided and the others hold, and if no run at all succeeded, as where the kernel does not
@@ -49,7 +49,7 @@ def differing(commit: str, good: RunData, data: RunData) -> Examined:
 
 
 def answer_of_standings(standings: Collection[Standing]) -> Answer:
-    """Join how cells compare with those of the good commit."""
+    """Return the answer for a commit, from how its cells compare with those of the good commit."""
     if {Standing.BETTER, Standing.WORSE} & set(standings):
         return Answer.BAD
     is_same = set(standings) <= {Standing.UNCHANGED, Standing.WITHIN}
@@ -71,7 +71,7 @@ def differences_text(found: BaselineComparison) -> str:
 
 
 def _untold(data: RunData) -> str:
-    """Return why the runs of a commit tell nothing; empty if they do."""
+    """Return why the runs of a commit give no answer; empty if they give one."""
     runs = data.results.runs
     if len(data.results.failed) < len(runs):
         return ""
@@ -79,7 +79,7 @@ def _untold(data: RunData) -> str:
 
 
 def answer_of(kept: Sequence[Kept]) -> Answer:
-    """Join the answers of expectations."""
+    """Return the answer for a commit, from the results of all expectations."""
     if Kept.BROKEN in kept:
         return Answer.BAD
     return Answer.SKIP if Kept.UNDECIDED in kept else Answer.GOOD

@@ -48,7 +48,7 @@ class Remaining:
 
     @property
     def steps(self) -> int:
-        """About how many more examinations it takes."""
+        """Estimated number of further examinations."""
         return (self.commits - 1).bit_length()
 
 

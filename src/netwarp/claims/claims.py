@@ -233,7 +233,7 @@ def _less(
 def _one_side_alone(
     results: Results, claim: Claim, first: Factors, second: Factors
 ) -> Iterable[tuple[Factors, Evidence, frozenset[int]]]:
-    """Yield the conditions of which one side only was run, which nothing is known of."""
+    """Yield the conditions in which only one of the two compared cells was run."""
     for condition, cell in without_partner(results, claim.where, first, second):
         yield condition, evidence.ONE_SIDE_ALONE, indices(cell)
 

@@ -186,7 +186,7 @@ def _table(grid: Grid) -> Any:
 
 
 def _repeat(asked: Asked, pattern: int, backend: Backend, place: Path) -> None:
-    """Run one loss pattern again, and tell what it left."""
+    """Run one loss pattern again, and print which files it left."""
     from netwarp.cli.terminal import answer_console, escaped
     from netwarp.interop.run import repeat
 

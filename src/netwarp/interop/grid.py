@@ -47,7 +47,7 @@ class Field:
 
     @property
     def result(self) -> Result:
-        """The runner's word for it: it has succeeded if every run has."""
+        """The result in the runner's words: `succeeded` if every run has succeeded."""
         if any(run.is_unsupported for run in self.runs):
             return "unsupported"
         return "failed" if self.cannot or self.failed or not self.runs else "succeeded"

@@ -42,7 +42,7 @@ class Bottleneck:
         return sum(delay_at(self.job, self.records, 0, each)(at_ns) or 0 for each in ways)
 
     def moments(self, since_ns: int, until_ns: int) -> list[int]:
-        """Return the times of samples between two times, and these."""
+        """Return two times, and the times of all samples between them."""
         if until_ns <= since_ns:
             return []
         inner = {at for each in self.sampled for at in each.at_ns if since_ns < at < until_ns}
@@ -63,7 +63,7 @@ class Bottleneck:
         return 8 * sent * NS_PER_S / rate_bit_s
 
     def _sent_bytes(self, samples: QueueSamples, at_ns: int) -> float:
-        """Return the bytes sent by a time, between samples by the line through them. After the last
+        """Return the bytes sent by a time, interpolated linearly between samples. After the last
         one the rest arrives by the end of the content.
         """
         times, sent = samples.at_ns, samples.sent_bytes

@@ -100,8 +100,8 @@ class _Transfer:
         return Attribution(tuple(self.parts)) if self.parts else None
 
     def _add(self, until_ns: int, spent: Mapping[Cause, float], rest: Cause) -> None:
-        """Add a stretch up to a time. Of the times by cause each takes what is left at most; what
-        they leave is of `rest`.
+        """Add a stretch that ends at a time. The times by cause fill it one after another, as far
+        as it goes; the remainder is put down to `rest`.
         """
         until_ns = min(until_ns, self.end_ns)
         left_ns = until_ns - self.until_ns
@@ -117,7 +117,9 @@ class _Transfer:
         self.until_ns = until_ns
 
     def _connecting(self) -> None:
-        """Add the time until the first connections are ready, with what repeats and queues took."""
+        """Add the time until the first connections are ready: round trips, time-outs and
+        queueing.
+        """
         ready_ns = min(each.connected_ns for each in self.dialled)
         crossed_ns = self._tcp_connected_ns()
         rtt_ns = self.bottleneck.delay_ns(self.start_ns, "both")
@@ -157,7 +159,7 @@ class _Transfer:
         return self._traits.first_timer_ns or transport.sctp.rto_initial_ns
 
     def _request(self) -> None:
-        """Add the way of the request to the sender, and that of its first byte back."""
+        """Add the time that the request takes to the sender, and that of the first byte back."""
         of_sender = sender(self.run.job)
         began = [
             each.first_byte_ns
@@ -193,8 +195,8 @@ class _Transfer:
             self._add(until_ns, {k: v for k, v in spent.items() if k != largest}, largest)
 
     def _dialling(self, since_ns: int, until_ns: int, asked_ns: float) -> Mapping[Cause, float]:
-        """Return what is left of the time in which the sender was not asked, and what of it the
-        client took to set up connections.
+        """Divide the time in which the sender had no request among the set-up of connections by the
+        client and the application; empty if the client set up none.
         """
         spent: dict[Cause, float] = {}
         for cause, spans in self._dials.items():

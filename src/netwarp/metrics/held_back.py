@@ -115,7 +115,9 @@ class HeldBack:
         )
 
     def _own(self, index: int) -> Held:
-        """Return what the connection's own control did at a sample."""
+        """Return the cause by which the sender itself held the connection back at a sample, such as
+        slow start.
+        """
         seen = self.samples
         if seen.has_sent_all[index] and not self.writes_at_once:
             return "application"

@@ -11,7 +11,7 @@ Key = TypeVar("Key")
 def share(
     run: RunRecords, shares: Callable[[RunRecords], Mapping[Key, float] | None], key: Key
 ) -> float | None:
-    """Return one share of a run; None where its records do not tell.
+    """Return one share of a run; None where its records do not determine it.
 
     Args:
         run: the run.

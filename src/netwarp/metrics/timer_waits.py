@@ -79,7 +79,7 @@ def _counted(samples: ConnectionSamples, rto_min_ns: int) -> Iterator[Span]:
 
 def _standing(samples: ConnectionSamples, *, acks_packets: bool) -> Iterator[Span]:
     """Yield the times in which nothing changed for longer than a round trip, up to the last sample
-    before something was repeated.
+    before a retransmission.
     """
     sent = () if acks_packets else (samples.unacked_bytes,)
     columns = (samples.acked_bytes, samples.retrans_packets, samples.cwnd_bytes, *sent)

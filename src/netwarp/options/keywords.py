@@ -12,7 +12,7 @@ Levels = str | int | float | Sequence[str | int | float]
 
 
 class PathOptions(TypedDict, total=False):
-    """By name, see the table."""
+    """Options by name; the table of options says what each means."""
 
     profile: Levels
     rtt: Levels
@@ -58,7 +58,7 @@ class PathOptions(TypedDict, total=False):
 
 
 class CompareStudyOptions(PathOptions, total=False):
-    """By name, see the table."""
+    """Options by name; the table of options says what each means."""
 
     transport: Levels
     congestion: Levels
@@ -95,7 +95,7 @@ class CompareStudyOptions(PathOptions, total=False):
 
 
 class CompareOptions(CompareStudyOptions, total=False):
-    """By name, see the table."""
+    """Options by name; the table of options says what each means."""
 
     out: str | PathLike[str] | None
     jobs: int | None
@@ -107,7 +107,7 @@ class CompareOptions(CompareStudyOptions, total=False):
 
 
 class ExecStudyOptions(PathOptions, total=False):
-    """By name, see the table."""
+    """Options by name; the table of options says what each means."""
 
     server: str | None
     ready: str | None
@@ -124,14 +124,14 @@ class ExecStudyOptions(PathOptions, total=False):
 
 
 class ExecOptions(ExecStudyOptions, total=False):
-    """By name, see the table."""
+    """Options by name; the table of options says what each means."""
 
     out: str | PathLike[str] | None
     expect: str | Sequence[str]
 
 
 class RunOptions(TypedDict, total=False):
-    """By name, see the table."""
+    """Options by name; the table of options says what each means."""
 
     server: str | None
     kernel: Levels

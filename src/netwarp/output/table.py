@@ -232,7 +232,7 @@ def _longest(text: Text) -> int:
 
 
 def exact_notes(comparisons: Sequence[Comparison]) -> list[str]:
-    """Say what "exact" means of these comparisons, if one of them is."""
+    """Explain the word "exact", if any of these comparisons is exact."""
     exact = [each for each in comparisons if each.exact]
     if not exact:
         return []

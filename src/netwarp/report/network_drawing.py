@@ -197,7 +197,7 @@ def _distinct(texts: Iterable[str]) -> str:
 
 
 def _or(texts: Sequence[str]) -> str:
-    """Join texts by "or", with the words in which all begin and end said once."""
+    """Join texts by "or"; words with which all of them begin or end are written once."""
     words = [text.split(" ") for text in texts]
     head = _same(words)
     tail = _same([each[len(head) :][::-1] for each in words])[::-1]

@@ -161,7 +161,7 @@ def _side(group: HostGroup, spine: Sequence[str], columns: Mapping[str, int]) ->
 
 
 def _offsets(groups: Sequence[HostGroup], sides: Sequence[str]) -> list[Place]:
-    """Give how far from its router each group stands."""
+    """Return the offset of each group from its router, in pixels."""
     members: dict[tuple[str, str], list[int]] = {}
     for index, (group, side) in enumerate(zip(groups, sides, strict=True)):
         members.setdefault((group.router, side), []).append(index)

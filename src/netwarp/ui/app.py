@@ -34,7 +34,7 @@ TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 
 class Guarded:
-    """Passes on what the pages themselves ask for, and refuses the rest.
+    """Passes the requests of the pages on to the application, and refuses all others.
 
     Args:
         app: the application, below the token.
@@ -249,7 +249,8 @@ def answered(make: Callable[[], dict[str, Any]]) -> Response:
 
 
 class Events:
-    """The events of what was asked, as they happen; who goes away cancels it.
+    """Sends the events of a question as they happen, and cancels the question if the browser
+    disconnects.
 
     Args:
         asked: what was asked.
@@ -260,8 +261,8 @@ class Events:
         self._sent = StreamingResponse(_lines(asked), media_type="text/event-stream")
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Send them. Who went away before the first one is noticed here, and not by `_lines`,
-        which has not begun then.
+        """Send the events. A browser that disconnects before the first event is noticed here,
+        because `_lines` has not begun then.
         """
         try:
             await self._sent(scope, receive, send)

@@ -163,8 +163,8 @@ def _compared(
 
 
 def paired(runs: Sequence[BaseRun], values: Sequence[float | None]) -> dict[int, Sample]:
-    """Return samples for a comparison, by replicate. Of a single run in which nothing is random, a
-    second one would be the same, and stands beside it.
+    """Return samples for a comparison, by replicate. A single run in which nothing is random is
+    returned twice, because a second one would be equal.
     """
     found = {
         place: Sample(value, run.sample.seed, False, run.sample.random)
@@ -205,7 +205,8 @@ def _limit_before_remedy(
     runs: Sequence[BaseRun], alone: Sequence[Lifted], together: Lifted | None, relevant: float
 ) -> list[Lifted]:
     """Put a limit before the substitute that was lifted together with it, if the substitute gains
-    less once the limit is gone than lifting the limit gains: the rest of its gain is that it copes.
+    less without the limit than lifting the limit gains: then most of its gain is that it copes with
+    the limit.
     """
     ranked = list(alone)
     if together is None or not ranked[0].lifts[0].is_substitute:

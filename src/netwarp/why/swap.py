@@ -87,8 +87,8 @@ def parts(results: Results, one: CellResult, other: CellResult, metric: str) -> 
 
 
 def _samples(values: Mapping[int, float], random: bool) -> dict[int, Sample]:
-    """Return samples by replicate. Beside a single one in which nothing is random, a second one
-    would be the same.
+    """Return samples by replicate. A single sample in which nothing is random is returned twice,
+    because a second one would be equal.
     """
     found = {r: Sample(value, r, False, random) for r, value in values.items()}
     if len(found) == 1 and not random:

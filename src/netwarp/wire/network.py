@@ -86,7 +86,7 @@ def nodes_between(network: Network, ends: Ends) -> list[str]:
 
 
 def path_between(network: Network, paths: Sequence[Path], ends: Ends) -> tuple[int, Path]:
-    """Give the path that a client and a server see: its slowest link, with the delays of all.
+    """Return the path that a client and a server see: its slowest link, with the delays of all.
 
     Returns:
         the index of the slowest link, and the path.
@@ -109,5 +109,5 @@ def path_between(network: Network, paths: Sequence[Path], ends: Ends) -> tuple[i
 
 
 def _rate_bit_s(path: Path) -> float:
-    """Give the lower rate of a link's two directions."""
+    """Return the lower rate of a link's two directions."""
     return min(each.rate_bit_s or inf for each in (path.down, path.up))

@@ -37,7 +37,7 @@ class Timeline(Wire):
         return any(isinstance(event.change, Attach | Detach) for event in self.events)
 
     def of_path(self, index: int) -> Timeline:
-        """Give what happens to one path, as the timeline of a job that has it alone."""
+        """Return the events of one path, as the timeline of a job that has only this path."""
         return Timeline.of_checked(
             {
                 name: tuple(

@@ -66,7 +66,9 @@ def _colour(job: Job) -> str:
 def timeline_figure(
     figure: Figure, results: Results, kept: Kept, name: str, theme: Theme = SCREEN
 ) -> Chart | None:
-    """Draw a study's figure of runs over time; None when none of them recorded any of it."""
+    """Draw a study's figure of runs over time; None when none of them recorded anything over
+    time.
+    """
     labels = list(results.factors.get(figure.series, ())) if figure.series else [""]
     styles = series_styles(figure.series, labels)
     found: list[ShownRun] = []

@@ -13,8 +13,8 @@ from netwarp.workloads import WORKLOADS, section_model
 
 
 def refuse_misfits(tables: Sequence[int], workloads: Sequence[NamedWorkload]) -> None:
-    """Refuse workloads that cannot share a run. What one table of the study stands for is compared
-    with others once.
+    """Refuse workloads that cannot share a run. Workloads of one table of the study are alike, so
+    one of them is compared with the others.
 
     Args:
         tables: the index of each workload's table in the study.

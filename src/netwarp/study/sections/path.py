@@ -174,7 +174,7 @@ class SinglePath(_Keys):
     @property
     def redraw_deviation_ns(self) -> int:
         """Standard deviation in ns of the round-trip times that are drawn; 0 if the mean is 0,
-        which draws that are never below 0 could not have otherwise.
+        because no round-trip time is drawn below 0.
         """
         if self.redraw is None or self.base_rtt_ns == 0:
             return 0
