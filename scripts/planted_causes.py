@@ -6,31 +6,48 @@ losses, and a queue that holds all of it, since slow start overflows one of a ba
 product, which would be a second cause. Then one cause is drawn and planted, its strength drawn from
 a range that does not look at any result. A cause is found if it is the first limit named.
 
-    scripts/planted_causes.py SEED COUNT
+What was planted is what was changed, but it need not be what matters most: a transfer may gain more
+by something that the healthy one lacks as well, such as another congestion control. So a trial
+counts only where undoing the change gains more than each of these rivals, by runs of other seeds
+that come before the explanation and that it never sees.
+
+    scripts/planted_causes.py SEED COUNT [FIRST]
+
+With FIRST, the trials before it are left out: those of one seed can be carried out in parts.
 """
 
 from __future__ import annotations
 
+import copy
+import math
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from netwarp.backends.base import Backend
 from netwarp.backends.virtual import VirtualBackend
 from netwarp.estimate.comparison import Sample
-from netwarp.plan import plan_study
+from netwarp.execution.outcome import Outcome
+from netwarp.plan import PlannedRun, plan_study
 from netwarp.study import study_from_mapping
 from netwarp.transports import TRANSPORTS
 from netwarp.why.answer import Answer, BaseRun, explain
-from netwarp.why.experiment import measured
+from netwarp.why.experiment import measured, outcomes
+from netwarp.why.lifts import LIFTS
+from netwarp.wire import Job, Record
 
-RANDOM_REPLICATES = 12
-"""Replicates of a transfer in which something is random. With five, effects of 40 % are often
-undecided."""
+REPLICATES = (5, 12)
+"""Replicates of a transfer in which something is random: the first ones answer if a limit is shown
+to matter with them, else all do. With five, effects of 40 % are often undecided."""
+CONTROL_REPLICATES = 3
+"""Replicates by which it is decided whether a trial counts, where something is random."""
+RIVALS = frozenset({"hystart", "reno", "bbr"})
+"""Lifts of what the healthy transfer has as well, and which may be what it loses most by."""
+METRIC = "completion_time_s"
 
 WANTED = 0.98
 """Share of the causes that are to be named first."""
@@ -70,15 +87,26 @@ def _reordering(draw: random.Random, study: Tables, _: float) -> None:
     study["path"]["reorder_down"] = f"{draw.uniform(5, 20):.1f}%"
 
 
-def _dial(draw: random.Random, study: Tables, _: float) -> None:
+def _in_parts(draw: random.Random, study: Tables) -> None:
     chunks = draw.randint(10, 20)
-    study["workload"] |= {"size": f"{20 * chunks}kB", "chunks": chunks, "dial": "sequential"}
+    study["workload"] |= {"size": f"{20 * chunks}kB", "chunks": chunks, "dial": "parallel"}
+
+
+def _dial(_: random.Random, study: Tables, __: float) -> None:
+    study["workload"]["dial"] = "sequential"
+
+
+def _small(draw: random.Random, study: Tables) -> None:
+    study["workload"]["size"] = f"{draw.randint(30, 60)}kB"
 
 
 def _first_flight(draw: random.Random, study: Tables, _: float) -> None:
     least = TRANSPORTS[study["transport"]["kind"]].least_initial_window_packets
     study["transport"]["initial_window"] = draw.randint(least, 2)
-    study["workload"]["size"] = f"{draw.randint(30, 60)}kB"
+
+
+def _as_drawn(_: random.Random, __: Tables) -> None:
+    """Leave a transfer as it is."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +119,9 @@ class Plant:
     kinds: tuple[str, ...]
     """Transports in which it has an effect."""
     plant: Callable[[random.Random, Tables, float], None]
+    """Plants it in a study, whose path has a bandwidth-delay product of so many bytes."""
+    suit: Callable[[random.Random, Tables], None] = _as_drawn
+    """Makes a healthy transfer one in which the cause can matter."""
 
 
 def _kinds(*, dials: bool = True, first: bool = True, tcp: bool = True) -> tuple[str, ...]:
@@ -116,9 +147,18 @@ PLANTS: tuple[Plant, ...] = (
     Plant("outage", "outages", _kinds(), _outage),
     # Linux's TCP learns how far packets are reordered, and hardly loses by it.
     Plant("reordering", "order", _kinds(tcp=False), _reordering),
-    Plant("late dial", "dial", _kinds(dials=False), _dial),
-    Plant("small first flight", "first-flight", _kinds(first=False), _first_flight),
+    Plant("late dial", "dial", _kinds(dials=False), _dial, _in_parts),
+    Plant("small first flight", "first-flight", _kinds(first=False), _first_flight, _small),
 )
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A transfer, and the same with a cause."""
+
+    planted: Plant
+    healthy: Tables
+    study: Tables
 
 
 @dataclass(frozen=True)
@@ -126,89 +166,176 @@ class Trial:
     """A transfer with a cause, and what was named."""
 
     number: int
-    planted: Plant
-    study: Mapping[str, Any]
-    named: str | None
+    drawn: Drawn
+    rival: str | None
+    """The rival that gains more than undoing the cause, so that the trial does not count."""
     answer: Answer
+
+    @property
+    def named(self) -> str | None:
+        """The lift named first."""
+        first = self.answer.first
+        return None if first is None else first.lifts[0].name
 
     @property
     def is_found(self) -> bool:
         """Whether the limit named first is the planted one."""
-        return self.named == self.planted.lift
+        return self.named == self.drawn.planted.lift
 
 
-def drawn(seed: int, number: int) -> tuple[Plant, Tables]:
+@dataclass
+class Repeated:
+    """Carries jobs out, and each only once: the same job gives the same records."""
+
+    backend: Backend
+    done: dict[Job, Outcome] = field(default_factory=dict)
+
+    def outcomes(
+        self, _: Backend, jobs: Sequence[Job], on_done: Callable[[], None]
+    ) -> list[Outcome]:
+        """Return the outcomes of jobs, in their order."""
+        fresh = [job for job in dict.fromkeys(jobs) if job not in self.done]
+        self.done |= zip(fresh, outcomes(self.backend, fresh, on_done), strict=True)
+        return [self.done[job] for job in jobs]
+
+    def measured(self, jobs: Sequence[Job]) -> list[tuple[Outcome, Sequence[Record]]]:
+        """Return the outcomes of jobs that were not carried out before, with their records."""
+        found = measured(self.backend, jobs)
+        self.done |= {job: outcome for job, (outcome, _) in zip(jobs, found, strict=True)}
+        return found
+
+
+def drawn(seed: int, number: int) -> Drawn:
     """Draw a transfer and plant a cause in it."""
     draw = random.Random(f"{seed}-{number}")  # noqa: S311 - what is drawn is a test
     planted = draw.choice(PLANTS)
     rtt_ms, rate_mbit = draw.randint(20, 150), draw.randint(10, 60)
     size_kb = draw.randint(2000, 4000)
-    study: Tables = {
+    healthy: Tables = {
         "title": f"trial {number}",
         "seed": draw.randrange(2**32),
-        "replicates": RANDOM_REPLICATES,
+        "replicates": REPLICATES[-1],
         "transport": {"kind": draw.choice(planted.kinds)},
         "workload": {"kind": "bulk", "size": f"{size_kb}kB"},
         "path": {"rtt": f"{rtt_ms}ms", "rate": f"{rate_mbit}mbit", "queue": f"{size_kb}p"},
     }
+    planted.suit(draw, healthy)
+    study = copy.deepcopy(healthy)
     planted.plant(draw, study, rate_mbit * 1e6 / 8 * rtt_ms / 1e3)
-    return planted, study
+    return Drawn(planted, healthy, study)
 
 
-def trials(seed: int, count: int, backend: Backend) -> Iterator[Trial]:
+def trials(seed: int, numbers: range, backend: Backend) -> Iterator[Trial]:
     """Carry out trials one after the other."""
-    for number in range(count):
-        planted, tables = drawn(seed, number)
-        answer = _answer(tables, backend)
-        first = answer.first
-        yield Trial(number, planted, tables, None if first is None else first.lifts[0].name, answer)
+    for number in numbers:
+        each = drawn(seed, number)
+        rival = rival_of(each, f"control-{seed}-{number}", backend)
+        yield Trial(number, each, rival, answer(each.study, backend))
 
 
-def _answer(tables: Tables, backend: Backend) -> Answer:
-    study = study_from_mapping(tables)
-    metric = "completion_time_s"
-    planned = plan_study(study)
-    if not planned[0].random:
-        planned = planned[:1]
-    found = measured(backend, [run.job for run in planned])
-    runs = []
-    for run, (outcome, records) in zip(planned, found, strict=True):
-        if outcome.failed:
-            raise RuntimeError(f"{tables}: {outcome.status.reason}")
-        value = outcome.metrics[metric]
-        sample = Sample(value, run.seeds["run"], False, bool(run.random))
-        runs.append(BaseRun(run.job, records, sample))
-    return explain(runs, metric, study.relevant, backend)
+def rival_of(each: Drawn, seed: str, backend: Backend) -> str | None:
+    """Return the rival that gains more than undoing the cause does, by runs of a seed of their own;
+    None if none does.
+    """
+    other = {"seed": random.Random(seed).randrange(2**32)}  # noqa: S311 - what is drawn is a test
+    with_cause = _runs(each.study | other, CONTROL_REPLICATES)
+    jobs = [run.job for run in with_cause]
+    rivals = {
+        lift.name: changed
+        for lift in LIFTS
+        if lift.name in RIVALS
+        and len(changed := [one for job in jobs if (one := lift.change(job)) is not None])
+        == len(jobs)
+    }
+    undone = [run.job for run in _runs(each.healthy | other, CONTROL_REPLICATES)]
+    asked = [("", undone), *rivals.items()]
+    found = iter(outcomes(backend, [job for _, its in asked for job in its]))
+    took = {name: _mean_s([next(found) for _ in its]) for name, its in asked}
+    best = min(took, key=lambda name: took[name])
+    return best or None
+
+
+def _runs(tables: Tables, replicates: int) -> list[PlannedRun]:
+    """Return the first runs of a study: one where nothing is random."""
+    planned = plan_study(study_from_mapping(tables))
+    return planned[: replicates if planned[0].random else 1]
+
+
+def _mean_s(found: Sequence[Outcome]) -> float:
+    """Return the geometric mean of the completion times; infinite if a run failed."""
+    if any(each.failed for each in found):
+        return math.inf
+    return math.prod(each.metrics[METRIC] for each in found) ** (1 / len(found))
+
+
+def answer(tables: Tables, backend: Backend) -> Answer:
+    """Explain a study's transfers, with more replicates if few show nothing."""
+    relevant = study_from_mapping(tables).relevant
+    runs: list[BaseRun] = []
+    repeated = Repeated(backend)
+    for replicates in REPLICATES:
+        planned = _runs(tables, replicates)[len(runs) :]
+        runs += [
+            _base_run(run, outcome, records)
+            for run, (outcome, records) in zip(
+                planned, repeated.measured([run.job for run in planned]), strict=True
+            )
+        ]
+        found = explain(
+            runs, METRIC, relevant, backend, carry_out=repeated.outcomes, yardsticks=False
+        )
+        if found.first is not None or len(runs) < replicates:
+            break
+    return found
+
+
+def _base_run(run: PlannedRun, outcome: Outcome, records: Sequence[Record]) -> BaseRun:
+    if outcome.failed:
+        raise RuntimeError(f"{run.job}: {outcome.status.reason}")
+    sample = Sample(outcome.metrics[METRIC], run.seeds["run"], False, bool(run.random))
+    return BaseRun(run.job, records, sample)
 
 
 def tally(done: list[Trial]) -> Iterator[str]:
-    """Write how many were found, of each cause, and each that was not."""
-    found = sum(trial.is_found for trial in done)
-    yield f"{found} of {len(done)} named first ({100 * found / max(1, len(done)):.1f} %)"
-    planted = Counter(trial.planted.name for trial in done)
-    right = Counter(trial.planted.name for trial in done if trial.is_found)
-    for name, count in sorted(planted.items()):
-        yield f"  {name}: {right[name]} of {count}"
+    """Write how many were found, what was named where each cause was planted, and each trial that
+    was not found or does not count.
+    """
+    counted = [trial for trial in done if trial.rival is None]
+    for these, of in ((counted, "that count"), (done, "in all")):
+        found = sum(trial.is_found for trial in these)
+        share = 100 * found / max(1, len(these))
+        yield f"{found} of {len(these)} {of} named first ({share:.1f} %)"
+    named = Counter((trial.drawn.planted.name, str(trial.named)) for trial in counted)
+    for name in sorted({planted for planted, _ in named}):
+        of_name = {lift: n for (planted, lift), n in named.most_common() if planted == name}
+        yield f"  {name}: " + ", ".join(f"{lift} {n}" for lift, n in of_name.items())
     for trial in done:
-        if not trial.is_found:
-            missed = f"{trial.planted.name}, named {trial.named}"
-            yield f"  trial {trial.number}: {missed}: {trial.study}"
+        if not trial.is_found or trial.rival is not None:
+            yield f"  trial {trial.number}: {_line(trial)}: {trial.drawn.study}"
+
+
+def _line(trial: Trial) -> str:
+    kind = trial.drawn.study["transport"]["kind"]
+    found = "found" if trial.is_found else f"NAMED {trial.named}"
+    counts = "" if trial.rival is None else f", does not count: {trial.rival} gains more"
+    return f"{trial.drawn.planted.name} ({kind}): {found}{counts}"
 
 
 def main(arguments: list[str]) -> int:
-    """Carry out COUNT trials from SEED; the status is 1 if fewer than 98 % are found."""
-    if len(arguments) != 2 or not all(each.isdigit() for each in arguments):
-        print(f"usage: {Path(__file__).name} SEED COUNT", file=sys.stderr)
+    """Carry out COUNT trials from SEED; the status is 1 if fewer than 98 % are found of those that
+    count.
+    """
+    if len(arguments) not in (2, 3) or not all(each.isdigit() for each in arguments):
+        print(f"usage: {Path(__file__).name} SEED COUNT [FIRST]", file=sys.stderr)
         return 2
-    seed, count = map(int, arguments)
+    seed, count, first = (*map(int, arguments), 0)[:3]
     done: list[Trial] = []
-    for trial in trials(seed, count, VirtualBackend()):
+    for trial in trials(seed, range(first, first + count), VirtualBackend()):
         done.append(trial)
-        named = "found" if trial.is_found else f"NAMED {trial.named}"
-        kind = trial.study["transport"]["kind"]
-        print(f"{trial.number:4} {trial.planted.name} ({kind}): {named}", flush=True)
+        print(f"{trial.number:4} {_line(trial)}", flush=True)
     print("\n".join(tally(done)))
-    return 0 if sum(trial.is_found for trial in done) >= WANTED * len(done) else 1
+    counted = [trial for trial in done if trial.rival is None]
+    return 0 if sum(trial.is_found for trial in counted) >= WANTED * len(counted) else 1
 
 
 if __name__ == "__main__":

@@ -20,15 +20,15 @@ EXACT = ("small window", "tiny queue", "outage", "late dial", "small first fligh
 
 def _first_of(name: str) -> int:
     """Return the number of the first trial of seed 1 with a cause."""
-    return next(number for number in range(1000) if SCRIPT["drawn"](1, number)[0].name == name)
+    return next(number for number in range(1000) if SCRIPT["drawn"](1, number).planted.name == name)
 
 
 @pytest.mark.parametrize("name", EXACT)
 def test_a_planted_cause_is_named_first(name: str) -> None:
-    planted, tables = SCRIPT["drawn"](1, _first_of(name))
-    found = SCRIPT["_answer"](tables, VirtualBackend()).first
+    drawn = SCRIPT["drawn"](1, _first_of(name))
+    found = SCRIPT["answer"](drawn.study, VirtualBackend()).first
     assert found is not None
-    assert found.lifts[0].name == planted.lift
+    assert found.lifts[0].name == drawn.planted.lift
 
 
 def test_the_command_names_the_window_and_leaves_the_directory_as_it_was(tmp_path: Path) -> None:

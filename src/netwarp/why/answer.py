@@ -17,6 +17,9 @@ from netwarp.wire import Job, Record
 from netwarp.wording import less_is_better
 from netwarp.workloads import workload_of
 
+CarryOut = Callable[[Backend, Sequence[Job], Callable[[], None]], Sequence[Outcome]]
+"""Carries jobs out on a backend, calling something after each, and returns their outcomes."""
+
 MOST_TOGETHER = 2
 """How many of the lifts that gain most are lifted together."""
 
@@ -81,6 +84,9 @@ def explain(
     relevant: float,
     backend: Backend,
     on_done: Callable[[int], None] = lambda _: None,
+    *,
+    carry_out: CarryOut = outcomes,
+    yardsticks: bool = True,
 ) -> Answer:
     """Lift each limit of a cell's runs in turn, then those that gain most together.
 
@@ -91,16 +97,19 @@ def explain(
         backend: where the runs are carried out.
         on_done: called with the number of further runs, when it is known, as a negative number,
             and with 1 after each.
+        carry_out: carries jobs out.
+        yardsticks: whether yardsticks are lifted too.
     """
     shares = mean_shares(runs)
     candidates = applicable(runs[0].job, shares)
     tried = [
         (lift, [changed for run in runs if (changed := lift.change(run.job)) is not None])
         for lift, _ in candidates
+        if yardsticks or not lift.is_yardstick
     ]
     jobs = [runs[0].job, *(job for _, of_lift in tried for job in of_lift)]
     on_done(-len(jobs))
-    again, *found = outcomes(backend, jobs, lambda: on_done(1))
+    again, *found = carry_out(backend, jobs, lambda: on_done(1))
     _check_same(again, runs[0], metric)
     failed: dict[str, str] = {}
     values: list[tuple[tuple[Lift, ...], tuple[float | None, ...]]] = []
@@ -112,7 +121,14 @@ def explain(
         else:
             values.append(((lift,), tuple(each.metrics.get(metric) for each in its)))
     alone = _ranked(runs, _compared(runs, values, relevant, less_is_better(metric)), relevant)
-    together = _together(runs, metric, relevant, backend, alone, on_done)
+    together = _together(
+        runs,
+        metric,
+        relevant,
+        alone,
+        lambda jobs: carry_out(backend, jobs, lambda: on_done(1)),
+        on_done,
+    )
     alone = _limit_before_remedy(runs, alone, together, relevant)
     return Answer(metric, shares, tuple(alone), together, failed)
 
@@ -231,8 +247,8 @@ def _together(
     runs: Sequence[BaseRun],
     metric: str,
     relevant: float,
-    backend: Backend,
     alone: Sequence[Lifted],
+    carry_out: Callable[[Sequence[Job]], Sequence[Outcome]],
     on_done: Callable[[int], None],
 ) -> Lifted | None:
     """Lift the limits that gain most at the same time; None unless two can be."""
@@ -251,7 +267,7 @@ def _together(
             job = lift.change(job) or job
         jobs.append(job)
     on_done(-len(jobs))
-    found = outcomes(backend, jobs, lambda: on_done(1))
+    found = carry_out(jobs)
     if any(each.failed for each in found):
         return None
     values = tuple(each.metrics.get(metric) for each in found)
