@@ -218,3 +218,35 @@ def test_a_cell_between_that_was_not_run_is_named() -> None:
     made = results(lambda *_: 1.0, [ALL[0], ALL[3], ALL[1]])
     with pytest.raises(InputError, match="QUIC · loss 0 %, was not run"):
         parts(made, made.cells[0], made.cells[1], METRIC)
+
+
+def test_one_run_stands_for_all_but_where_a_stack_draws_by_itself(
+    take: Callable[[Time], None],
+) -> None:
+    """BBR begins its cycle at a random place, so that one run with it would tell nothing."""
+    ran: list[Job] = []
+
+    def by_cycle(job: Job, replicate: int) -> float:
+        ran.append(job)
+        is_bbr = job.only.transport.congestion == "bbr"
+        small = job.only.transport.buffer_bytes < 1e6
+        return (0.5, 0.9, 1.3, 0.7)[replicate] if is_bbr else 1.0 + small
+
+    plan = plan_study(study_from_mapping(STEADY))
+    runs = [
+        BaseRun(run.job, [], Sample(2.0, run.seeds["run"], False, bool(run.random))) for run in plan
+    ]
+    take(by_cycle)
+    found = explain(runs, METRIC, 0.01, BACKEND)
+    by_name = {each.lifts[0].name: each for each in found.alone}
+    assert len(by_name["window"].values) == 1
+    assert by_name["window"].comparison.exact
+    assert len(by_name["bbr"].values) == 4
+    assert not by_name["bbr"].comparison.exact
+    assert sum(job.only.transport.congestion == "bbr" for job in ran) >= 4
+
+
+STEADY: dict[str, Any] = {
+    "title": "t", "replicates": 4, "transport": {"kind": "tcp", "buffer": "64kB"},
+    "path": {"rtt": "80ms", "rate": "40mbit"}, "workload": {"size": "2MB"},
+}  # fmt: skip

@@ -123,8 +123,6 @@ def _two(
     backend = backend_for(data.study)
     backend.check(1)
     one, other = (base_runs(data, cell, metric, replicates) for cell in cells)
-    if len(one) != len(other):  # nothing is random in one of them
-        one, other = (base_runs(data, cell, metric, 1) for cell in cells)
     relevant = data.results.criteria.relevant
     found = contrast(one, other, metric, relevant, backend, counting("lifting limits in both"))
     if as_json:

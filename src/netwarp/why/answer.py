@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from netwarp.backends.base import Backend
 from netwarp.errors import ResultError
 from netwarp.estimate.comparison import Comparison, Sample, compare, holm
+from netwarp.estimate.location import is_fixed
 from netwarp.execution.outcome import Outcome
 from netwarp.measure.run_records import RunRecords
 from netwarp.metrics.causes import Cause, attribution
+from netwarp.plan.randomness import own_draws
 from netwarp.why.experiment import outcomes
 from netwarp.why.lifts import Lift, applicable
 from netwarp.wire import Job, Record
@@ -85,7 +87,7 @@ def explain(
     backend: Backend,
     on_done: Callable[[int], None] = lambda _: None,
     *,
-    carry_out: CarryOut = outcomes,
+    carry_out: CarryOut | None = None,
     yardsticks: bool = True,
 ) -> Answer:
     """Lift each limit of a cell's runs in turn, then those that gain most together.
@@ -97,16 +99,19 @@ def explain(
         backend: where the runs are carried out.
         on_done: called with the number of further runs, when it is known, as a negative number,
             and with 1 after each.
-        carry_out: carries jobs out.
+        carry_out: carries jobs out, in place of :func:`outcomes`.
         yardsticks: whether yardsticks are lifted too.
     """
-    shares = mean_shares(runs)
-    candidates = applicable(runs[0].job, shares)
-    tried = [
-        (lift, [changed for run in runs if (changed := lift.change(run.job)) is not None])
-        for lift, _ in candidates
-        if yardsticks or not lift.is_yardstick
-    ]
+    carry_out = carry_out or outcomes
+    fixed = is_one_value(runs)
+    shares = mean_shares(runs[:1] if fixed else runs)
+    draws = own_draws(runs[0].job)
+    tried = []
+    for lift, example in applicable(runs[0].job, shares):
+        if yardsticks or not lift.is_yardstick:
+            needed = runs[:1] if fixed and own_draws(example) == draws else runs
+            jobs_of = (lift.change(run.job) for run in needed)
+            tried.append((lift, [job for job in jobs_of if job is not None]))
     jobs = [runs[0].job, *(job for _, of_lift in tried for job in of_lift)]
     on_done(-len(jobs))
     again, *found = carry_out(backend, jobs, lambda: on_done(1))
@@ -150,6 +155,15 @@ def _check_same(again: Outcome, kept: BaseRun, metric: str) -> None:
         )
 
 
+def is_one_value(runs: Sequence[BaseRun]) -> bool:
+    """Return whether one run stands for all: nothing random is planned, and what stacks draw by
+    themselves alters nothing. A lift after which they draw something else may alter that.
+    """
+    values = [run.sample.value for run in runs if run.sample.value is not None]
+    is_random = any(run.sample.random for run in runs)
+    return not is_random and len(values) == len(runs) and is_fixed(values, is_log=False)
+
+
 def mean_shares(runs: Sequence[BaseRun]) -> Mapping[Cause, float] | None:
     """Return the share of each cause, as the mean over runs; None if the records of a run do not
     determine it.
@@ -170,8 +184,12 @@ def _compared(
     is_less_better: bool,
 ) -> list[Lifted]:
     """Compare the runs of each lift with the original ones; all comparisons are one family."""
-    base = paired(runs, [run.sample.value for run in runs])
-    family = holm([compare(base, paired(runs, its), relevant) for _, its in values])
+
+    def compared(its: Sequence[float | None]) -> Comparison:
+        base = paired(runs, [run.sample.value for run in runs[: len(its)]])
+        return compare(base, paired(runs, its), relevant)
+
+    family = holm([compared(its) for _, its in values])
     return [
         Lifted(lifts, one, its, is_less_better)
         for (lifts, its), one in zip(values, family, strict=True)
@@ -179,15 +197,26 @@ def _compared(
 
 
 def paired(runs: Sequence[BaseRun], values: Sequence[float | None]) -> dict[int, Sample]:
-    """Return samples for a comparison, by replicate. A single run in which nothing is random is
-    returned twice, because a second one would be equal.
+    """Return samples for a comparison, by replicate, of as many runs as there are values. A
+    single one in which nothing is random is returned twice, because a second one would be equal.
     """
     found = {
         place: Sample(value, run.sample.seed, False, run.sample.random)
-        for place, (run, value) in enumerate(zip(runs, values, strict=True))
+        for place, (run, value) in enumerate(zip(runs[: len(values)], values, strict=True))
     }
     is_exact = len(found) == 1 and not found[0].random
     return found | {1: found[0]} if is_exact else found
+
+
+def repeated(values: Sequence[float | None], others: Sequence[object]) -> Sequence[float | None]:
+    """Return values, as many as the others: a single one stands for all replicates."""
+    return [values[0]] * len(others) if len(values) == 1 else values
+
+
+def _against(runs: Sequence[BaseRun], one: Lifted, other: Lifted, relevant: float) -> Comparison:
+    """Compare the runs with one limit lifted with those in which another one is."""
+    base = paired(runs, repeated(other.values, one.values))
+    return compare(base, paired(runs, repeated(one.values, other.values)), relevant)
 
 
 def _ranked(runs: Sequence[BaseRun], found: Sequence[Lifted], relevant: float) -> list[Lifted]:
@@ -200,8 +229,7 @@ def _ranked(runs: Sequence[BaseRun], found: Sequence[Lifted], relevant: float) -
         return (not each.gains, each.lifts[0].is_yardstick, size)
 
     def gains_more(one: Lifted, other: Lifted) -> bool:
-        base = paired(runs, other.values)
-        against = compare(base, paired(runs, one.values), relevant)
+        against = _against(runs, one, other, relevant)
         return Lifted(one.lifts, against, one.values, one.is_less_better).gains
 
     by_size = sorted(found, key=key)
@@ -230,7 +258,7 @@ def _limit_before_remedy(
     limit = next((each for each in ranked if each.lifts[0] == together.lifts[1]), None)
     if limit is None or limit.lifts[0].is_substitute:
         return ranked
-    left = compare(paired(runs, limit.values), paired(runs, together.values), relevant)
+    left = _against(runs, together, limit, relevant)
     own, its = (_size(each.effect, limit.is_less_better) for each in (left, limit.comparison))
     if own <= its:
         return ranked
@@ -253,15 +281,18 @@ def _together(
 ) -> Lifted | None:
     """Lift the limits that gain most at the same time; None unless two can be."""
     best: list[Lift] = []
+    needed = 1
     for each in alone:
         (lift,) = each.lifts
         if each.gains and not lift.is_yardstick and all(lift.limit != one.limit for one in best):
             best.append(lift)
+            if len(best) <= MOST_TOGETHER:
+                needed = max(needed, len(each.values))
     best = best[:MOST_TOGETHER]
     if len(best) < MOST_TOGETHER:
         return None
     jobs = []
-    for run in runs:
+    for run in runs[:needed]:
         job = run.job
         for lift in best:
             job = lift.change(job) or job

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from netwarp.errors import InputError
 from netwarp.estimate.comparison import Sample
@@ -10,7 +11,7 @@ from netwarp.evaluation import RunData
 from netwarp.results import CellResult
 from netwarp.results.comparisons import main_metrics
 from netwarp.suggestions import did_you_mean
-from netwarp.why.answer import BaseRun
+from netwarp.why.answer import BaseRun, is_one_value
 from netwarp.wording import cell_text
 
 MOST_LISTED = 12
@@ -68,16 +69,16 @@ def metric_of(data: RunData) -> str:
 def base_runs(
     data: RunData, cell: CellResult, metric: str, replicates: int | None
 ) -> list[BaseRun]:
-    """Return the runs of a cell whose limits are lifted: one where nothing is random.
+    """Return the runs of a cell whose limits are lifted. Where one stands for all, only the first
+    has its records.
 
     Raises:
         InputError: they are of real time, of several workloads or of programs, or failed.
     """
     if data.clock != "virtual":
         raise InputError("why: runs in real time are no pairs of others; explain virtual ones")
-    wanted = cell.runs[: replicates if cell.is_random else 1]
-    found = []
-    for run in wanted:
+    found: list[BaseRun] = []
+    for run in cell.runs[:replicates]:
         job = data.job(run.run)
         value = run.value(metric)
         if run.outcome == "failed" or job is None or value is None:
@@ -88,5 +89,9 @@ def base_runs(
                 " explain a study of one"
             )
         random = run.random != ()
-        found.append(BaseRun(job, data.records(run.run), Sample(value, run.seed, False, random)))
-    return found
+        found.append(BaseRun(job, (), Sample(value, run.seed, False, random)))
+    told = 1 if is_one_value(found) else len(found)
+    return [
+        replace(each, records=data.records(each.job.run)) if place < told else each
+        for place, each in enumerate(found)
+    ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from netwarp.backends.base import Backend
 from netwarp.estimate.comparison import Comparison, Sample, compare, holm
-from netwarp.why.answer import Answer, BaseRun, explain, paired
+from netwarp.why.answer import Answer, BaseRun, explain, paired, repeated
 from netwarp.why.lifts import Lift
 
 
@@ -72,7 +72,9 @@ def contrast(
     made: list[tuple[Lift, list[float | None]]] = []
     for name in names:
         values = [
-            its[name].values if name in its else tuple(run.sample.value for run in runs_of)
+            repeated(its[name].values, runs_of)
+            if name in its
+            else tuple(run.sample.value for run in runs_of)
             for its, runs_of in zip(by_lift, (one, other), strict=True)
         ]
         lift = next(its[name].lifts[0] for its in by_lift if name in its)
