@@ -68,6 +68,74 @@ def test_a_peer_that_stops_answering_is_a_result(kind: str, tmp_path: Path) -> N
     assert 0.5 < metrics["gave_up_s"] < 3600
 
 
+BOTH_GONE: dict[str, object] = {
+    "second": {},
+    "timeline": [{"at": "500ms", "change": "outage", "path": path} for path in (1, 2)],
+}
+"""The same of both paths."""
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        {"kind": "bulk", "size": "10MB"},
+        {"kind": "bulk", "size": "10MB", "direction": "up"},
+        {"kind": "bulk", "size": "200kB", "transfers": 40},
+        {"kind": "rr", "interval": "50ms", "count": 100, "request": "100B", "response": "2kB"},
+        {"kind": "flow", "rate": "1mbit", "payload": "500B", "count": 2000},
+    ],
+    ids=["a sender that waits for room", "the same upwards", "a receiver", "rr", "flow"],
+)
+def test_mptcp_whose_paths_are_all_gone_is_a_result(
+    workload: dict[str, object], tmp_path: Path
+) -> None:
+    """The kernel closes such a connection without an error, and wakes no sender for it."""
+    outcome, metrics, gave_up = run(tmp_path / "run", workload, {"kind": "mptcp"}, BOTH_GONE)
+    assert not outcome.failed, outcome.status.reason
+    (given_up,) = gave_up
+    assert "all subflows of the MPTCP connection had ended" in given_up.cause
+    assert 900 < metrics["gave_up_s"] < 3600
+
+
+def test_mptcp_over_paths_that_spoil_everything_is_a_result(tmp_path: Path) -> None:
+    path: dict[str, object] = {"second": {}, "corrupt": "99%"}
+    stream: dict[str, object] = {"kind": "stream", "watch": "4s", "segment": "1s"}
+    stream |= {"qualities": {"low": "5kB", "high": "20kB"}, "rule": "throughput"}
+    outcome, metrics, gave_up = run(tmp_path / "run", stream, {"kind": "mptcp"}, path)
+    assert not outcome.failed, outcome.status.reason
+    assert len(gave_up) == 1
+    assert metrics["gave_up_s"] > 60
+
+
+def test_mptcp_that_never_closes_has_delivered_all_the_same(tmp_path: Path) -> None:
+    """Lost are the client's DATA_FIN, the acknowledgement of the byte before it and its repetition.
+    TCP's acknowledgement then comes with a repeated ADD_ADDR, which has none of the data's. So
+    MPTCP sends the byte again together with its end, which the server's kernel notes and forgets.
+    """
+    path: dict[str, object] = {"rtt": "8.684ms", "rate": "12439kbit", "second": {}}
+    path |= {"loss_up": "packets 6 7", "loss_down": "packets 2 5"}
+    bulk: dict[str, object] = {"kind": "bulk", "size": "118B"}
+    outcome, metrics, gave_up = run(tmp_path / "run", bulk, {"kind": "mptcp"}, path)
+    assert not outcome.failed, outcome.status.reason
+    assert not gave_up
+    assert metrics["completion_time_s"] < 0.1
+    assert outcome.status.virtual_s is not None
+    assert outcome.status.virtual_s > 900, "the kernel has closed, so this tests nothing"
+
+
+def test_a_player_that_has_no_address_at_its_end_is_no_failure(tmp_path: Path) -> None:
+    """Its connection was put off by Fast Open until its farewell, which found no route."""
+    path: dict[str, object] = {"second": {}}
+    path["handovers"] = {"every": "1567ms", "count": 5, "gap": "1202ms"}
+    stream: dict[str, object] = {"kind": "stream", "watch": "5s", "segment": "500ms"}
+    stream |= {"qualities": {"low": "8kB", "high": "37kB"}, "rule": "throughput"}
+    transport: dict[str, object] = {"kind": "tcp", "resume": "0rtt", "reconnect": "new"}
+    outcome, metrics, gave_up = run(tmp_path / "run", stream, transport, path)
+    assert not outcome.failed, outcome.status.reason
+    assert not gave_up
+    assert metrics["startup_delay_s"] < 1
+
+
 @pytest.mark.parametrize("kind", ["tcp", "tls"])
 def test_a_set_up_that_the_server_gives_up_is_a_result(kind: str, tmp_path: Path) -> None:
     """What the client sends is lost after its SYN, for longer than the server's kernel waits for

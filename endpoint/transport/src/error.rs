@@ -127,10 +127,14 @@ impl From<io::Error> for Error {
         let kind = match error.kind() {
             _ if has_ended => Kind::Closed,
             ErrorKind::BrokenPipe | ErrorKind::NotConnected | ErrorKind::UnexpectedEof => Kind::Closed,
-            ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted => Kind::Reset,
+            ErrorKind::ConnectionReset => Kind::Reset,
             // A neighbour that three ARP requests did not find (net/ipv4/arp.c, arp_error_report), here or at a router.
             ErrorKind::TimedOut | ErrorKind::HostUnreachable => Kind::TimedOut,
-            ErrorKind::NetworkUnreachable | ErrorKind::AddrNotAvailable => Kind::Unreachable,
+            // Of a connection that Fast Open has put off, the kernel keeps no other error if its SYN has no route
+            // (tcp_sendmsg_fastopen in net/ipv4/tcp.c).
+            ErrorKind::NetworkUnreachable | ErrorKind::AddrNotAvailable | ErrorKind::ConnectionAborted => {
+                Kind::Unreachable
+            }
             _ => Kind::Other,
         };
         Self::new(kind, error)
@@ -292,6 +296,7 @@ mod tests {
         assert_eq!(of_kernel(libc::ETIMEDOUT).kind(), Kind::TimedOut);
         assert_eq!(of_kernel(libc::EHOSTUNREACH).kind(), Kind::TimedOut);
         assert_eq!(of_kernel(libc::ENETUNREACH).kind(), Kind::Unreachable);
+        assert_eq!(of_kernel(libc::ECONNABORTED).kind(), Kind::Unreachable);
         assert_eq!(of(Error::closed("the peer closed")).kind(), Kind::Closed);
         assert_eq!(of(ReadError::ConnectionLost(ConnectionError::Reset)).kind(), Kind::Reset);
         assert_eq!(of(WriteError::ConnectionLost(ConnectionError::TimedOut)).kind(), Kind::TimedOut);

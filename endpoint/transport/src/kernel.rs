@@ -43,6 +43,10 @@ pub(super) trait Protocol: Send + Sync + 'static {
     /// Whether the kernel can drop packets by source address before this protocol answers them.
     const TAKES_FILTERS: bool = true;
 
+    /// For how long a side that has closed waits for the peer to close, after what has arrived last. None where the
+    /// kernel itself ends a connection whose peer does not answer.
+    const CLOSES_WITHIN: Option<Duration> = None;
+
     /// Binds a server's socket.
     fn bind(&self, socket: &Socket, address: SocketAddr) -> Result<()> {
         socket.bind(&address.into()).context("binding a socket")
@@ -181,7 +185,8 @@ fn established<P: Protocol>(
     let connected = Moment::now();
     let streams = streams.into_iter().map(|stream| Arc::new(Mutex::new(stream))).collect();
     let migrates = migrates.then_some(P::can_migrate as fn(&Socket) -> bool);
-    Ok(Box::new(Connection { name: P::NAME, socket, streams, given: 0, start, connected, migrates }))
+    let closes_within = P::CLOSES_WITHIN;
+    Ok(Box::new(Connection { name: P::NAME, socket, streams, given: 0, start, connected, migrates, closes_within }))
 }
 
 struct Connection<S> {
@@ -194,6 +199,8 @@ struct Connection<S> {
     connected: Moment,
     /// Says whether this connection can migrate now, if the kernel migrates connections at a handover.
     migrates: Option<fn(&Socket) -> bool>,
+    /// As [`Protocol::CLOSES_WITHIN`].
+    closes_within: Option<Duration>,
 }
 
 impl<S: ByteStream> Connection<S> {
@@ -281,6 +288,9 @@ impl<S: ByteStream> super::Connection for Connection<S> {
         // reset over the path.
         offload(move || {
             self.socket.shutdown(Shutdown::Write).context("closing the sending side")?;
+            if self.closes_within.is_some() {
+                self.socket.set_read_timeout(self.closes_within).context("setting SO_RCVTIMEO")?;
+            }
             self.socket.wait_for_end()
         })
         .await

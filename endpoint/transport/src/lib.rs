@@ -8,6 +8,7 @@ mod duplex;
 pub mod error;
 pub mod identity;
 mod kernel;
+mod lost_connection;
 mod mptcp;
 mod peer_filter;
 mod quic;

@@ -16,7 +16,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::error::{Context as _, Error, Result, bail};
-use super::tcp::info::TcpInfo;
+use super::lost_connection::lost_subflows;
 
 /// How many bytes of content are handed to the kernel in one call.
 pub(crate) const SEND_BLOCK_BYTES: usize = 1 << 20;
@@ -52,8 +52,7 @@ impl Socket {
     /// Sends all bytes, in one call unless a signal interrupts it.
     pub(crate) fn send_all(&self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
-            let sent = retry(|| self.0.send_with_flags(bytes, libc::MSG_NOSIGNAL));
-            let sent = sent.map_err(|error| self.explained(error)).context("sending")?;
+            let sent = self.sending(|| self.0.send_with_flags(bytes, libc::MSG_NOSIGNAL)).context("sending")?;
             bytes = &bytes[sent..];
         }
         Ok(())
@@ -83,14 +82,28 @@ impl Socket {
     fn send_file(&self, content: &mut Reader) -> Result<()> {
         while let (Some(file), length @ 1..) = (content.sendable_file(), content.remaining_bytes()) {
             let length = length.min(LONGEST_CALL_BYTES) as usize;
-            let sent = retry(|| Ok(sendfile(&self.0, file, None, length)?));
-            let sent = sent.map_err(|error| self.explained(error)).context("sending a file")?;
+            let sent = self.sending(|| Ok(sendfile(&self.0, file, None, length)?)).context("sending a file")?;
             if sent == 0 {
                 bail!("the file to send ended {} bytes early: leave it unchanged during a run", length);
             }
             content.advance(sent as u64);
         }
         Ok(())
+    }
+
+    /// Sends in a call that waits. Where that waits for a limited time, as for MPTCP, it is repeated for as long as the
+    /// connection is there.
+    fn sending(&self, mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+        loop {
+            match retry(&mut call) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    if self.has_lost_its_subflows() {
+                        return Err(lost_subflows(&error));
+                    }
+                }
+                result => return result.map_err(|error| self.explained(error)),
+            }
+        }
     }
 
     /// Fills the buffer, waiting for all of it in one call.
@@ -132,22 +145,11 @@ impl Socket {
         self.receive_or_reset(buffer, flags).map_err(|error| self.explained(error))
     }
 
-    fn receive_or_reset(&self, buffer: &mut [u8], flags: c_int) -> io::Result<usize> {
+    /// As [`Self::receive`], with the kernel's error as it is.
+    pub(super) fn receive_or_reset(&self, buffer: &mut [u8], flags: c_int) -> io::Result<usize> {
         let (address, length) = (buffer.as_mut_ptr().cast(), buffer.len());
         // SAFETY: the buffer is valid for writes of its length.
         retry(|| size(unsafe { libc::recv(self.as_raw_fd(), address, length, flags) }))
-    }
-
-    /// Tells a reset by a peer that had given up the set-up from other errors. A kernel that has answered a SYN waits
-    /// about a minute for the end of the handshake (`net.ipv4.tcp_synack_retries`). Then it knows the connection no
-    /// more, and answers what arrives late with a reset: it did not hear from this end in time.
-    pub(crate) fn explained(&self, error: io::Error) -> io::Error {
-        let is_reset = error.kind() == ErrorKind::ConnectionReset;
-        if !is_reset || !TcpInfo::read(self).is_ok_and(|info| info.has_received_nothing()) {
-            return error;
-        }
-        let reason = "the peer had given the connection up before it was set up, and reset it";
-        io::Error::new(ErrorKind::TimedOut, format!("{reason} ({error})"))
     }
 
     /// Sends some of the bytes without waiting (`send(2)`).
@@ -173,7 +175,7 @@ impl Socket {
         let flags = libc::MSG_TRUNC | libc::MSG_WAITALL;
         // SAFETY: with MSG_TRUNC, TCP writes nothing to the buffer, so that none is needed.
         let call = || size(unsafe { libc::recv(self.as_raw_fd(), std::ptr::null_mut(), length, flags) });
-        Ok(retry(call).context("receiving")? as u64)
+        Ok(retry(call).map_err(|error| self.explained(error)).context("receiving")? as u64)
     }
 
     /// Waits until there is something to read, or the connection has ended.
@@ -222,7 +224,8 @@ impl Socket {
         self.discard_to_end(libc::MSG_DONTWAIT)
     }
 
-    /// Discards what arrives until the peer has closed.
+    /// Discards what arrives until the peer has closed, or until nothing has arrived for as long as the socket waits
+    /// (`SO_RCVTIMEO`).
     pub(crate) fn wait_for_end(&self) -> Result<()> {
         self.discard_to_end(0).map(drop).context("waiting for the peer to close")
     }
@@ -354,34 +357,5 @@ pub(crate) fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T>
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             result => return result,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Write as _;
-    use std::net::{TcpListener, TcpStream};
-
-    use super::*;
-
-    /// Returns the kind of the error that a client sees whose peer resets the connection after sending so many bytes.
-    fn seen_of_a_reset(sent_before: &[u8]) -> ErrorKind {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let socket = Socket::from(socket2::Socket::from(ours));
-        let (mut theirs, _) = listener.accept().unwrap();
-        theirs.write_all(sent_before).unwrap();
-        let mut received = vec![0; sent_before.len()];
-        socket.receive_exact(&mut received).unwrap();
-        let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
-        set_option(theirs.as_raw_fd(), libc::SOL_SOCKET, libc::SO_LINGER, &at_once).unwrap();
-        drop(theirs);
-        socket.receive(&mut [0], 0).unwrap_err().kind()
-    }
-
-    #[test]
-    fn a_reset_before_anything_came_is_a_peer_that_did_not_hear_in_time() {
-        assert_eq!(seen_of_a_reset(b""), ErrorKind::TimedOut);
-        assert_eq!(seen_of_a_reset(b"answer"), ErrorKind::ConnectionReset);
     }
 }

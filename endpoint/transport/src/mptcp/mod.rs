@@ -9,6 +9,7 @@ mod stack;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use netwarp_core::addresses::unspecified;
 use netwarp_wire::job::{Job, Resume, Transport, TransportKind};
@@ -19,6 +20,11 @@ use super::error::{Context as _, Result};
 use super::kernel::Protocol;
 use super::socket::Socket;
 use super::tcp::{self, TcpStream};
+
+/// For how long a call that sends waits before it looks whether the connection is still there. When the last subflow
+/// has ended, the kernel closes the connection after a minute (`net.mptcp.close_timeout`), but wakes no sender that
+/// waits for room (`mptcp_sendmsg` in `net/mptcp/protocol.c`).
+const SENDS_FOR: Duration = Duration::from_mins(1);
 
 /// MPTCP with a job's options.
 #[derive(Debug, Clone)]
@@ -42,6 +48,11 @@ impl Protocol for Mptcp {
     /// `mptcp_setsockopt` refuses SO_ATTACH_FILTER, so strangers are turned away after accepting.
     const TAKES_FILTERS: bool = false;
 
+    /// A receiver that has learnt of the peer's end together with data that it had already never acknowledges that end
+    /// (`get_mapping_status` in `net/mptcp/subflow.c` notes it, and only what moves data looks at it again; later
+    /// repetitions are taken for known). It has everything, but the connection is never closed.
+    const CLOSES_WITHIN: Option<Duration> = Some(tcp::PATIENCE);
+
     fn socket(&self, peer: SocketAddr) -> Result<Socket> {
         tcp::socket(peer, socket2::Protocol::MPTCP, &self.options)
             .context("creating an MPTCP socket (the kernel needs CONFIG_MPTCP and net.mptcp.enabled = 1)")
@@ -62,6 +73,7 @@ impl Protocol for Mptcp {
     }
 
     fn establish(&self, socket: Arc<Socket>) -> Result<Vec<TcpStream>> {
+        socket.set_write_timeout(Some(SENDS_FOR)).context("setting SO_SNDTIMEO")?;
         Ok(vec![TcpStream { socket, options: self.options.clone(), report }])
     }
 }

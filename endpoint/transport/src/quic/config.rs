@@ -10,13 +10,10 @@ use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig
 use quinn::{EndpointConfig, IdleTimeout, TransportConfig, VarInt};
 
 use super::congestion::Additions;
+use crate::tcp::PATIENCE;
 
 /// The smallest datagram that a QUIC path must carry, in bytes of UDP payload (RFC 9000, section 14).
 const SMALLEST_DATAGRAM_BYTES: u32 = 1200;
-
-/// For how long Linux's TCP sends again what nobody acknowledges (`tcp_retries2`, 15, and a time-out of 200 ms that
-/// doubles up to two minutes; Documentation/networking/ip-sysctl.rst).
-const PATIENCE: Duration = Duration::from_millis(924_600);
 
 /// How many times a silent peer is asked before it is given up.
 const PINGS: u32 = 3;

@@ -10,6 +10,7 @@ use std::io;
 use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
 use libc::c_int;
 use netwarp_core::content_sink::Sink;
@@ -26,6 +27,10 @@ use super::error::{Context as _, Error, Result};
 use super::kernel::Protocol;
 use super::socket::Socket;
 use super::timestamped_recv;
+
+/// For how long Linux's TCP sends again what nobody acknowledges (`tcp_retries2`, 15, and a time-out of 200 ms that
+/// doubles up to two minutes; Documentation/networking/ip-sysctl.rst).
+pub(super) const PATIENCE: Duration = Duration::from_millis(924_600);
 
 /// How many bytes are received and hashed at once.
 const RECEIVE_BLOCK_BYTES: u64 = 4 << 20;

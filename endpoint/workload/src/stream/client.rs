@@ -13,7 +13,7 @@ use std::sync::Arc;
 use netwarp_core::clock::Moment;
 use netwarp_core::content_sink::{Received, SharedSink, Sink};
 use netwarp_core::deadline::Deadline;
-use netwarp_transport::error::{Context as _, Kind, Result};
+use netwarp_transport::error::{Context as _, Error, Kind, Result};
 use netwarp_transport::{Connection, Dialer};
 use netwarp_wire::job;
 use netwarp_wire::record::{PlayerRecord, Record, SegmentRecord};
@@ -127,8 +127,9 @@ impl<'a> Client<'a> {
             let migrates = connection.migrates();
             match unless_lost(&mut self.handovers, migrates, finish_fetching(&mut connection, &mut self.fetching)).await
             {
-                Some(finished) => {
-                    finished?;
+                // It was put off until now and cannot be set up, as the client has no address: it has carried nothing.
+                Some(Err(error)) => self.until_handover(error)?,
+                Some(Ok(())) => {
                     self.records.extend(connection.record(&self.run, false)?);
                     unless_lost(&mut self.handovers, migrates, connection.close()).await.transpose()?;
                 }
@@ -152,7 +153,13 @@ impl<'a> Client<'a> {
             Ok(()) = self.handovers.changed() => self.on_handover().await,
             Some(fetched) = self.fetching.join_next() => {
                 let (fetch, slot) = fetched.context("a task panicked")?;
-                self.fetched(fetch, slot?)
+                match slot {
+                    Ok(slot) => self.fetched(fetch, slot),
+                    Err(error) => {
+                        self.interrupted = Some(fetch).filter(|fetch| self.player.wants(fetch.request_id));
+                        self.until_handover(error)
+                    }
+                }
             }
             Some(dialled) = self.dialing.join_next() => {
                 self.dialled(dialled.context("a task panicked")?).await
@@ -174,14 +181,7 @@ impl<'a> Client<'a> {
     async fn dialled(&mut self, dialled: Result<Box<dyn Connection>>) -> Result<()> {
         let connection = match dialled {
             Ok(connection) => connection,
-            Err(error) => {
-                let is_awaited = self.handovers.has_changed()? || self.run.hands_over_after(*self.handovers.borrow());
-                // The client has no address between two paths: nothing can be done before the next handover.
-                if !is_awaited || error.kind() != Kind::Unreachable {
-                    return Err(error);
-                }
-                return Ok(());
-            }
+            Err(error) => return self.until_handover(error),
         };
         let fixed = super::fixed_streams(&self.run.job.only().transport);
         let prefix = self.run.request_prefix(PROTOCOL);
@@ -195,6 +195,13 @@ impl<'a> Client<'a> {
         }
         self.connection = Some(connection);
         Ok(())
+    }
+
+    /// Ignores that the server cannot be reached while the client has no address, between two paths: nothing can be
+    /// done before the next handover.
+    fn until_handover(&self, error: Error) -> Result<()> {
+        let is_awaited = self.handovers.has_changed()? || self.run.hands_over_after(*self.handovers.borrow());
+        if is_awaited && error.kind() == Kind::Unreachable { Ok(()) } else { Err(error) }
     }
 
     /// Continues at another address: over the same connection if it migrates, otherwise over a new one.

@@ -1,0 +1,75 @@
+//! What the kernel's errors of a stream socket mean, where they do not say that the peer did not answer in time.
+
+use std::io::{self, ErrorKind};
+
+use socket2::Protocol;
+
+use super::socket::Socket;
+use super::tcp::info::TcpInfo;
+
+impl Socket {
+    /// Tells two time-outs from other errors that the kernel reports in the same way.
+    ///
+    /// A kernel that has answered a SYN waits about a minute for the end of the handshake
+    /// (`net.ipv4.tcp_synack_retries`). Then it knows the connection no more, and answers what arrives late with a
+    /// reset: it did not hear from this end in time. The other is [`Self::has_lost_its_subflows`].
+    pub(crate) fn explained(&self, error: io::Error) -> io::Error {
+        match error.kind() {
+            ErrorKind::ConnectionReset if TcpInfo::read(self).is_ok_and(|info| info.has_received_nothing()) => {
+                timed_out("the peer had given the connection up before it was set up, and reset it", &error)
+            }
+            ErrorKind::NotConnected | ErrorKind::BrokenPipe if self.has_lost_its_subflows() => lost_subflows(&error),
+            _ => error,
+        }
+    }
+
+    /// Returns whether this is an MPTCP connection that the kernel has closed because its last subflow had ended a
+    /// minute before, without a message of the peer that ends the connection. The kernel keeps no error for that
+    /// (`mptcp_close_tout_expired` in `net/mptcp/protocol.c`): receiving fails with ENOTCONN, sending with EPIPE.
+    pub(super) fn has_lost_its_subflows(&self) -> bool {
+        let is_mptcp = self.protocol().is_ok_and(|protocol| protocol == Some(Protocol::MPTCP));
+        let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
+        let is_closed = || self.receive_or_reset(&mut [0], flags).is_err_and(|of| of.kind() == ErrorKind::NotConnected);
+        is_mptcp && is_closed()
+    }
+}
+
+/// Returns the error of an MPTCP connection whose subflows have all ended.
+pub(super) fn lost_subflows(error: &io::Error) -> io::Error {
+    timed_out("all subflows of the MPTCP connection had ended, and the kernel closed it", error)
+}
+
+fn timed_out(reason: &str, error: &io::Error) -> io::Error {
+    io::Error::new(ErrorKind::TimedOut, format!("{reason} ({error})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsRawFd as _;
+
+    use super::*;
+    use crate::socket::set_option;
+
+    /// Returns the kind of the error that a client sees whose peer resets the connection after sending so many bytes.
+    fn seen_of_a_reset(sent_before: &[u8]) -> ErrorKind {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let socket = Socket::from(socket2::Socket::from(ours));
+        let (mut theirs, _) = listener.accept().unwrap();
+        theirs.write_all(sent_before).unwrap();
+        let mut received = vec![0; sent_before.len()];
+        socket.receive_exact(&mut received).unwrap();
+        let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
+        set_option(theirs.as_raw_fd(), libc::SOL_SOCKET, libc::SO_LINGER, &at_once).unwrap();
+        drop(theirs);
+        socket.receive(&mut [0], 0).unwrap_err().kind()
+    }
+
+    #[test]
+    fn a_reset_before_anything_came_is_a_peer_that_did_not_hear_in_time() {
+        assert_eq!(seen_of_a_reset(b""), ErrorKind::TimedOut);
+        assert_eq!(seen_of_a_reset(b"answer"), ErrorKind::ConnectionReset);
+    }
+}
