@@ -13,7 +13,17 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from bench import commands, counting, executors, guests, overhead, peers, sampling, scale
+from bench import (
+    commands,
+    containment,
+    counting,
+    executors,
+    guests,
+    overhead,
+    peers,
+    sampling,
+    scale,
+)
 from bench.lines import COMMANDS, COUNTED, JOBS, TRANSFERS, Transfer
 from bench.measured import Cost, row, verdict
 from bench.printing import cell, tell
@@ -22,36 +32,16 @@ from netwarp.backends.virtual import VirtualBackend
 
 def main() -> int:
     """Run the bench and print its table."""
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--repeats", type=int, default=3, help="times each line is run (default 3)")
-    parser.add_argument("--only", default="", help="transfers whose name contains this")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    lane = parser.add_mutually_exclusive_group()
-    lane.add_argument("--commands", action="store_true", help="only what a user waits for")
-    lane.add_argument(
-        "--peers", action="store_true", help="jobs A to D, in turn with ns-3 and Shadow"
-    )
-    lane.add_argument(
-        "--sampling", action="store_true", help="what a sample costs, and all of a run's"
-    )
-    lane.add_argument(
-        "--overheads", action="store_true", help="only what a run costs besides its guest"
-    )
-    lane.add_argument(
-        "--scale",
-        type=int,
-        nargs="?",
-        const=scale.RUNS,
-        metavar="RUNS",
-        help=f"so many small runs on all CPUs (default {scale.RUNS}), and 100 000 in memory",
-    )
-    parser.add_argument(
-        "--executor", default="local", help="with --scale: whose CPUs, such as dask-local:2"
-    )
+    parser = _parser()
     arguments = parser.parse_args()
     if arguments.scale is not None:
         grown = scale.measure(arguments.scale, arguments.executor)
         print(json.dumps(grown, indent=2) if arguments.json else "\n".join(scale.table(grown)))
+        return 0
+    if arguments.containment:
+        found = containment.measure(arguments.repeats, arguments.only)
+        shown = containment.table(found, arguments.repeats)
+        print(json.dumps(found, indent=2) if arguments.json else "\n".join(shown))
         return 0
     offered = JOBS if arguments.peers else sampling.LINES if arguments.sampling else TRANSFERS
     if arguments.overheads:
@@ -84,6 +74,41 @@ def main() -> int:
         table = chain(costs, counts_table(answer["counts"]), overhead_table(answer["overheads"]))
     print(json.dumps(answer, indent=2) if arguments.json else "\n".join(table))
     return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--repeats", type=int, default=3, help="times each line is run (default 3)")
+    parser.add_argument("--only", default="", help="transfers whose name contains this")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    lane = parser.add_mutually_exclusive_group()
+    lane.add_argument("--commands", action="store_true", help="only what a user waits for")
+    lane.add_argument(
+        "--peers", action="store_true", help="jobs A to D, in turn with ns-3 and Shadow"
+    )
+    lane.add_argument(
+        "--sampling", action="store_true", help="what a sample costs, and all of a run's"
+    )
+    lane.add_argument(
+        "--containment",
+        action="store_true",
+        help="runs in their enclosure, in turn with the same outside it",
+    )
+    lane.add_argument(
+        "--overheads", action="store_true", help="only what a run costs besides its guest"
+    )
+    lane.add_argument(
+        "--scale",
+        type=int,
+        nargs="?",
+        const=scale.RUNS,
+        metavar="RUNS",
+        help=f"so many small runs on all CPUs (default {scale.RUNS}), and 100 000 in memory",
+    )
+    parser.add_argument(
+        "--executor", default="local", help="with --scale: whose CPUs, such as dask-local:2"
+    )
+    return parser
 
 
 def measure_transfers(lines: Sequence[Transfer], repeats: int) -> list[dict[str, Any]]:

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from bench import peers, sampling, shadow
+from bench import containment, peers, sampling, shadow
 from bench.guests import plan
 from bench.lines import FAST, JOBS, Transfer
 from bench.ns3 import mirrored
 from netwarp.backends.ns3.request import refusal, request
+from netwarp.backends.virtual import enclosed_in, guest_command, runs_code_of_others
 
 SMALL = Transfer("small", "tcp", "1MB", {**FAST, "loss": "1%"})
 
@@ -177,3 +178,46 @@ def test_the_share_of_samples_is_that_of_one_times_their_number() -> None:
     assert share == pytest.approx({"sample_cpu_us": 200.0, "samples": 100, "share": 0.02})
     shown = "\n".join(sampling.table([sampling.summed_up("tcp", [share, share])], 2))
     assert "200      100      2.00% [2.00% – 2.00%]  within 3%" in shown
+
+
+def test_what_is_compared_with_containment_is_the_same_guest_without_it() -> None:
+    linux, endpoint = Path("/kernel/linux"), Path("/endpoint")
+    start = ["taskset", "-c", "1"]
+    now = [
+        *enclosed_in(endpoint, Path(), must=True, own_memory_bytes=1 << 28),
+        *start,
+        *guest_command(linux, seccomp=False),
+    ]
+    before = [
+        *(str(endpoint), "confine", "--writable=.", f"--own-memory={1 << 28}", "--"),
+        *start,
+        *guest_command(linux, seccomp=True),
+    ]
+    assert [each for each in before if each not in now] == ["seccomp=on"]
+    assert containment.uncontained(now, has_seccomp=True) == before
+    without = [each for each in before if each != "seccomp=on"]
+    assert containment.uncontained(now, has_seccomp=False) == without
+
+
+@pytest.mark.parametrize("line", containment.LINES, ids=lambda line: line.name)
+def test_the_lines_of_containment_are_of_programs_of_others_or_of_our_own(
+    line: containment.Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if line.stack is not None and (missing := line.missing()):
+        pytest.skip(missing)
+    job = containment.plan(line).job
+    assert runs_code_of_others(job) != line.name.startswith("own: ")
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert (line.missing() is None) == (not line.programs)
+
+
+def test_the_cost_of_containment_is_that_of_pairs() -> None:
+    line = containment.summed_up("x", {"before": [1.0, 2.0, 4.0], "now": [1.5, 2.0, 5.0]}, 2)
+    assert line["pairs"] == [(1.0, 1.5), (2.0, 2.0), (4.0, 5.0)]
+    assert (line["before"], line["now"]) == ([2.0, 1.0, 4.0], [2.0, 1.5, 5.0])
+    assert line["ratio"] == [1.25, 1.0, 1.5]
+    shown = "\n".join(containment.table({"lines": [line], "left_out": {"y": "no curl"}}, 3))
+    assert "1.25 [1.00 – 1.50]" in shown
+    assert "x: (1.00, 1.50), (2.00, 2.00), (4.00, 5.00)" in shown
+    assert "x: wrote 2 different records" in shown
+    assert "left out: y: no curl" in shown
