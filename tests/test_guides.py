@@ -138,7 +138,9 @@ def test_every_link_leads_somewhere(name: str) -> None:
             assert anchor in {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in heads}
 
 
-def test_the_site_has_every_document() -> None:
-    index = (REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8")
+def test_the_site_and_the_first_page_lead_to_every_document() -> None:
+    menu = (REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8")
+    first_page = (DOCS / "index.md").read_text(encoding="utf-8")
     for guide in DOCS.glob("*.md"):
-        assert f" {guide.name}" in index, guide.name
+        assert f" {guide.name}" in menu, guide.name
+        assert f"]({guide.name}" in first_page or guide.name == "index.md", guide.name
