@@ -15,7 +15,7 @@ from netwarp.errors import StudyError
 from netwarp.plan import plan_study
 from netwarp.plan.job_text import JobWriter
 from netwarp.study import load_study, study_from_mapping
-from netwarp.study.cells.transport import CellTransport
+from netwarp.study.cells.cell_transport import CellTransport
 from netwarp.study.sections.paths import PathSection
 from netwarp.wire import job_from_json, job_sha256, job_to_json
 from netwarp.workloads.bulk.section import BulkSection

@@ -23,7 +23,7 @@ from netwarp.output.table import result_blocks
 from netwarp.report import write_figures, write_report
 from netwarp.report.answer import mark_class, verdict_grid
 from netwarp.report.calibration import _loss_check, _numbered_check, calibration
-from netwarp.report.causes import cause_table
+from netwarp.report.cause_table import cause_table
 from netwarp.report.trust import power_hint, settings_used
 from netwarp.results import Results
 from netwarp.results.comparisons import ContenderResult, compare_contenders

@@ -16,8 +16,8 @@ from typing import TypedDict
 from netwarp.stacks import ITS_OWN
 from netwarp.study import Study
 from netwarp.study.cells.cell_sections import CellSections
+from netwarp.study.cells.cell_transport import CellTransport
 from netwarp.study.cells.design import Cell
-from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.transport import OWN_OPTIONS, OwnOption
 from netwarp.transports import TransportTraits, rfc9260_window_bytes
 from netwarp.units import format_duration, format_size

@@ -1,7 +1,7 @@
 """Writes the report: figures, tables and claims in one self-contained HTML file.
 
 `page.py` renders the report from `answer.py`, `numbers.py`, `trust.py`, `calibration.py`,
-`causes.py`, `median_runs.py` and `network_drawing.py` with the templates of `templates.py`.
+`cause_table.py`, `median_runs.py` and `network_drawing.py` with the templates of `templates.py`.
 `pictures.py` draws one figure, or one run.
 
 Invariant: the file needs no other file, and loads nothing from other hosts.

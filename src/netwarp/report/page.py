@@ -13,7 +13,7 @@ from netwarp.kernels_of_runs import kernels_text
 from netwarp.measurement_notes import disturbed_text, uncertainty_notes
 from netwarp.report import trust
 from netwarp.report.answer import answers
-from netwarp.report.causes import cause_table
+from netwarp.report.cause_table import cause_table
 from netwarp.report.link_table import link_table
 from netwarp.report.median_runs import MedianRuns, median_runs
 from netwarp.report.network_drawing import network_drawing

@@ -8,7 +8,7 @@ from netwarp.measure.sharing import harm
 from netwarp.metrics import METRICS, metric_named
 from netwarp.metrics.competing import HARM_RATIO
 from netwarp.results.results import Results, RunResult
-from netwarp.study.cells.competing import WORKLOADS_FACTOR
+from netwarp.study.cells.competing_builder import WORKLOADS_FACTOR
 from netwarp.workloads import WORKLOADS
 
 Key = tuple[str, int, tuple[tuple[str, str], ...]]

@@ -13,7 +13,7 @@ from netwarp.figures.style import series_styles
 from netwarp.measurement_notes import gave_up_text
 from netwarp.metrics import metric_named
 from netwarp.report.answer import answer_sentences, mark_class
-from netwarp.report.causes import cause_table
+from netwarp.report.cause_table import cause_table
 from netwarp.results.undecided import undecided_text
 from netwarp.verdict_wording import verdict_text
 from netwarp.wording import condition_text, level_text, mean_text, quantity, spread_note

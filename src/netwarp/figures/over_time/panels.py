@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
-from netwarp.figures.over_time.causes import causes_panel
+from netwarp.figures.over_time.causes_panel import causes_panel
 from netwarp.figures.over_time.plots import (
     READOUT,
     Frame,

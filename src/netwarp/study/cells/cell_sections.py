@@ -9,7 +9,7 @@ from pydantic import Field
 
 from netwarp import wire
 from netwarp.fields import Duplex, KeyValueError, Kind, Section
-from netwarp.study.cells.transport import CellTransport
+from netwarp.study.cells.cell_transport import CellTransport
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.paths import PathSection
 from netwarp.study.sections.timeline import Lateness

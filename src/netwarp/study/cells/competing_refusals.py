@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from netwarp.fields import KeyValueError
 from netwarp.study.cells.cell_sections import ALWAYS_MARK
+from netwarp.study.cells.cell_transport import CellTransport
 from netwarp.study.cells.named_workload import NamedWorkload
-from netwarp.study.cells.transport import CellTransport
 from netwarp.study.tables import Table, Written
 from netwarp.transports import is_simulated
 from netwarp.units import NS_PER_S, format_duration

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from netwarp.fields import KeyValueError
 from netwarp.study.cells.builder import CellBuilder
 from netwarp.study.cells.cell_sections import CellSections
-from netwarp.study.cells.competing import CompetingBuilder
+from netwarp.study.cells.competing_builder import CompetingBuilder
 from netwarp.study.cells.factors import Factor, factor_key, read_factors
 from netwarp.study.cells.named_workload import NamedWorkload
 from netwarp.study.sections.diagnose import validated

@@ -7,6 +7,7 @@ from netwarp.fields import DIRECTIONS, KeyValueError
 from netwarp.shared_values import SharedValues
 from netwarp.study.cells.association import refuse_lost_associations
 from netwarp.study.cells.cell_sections import CellSections, LimitsSection
+from netwarp.study.cells.cell_transport import CellTransport
 from netwarp.study.cells.sizing import (
     buffer_bytes,
     discipline,
@@ -17,7 +18,6 @@ from netwarp.study.cells.sizing import (
     send_buffer_bytes,
     shaper_queue_bytes,
 )
-from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.transport import owners
 from netwarp.units import NS_PER_S

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from netwarp import wire
 from netwarp.fields import KeyValueError
+from netwarp.study.cells.cell_transport import CellTransport
 from netwarp.study.cells.layout import LaidLink, LaidNat, Layout, Way
-from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.hosts import RouterSection
 
 _S = 1_000_000_000
