@@ -2,7 +2,8 @@
 """Writes docs/validation.md and its picture: published numbers, held against ours.
 
 `make validation ARGS=DIR` reads the run directories below a directory (by default those of
-`netwarp reproduce`), and runs nothing.
+`netwarp reproduce`), and runs nothing. Rows of sources that have no run directory there stay as
+they were: they are kept in validation_rows.jsonl.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from cubic_windows import closed_form, round_by_round
@@ -24,6 +25,7 @@ from netwarp.wording import condition_text, count, digits_to_tell, number, perce
 
 DOCS = Path(__file__).parents[1] / "docs"
 TEMPLATE = Path(__file__).with_name("validation_template.md")
+ROWS = Path(__file__).with_name("validation_rows.jsonl")
 SUMMARY = "summary.json"
 VARIANTS = ("controls", "sensitivities", "seeds")
 """Folders of a run directory whose runs are not the study's own."""
@@ -36,6 +38,11 @@ ORDER = {"missed": 0, HIT: 2}
 CUBIC_CELLS = ((1000, 0.1), (10_000, 0.1), (10_000, 0.01))
 """Packets from one loss to the next, and round-trip time in s, of the calculated control."""
 CUBIC_LOSSES = 40
+RARE_CELL = (1_000_000, 0.01)
+"""The same where a run has few losses, and its average depends on how it starts."""
+RARE_LOSSES = 12
+RARE_START = 1.5
+"""Its window at the first loss, as a multiple of the right one."""
 
 
 @dataclass(frozen=True)
@@ -83,16 +90,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("directory", nargs="?", type=Path, default=DEFAULT_PARENT / "reproduce")
     directory = parser.parse_args().directory
-    rows = sorted(rows_below(directory), key=lambda row: ORDER.get(row.word, 1))
-    if not rows:
+    new = list(rows_below(directory))
+    if not new:
         raise SystemExit(
             f"{directory}: no run directory below it has a published number: run `netwarp"
             " reproduce rfc-9438` first, or name the directory that it wrote"
         )
+    rows = sorted(with_kept(new, kept_rows()), key=lambda row: ORDER.get(row.word, 1))
+    kept = "".join(f"{json.dumps(asdict(row), ensure_ascii=False)}\n" for row in rows)
+    ROWS.write_text(kept, encoding="utf-8")
     (DOCS / "validation.md").write_text(page(rows, not_run(rows)), encoding="utf-8")
     points = [row.point(place) for place, row in enumerate(rows, start=1)]
     picture = published_chart(points).svg()
     (DOCS / "images" / "validation.svg").write_text(picture, encoding="utf-8")
+
+
+def kept_rows(path: Path = ROWS) -> list[Row]:
+    """Return the rows of the last page; none where there was none."""
+    if not path.is_file():
+        return []
+    return [Row(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def with_kept(new: Sequence[Row], kept: Sequence[Row]) -> list[Row]:
+    """Return new rows and those kept ones of whose sources none is new, in the sources' order."""
+    ran = {row.source for row in new}
+    rows = [*new, *(row for row in kept if row.source not in ran)]
+    return sorted(rows, key=lambda row: row.source.casefold())
 
 
 def rows_below(directory: Path) -> Iterable[Row]:
@@ -155,6 +179,7 @@ def page(rows: Sequence[Row], left: Mapping[str, int]) -> str:
         misses=_table([row for row in rows if not row.is_hit], 1),
         hits=_table([row for row in rows if row.is_hit], 1 + len(rows) - hits),
         cubic=_cubic_table(),
+        rare=_rare_text(),
     )
 
 
@@ -204,13 +229,28 @@ def _cubic_table() -> str:
     head = ("one loss every", "RTT", "the closed form", "round by round", "… no fast convergence")
     lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
     for packets, rtt_s in CUBIC_CELLS:
-        calculated = [
-            round_by_round(packets, rtt_s, packets / 2, CUBIC_LOSSES, fast_convergence=fast)
-            for fast in (True, False)
-        ]
+        calculated = _calculated(packets, rtt_s, packets / 2, CUBIC_LOSSES)
         said = " | ".join(number(each) for each in (closed_form(packets, rtt_s), *calculated))
         lines.append(f"| {count(packets)} packets | {rtt_s * 1e3:g} ms | {said} |")
     return "\n".join(lines)
+
+
+def _rare_text() -> str:
+    """Return what the recursion says of few losses, with fast convergence and without."""
+    right = closed_form(*RARE_CELL)
+    with_it, without = _calculated(*RARE_CELL, RARE_START * right, RARE_LOSSES)
+    return (
+        f"from {RARE_START:g} times the right window on, {RARE_LOSSES} losses leave an average of"
+        f" {number(with_it, 4)} packets with fast convergence and of {number(without, 4)} without"
+    )
+
+
+def _calculated(packets: int, rtt_s: float, start: float, losses: int) -> list[float]:
+    """Return average windows round by round, with fast convergence and without."""
+    return [
+        round_by_round(packets, rtt_s, start, losses, fast_convergence=fast)
+        for fast in (True, False)
+    ]
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from cubic_windows import closed_form, round_by_round
 from netwarp.sources import find_sources, load_sources
 from netwarp.study import load_study
-from validation import OF_RUNS, Row, page, rows_below
+from validation import DOCS, OF_RUNS, Row, kept_rows, page, rows_below, with_kept
 
 TABLE_1 = {100: 12, 1000: 38, 10_000: 187, 100_000: 1054, 1_000_000: 5926}
 TABLE_2 = {100: 12, 1000: 38, 10_000: 120, 100_000: 379, 1_000_000: 1200}
@@ -102,3 +103,28 @@ def test_what_a_row_is_held_to_is_read_from_its_study(tmp_path: Path) -> None:
     for name, claim in (("a", of_runs), ("b", within)):
         summary(tmp_path / name, "holds", 12.0, claim.text)
     assert {row.held_to for row in rows_below(tmp_path)} == {"95 % of runs", "± 10 %"}
+
+
+def test_rows_of_sources_that_ran_again_take_the_place_of_those_that_are_kept(
+    tmp_path: Path,
+) -> None:
+    def row(source: str, text: str) -> Row:
+        return Row(source, text, "missed", "cwnd_packets_second_half", "", 12, 9, (8, 10))
+
+    kept = [row("RFC 9438", "a"), row("ware-2019", "old"), row("ware-2019", "gone")]
+    assert with_kept([row("ware-2019", "new"), row("l4s-tests", "b")], kept) == [
+        row("l4s-tests", "b"), row("RFC 9438", "a"), row("ware-2019", "new"),
+    ]  # fmt: skip
+    written = tmp_path / "rows.jsonl"
+    assert kept_rows(written) == []
+    written.write_text("".join(f"{json.dumps(asdict(each))}\n" for each in kept))
+    assert [each.text for each in kept_rows(written)] == ["a", "old", "gone"]
+
+
+def test_the_kept_rows_are_those_of_the_page() -> None:
+    text = (DOCS / "validation.md").read_text(encoding="utf-8")
+    rows = kept_rows()
+    assert rows
+    for each in rows:
+        assert f"{each.source}: {each.text} | {each.condition} |" in text
+    assert f"{sum(each.is_hit for each in rows)} of {len(rows)} numbers came out" in text
