@@ -172,12 +172,16 @@ def test_a_transfer_is_asked_for_with_samples_and_without() -> None:
 
 def test_the_share_of_samples_is_that_of_one_times_their_number() -> None:
     without = sampling.Sampled(cpu_s=1.0, samples=0, virtual_s=10.0)
-    default = sampling.Sampled(cpu_s=0.9, samples=100, virtual_s=10.0)  # the machine's noise
+    # The CPU time is less by the machine's noise.
+    default = sampling.Sampled(cpu_s=0.9, samples=100, virtual_s=10.0, attribution_cpu_s=0.04)
     often = sampling.Sampled(cpu_s=2.0, samples=5000, virtual_s=10.0)
     share = sampling.shares(without, default, often)
-    assert share == pytest.approx({"sample_cpu_us": 200.0, "samples": 100, "share": 0.02})
+    assert share == pytest.approx(
+        {"sample_cpu_us": 200.0, "samples": 100, "share": 0.02, "attributed_share": 0.06}
+    )
     shown = "\n".join(sampling.table([sampling.summed_up("tcp", [share, share])], 2))
     assert "200      100      2.00% [2.00% – 2.00%]  within 3%" in shown
+    assert "6.00% [6.00% – 6.00%]  OVER 5%" in shown
 
 
 def test_what_is_compared_with_containment_is_the_same_guest_without_it() -> None:

@@ -39,7 +39,7 @@ CAUSE_TEXTS: Mapping[Cause, CauseText] = {
     ),
     "recovery": CauseText("recovery", "TCP recovered from a loss", "#882255"),
     "pacing": CauseText(
-        "pacing", "the congestion window had room, and packets were spaced", "#56B4E9"
+        "pacing", "the congestion window had room, and packets were spaced", "#CC6677"
     ),
     "timeout": CauseText(
         "time-outs", "a retransmission timer ran, or TCP repeated what it found lost", "#D55E00",
