@@ -36,10 +36,11 @@ for each in cc gcc cargo rustc go; do
     if command -v $each; then echo "this root has a compiler, so it is not empty"; exit 1; fi
 done
 python3 -m venv venv
-venv/bin/pip install -q --disable-pip-version-check --constraint locked.txt *.whl pytest
+venv/bin/pip install -q --disable-pip-version-check --constraint locked.txt *.whl
 echo "installed after $(cut -d ' ' -f 1 /proc/uptime)"
 venv/bin/netwarp demo --out home/demo
 echo "demo after $(cut -d ' ' -f 1 /proc/uptime)"
+venv/bin/pip install -q --disable-pip-version-check --constraint locked.txt pytest numpy
 venv/bin/python -m pytest -q -p no:cacheprovider --junit-xml={JUNIT} {{tests}}
 """
 

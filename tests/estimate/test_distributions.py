@@ -1,10 +1,11 @@
-"""Student's t and the signed-rank test against scipy's, over sizes and degrees of freedom."""
+"""Student's t, the signed-rank test and the beta distribution against scipy's, over sizes."""
 
 import numpy as np
 import pytest
 from scipy import special as scipy_special
 from scipy import stats as scipy_stats
 
+from netwarp.estimate.incomplete_beta import beta_quantile
 from netwarp.estimate.signed_rank import signed_rank_p
 from netwarp.estimate.student import noncentral_t_above, student_quantile, two_sided_p
 
@@ -47,3 +48,15 @@ def test_the_noncentral_t_is_that_of_scipy(degrees: int) -> None:
             wanted = 1 - float(scipy_special.nctdtr(degrees, noncentrality, limit))
             found = noncentral_t_above(limit, degrees, noncentrality)
             assert found == pytest.approx(wanted, abs=1e-4)
+
+
+@pytest.mark.parametrize("trials", [1, 2, 7, 50, 7400, 123_456, 5_000_000])
+@pytest.mark.parametrize("share", [0, 1e-6, 0.01, 0.3, 0.5, 0.999, 1])
+@pytest.mark.parametrize("probability", [0.0005, 0.025, 0.5, 0.975])
+def test_quantiles_of_the_beta_distribution_agree_with_scipy(
+    trials: int, share: float, probability: float
+) -> None:
+    a = round(share * trials) + 1
+    b = trials - a + 2
+    expected = float(scipy_special.betaincinv(a, b, probability))
+    assert beta_quantile(a, b, probability) == pytest.approx(expected, rel=1e-8)

@@ -1,15 +1,13 @@
 """Estimates with confidence intervals from samples.
 
 Pure: numbers in, numbers out. Comparisons of two cells are in `netwarp.estimate.comparison`.
-
-A table of results needs only this module, so numpy and scipy, whose import takes longer than
-printing a table, are imported only in functions without a short closed form.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from netwarp.estimate.incomplete_beta import beta_quantile
 from netwarp.estimate.student import noncentral_t_above, student_quantile
 
 CONFIDENCE = 0.95
@@ -118,12 +116,10 @@ def binomial_interval(successes: int, trials: int, confidence: float = CONFIDENC
         raise ValueError(f"{successes} of {trials} is no proportion")
     if trials == 0:
         return (0.0, 1.0)
-    from scipy.special import betaincinv
-
     tail = (1 - confidence) / 2
     failures = trials - successes
-    low = 0.0 if successes == 0 else float(betaincinv(successes, failures + 1, tail))
-    high = 1.0 if failures == 0 else float(betaincinv(successes + 1, failures, 1 - tail))
+    low = 0.0 if successes == 0 else beta_quantile(successes, failures + 1, tail)
+    high = 1.0 if failures == 0 else beta_quantile(successes + 1, failures, 1 - tail)
     return (low, high)
 
 
