@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# Builds the guest kernel (User-Mode Linux with time travel) and its getrandom shim into a cache outside the tree.
+# Builds the guest kernel (User-Mode Linux with time travel) into a cache outside the tree.
 #
 # The kernel is GPL-2.0 and never part of this repository: its source comes from Debian's archive, checked against
 # Debian's keys, and is built on the machine that uses it. What this script promises its callers:
 #
-#   <cache>/current/                  the kernel of the last successful call that named none, a symlink to <cache>/<key>/
-#   <cache>/<key>/linux               the kernel, stripped
-#   <cache>/<key>/config              its complete configuration
-#   <cache>/<key>/kernel.json         where it comes from and how it was made
-#   <cache>/<key>/getrandom_shim.so   what makes its random numbers repeatable
+#   <cache>/current/       the kernel of the last successful call that named none, a symlink to <cache>/<key>/
+#   <cache>/<key>/linux        the kernel, stripped; its random numbers are those of $NETWARP_SEED
+#   <cache>/<key>/config       its complete configuration
+#   <cache>/<key>/kernel.json  where it comes from and how it was made
 #
 # An entry appears by one rename when it is complete, and nothing in it changes afterwards.
 set -euo pipefail
@@ -17,7 +16,7 @@ export LC_ALL=C
 GUEST_DIR="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
 readonly GUEST_DIR
 readonly FRAGMENT="$GUEST_DIR/kernel.config"
-readonly SHIM_SOURCE="$GUEST_DIR/getrandom_shim.c"
+readonly GETRANDOM_SOURCE="$GUEST_DIR/seeded_getrandom.c"
 
 # shellcheck source=guest/arguments.sh
 source "$GUEST_DIR/arguments.sh"
@@ -27,13 +26,15 @@ source "$GUEST_DIR/cache.sh"
 source "$GUEST_DIR/modules.sh"
 # shellcheck source=guest/patches.sh
 source "$GUEST_DIR/patches.sh"
+# shellcheck source=guest/seeded.sh
+source "$GUEST_DIR/seeded.sh"
 # shellcheck source=guest/source.sh
 source "$GUEST_DIR/source.sh"
 # shellcheck source=guest/kept_tree.sh
 source "$GUEST_DIR/kept_tree.sh"
 
 # Part of the key: raise it when this script begins to build something else from the same inputs.
-readonly RECIPE=1
+readonly RECIPE=2
 # TCA_NETEM_PRNG_SEED, without which loss cannot be repeated, came with 6.6: older kernels are built where they are asked
 # for, and are nobody's default.
 readonly OLDEST_DEFAULT=6.6
@@ -41,7 +42,7 @@ readonly OLDEST_DEFAULT=6.6
 readonly OLDEST_KERNEL=6.1
 # The unpacked source takes 1.8 GB; objects, package and kernel another 0.5 GB.
 readonly NEEDED_MB=2500
-readonly ENTRY_FILES=(linux config kernel.json getrandom_shim.so)
+readonly ENTRY_FILES=(linux config kernel.json)
 
 # --- From options to an entry -------------------------------------------------------------------------------
 
@@ -106,9 +107,9 @@ build_entry() {
     examine_source
     apply_patches
     add_modules
+    add_getrandom
     configure
     compile
-    build_shim
     describe $((SECONDS - started))
     publish
 }
@@ -274,11 +275,6 @@ compiling_takes() {
     fi
 }
 
-build_shim() {
-    gcc -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -shared -fPIC -o "$WORK/getrandom_shim.so" "$SHIM_SOURCE" ||
-        die "$SHIM_SOURCE does not compile with $(gcc_version)"
-}
-
 gcc_version() { gcc --version | sed -n 1p; }
 
 # --- What was built -----------------------------------------------------------------------------------------
@@ -317,6 +313,8 @@ describe() {
   "own_modules": [$(IFS=, && printf '%s' "${modules[*]}")],
   "netem_seed": $seeds,
   "uring_abs_timer": $waits,
+  "seeded_getrandom": true,
+  "c_library": $(json_string "$(c_library)"),
   "gcc": $(json_string "$(gcc_version)"),
   "seccomp": $seccomp,
   "built": $(json_string "$(date -u +%Y-%m-%dT%H:%M:%SZ)"),

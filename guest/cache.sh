@@ -15,7 +15,7 @@ hash_inputs() {
         {
             echo "recipe $RECIPE"
             grep -E '^(CONFIG_|#\? )' -- "$FRAGMENT" | sha256sum
-            grep -vE '^[[:space:]]*(//|$)' -- "$SHIM_SOURCE" | sha256sum
+            grep -vE '^[[:space:]]*(//|$)' -- "$GETRANDOM_SOURCE" | sha256sum
             for line in "${CONFIG[@]}"; do echo "config $line"; done
             for patch in "${OWN_PATCHES[@]}"; do sha256sum <"$patch"; done
             for line in "${MODULE_FILES[@]}"; do echo "module ${line##*/} $(sha256sum <"$line")"; done

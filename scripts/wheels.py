@@ -31,7 +31,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 LICENCE = Path("/usr/share/common-licenses/GPL-2")
 OLDEST_GLIBC = (2, 17)
 """What a static program is named by: manylinux2014, of which pip knows since 19.3."""
-KERNEL_FILES = ("linux", "config", "getrandom_shim.so")
+KERNEL_FILES = ("linux", "config")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -86,7 +86,7 @@ def build_wheels(out: Path, kernel: Path | None, epoch: int) -> list[Path]:
             _wheel(REPOSITORY, out, epoch, "NETWARP_WHEEL_ENDPOINT", libexec, [program]),
             _wheel(
                 REPOSITORY / "packaging" / "kernel", out, epoch, "NETWARP_WHEEL_KERNEL",
-                folder, [folder / built.name / "linux", folder / built.name / "getrandom_shim.so"],
+                folder, [folder / built.name / "linux"],
             ),
         ]  # fmt: skip
 
@@ -107,17 +107,10 @@ def lay_out_kernel(kernel: GuestKernel, folder: Path, epoch: int) -> Path:
     for name in KERNEL_FILES:
         shutil.copy(kernel.directory / name, inside / name)
     (inside / "linux").chmod(0o755)
-    (inside / "getrandom_shim.so").chmod(0o644)
     built = datetime.datetime.fromtimestamp(epoch, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     info = {key: value for key, value in kernel.info.items() if key != "build_seconds"}
     _write_json(inside / "kernel.json", info | {"built": built})
-    glibc = newest_glibc(_symbol_versions([inside / "linux", inside / "getrandom_shim.so"]))
-    package = {
-        "netwarp": __version__,
-        "kernel": kernel.name,
-        "glibc": ".".join(map(str, glibc or OLDEST_GLIBC)),
-    }
-    _write_json(folder / PACKAGE_FILE, package)
+    _write_json(folder / PACKAGE_FILE, {"netwarp": __version__, "kernel": kernel.name})
     shutil.copy(LICENCE, folder / "COPYING")
     (folder / "SOURCE").write_text(source_text(info))
     shutil.copytree(REPOSITORY / "guest", folder / "source")
@@ -135,10 +128,12 @@ def source_text(info: Any) -> str:
         f"patches          {patches}\n"
         f"configuration    {info['key']}/config, made from source/kernel.config\n"
         f"compiler         {info['gcc']}\n"
+        f"C library        {info['c_library']}, linked in (LGPL-2.1 or later)\n"
         f"kernel's SHA-256 {info['kernel_sha256']}\n\n"
         f"`apt-get download {package}={version}` fetches it where apt has Debian's"
-        " trixie-backports;\na release of netwarp has the same package beside this one."
-        " `source/build.sh --pinned`\nfetches and checks it, and builds the kernel.\n"
+        " trixie-backports,\nand `apt-get source --download-only` the C library's; a release of"
+        " netwarp has both beside\nthis wheel. `source/build.sh --pinned` fetches and checks the"
+        " kernel's, and builds it.\n"
     )
 
 

@@ -23,7 +23,8 @@ def test_a_wheel_is_named_by_the_newest_symbol(symbols: list[str], tag: str) -> 
 def test_a_kernel_is_distributed_with_its_source_s_name_version_and_hash() -> None:
     info = {"version": "7.3.4", "release": "7.3.4-netwarp", "key": "7.3.4-0123",
             "source_package": "linux-source-7.3", "source_version": "7.3.4-1~bpo13+1",
-            "source_sha256": "76df", "kernel_sha256": "80e1", "gcc": "gcc 12.2.0"}  # fmt: skip
+            "source_sha256": "76df", "kernel_sha256": "80e1", "gcc": "gcc 12.2.0",
+            "c_library": "glibc 2.36-9"}  # fmt: skip
     text = source_text(info)
     for value in info.values():
         assert value in text

@@ -18,11 +18,11 @@ def build(environ: dict[str, str], name: str, config: str = HAS, **info: Any) ->
     directory.mkdir(parents=True)
     version = name.partition("-")[0]
     package = f"linux-source-{version.rpartition('.')[0]}"
-    said = {"version": version, "source_package": package, "seccomp": True, "built": name} | info
+    said: dict[str, Any] = {"version": version, "source_package": package, "seccomp": True}
+    said |= {"built": name, "seeded_getrandom": True} | info
     (directory / "kernel.json").write_text(json.dumps(said))
     (directory / "config").write_text(config)
-    for part in ("linux", "getrandom_shim.so"):
-        (directory / part).write_text("")
+    (directory / "linux").write_text("")
     return directory
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from netwarp.backends.guest_files import find_kernel
-from netwarp.backends.kernel_package import PACKAGE, PACKAGE_FILE, lacks_glibc, packaged_kernel
+from netwarp.backends.kernel_package import PACKAGE, PACKAGE_FILE, packaged_kernel
 from netwarp.backends.kernels import (
     built_kernels,
     choose_default,
@@ -39,7 +39,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
         package = tmp_path / "site-packages" / PACKAGE
         build(package / NAME)
         (package / "__init__.py").write_text("raise RuntimeError('nothing of it is imported')")
-        about = {"netwarp": __version__, "kernel": NAME, "glibc": "2.2"} | said
+        about = {"netwarp": __version__, "kernel": NAME} | said
         (package / PACKAGE_FILE).write_text(json.dumps(about))
         monkeypatch.syspath_prepend(package.parent)
         importlib.invalidate_caches()
@@ -52,9 +52,9 @@ def build(directory: Path, built: str = "2026-01-01T00:00:00Z") -> Path:
     directory.mkdir(parents=True)
     package, version = released_source()
     said = {"version": "7.3.4", "source_package": package, "source_version": version,
-            "seccomp": True, "built": built}  # fmt: skip
+            "seccomp": True, "seeded_getrandom": True, "built": built}  # fmt: skip
     (directory / "kernel.json").write_text(json.dumps(said))
-    for part in ("linux", "getrandom_shim.so", "config"):
+    for part in ("linux", "config"):
         (directory / part).write_text("")
     return directory
 
@@ -119,33 +119,20 @@ def test_another_release_s_is_refused(environ: dict[str, str], install: Install)
 
 def test_an_incomplete_one_is_refused(environ: dict[str, str], install: Install) -> None:
     directory = install()
-    (directory / "getrandom_shim.so").unlink()
-    with pytest.raises(BackendError, match=r"lacks getrandom_shim\.so"):
+    (directory / "linux").unlink()
+    with pytest.raises(BackendError, match="lacks linux"):
         find_kernel(environ)
     (directory.parent / PACKAGE_FILE).write_text("{}")
     with pytest.raises(BackendError, match=r"is incomplete \(package\.json: KeyError\)"):
         packaged_kernel()
 
 
-def test_one_for_a_newer_c_library_is_refused(environ: dict[str, str], install: Install) -> None:
-    install(glibc="99.1")
-    with pytest.raises(BackendError, match=r"needs glibc 99\.1, and this is 2\.[0-9]+: run"):
-        find_kernel(environ)
-
-
-@pytest.mark.parametrize(
-    ("needed", "found", "said"),
-    [
-        ("2.34", "glibc 2.34", None),
-        ("2.34", "glibc 2.36", None),
-        ("2.9", "glibc 2.31", None),
-        ("2.34", "glibc 2.31", "needs glibc 2.34, and this is 2.31: run `netwarp kernel build`"),
-        ("2.34", None, "another C library (musl, as in Alpine): use an image of Debian"),
-    ],
-)
-def test_a_c_library_is_compared_by_numbers(
-    needed: str, found: str | None, said: str | None
+def test_one_whose_random_numbers_nothing_seeds_is_refused(
+    environ: dict[str, str], install: Install
 ) -> None:
-    told = lacks_glibc(needed, found)
-    assert (told is None) == (said is None)
-    assert said is None or said in str(told)
+    directory = install()
+    info = json.loads((directory / "kernel.json").read_text())
+    del info["seeded_getrandom"]
+    (directory / "kernel.json").write_text(json.dumps(info))
+    with pytest.raises(BackendError, match=r"lacks getrandom_shim\.so"):
+        find_kernel(environ)

@@ -46,9 +46,16 @@ def test_only_kernels_before_6_6_are_told_that_their_root_has_no_device() -> Non
 
 def test_the_environment_is_not_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("USERS_OWN", "x")
-    environment = guest_environment(Path("/k/shim.so"), Path("/dev/shm"), 2**64 - 1)
-    assert set(environment) == {"PATH", "HOME", "TMPDIR", "LD_PRELOAD", "NETWARP_SEED"}
+    environment = guest_environment(None, Path("/dev/shm"), 2**64 - 1)
+    assert set(environment) == {"PATH", "HOME", "TMPDIR", "NETWARP_SEED"}
     assert environment["NETWARP_SEED"] == "18446744073709551615"
+
+
+def test_a_kernel_that_was_built_without_its_getrandom_has_one_preloaded() -> None:
+    info = {"version": "6.12.1"}
+    earlier = GuestKernel(Path("/k"), info).preloaded
+    assert guest_environment(earlier, Path("/dev/shm"), 1)["LD_PRELOAD"] == "/k/getrandom_shim.so"
+    assert GuestKernel(Path("/k"), info | {"seeded_getrandom": True}).preloaded is None
 
 
 def test_scratch_that_does_not_exist_is_refused_with_the_remedy(tmp_path: Path) -> None:
@@ -136,7 +143,7 @@ def test_a_missing_kernel_says_how_to_build_it(tmp_path: Path) -> None:
 def test_a_kernel_of_another_user_in_the_cache_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
-    """As `sudo -E netwarp` finds it: the shim would be loaded into a process of root's."""
+    """As `sudo -E netwarp` finds it: what is preloaded would run as root."""
     kernel = tmp_path / "netwarp" / "kernel" / "current"
     kernel.mkdir(parents=True)
     info = '{"version": "7.3.4", "source_package": "linux-source-7.3", "seccomp": true}'

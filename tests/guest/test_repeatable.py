@@ -113,9 +113,8 @@ def test_another_user_gets_the_same(first: dict[str, bytes]) -> None:
             (place / "endpoint").symlink_to(home / "endpoint")
             subprocess.run(["chown", "-R", "nobody", home], check=True)
             guest = guest_command(home / "kernel" / "linux", kernel.has_seccomp)
-            environment = guest_environment(
-                home / "kernel" / "getrandom_shim.so", Path("/dev/shm"), run.job.seed
-            )
+            preloaded = kernel.preloaded and home / "kernel" / kernel.preloaded.name
+            environment = guest_environment(preloaded, Path("/dev/shm"), run.job.seed)
             subprocess.run(
                 [*as_nobody, *pinned, *guest], cwd=place, env=environment, check=True, timeout=60
             )

@@ -32,10 +32,10 @@ def sourced(tmp_path: Path, archive: list[str], command: str) -> subprocess.Comp
     begin = (
         "set -euo pipefail; say() { echo \"$*\" >&2; }; die() { say \"$*\"; exit 1; }\n"
         f"GUEST_DIR='{GUEST}'; WORK='{tmp_path}'; OLDEST_DEFAULT=6.6; OLDEST_KERNEL=6.1\n"
-        f"FRAGMENT='{GUEST}/kernel.config'; SHIM_SOURCE='{GUEST}/getrandom_shim.c'; RECIPE=1\n"
-        "ENTRY_FILES=(linux config kernel.json getrandom_shim.so)\n"
+        f"FRAGMENT='{GUEST}/kernel.config'; GETRANDOM_SOURCE='{GUEST}/seeded_getrandom.c'\n"
+        "RECIPE=2; ENTRY_FILES=(linux config kernel.json)\n"
         f"apt_env=('PATH={tmp_path}:/usr/bin:/bin')\n"
-        "for each in arguments cache modules patches source; do\n"
+        "for each in arguments cache modules patches seeded source; do\n"
         'source "$GUEST_DIR/$each.sh"; done\n'
     )  # fmt: skip
     return subprocess.run(
@@ -121,7 +121,7 @@ def built(tmp_path: Path, package: str, version: str) -> str:
     said |= {"source_sha256": "0" * 64, "patches_sha256": "", "seccomp": "true"}
     lines = ",\n".join(f'  "{key}": "{value}"' for key, value in said.items())
     (entry / "kernel.json").write_text(f"{{\n{lines},\n}}\n")
-    for part in ("linux", "config", "getrandom_shim.so"):
+    for part in ("linux", "config"):
         (entry / part).write_text("x")
     return entry.name
 

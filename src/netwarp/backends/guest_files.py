@@ -1,4 +1,4 @@
-"""Finds the programs of a guest: the kernel, its getrandom shim and the endpoint."""
+"""Finds the programs of a guest: the kernel and the endpoint."""
 
 import contextlib
 import json
@@ -38,6 +38,7 @@ _INFO: Mapping[str, type] = {
     "own_modules": list,
     "netem_seed": bool,
     "uring_abs_timer": bool,
+    "seeded_getrandom": bool,
 }
 """Types of what is read from a kernel.json."""
 _ALWAYS_THERE = ("version", "source_package", "seccomp")
@@ -126,9 +127,17 @@ class GuestKernel:
         return self.directory / "linux"
 
     @property
-    def shim(self) -> Path:
-        """The library that answers the kernel's getrandom() from the run's seed."""
-        return self.directory / "getrandom_shim.so"
+    def preloaded(self) -> Path | None:
+        """The library that answers the getrandom() of a kernel from the run's seed; None where the
+        kernel has that compiled in, as all have that are built today.
+        """
+        is_inside = self.info.get("seeded_getrandom", False)
+        return None if is_inside else self.directory / "getrandom_shim.so"
+
+    @property
+    def programs(self) -> list[Path]:
+        """The kernel, and what is loaded into its process."""
+        return [self.linux, *([self.preloaded] if self.preloaded else [])]
 
     @property
     def has_seccomp(self) -> bool:
@@ -205,7 +214,7 @@ def open_kernel(directory: Path, *, is_trusted: bool = False) -> GuestKernel:
     kernel = GuestKernel(directory.resolve(), info)
     if not is_trusted:
         _refuse_anothers(kernel)
-    for part in (kernel.linux, kernel.shim):
+    for part in kernel.programs:
         if not os.access(part, os.R_OK):
             raise BackendError(
                 f"the guest kernel in {directory} lacks {part.name}: run `{BUILD_KERNEL}`"
@@ -235,9 +244,9 @@ def _refuse_anothers(kernel: GuestKernel) -> None:
     """Refuse a kernel that another user could change, because it runs with the caller's rights.
 
     Raises:
-        BackendError: neither root nor the caller owns the directory, the kernel or the shim.
+        BackendError: neither root nor the caller owns the directory or what runs of it.
     """
-    for part in (kernel.directory, kernel.linux, kernel.shim):
+    for part in (kernel.directory, *kernel.programs):
         with contextlib.suppress(FileNotFoundError):
             owner = part.stat().st_uid
             if owner not in (0, os.geteuid()):

@@ -208,7 +208,7 @@ class VirtualBackend:
                 ending = self._processes.run(
                     self._command(cpu, job, memory, must=must),
                     directory,
-                    guest_environment(self._kernel_of(job).shim, memory, job.seed),
+                    guest_environment(self._kernel_of(job).preloaded, memory, job.seed),
                     on_progress,
                     partial(spinner_text, directory),
                 )
@@ -378,12 +378,12 @@ def _memory_text(size_bytes: int) -> str:
     return f"{mib >> 10}G" if mib % 1024 == 0 else f"{mib}M"
 
 
-def guest_environment(shim: Path, scratch: Path, seed: int) -> dict[str, str]:
+def guest_environment(preloaded: Path | None, scratch: Path, seed: int) -> dict[str, str]:
     """Build the environment of the guest kernel, with nothing of the user's own."""
     return {
         "PATH": "/usr/bin:/bin",
         "HOME": ".",  # for ~/.uml, into which UML writes its process number
         "TMPDIR": str(scratch),  # for the guest's memory, a file that is unlinked at once
-        "LD_PRELOAD": str(shim),
         "NETWARP_SEED": str(seed),
+        **({} if preloaded is None else {"LD_PRELOAD": str(preloaded)}),
     }

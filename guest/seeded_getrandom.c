@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 //
-// Preloaded into the guest kernel's process so that the same seed gives the same run.
+// Compiled into the guest kernel (seeded.sh) so that the same seed gives the same run.
 //
 // User-Mode Linux takes every bit of its entropy from the host's getrandom(), through libc: 32 bytes at boot and a
 // few words at every later reseed. In virtual time these calls are the only input that differs from one run to the
@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@
 static void fail(const char *problem)
 {
 	// _exit, not abort: this line says what to do, and a core dump of the kernel would say nothing more.
-	dprintf(STDERR_FILENO, "netwarp getrandom shim: %s; start the guest with %s=<decimal, 0 to 2^64-1>\n", problem,
+	dprintf(STDERR_FILENO, "netwarp: getrandom of the guest kernel: %s; start the guest with %s=<decimal, 0 to 2^64-1>\n", problem,
 		SEED_VARIABLE);
 	_exit(EXIT_FAILURE);
 }
@@ -63,7 +64,8 @@ static uint64_t next_word(void)
 	return word ^ (word >> 31);
 }
 
-// Takes the place of libc's wrapper of getrandom(2). The flags choose when to block, and this never does.
+// Takes the place of libc's wrapper of getrandom(2), in a static link too, where libc's is then not taken. The flags
+// choose when to block, and this never does.
 ssize_t getrandom(void *buffer, size_t length, unsigned int flags)
 {
 	unsigned char *out = buffer;
