@@ -12,8 +12,8 @@ from rich.console import Console
 
 import support
 from netwarp.claims import ClaimVerdict, not_tested
+from netwarp.cli.preparing import build_stacks, missing_stacks, preparations
 from netwarp.cli.printing import print_scorecard
-from netwarp.cli.running import build_stacks, missing_stacks
 from netwarp.errors import InputError, RunDirectoryError, StudyError
 from netwarp.estimate.staging import Staging, TimeLimit
 from netwarp.evaluation import RunData, load
@@ -235,6 +235,9 @@ def test_stacks_that_are_not_built_are_known_before_anything_runs(
     monkeypatch.setenv("PATH", str(tmp_path))
     prepared = prepare(load_sources(["kim-2022"])[0], out=tmp_path / "out", quick=True)
     assert missing_stacks([prepared]) == ["quic-go"]
+    (ahead,) = preparations([prepared])
+    assert ahead.startswith("cannot run what needs the stack quic-go: ")
+    assert "built by go, which is missing: install Go" in ahead
     (said,) = build_stacks(["quic-go"])
     assert "what needs the stack quic-go" in said
     assert "go, which is missing" in said

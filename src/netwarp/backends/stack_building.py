@@ -66,6 +66,20 @@ def _builder(stack: str, program: str, environ: Mapping[str, str]) -> str:
     return found
 
 
+def missing_builders(name: str, environ: Mapping[str, str] = os.environ) -> list[str]:
+    """Return why a stack that netwarp ships cannot be built here: a line for each program that is
+    missing, with its remedy.
+    """
+    manifest = read_manifest(SOURCES / name)
+    missing = []
+    for program in (manifest.build[0], *manifest.needs):
+        try:
+            _builder(name, program, environ)
+        except BackendError as error:
+            missing.append(str(error))
+    return missing
+
+
 def describe_stacks(environ: Mapping[str, str] = os.environ) -> str:
     """Describe which stacks are built here, and how the others can be built.
 
@@ -81,11 +95,7 @@ def describe_stacks(environ: Mapping[str, str] = os.environ) -> str:
             built.append(f"{name} {version}")
             continue
         unbuilt.append(name)
-        for program in (manifest.build[0], *manifest.needs):
-            try:
-                _builder(name, program, environ)
-            except BackendError as error:
-                missing.append(str(error))
+        missing += missing_builders(name, environ)
     if missing:
         raise BackendError("; ".join(missing))
     commands = "; ".join(f"netwarp stack build {name}" for name in unbuilt)

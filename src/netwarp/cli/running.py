@@ -18,7 +18,7 @@ import click
 from netwarp.cli.checks import NO_CHECKS, Checks
 from netwarp.cli.command import Argument, command
 from netwarp.cli.interruption import interruption
-from netwarp.errors import BackendError, InputError
+from netwarp.errors import InputError
 from netwarp.options import CHECKS, REPRODUCE, RUN, Option, Takes
 from netwarp.options.running import DRY_RUN, JOBS, JSON, OUT, REPLICATES, SEED
 
@@ -123,6 +123,7 @@ def reproduce(
     many as the studies say, and verdicts are provisional. With --seeds the studies are run with
     other seeds too; the same command again keeps what is there.
     """
+    from netwarp.cli.preparing import install, preparations, warn_of_too_few_replicates
     from netwarp.cli.printing import print_scorecard
     from netwarp.cli.terminal import answer_console, console, print_json
     from netwarp.execution.opening import LOCAL, open_executor
@@ -150,8 +151,7 @@ def reproduce(
     on_whose_cpus = LOCAL if executor is None else executor
     at_once = (jobs or len(os.sched_getaffinity(0))) if on_whose_cpus == LOCAL else None
     cost = expected(prepared)
-    text = expected_text(cost, at_once, quick=quick)
-    text += "".join(f"; builds the stack {name} before" for name in missing_stacks(prepared))
+    text = "\n".join([expected_text(cost, at_once, quick=quick), *preparations(prepared)])
     if dry_run:
         if as_json:
             print_json({**asdict(cost), "cpus": at_once, "adds": not quick, "text": text})
@@ -159,9 +159,8 @@ def reproduce(
             answer_console(highlight=False, soft_wrap=True).print(text)
         return
     console().print(text, highlight=False)
-    _warn_of_too_few_replicates(prepared)
-    ns3_missing = _why_ns3_is_missing(prepared)
-    lacking = build_stacks(missing_stacks(prepared))
+    warn_of_too_few_replicates(prepared)
+    ns3_missing, lacking = install(prepared)
     observer = progress_bar()
     done = []
     with open_executor(on_whose_cpus, jobs) as side_by_side:
@@ -170,13 +169,13 @@ def reproduce(
             source: Prepared, study: Study, directory: Path, staging: Staging | None
         ) -> tuple[RunData, str | None]:
             filters: list[str] = []
-            not_run = None
+            left_out = None
             observer.study(source.name_of(directory))
             if ns3_missing is not None and needs_ns3(study):
                 filters = kernel_filters(study) or []
                 if not filters:
                     raise ns3_missing
-                not_run = f"its cells in ns-3. {ns3_missing}"
+                left_out = f"its cells in ns-3. {ns3_missing}"
             opened = backend_for(study, backend, filters)
             # Runs that would disturb each other are carried out one at a time, on this machine.
             on = side_by_side if opened.parallel else LOCAL
@@ -185,7 +184,7 @@ def reproduce(
                 command_line=command_line(), observer=observer,
             )  # fmt: skip
             finished.report()
-            return finished.data, not_run
+            return finished.data, left_out
 
         for each in prepared:
             # Other seeds get the same time again, for each seed.
@@ -261,74 +260,6 @@ def run_and_print(
         study, staging=staging, command_line=command_line(), observer=progress_bar(warnings), **how
     )
     print_and_end(finished, as_json, checks=checks)
-
-
-def _warn_of_too_few_replicates(prepared: Sequence[Prepared]) -> None:
-    """Warn of the sources' studies that cannot judge all of their claims."""
-    from netwarp.claims.too_few import too_few_as_planned
-    from netwarp.cli.terminal import console, escaped
-    from netwarp.estimate.staging import Staging
-
-    for of in prepared:
-        for each in of.studies:
-            for found in too_few_as_planned(each.study, None if of.quick else Staging()):
-                said = found.sentence("without --quick")
-                text = escaped(f"{of.source.name}/{each.name}: {said}")
-                console().print(f"[yellow]warning:[/] {text}", highlight=False)
-
-
-def missing_stacks(prepared: Sequence[Prepared]) -> list[str]:
-    """Return the names of the stacks that studies need, netwarp ships and nobody has built here."""
-    from netwarp.backends.stack_building import shipped
-    from netwarp.stacks import missing_program
-
-    needed = {
-        stack.name: stack.program
-        for of in prepared
-        for each in of.studies
-        for study, _ in each.executions()
-        for cell in study.cells
-        if (stack := cell.sections.transport.stack) is not None
-    }
-    missing = {name for name, program in needed.items() if missing_program(name, program)}
-    return sorted(missing & set(shipped()))
-
-
-def build_stacks(names: Sequence[str]) -> list[str]:
-    """Build stacks, and return in words what cannot be had; the other studies can run."""
-    from netwarp.backends.stack_building import build_stack
-    from netwarp.cli.terminal import console, escaped
-
-    lacking = []
-    for name in names:
-        console().print(f"building the stack {name}", highlight=False)
-        try:
-            build_stack(name)
-        except BackendError as error:
-            lacking.append(f"[red]not run:[/] what needs the stack {name}. {escaped(str(error))}")
-            console().print(lacking[-1], soft_wrap=True)
-    return lacking
-
-
-def _why_ns3_is_missing(prepared: Sequence[Prepared]) -> BackendError | None:
-    """Install ns-3 if studies need it; return the error if that fails, because the other studies
-    can run.
-    """
-    from netwarp.cli.machine import install_ns3
-    from netwarp.cli.terminal import console, escaped
-    from netwarp.plan.without import needs_ns3
-
-    if any(
-        needs_ns3(study) for of in prepared for each in of.studies for study, _ in each.executions()
-    ):
-        try:
-            install_ns3()
-        except BackendError as error:
-            console().print(
-                f"[red]not run:[/] what needs ns-3. {escaped(str(error))}", soft_wrap=True
-            )
-            return error
-    return None
 
 
 def progress_bar(warnings: Callable[[Clock], Iterable[str]] | None = None) -> ProgressBar:
