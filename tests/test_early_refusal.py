@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pydantic import BeforeValidator
 
 import netwarp.fields
-from netwarp.cli.command import READERS
 from netwarp.errors import StudyError
+from netwarp.options.typed import READERS
 from netwarp.path_properties import PATH_PROPERTIES
 from netwarp.study.compare import study_from_compare
 from netwarp.study.sections.properties import value_type

@@ -41,3 +41,8 @@ def test_what_has_one_direction_is_refused(options: dict[str, Any], reason: str)
     with pytest.raises(StudyError, match=reason) as refused:
         study_from_compare(direction="both", **options)
     assert "--direction" in str(refused.value)
+
+
+def test_a_metric_is_asked_for_of_a_film_too() -> None:
+    study = study_from_compare(stream="bola", metric="stall_s", transport="tcp")
+    assert study.metrics == ("stall_s",)

@@ -124,6 +124,22 @@ def test_a_change_ends_what_it_outdates(use: Callable[..., None], tmp_path: Path
     assert outdated.is_over
 
 
+def test_a_question_that_arrives_late_does_not_end_a_newer_one(
+    use: Callable[..., None], tmp_path: Path
+) -> None:
+    waiting = Waiting()
+    use(waiting, FakeBackend())
+    lanes = Lanes(tmp_path)
+    newer = lanes.ask("a", PAIRS, 2)
+    assert waiting.begun.wait(60)
+    assert events_of(lanes.ask("a", PAIRS, 1)) == []
+    assert not waiting.stopped.is_set()
+    then = lanes.ask("a", PAIRS, 3)
+    assert waiting.stopped.is_set()
+    assert [name for name, _ in events_of(newer)] == ["started"]
+    assert events_of(then)[-1][1]["replicates"] == 4
+
+
 def test_the_end_of_the_pages_ends_all(use: Callable[..., None], tmp_path: Path) -> None:
     several = [Waiting() for _ in range(MOST_LANES + 1)]
     use(*several, FakeBackend())

@@ -1,13 +1,10 @@
 """Makes click commands from rows of the table of options.
 
 A command's function is called only with the options that were given; the others have the defaults
-of their arguments. An option's text is checked before the models of a study are imported, which
-takes longer than all else that a mistyped quantity needs. The models refuse the same values with
-the same words.
+of their arguments. An option's text is checked before the models of a study are imported.
 """
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,38 +12,10 @@ import click
 from click.core import ParameterSource
 
 from netwarp.cli.help import help_text
-from netwarp.errors import StudyError, show_value
 from netwarp.options import Option, Takes
-from netwarp.options.row import levels_in
-from netwarp.units import (
-    UnitError,
-    loss_model,
-    parse_duration_ns,
-    parse_queue,
-    parse_rate_bit_s,
-    parse_ratio,
-)
+from netwarp.options.typed import checked_levels, whole_number
 
 HELP = {"help_option_names": ["-h", "--help"]}
-_MOST_DIGITS = 19  # the digits of a seed; every other number is smaller
-_WHOLE_NUMBER = re.compile(rf"[+-]?[0-9]{{1,{_MOST_DIGITS}}}")
-
-
-def _refuse_bad_share(text: str) -> None:
-    """Check a percentage; a loss model is read together with the study."""
-    if loss_model(text)[0] is None:
-        parse_ratio(text)
-
-
-READERS: Mapping[str, Callable[[str], object]] = {
-    "DurationNs": parse_duration_ns,
-    "RateBitS": parse_rate_bit_s,
-    "RatioField": parse_ratio,
-    "Queue": parse_queue,
-    "LossField": _refuse_bad_share,
-    "ReorderField": parse_ratio,
-}
-"""Functions that check a level on the command line, by the name of its type."""
 
 
 class _Levels(click.ParamType[list[str]]):
@@ -61,19 +30,8 @@ class _Levels(click.ParamType[list[str]]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> list[str]:
         """Split a list, and check its levels if their type has a reader here."""
-        levels = levels_in(value)
-        for level in levels if self.row.type in READERS else ():
-            try:
-                READERS[self.row.type](level)
-            except UnitError as error:
-                raise StudyError(
-                    error.reason,
-                    file=str(ctx.info_name if ctx else None),
-                    key=param.opts[0] if param else None,
-                    value=level,
-                    remedy=error.remedy,
-                ) from None
-        return levels
+        command = str(ctx.info_name if ctx else None)
+        return checked_levels(self.row, value, command, param.opts[0] if param else None)
 
 
 class Whole(click.ParamType[int]):
@@ -86,17 +44,10 @@ class Whole(click.ParamType[int]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Read a number, or fail with a description of the valid ones."""
-        text = str(value)
-        least, most = self.least, self.most
-        if not _WHOLE_NUMBER.fullmatch(text):
-            self.fail(
-                f"{show_value(text)} is not a whole number of at most {_MOST_DIGITS} digits",
-                param, ctx,
-            )  # fmt: skip
-        if (least is not None and int(text) < least) or (most is not None and int(text) > most):
-            bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
-            self.fail(f"{text} is not a whole number {bounds}", param, ctx)
-        return int(text)
+        try:
+            return whole_number(str(value), self.least, self.most)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 class Argument(click.Argument):

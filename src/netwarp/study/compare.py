@@ -69,7 +69,7 @@ def study_from_compare(
         _OF_STUDY, key=lambda row: 0 if row.workload else 1 if row.key.startswith("path.") else 2
     ):
         place, _, key = row.key.partition(".")
-        if row.name in levels and place in tables and key not in ("kind", "http"):
+        if row.name in levels and place in tables and key not in ("", "kind", "http"):
             _vary(tables, place, key, levels[row.name])
     if "resume" in levels:
         tables["workload"] |= section.again

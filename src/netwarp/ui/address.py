@@ -3,17 +3,17 @@
 Pure: the pairs of an address in, options out.
 """
 
-import re
 import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from netwarp.errors import InputError
 from netwarp.options import Takes
-from netwarp.options.row import levels_in
+from netwarp.options.typed import checked_levels, whole_number
 from netwarp.suggestions import did_you_mean
 from netwarp.ui.knobs import OPTIONS
 
+COMMAND = "compare"
 MOST_CHARACTERS = 4000
 """Most characters of all values of an address together."""
 
@@ -43,11 +43,15 @@ def options_of(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
 def _take(given: dict[str, Any], name: str, value: str) -> None:
     match OPTIONS[name].takes:
         case Takes.LEVELS:
-            given[name] = levels_in(value)
+            given[name] = checked_levels(OPTIONS[name], value, COMMAND)
         case Takes.TEXTS:
             given.setdefault(name, []).append(value)
         case Takes.WHOLE:
-            given[name] = int(value) if re.fullmatch("[0-9]{1,19}", value) else value
+            row = OPTIONS[name]
+            try:
+                given[name] = whole_number(value, row.least, row.most)
+            except ValueError as error:
+                raise InputError(f"{row.on_command_line[0]}: {error}") from None
         case Takes.FLAG:
             given[name] = value != "no"
         case _:

@@ -15,6 +15,7 @@ import jinja2
 from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
@@ -130,9 +131,9 @@ class Pages:
 
     def ask(self, request: Request) -> Response:
         """Run what the page's address says, and send events until it is done or nobody listens."""
-        pairs = request.query_params.multi_items()
-        lane = request.query_params.get("lane", "")
-        return Events(self._lanes.ask(lane, [pair for pair in pairs if pair[0] != "lane"]))
+        asked = request.query_params
+        pairs = [pair for pair in asked.multi_items() if pair[0] not in ("lane", "turn")]
+        return Events(self._lanes.ask(asked.get("lane", ""), pairs, turn_of(asked)))
 
     def studies(self, _: Request) -> Response:
         """The studies, and the run directories that are there."""
@@ -154,6 +155,7 @@ class Pages:
             self._lanes.begin(
                 asked.get("lane", ""),
                 lambda _, before: StudyRun(name, quick, self._folder, before),
+                turn_of(asked),
             )
         )
 
@@ -165,7 +167,9 @@ class Pages:
         name = asked.get("source", "")
         return Events(
             self._lanes.begin(
-                asked.get("lane", ""), lambda _, before: SourceRun(name, self._folder, before)
+                asked.get("lane", ""),
+                lambda _, before: SourceRun(name, self._folder, before),
+                turn_of(asked),
             )
         )
 
@@ -230,6 +234,12 @@ class Pages:
         if path is None:
             raise InputError("these runs are not kept any more: ask again")
         return open_run(path)
+
+
+def turn_of(asked: QueryParams) -> int:
+    """Return which question of its page something is; 0 if it does not say."""
+    turn = asked.get("turn", "")
+    return int(turn) if turn.isdecimal() and len(turn) < 10 else 0
 
 
 @cache

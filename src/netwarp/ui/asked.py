@@ -32,6 +32,8 @@ class Asked(ABC):
         self._lock = threading.Lock()
         self._backend: Backend | None = None
         self._is_cancelled = False
+        self.turn = 0
+        """Which question of its page it is."""
         self.directory: Path | None = None
         """The run directory, once it is known."""
         self._thread = threading.Thread(target=self._go, name="netwarp-asked", daemon=True)

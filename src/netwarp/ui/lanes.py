@@ -33,12 +33,14 @@ class Lanes:
         self._lock = threading.Lock()
         self._lanes: dict[str, Asked] = {}
 
-    def begin(self, lane: str, make: Callable[[Path, Asked | None], Asked]) -> Asked:
-        """Begin what is asked in a lane, and cancel what was asked there before.
+    def begin(self, lane: str, make: Callable[[Path, Asked | None], Asked], turn: int = 0) -> Asked:
+        """Begin what is asked in a lane, and cancel what was asked there before. What a later turn
+        has outdated already is not begun: requests may arrive in another order than they are sent.
 
         Args:
             lane: the name of the lane.
             make: makes it, given the lane's folder and what was asked there before.
+            turn: which question of its page it is, for those that number them.
 
         Raises:
             InputError: a lane has no such name.
@@ -46,7 +48,13 @@ class Lanes:
         if not _NAME.fullmatch(lane):
             raise InputError("a lane is named by up to 24 letters and digits")
         with self._lock:
+            before = self._lanes.get(lane)
+            if before is not None and before.turn > turn:
+                outdated = make(self.folder / lane, None)
+                outdated.cancel()
+                return outdated
             begun = make(self.folder / lane, self._lanes.pop(lane, None))
+            begun.turn = turn
             self._lanes[lane] = begun
             for name in list(self._lanes)[:-MOST_LANES]:
                 self._lanes.pop(name).cancel()
@@ -54,12 +62,12 @@ class Lanes:
             begun.begin()
             return begun
 
-    def ask(self, lane: str, pairs: list[tuple[str, str]]) -> Asked:
+    def ask(self, lane: str, pairs: list[tuple[str, str]], turn: int = 0) -> Asked:
         """Begin a question in a lane; see :meth:`begin`."""
         # The pages are served before what runs them is imported.
         from netwarp.ui.what_if import WhatIf
 
-        return self.begin(lane, partial(WhatIf, pairs))
+        return self.begin(lane, partial(WhatIf, pairs), turn)
 
     def directory(self, lane: str, name: str) -> Path | None:
         """Return a run directory of a lane; None if there is none of this name any more."""

@@ -9,6 +9,7 @@ export class Asking {
     this.events = events;
     this.lane = TAB + side;
     this.source = null;
+    this.turn = 0;
   }
 
   /** Begin; `on` has a function for each event: started, answer, refused, failed, done. */
@@ -16,6 +17,9 @@ export class Asking {
     this.stop();
     const query = new URLSearchParams(pairs);
     query.set("lane", this.lane);
+    // Requests may arrive in another order than they are sent: the last one is what counts.
+    this.turn += 1;
+    query.set("turn", this.turn);
     const source = new EventSource(`${this.path}?${query}`);
     this.source = source;
     const begun = performance.now();

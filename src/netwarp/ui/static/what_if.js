@@ -41,7 +41,10 @@ class Panel {
       },
       failed: ({ message }) => this.say("failed", message),
       done: () => {
-        if (this.place.dataset.state === "running") this.say("done", this.doneText(first));
+        if (this.place.dataset.state === "running") {
+          if (first === null) this.say("stopped", "Ended without an answer: turn a knob to ask again.");
+          else this.say("done", this.doneText(first));
+        }
         drawActions();
         if (this === now) drawViews();
       },
@@ -51,7 +54,7 @@ class Panel {
 
   doneText(first) {
     const runs = `${this.answer.of} replicate${this.answer.of === 1 ? "" : "s"}`;
-    return first === null ? runs : `${runs}; first answer after ${(first / 1000).toLocaleString("en", NUMBERS)} s`;
+    return `${runs}; first answer after ${(first / 1000).toLocaleString("en", NUMBERS)} s`;
   }
 
   stop() {

@@ -1,0 +1,79 @@
+"""Checks what is typed for an option before the models of a study are imported.
+
+That import takes longer than all else that a mistyped quantity needs. The models refuse the same
+values with the same words.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+
+from netwarp.errors import StudyError, show_value
+from netwarp.options.row import Option, levels_in
+from netwarp.units import (
+    UnitError,
+    loss_model,
+    parse_duration_ns,
+    parse_queue,
+    parse_rate_bit_s,
+    parse_ratio,
+)
+
+_MOST_DIGITS = 19  # the digits of a seed; every other number is smaller
+_WHOLE_NUMBER = re.compile(rf"[+-]?[0-9]{{1,{_MOST_DIGITS}}}")
+
+
+def _refuse_bad_share(text: str) -> None:
+    """Check a percentage; a loss model is read together with the study."""
+    if loss_model(text)[0] is None:
+        parse_ratio(text)
+
+
+READERS: Mapping[str, Callable[[str], object]] = {
+    "DurationNs": parse_duration_ns,
+    "RateBitS": parse_rate_bit_s,
+    "RatioField": parse_ratio,
+    "Queue": parse_queue,
+    "LossField": _refuse_bad_share,
+    "ReorderField": parse_ratio,
+}
+"""Functions that check a level, by the name of its type."""
+
+
+def checked_levels(row: Option, text: str, command: str, option: str | None = None) -> list[str]:
+    """Split the list of an option, and check its levels if their type has a reader here.
+
+    Args:
+        row: the option.
+        text: what is typed for it.
+        command: the command whose option it is, for refusals.
+        option: its spelling there, for refusals; None for the usual one.
+
+    Raises:
+        StudyError: a level is not of the option's type.
+    """
+    levels = levels_in(text)
+    for level in levels if row.type in READERS else ():
+        try:
+            READERS[row.type](level)
+        except UnitError as error:
+            raise StudyError(
+                error.reason, file=command, key=option or row.on_command_line[0], value=level,
+                remedy=error.remedy,
+            ) from None  # fmt: skip
+    return levels
+
+
+def whole_number(text: str, least: int | None = None, most: int | None = None) -> int:
+    """Read a whole number in ASCII digits.
+
+    Raises:
+        ValueError: it is none, or out of bounds; the message says so.
+    """
+    if not _WHOLE_NUMBER.fullmatch(text):
+        reason = f"{show_value(text)} is not a whole number of at most {_MOST_DIGITS} digits"
+        raise ValueError(reason)
+    if (least is not None and int(text) < least) or (most is not None and int(text) > most):
+        bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+        reason = f"{text} is not a whole number {bounds}"
+        raise ValueError(reason)
+    return int(text)
