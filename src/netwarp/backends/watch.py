@@ -107,7 +107,8 @@ def adopt_orphans() -> None:
     without this their CPU time would not be counted, and it is a good part of the whole.
     """
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+        number = ctypes.get_errno()
+        raise OSError(number, f"{os.strerror(number)} (prctl, PR_SET_CHILD_SUBREAPER)")
 
 
 def reap_group(group: int) -> Iterator[resource.struct_rusage]:

@@ -17,7 +17,7 @@ UNEXPECTED_STATUS = 70
 """Exit status: EX_SOFTWARE of sysexits.h."""
 
 
-def unexpected(error: Exception, arguments: Sequence[str]) -> str:
+def unexpected(error: BaseException, arguments: Sequence[str]) -> str:
     """Write a report of an unexpected error, and return the line that says where it is."""
     added = added_by(_modules(error))
     what = f"this is a defect of netwarp, not of what was asked ({_summary(error)})"
@@ -35,13 +35,13 @@ def unexpected(error: Exception, arguments: Sequence[str]) -> str:
     return f"{what}; {where} with {report.name}"
 
 
-def _modules(error: Exception) -> list[str]:
+def _modules(error: BaseException) -> list[str]:
     """Return the names of the modules through which an error passed, the innermost first."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     return [str(frame.f_globals.get("__name__")) for frame in reversed(frames)]
 
 
-def _report(error: Exception, arguments: Sequence[str]) -> str:
+def _report(error: BaseException, arguments: Sequence[str]) -> str:
     return "\n".join(
         [
             f"netwarp {metadata.version('netwarp')}, Python {platform.python_version()},"
@@ -53,5 +53,5 @@ def _report(error: Exception, arguments: Sequence[str]) -> str:
     )
 
 
-def _summary(error: Exception) -> str:
+def _summary(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:200]

@@ -10,7 +10,7 @@ import click
 from netwarp.cli.commands import Commands
 from netwarp.cli.interruption import interruption
 from netwarp.cli.refusals import Refusal, of_netwarp, of_usage, wants_json
-from netwarp.cli.surroundings import is_unread, why_refused
+from netwarp.cli.surroundings import is_panic, is_unread, why_refused
 from netwarp.cli.terminal import accept_any_encoding, answer, print_error, print_json
 from netwarp.errors import InputError, NetwarpError, one_line
 from netwarp.utf8 import is_utf8
@@ -72,7 +72,9 @@ def run_program() -> int:
     except NetwarpError as error:
         _print_refusal(of_netwarp(error))
         return error.exit_status
-    except Exception as error:  # noqa: BLE001 - the last resort: nobody is shown a traceback
+    except BaseException as error:  # the last resort: nobody is shown a traceback
+        if not isinstance(error, Exception) and not is_panic(error):
+            raise
         # The reader of the output has closed it, because it has what it wanted.
         if is_unread(error):
             return 1

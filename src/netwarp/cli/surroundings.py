@@ -6,6 +6,7 @@ and a possible remedy.
 
 import errno
 import os
+import re
 import select
 import sys
 
@@ -29,6 +30,8 @@ LEAST_BYTES = 512 << 20
 """Memory in bytes that the libraries map, without their threads."""
 BYTES_PER_CPU = 16 << 20
 """Memory in bytes of one thread with its stack; Polars starts one for each CPU."""
+_CODE_OF_RUST = re.compile(r"Os \{ code: (\d+)")
+"""An error of the operating system, as Rust's `io::Error` is printed for developers."""
 _MEMORY_WORDS = ("map segment", "allocate memory", "static TLS")
 
 
@@ -40,11 +43,20 @@ def why_refused(error: BaseException) -> str | None:
         return f"cannot start a thread: {_LIMITS[errno.EAGAIN]}, or of memory (`ulimit -v`)"
     if isinstance(error, ImportError):
         return _of_library(error)
+    if is_panic(error):
+        return _of_panic(error)
     if not isinstance(error, OSError) or error.errno is None:
         return None
     what = f"cannot write: {error.strerror}" if _is_of_output(error) else _of_call(error)
     remedy = _LIMITS.get(error.errno)
     return f"{what}; {remedy}" if remedy else what
+
+
+def is_panic(error: BaseException) -> bool:
+    """Return whether an error is that of a library in Rust which has given up. It is no `Exception`
+    (PyO3's `PanicException`).
+    """
+    return type(error).__name__ == "PanicException"
 
 
 def is_unread(error: BaseException) -> bool:
@@ -102,6 +114,17 @@ def _is_of_output(error: OSError) -> bool:
 def _of_call(error: OSError) -> str:
     about = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
     return f"the system refuses this: {about}{error.strerror or error}"
+
+
+def _of_panic(error: BaseException) -> str | None:
+    """Return a message if a library in Rust gave up because of the operating system."""
+    found = _CODE_OF_RUST.search(str(error))
+    if found is None:
+        return None
+    number = int(found[1])
+    what = f"the system refuses this to a library: {os.strerror(number)}"
+    remedy = _LIMITS.get(number)
+    return f"{what}; {remedy}" if remedy else what
 
 
 def _of_library(error: ImportError) -> str | None:

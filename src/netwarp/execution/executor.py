@@ -161,6 +161,12 @@ def refuse_jobs(pending: Sequence[PlannedRun], backend: Backend) -> None:
             raise BackendError(f"the {backend.name} backend cannot do {planned.run}: {reason}")
 
 
+def _told(error: OSError) -> str:
+    """Return what the system refused, and the files that it was about."""
+    files = " -> ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
+    return f"{files}: {error.strerror}" if files else f"{error.strerror}"
+
+
 def _run_all(
     plan: Sequence[PlannedRun],
     pending: Sequence[PlannedRun],
@@ -177,6 +183,6 @@ def _run_all(
         if isinstance(error, KeyboardInterrupt):
             raise Interrupted(finished, planned) from None
         raise NetwarpError(
-            f"cannot keep runs in {keeper.directory.path}: {error.strerror}; {finished} of"
+            f"cannot keep runs in {keeper.directory.path}: {_told(error)}; {finished} of"
             f" {planned} are kept: mend that, and the same command goes on from there"
         ) from None
