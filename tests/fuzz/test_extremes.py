@@ -24,6 +24,7 @@ from netwarp.wire import GemodelLoss, Impairments, Job, RandomLoss
 ATTEMPTS = 8
 # Most pairs of keys of all transports and workloads fit together in some of their values.
 LEAST_ACCEPTED = 0.5
+APART = 97
 # A run that was given up in virtual time was given up by what was asked for: hours at 100 bit/s, or
 # a change of the path each millisecond. One of several workloads is named before.
 GIVEN_UP = re.compile(r"limit: (\w+: )?the (transfer was not over after|paths changed more than)")
@@ -50,7 +51,8 @@ def test_what_is_planned_runs(seeds: range, tmp_path: Path) -> None:
 
 
 def test_most_pairs_of_keys_are_accepted_in_some_of_their_values() -> None:
-    seeds = range(FIRST_SEED, FIRST_SEED + 200)
+    # Pairs of seeds one after another share a key, which may fit to few others.
+    seeds = range(FIRST_SEED, FIRST_SEED + 200 * APART, APART)
     accepted = sum(planned_extreme(seed)[0] is not None for seed in seeds)
     assert accepted >= LEAST_ACCEPTED * len(seeds)
 
