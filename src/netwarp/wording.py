@@ -64,6 +64,7 @@ FACTOR_UNITS = {
 """Units of the factors whose levels are plain numbers."""
 
 FACTOR_NAMES = {
+    "path.second": "second path",
     "path.handovers.count": "handovers",
     "path.outages.count": "outages",
     "path.outages.length": "outage",
@@ -304,9 +305,11 @@ def factor_name(factor: str) -> str:
 
 
 def _of_workload(factor: str) -> tuple[str, str]:
-    """Split a factor of one of several workloads, links or hosts into its name and its own factor;
-    a link's are those of a path.
+    """Split a factor of one of several workloads, links or hosts, or of the second path, into its
+    name and its own factor; a link's are those of a path.
     """
+    if factor.startswith(SECOND_PATH):
+        return "second path", f"path.{factor.removeprefix(SECOND_PATH)}"
     section, _, rest = factor.partition(".")
     name, dot, own = rest.partition(".")
     if section not in ("workload", "link", "host") or not dot:
@@ -316,6 +319,8 @@ def _of_workload(factor: str) -> tuple[str, str]:
     return name, own if own.startswith("transport") else f"{section}.{own}"
 
 
+SECOND_PATH = "path.second."
+"""Prefix of the factors of the second path."""
 _STEPS: Mapping[Unit, tuple[tuple[float, str], ...]] = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),

@@ -17,7 +17,8 @@ NOT_THERE = "Function not implemented"
 
 def compare_without(place: Path, calls: str) -> subprocess.CompletedProcess[str]:
     """Compare, without the system calls of these ranges of numbers (x86-64)."""
-    command = [sys.executable, WITHOUT, calls, NETWARP, "compare", *RUN, "--out", place / "out"]
+    command = [sys.executable, str(WITHOUT), calls, str(NETWARP), "compare", *RUN]
+    command += ["--out", str(place / "out")]
     environ = {**os.environ, "RUST_BACKTRACE": "0", "COLUMNS": "200"}
     return subprocess.run(
         command, cwd=place, env=environ, capture_output=True, text=True, check=False, timeout=300

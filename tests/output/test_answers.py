@@ -35,6 +35,24 @@ def test_the_conditions_that_all_cells_share_stand_above_the_table(kept: RunData
 
 
 @pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        ({"rate": "8mbit", "loss": "2%"}, "second path's rate 8 Mbit/s, second path's loss 2 %"),
+        ({}, "second path as the first"),
+    ],
+)
+def test_a_second_path_is_named_with_the_first(
+    kept: RunData, second: dict[str, str], said: str
+) -> None:
+    """What arrives faster than over the first path alone is not beyond the rate."""
+    path = {"rtt": "20ms", "rate_down": "128kbit", "second": second}
+    tables = support.tables("mptcp", path=path)
+    data = replace(kept)
+    vars(data)["fixed"] = fixed_conditions(tables, support.job_of("mptcp", path=path))
+    assert said in " ".join(printed(data, width=200).split("\n\n")[0].split())
+
+
+@pytest.mark.parametrize(
     ("path", "queue"),
     [
         ({"rtt": "100ms", "rate": "50mbit"}, "1bdp"),

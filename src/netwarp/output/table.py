@@ -24,6 +24,7 @@ from netwarp.results.comparisons import Comparisons, ContenderResult
 from netwarp.results.undecided import undecided_text
 from netwarp.verdict_wording import favourable, verdict_text
 from netwarp.wording import (
+    SECOND_PATH,
     Quantity,
     condition_text,
     count_text,
@@ -99,16 +100,16 @@ def _conditions(data: RunData) -> list[Text]:
         for key, value in fixed.items()
         if USUAL.get(key) != value
         and key.startswith(("path.", "topology.", "link.", "transport", "workload."))
-        and key.count(".") < 2 + key.endswith((".stack.name", ".congestion")) + _is_of_link(key)
+        and key.count(".") < 2 + key.endswith((".stack.name", ".congestion")) + _is_of_another(key)
         and not key.endswith((".stack", ".title"))
     }  # fmt: skip
     brief = {key: value for key, value in shown.items() if len(value) <= MOST_SHOWN}
     return [Text(f"{sentence_case(condition_text(brief))}\n")] if brief else []
 
 
-def _is_of_link(key: str) -> bool:
-    """Return whether a key is one of a link, after whose name it has another part."""
-    return key.startswith("link.")
+def _is_of_another(key: str) -> bool:
+    """Return whether a key is one of a link or of the second path, whose names are a part of it."""
+    return key.startswith(("link.", SECOND_PATH))
 
 
 def _with_one_rate(fixed: Mapping[str, str]) -> dict[str, str]:

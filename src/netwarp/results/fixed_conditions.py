@@ -71,6 +71,8 @@ def _unsaid(job: Job, keys: Sequence[str], varied: Collection[str]) -> dict[str,
     defaults = {"path.mtu": str(path.mtu_bytes)}
     if isinstance(path.down.loss, NoLoss):
         defaults["path.loss"] = "0%"
+    if len(job.paths) > 1:
+        defaults["path.second"] = "as the first"
     if "path.profile" not in varied:
         if job.network is None:
             defaults["path.rtt"] = f"{path.idle_rtt_ns / 1e6:g}ms"
@@ -86,7 +88,9 @@ def _unsaid(job: Job, keys: Sequence[str], varied: Collection[str]) -> dict[str,
     }
     return {
         key: value
-        for key, value in sorted(defaults.items(), reverse=True)
+        for key, value in sorted(
+            defaults.items(), key=lambda item: (item[0] != "path.second", item), reverse=True
+        )
         if not any(each.startswith((key, *related.get(key, ()))) for each in keys)
     }
 
