@@ -19,7 +19,7 @@ source "$GUEST_DIR/cache.sh"
 source "$GUEST_DIR/source.sh"
 
 # The folders whose tests are built, of those that the source has.
-readonly COLLECTIONS=(net net/mptcp net/af_unix)
+readonly COLLECTIONS=(net net/mptcp net/af_unix net/packetdrill)
 # What is neither part of the tests nor of the headers that they include.
 readonly LEFT_OUT=(block certs crypto drivers fs io_uring ipc kernel lib mm rust samples security sound virt)
 readonly NEEDED_MB=2000

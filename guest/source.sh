@@ -37,15 +37,22 @@ obtain_source() {
 # Asks one suite after the other, so that one that cannot be reached, or lacks it, does not keep the rest from being asked.
 # $1: what takes a package of a suite, obtain_package unless it is given.
 obtain_from_debian() {
-    local suite suites=("$BACKPORTS") reasons="" obtain=${1:-obtain_package}
+    local suite suites=("$BACKPORTS") asked="" reasons="" before="" obtain=${1:-obtain_package}
     [[ -z $SERIES ]] || suites+=("${RELEASES[@]}")
     for suite in "${suites[@]}"; do
         if write_isolated_apt "$WORK/apt-$suite" "$suite" && "$obtain" APT_CONFIG="$WORK/apt-$suite/apt.conf"; then
             return
         fi
-        reasons+="${reasons:+; }$suite: $REASON"
+        # What is the same of each, as without a network, is said once.
+        REASON=${REASON//"/dists/$suite/"/"/dists/…/"}
+        if [[ $REASON != "$before" ]]; then
+            reasons+="${asked:+$asked: $before; }"
+            asked=$suite before=$REASON
+        else
+            asked+=", $suite"
+        fi
     done
-    REASON=$reasons
+    REASON="$reasons$asked: $before"
     return 1
 }
 
@@ -280,10 +287,11 @@ versions_of() {
     env "${apt_env[@]}" apt-cache madison "$1" 2>"$WORK/apt.log" | awk -F ' *[|] *' '{ print $2 }' | uniq
 }
 
-# apt's own words, on one line.
+# apt's own words, on one line, but for what it says after every failure.
 apt_reason() {
     local errors
-    errors=$(grep -E '^(E|W): ' "$WORK/apt.log" | head -n 3 | cut -c 4- | paste -sd ';' -)
+    errors=$(grep -E '^(E|W): ' "$WORK/apt.log" | grep -v '^E: Some index files failed to download' | head -n 3 |
+        cut -c 4- | paste -sd ';' -)
     printf '%s' "${errors:-apt-get failed without a message}"
 }
 

@@ -103,3 +103,23 @@ def test_a_run_of_a_test_that_flips_is_repeated_by_its_options(cache: Path) -> N
     ]
     assert outputs[0] == outputs[1]
     assert again["out"] != told["out"]
+
+
+def test_the_table_is_written_as_a_page_and_over_no_file_of_others(cache: Path) -> None:
+    page = cache.parent / "selftests.md"
+    selftest(cache, "able", "unable", "tunnel", "--markdown", str(page))
+    text = page.read_text()
+    assert text.startswith(f"# The kernel's own tests on Linux {find_kernel().version} ")
+    assert "| `able` |" in text
+    assert "| `CONFIG_VXLAN is not in the kernel` | `tunnel` |" in text
+    # Its own page is written anew, another file is not.
+    selftest(cache, "able", "--markdown", str(page))
+    assert "tunnel" not in page.read_text()
+    page.write_text("my notes\n")
+    refused = subprocess.run(
+        [NETWARP, "selftest", "able", "--markdown", page], capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert refused.returncode == 2
+    assert "which netwarp did not write" in " ".join(refused.stderr.split())
+    assert page.read_text() == "my notes\n"

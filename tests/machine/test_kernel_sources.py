@@ -205,3 +205,34 @@ def test_one_suite_that_cannot_be_reached_does_not_keep_another_from_being_asked
         + 'obtain_package() { echo "$1"; }; obtain_from_debian'
     )
     assert sourced(tmp_path, [], command).stdout.endswith("apt-trixie/apt.conf\n")
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        (
+            "Failed to fetch $MIRROR/dists/$2/InRelease  Temporary failure resolving",
+            "trixie-backports, trixie, bookworm: Failed to fetch http://a/dists/…/InRelease "
+            " Temporary failure resolving",
+        ),
+        (
+            "no $2",
+            "trixie-backports: no trixie-backports; trixie: no trixie; bookworm: no bookworm",
+        ),
+    ],
+)
+def test_what_keeps_every_suite_from_being_asked_is_said_once(
+    tmp_path: Path, reason: str, said: str
+) -> None:
+    command = (
+        asked_for(tmp_path, "6.12")
+        + f'MIRROR=http://a; write_isolated_apt() {{ REASON="{reason}"; return 1; }}\n'
+        + 'obtain_from_debian || echo "$REASON"'
+    )
+    assert sourced(tmp_path, [], command).stdout == f"{said}\n"
+
+
+def test_what_apt_says_after_every_failure_is_left_out(tmp_path: Path) -> None:
+    lines = ["W: Failed to fetch x  no answer", "E: Some index files failed to download. They"]
+    (tmp_path / "apt.log").write_text("".join(f"{line}\n" for line in lines))
+    assert sourced(tmp_path, [], "apt_reason").stdout == "Failed to fetch x  no answer"

@@ -13,6 +13,7 @@ from netwarp.selftests.catalogue import SelfTest, built_tests, chosen
 from netwarp.selftests.needs import lacking, silently_absent, word_of
 from netwarp.selftests.outcomes import Ended, Row, Verdict, flip_texts, judged, summary
 from netwarp.selftests.study import FACTOR, STATUS, study_of
+from netwarp.selftests.table import PAGE_START, page
 
 CONFIG = ["CONFIG_VXLAN=m", "CONFIG_VETH=y", "CONFIG_NET_SCH_ETF=m", "CONFIG_IP6_NF_FILTER=m"]
 CONFIG += ["CONFIG_CRYPTO_SM4_GENERIC=y"]
@@ -245,3 +246,26 @@ def test_each_test_is_a_cell_and_each_time_a_replicate(tmp_path: Path) -> None:
     jobs = [cell.template for cell in study.cells]
     assert {job.kernel for job in jobs} == {"7.3.4-aa"}
     assert study_of(TESTS[:1], tmp_path, repeat=1).cells[0].levels == {FACTOR: "fib_tests.sh"}
+
+
+def test_a_page_has_the_worst_first_and_tests_of_one_reason_in_a_row() -> None:
+    rows = [
+        Row(SelfTest(name, f"{name}.sh", lacks), row(*verdicts).runs, 3)
+        for name, lacks, verdicts in (
+            ("steady", None, [Verdict.PASS] * 3),
+            ("mixed", None, [Verdict.PASS, Verdict.FAIL, Verdict.PASS]),
+            ("geneve", "CONFIG_X|Y is not in the kernel", []),
+            ("vxlan", "CONFIG_X|Y is not in the kernel", []),
+            ("hsr", "its program hsr could not be built here", []),
+        )
+    ]
+    text = page(rows, "7.3.4 (7.3.4-aa)", ["netwarp", "selftest", "fib*"])
+    assert text.startswith(f"{PAGE_START}7.3.4 (7.3.4-aa)\n")
+    assert "Written by `netwarp selftest 'fib*'`." in text
+    heads = [line for line in text.splitlines() if line.startswith("## ")]
+    assert heads == ["## Failed: 1", "## Passed: 1", "## Skipped: 3"]
+    assert "| `mixed` | 1.0 s | 2 pass, 1 fail | `why 1` |" in text
+    assert "one again: netwarp selftest mixed --seed 1 --repeat 2" in text
+    skipped = text.splitlines()[-2:]
+    assert skipped[0] == "| `CONFIG_X\\|Y is not in the kernel` | `geneve`, `vxlan` |"
+    assert skipped[1] == "| `its program hsr could not be built here` | `hsr` |"

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netwarp.cli.command import Argument, command
-from netwarp.errors import InputError
+from netwarp.errors import InputError, ResultError
 from netwarp.options import Option, Takes
 from netwarp.options.kernel_source import GIT, REF, SOURCE
-from netwarp.options.running import JOBS, JSON, OUT, SEED
+from netwarp.options.running import JOBS, JSON, MARKDOWN, OUT, SEED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from netwarp.backends.guest_files import GuestKernel
     from netwarp.selftests.catalogue import SelfTest
     from netwarp.selftests.outcomes import Row
 
@@ -46,6 +47,11 @@ OF_KERNEL = (
         help="The guest kernel: a version such as 6.12, or a name of `netwarp kernel list`."
         " Default: the default of this machine.",
     ),
+    Option(
+        name="tolerance", metavar="MICROSECONDS", takes=Takes.WHOLE, least=0,
+        help="By how much packets may be early or late in packetdrill's scripts. Default: what"
+        " packetdrill and the script say.",
+    ),
     JOBS,
     SEED,
     OUT,
@@ -53,6 +59,7 @@ OF_KERNEL = (
         name="list", takes=Takes.FLAG,
         help="Only list the tests, with what they lack here; run nothing.",
     ),
+    replace(MARKDOWN, help="Write the table as a page in Markdown, with the reasons."),
     *OF_KERNEL,
     JSON,
 )  # fmt: skip
@@ -61,10 +68,12 @@ def selftest(
     *,
     repeat: int = 1,
     kernel: str | None = None,
+    tolerance: int | None = None,
     jobs: int | None = None,
     seed: int | None = None,
     out: Path | None = None,
     list: bool = False,  # noqa: A002 - the option's name
+    markdown: Path | None = None,
     source: Path | None = None,
     git: Path | None = None,
     ref: str | None = None,
@@ -82,10 +91,16 @@ def selftest(
     from netwarp.backends.kernels import kernel_named
     from netwarp.backends.selftest_building import selftests_of
     from netwarp.cli.interruption import interruption
+    from netwarp.output.own_files import refuse_foreign
     from netwarp.selftests.catalogue import built_tests, chosen
+    from netwarp.selftests.table import PAGE_START
 
     if source is not None and git is not None:
         raise InputError("selftest --source beside --git: the kernel was built of one source")
+    if list and markdown is not None:
+        raise InputError("selftest --list beside --markdown: the page is of what ran; drop one")
+    if markdown is not None:
+        refuse_foreign("selftest --markdown", markdown, PAGE_START)
     guest_kernel = find_kernel() if kernel is None else kernel_named(kernel)
     interruption.kept_text = lambda: "nothing of the tests' build is kept"
     given = {"--source": source, "--git": git, "--ref": ref}
@@ -96,7 +111,10 @@ def selftest(
         print_list(tests, as_json=as_json)
         return
     name = None if kernel is None else guest_kernel.name
-    run_tests(tests, place, name, repeat, seed, jobs, out, as_json=as_json)
+    found, directory = run_tests(tests, place, name, repeat, tolerance, seed, jobs, out)
+    if markdown is not None:
+        write_page(markdown, found, guest_kernel)
+    print_found(found, directory, as_json=as_json)
 
 
 def run_tests(
@@ -104,28 +122,52 @@ def run_tests(
     place: Path,
     kernel: str | None,
     repeat: int,
+    tolerance_us: int | None,
     seed: int | None,
     jobs: int | None,
     out: Path | None,
-    *,
-    as_json: bool,
-) -> None:
-    """Run the tests that lack nothing, and print how all of them ended."""
+) -> tuple[Sequence[Row], Path | None]:
+    """Run the tests that lack nothing; return how all of them ended, and the run directory, which
+    there is none of if all lack something.
+    """
     from netwarp.cli.running import command_line, progress_bar
-    from netwarp.cli.terminal import answer_console, end_by, escaped, print_json
     from netwarp.library import run
-    from netwarp.selftests.outcomes import flip_texts, place_text, rows, summary
+    from netwarp.selftests.catalogue import packetdrill_command
+    from netwarp.selftests.outcomes import rows
     from netwarp.selftests.study import study_of
 
     able = [each for each in tests if each.lacks is None]
     data = None
     if able:
-        study = study_of(able, place, repeat=repeat, kernel=kernel, seed=seed)
+        command = packetdrill_command(tolerance_us)
+        study = study_of(able, place, repeat=repeat, kernel=kernel, seed=seed, packetdrill=command)
         given: dict[str, Any] = {"jobs": jobs, "out": out}
         how = {name: value for name, value in given.items() if value is not None}
         data = run(study, observer=progress_bar(), command_line=command_line(), **how).data
-    found = rows(tests, data, repeat)
-    directory = None if data is None else data.directory
+    return rows(tests, data, repeat), None if data is None else data.directory
+
+
+def write_page(file: Path, found: Sequence[Row], kernel: GuestKernel) -> None:
+    """Write how the tests ended as a page in Markdown.
+
+    Raises:
+        ResultError: the file cannot be written.
+    """
+    from netwarp.cli.running import command_line
+    from netwarp.run_files import write_text
+    from netwarp.selftests.table import page
+
+    try:
+        write_text(file, page(found, f"{kernel.version} ({kernel.name})", command_line()))
+    except OSError as error:
+        raise ResultError(f"cannot write {file}: {error.strerror}") from None
+
+
+def print_found(found: Sequence[Row], directory: Path | None, *, as_json: bool) -> None:
+    """Print how the tests ended, and end with the exit status that says so."""
+    from netwarp.cli.terminal import answer_console, end_by, escaped, print_json
+    from netwarp.selftests.outcomes import flip_texts, place_text, summary
+
     if as_json:
         told = [each.to_json() for each in found]
         print_json({"out": directory and str(directory), "tests": told})

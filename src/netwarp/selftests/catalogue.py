@@ -1,6 +1,7 @@
 """The tests that are built of a kernel's source: lists them, and chooses among them by name."""
 
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -17,6 +18,14 @@ ROOT = "net"
 """Folder of all tests, below `SELFTESTS`; names of tests are relative to it."""
 
 
+NO_PACKETDRILL = (
+    "packetdrill is not installed; no package has it: build it of https://github.com/google/packetdrill"
+    " and put it on PATH"
+)
+PACKETDRILLS = ".pkt"
+"""Ending of packetdrill's scripts."""
+_SCRIPTS = (".sh", ".py", PACKETDRILLS)
+"""Endings of tests that are text themselves, and left out of their names."""
 _SCRIPT = re.compile(r"[\w-]+\.sh\b")
 
 
@@ -25,7 +34,7 @@ class SelfTest:
     """One test of the kernel's."""
 
     name: str
-    """Its path below `net` without the ending `.sh` or `.py`, such as `mptcp/simult_flows`."""
+    """Its path below `net` without its ending, such as `mptcp/simult_flows`."""
     file: str
     """Its path below `net`."""
     lacks: str | None
@@ -45,7 +54,7 @@ def built_tests(place: Path, kernel: GuestKernel) -> list[SelfTest]:
     found = []
     for collection, _, file in sorted({line.partition(":") for line in lines}):
         path = Path(collection, file).relative_to(ROOT)
-        name = path.with_suffix("") if path.suffix in (".sh", ".py") else path
+        name = path.with_suffix("") if path.suffix in _SCRIPTS else path
         absent = silently_absent(_script(root / path), lambda name: which(name) is not None)
         found.append(SelfTest(str(name), str(path), _lacks(root / path, kernel), absent))
     return found
@@ -54,7 +63,9 @@ def built_tests(place: Path, kernel: GuestKernel) -> list[SelfTest]:
 def _lacks(test: Path, kernel: GuestKernel) -> str | None:
     if not test.is_file():
         return "it could not be built here"
-    source = test if test.suffix in (".sh", ".py") else test.with_suffix(".c")
+    if test.suffix == PACKETDRILLS and which("packetdrill") is None:
+        return NO_PACKETDRILL
+    source = test if test.suffix in _SCRIPTS else test.with_suffix(".c")
     config = test.parent / "config"
     return lacking(
         "\n".join(map(_text, _with_scripts(source if source.is_file() else test))),
@@ -68,6 +79,9 @@ def _with_scripts(test: Path) -> list[Path]:
     """Return a test, and the scripts beside it that it calls, except for libraries of functions,
     which have more than one test needs.
     """
+    if test.suffix == PACKETDRILLS:
+        # What those of packetdrill call sets usual values, of all options that there may be.
+        return [test]
     named = dict.fromkeys(_SCRIPT.findall(_text(test)))
     called = (test.parent / name for name in named if "lib" not in name and name != test.name)
     return [test, *(each for each in called if each.is_file())]
@@ -103,10 +117,22 @@ def chosen(tests: Sequence[SelfTest], names: Iterable[str]) -> list[SelfTest]:
 
 def _plain(name: str) -> str:
     short = name.removeprefix(f"{ROOT}/").rstrip("/")
-    return short.removesuffix(".sh").removesuffix(".py") or name
+    return short.removesuffix(Path(short).suffix if Path(short).suffix in _SCRIPTS else "") or name
 
 
 def _is_meant(test: SelfTest, name: str) -> bool:
     if name == ROOT:
         return "/" not in test.name
     return fnmatchcase(test.name, name) or test.name.startswith(f"{name}/")
+
+
+def packetdrill_command(tolerance_us: int | None) -> str:
+    """Return the command by which a shell calls packetdrill.
+
+    Args:
+        tolerance_us: by how much a packet may be early or late, in µs; None for what it has itself.
+    """
+    words = [which("packetdrill") or "packetdrill"]
+    if tolerance_us is not None:
+        words.append(f"--tolerance_usecs={tolerance_us}")
+    return shlex.join(words)
