@@ -220,6 +220,23 @@ def test_a_cell_between_that_was_not_run_is_named() -> None:
         parts(made, made.cells[0], made.cells[1], METRIC)
 
 
+def test_nothing_is_named_first_while_a_limit_that_may_gain_more_is_undecided(
+    take: Callable[[Time], None],
+) -> None:
+    def by_luck(job: Job, replicate: int) -> float:
+        """Losses make transfers take 2 to 800 times as long, and BBR halves what they take."""
+        lossy = job.paths[0].down.loss.kind != "none"
+        of_loss = (2, 800, 3, 500, 2)[replicate] if lossy else 1
+        return of_loss * (0.5 if job.only.transport.congestion == "bbr" else 1.0)
+
+    take(by_luck)
+    found = explain(base(by_luck, 5), METRIC, 0.01, BACKEND)
+    assert [each.lifts[0].name for each in found.alone if each.gains] == ["bbr"]
+    assert found.before_it is not None
+    assert found.before_it.lifts[0].name == "loss"
+    assert found.first is None
+
+
 def test_one_run_stands_for_all_but_where_a_stack_draws_by_itself(
     take: Callable[[Time], None],
 ) -> None:

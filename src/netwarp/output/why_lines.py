@@ -39,6 +39,12 @@ def answer_lines(found: Answer, cell: CellResult, runs: Sequence[BaseRun]) -> It
     for place, each in enumerate(shown):
         head = "It is " if place == 0 else "  and "
         yield f"{head}{each.lifts[0].limit}: {_changed(each.lifts)} makes it {_effect(each)}"
+    if found.before_it is not None:
+        other = found.before_it
+        yield (
+            f"But {_changed(other.lifts)} makes it {_effect(other)}: it may gain more, and more"
+            " replicates of the study may show it"
+        )
     if found.together is not None:
         names = " and ".join(lift.name for lift in found.together.lifts)
         yield f"together ({names}): {_effect(found.together)}"

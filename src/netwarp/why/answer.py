@@ -74,8 +74,34 @@ class Answer:
     @property
     def first(self) -> Lifted | None:
         """The limit that is named first: of those that gain, the one that gains most, before a
-        substitute that is not shown to gain more; a yardstick only where nothing else gains.
+        substitute that is not shown to gain more; a yardstick only where nothing else gains. None
+        if no limit gains, or if one that may gain more is undecided.
         """
+        return self._largest if self.before_it is None else None
+
+    @property
+    def before_it(self) -> Lifted | None:
+        """The limit whose gain is undecided and, by its estimate, larger than that of the largest
+        that is shown: it may have to be named first.
+        """
+        shown = self._largest
+        if shown is None:
+            return None
+        size = _size(shown.comparison.effect, shown.is_less_better)
+        found = [
+            each
+            for each in self.alone
+            if not each.comparison.verdict.decided
+            and not each.lifts[0].is_substitute
+            and not each.lifts[0].is_yardstick
+            and _size(each.comparison.effect, each.is_less_better) < size
+        ]
+        return min(
+            found, key=lambda one: _size(one.comparison.effect, one.is_less_better), default=None
+        )
+
+    @property
+    def _largest(self) -> Lifted | None:
         shown = [each for each in self.alone if each.gains]
         return shown[0] if shown else None
 
