@@ -77,6 +77,13 @@ def test_the_same_records_are_identical(directories: tuple[Path, Path]) -> None:
     assert found.of > 5
 
 
+@pytest.mark.parametrize("runs", [0, -1])
+def test_fewer_runs_than_one_are_refused(directories: tuple[Path, Path], runs: int) -> None:
+    kept, recorded = directories
+    with pytest.raises(InputError, match=f"verify {runs} runs: at least 1"):
+        verify(load(kept), ReplayBackend(recorded), runs=runs)
+
+
 def test_a_changed_record_is_found(directories: tuple[Path, Path]) -> None:
     kept, recorded = directories
     path = kept / "runs" / "c000-r00" / RECORDS_FILE

@@ -22,6 +22,16 @@ from support import write_run_directory
 ACCEPTED = "guest kernel"
 # Commands that print a table or refuse; `report` and `reproduce` draw for seconds.
 COMMANDS = ("compare", "compare", "run", "show", "timeline", "export")
+READERS = (
+    ("show",),
+    ("export",),
+    ("timeline", "c003-r01"),
+    ("export", "--format", "har"),
+    ("export", "--format", "json"),
+    ("export", "--format", "iperf3"),
+    ("diff", "intact", "--json"),
+)
+"""What reads a run directory, with the arguments after it."""
 
 
 @pytest.fixture(autouse=True)
@@ -93,15 +103,16 @@ def test_processes_answer_as_calls_do(seeds: range, tmp_path: Path) -> None:
 @pytest.mark.parametrize("seeds", blocks(MUTANTS // 6), ids=block_id)
 def test_damaged_run_directories_get_one_line(seeds: range, tmp_path: Path) -> None:
     recorded = write_run_directory(tmp_path / "recorded")
+    write_run_directory(tmp_path / "intact")
     failures = []
     for seed in seeds:
         with damaged(Random(seed), recorded) as what:  # noqa: S311
-            command = ["show", "export", "timeline"][seed % 3]
-            run = ["c003-r01"] if command == "timeline" else []
-            answer = call([command, str(recorded), *run], tmp_path)
+            command, *others = READERS[seed % len(READERS)]
+            answer = call([command, str(recorded), *others], tmp_path)
         fault = _damage_fault(answer)
         if fault:
-            failures.append(f"seed {seed}: netwarp {command} after {what}\n{fault}")
+            asked = " ".join([command, *others])
+            failures.append(f"seed {seed}: netwarp {asked} after {what}\n{fault}")
     report(failures)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,19 @@ def test_a_role_that_is_wrong_is_found_out() -> None:
     assert "takes zeros for any content" in failures["a content goes down, byte for byte"]
     refused = failures["what it does not have it refuses, with the reason"]
     assert refused is not None
+
+
+def test_what_a_role_printed_last_is_told() -> None:
+    # Guests find the usual place of temporary directories empty.
+    with tempfile.TemporaryDirectory(prefix="mute-", dir=WRONG.parent) as directory:
+        role = Path(directory) / "role"
+        role.write_text("#!/bin/sh\necho 'no certificate here' >&2\nexit 3\n")
+        role.chmod(0o755)
+        shutil.copy(WRONG / "stack.toml", directory)
+        status, failures = checked(directory)
+    assert status == 1
+    failure = failures["a content goes down, byte for byte"]
+    assert "exited with status 3; the last that was printed: no certificate here" in failure
 
 
 @pytest.mark.parametrize("name", shipped())

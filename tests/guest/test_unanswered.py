@@ -97,6 +97,15 @@ def test_mptcp_whose_paths_are_all_gone_is_a_result(
     assert 900 < metrics["gave_up_s"] < 3600
 
 
+@pytest.mark.parametrize("duration", ["1ms", "45ms", "65ms"])
+def test_an_mptcp_transfer_of_a_moment_has_a_result(duration: str, tmp_path: Path) -> None:
+    """It ends before it is connected, before its second subflow is, or soon after."""
+    bulk: dict[str, object] = {"kind": "bulk", "duration": duration}
+    outcome, metrics, _ = run(tmp_path / "run", bulk, {"kind": "mptcp"}, {"second": {}})
+    assert not outcome.failed, outcome.status.reason
+    assert metrics["goodput_bit_s"] >= 0
+
+
 def test_mptcp_over_paths_that_spoil_everything_is_a_result(tmp_path: Path) -> None:
     path: dict[str, object] = {"second": {}, "corrupt": "99%"}
     stream: dict[str, object] = {"kind": "stream", "watch": "4s", "segment": "1s"}

@@ -180,6 +180,7 @@ def test_paths_that_cannot_be_are_refused(path: dict[str, Any], start: str) -> N
         ({"replicates": 0}, "replicates = 0: too small; write a whole number from 1 to 10000"),
         ({"seed": True}, "seed = true: input should be a valid integer; write a whole number"),
         ({"limits": {"virtual_s": 0}}, "limits.virtual_s = 0: too small"),
+        ({"limits": {"virtual_s": 10**12}}, "limits.virtual_s = 1000000000000: too large"),
         ({"figure": [{"x": "path.loss", "y": "goodput_bit_s"}]}, "figure.0.x"),
         ({"figure": [{"x": "transport", "y": "goodput"}]}, 'did you mean "goodput_bit_s"?'),
         ({"figure": [{"y": "goodput_bit_s"}]}, "a line chart needs x; add x, one of: transport"),
