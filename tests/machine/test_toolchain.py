@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -25,10 +26,10 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def sourced(home: Path, command: str) -> subprocess.CompletedProcess[str]:
+def sourced(home: Path, command: str, scripts: Path = SCRIPTS) -> subprocess.CompletedProcess[str]:
     """Run a command as setup.sh would, after it has sourced the toolchain."""
     return subprocess.run(
-        ["bash", "-c", f"set -euo pipefail; source '{SCRIPTS}/toolchain.sh'; {command}"],
+        ["bash", "-c", f"set -euo pipefail; source '{scripts}/toolchain.sh'; {command}"],
         env={"HOME": str(home), "PATH": str(home / "bin")},
         capture_output=True,
         text=True,
@@ -70,3 +71,17 @@ def test_versioned_ones_are_looked_for_though_no_path_has_a_cargo(home: Path) ->
 def test_where_there_is_none_find_rust_says_so(home: Path) -> None:
     found = sourced(home, "compgen() { return 1; }; find_rust || echo none")
     assert found.stdout.strip() == "none", found.stderr
+
+
+@pytest.mark.parametrize("place", ["/tmp", "/dev/shm"])
+def test_a_checkout_that_guests_do_not_see_is_told_so(home: Path, place: str) -> None:
+    with tempfile.TemporaryDirectory(dir=place) as directory:
+        checkout = Path(directory)
+        (checkout / "endpoint").mkdir()
+        shutil.copy(SCRIPTS.parent / "endpoint" / "Cargo.toml", checkout / "endpoint")
+        (checkout / "scripts").mkdir()
+        shutil.copy(SCRIPTS / "toolchain.sh", checkout / "scripts")
+        answer = sourced(home, "warn_of_hidden_place setup.sh", checkout / "scripts")
+    assert answer.returncode == 0, answer.stderr
+    assert f"setup.sh: {checkout} is below {place}, which programs in guests" in answer.stderr
+    assert "Clone it elsewhere." in answer.stderr
