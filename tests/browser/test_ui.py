@@ -203,6 +203,23 @@ def test_a_network_switches_off_what_it_does_not_have(visit_ui: Open) -> None:
     assert page.input_value("#k-size") == "100kB"
 
 
+@pytest.mark.parametrize("width", [1200, 400])
+def test_a_network_is_drawn_with_its_packets(visit_ui: Open, width: int) -> None:
+    page = visit_ui(
+        "?shape=parking-lot:2&transport=tcp&rtt=20ms&rate=5mbit&stop=1s&replicates=1&view=play",
+        width=width,
+    )
+    drawn = page.locator("#play canvas.network")
+    drawn.wait_for()
+    assert "6 hosts and 3 routers" in str(drawn.get_attribute("aria-label"))
+    at_first = drawn.evaluate("(e) => e.toDataURL()")
+    page.focus("[name=scrub]")
+    page.keyboard.press("PageUp")
+    assert drawn.evaluate("(e) => e.toDataURL()") != at_first
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    _state(page, "done")
+
+
 def test_a_click_stops_what_runs(visit_ui: Open) -> None:
     page = visit_ui("?transport=tcp&size=1GB&rtt=50ms&loss=5%25&replicates=100")
     page.click("[data-does=stop]")

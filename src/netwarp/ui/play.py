@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from netwarp.figures.style import series_styles
 from netwarp.measure.queueing import queue_delays
+from netwarp.ui.drawing import network_drawing
 from netwarp.units import NS_PER_S
 from netwarp.wire import ConnectionSamples, Job, QueueSamples, Record
 from netwarp.wording import condition_text, level_text
@@ -70,6 +71,7 @@ def played_run(job: Job, records: Sequence[Record]) -> dict[str, Any] | None:
         "back_s": back.delay_ns / NS_PER_S,
         "rate_bit_s": forth.rate_bit_s,
         "sender": "server" if job.direction == "down" else "client",
+        "network": network_drawing(job, records),
     }
 
 

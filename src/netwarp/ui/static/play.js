@@ -1,5 +1,6 @@
 // Plays runs over their own time: packets on the link, the queue before it, the sender's window.
 import { element } from "./bars.js";
+import { drawNetwork, networkText, prepareNetwork } from "./network.js";
 
 const WHOLE_S = 15; // at speed 1 the longest run takes this long
 const MOST_DOTS = 44; // on the link at once; beyond that a dot stands for several packets
@@ -8,7 +9,7 @@ const HEIGHT = 92;
 const motionIsReduced = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** The value of a column at a time: between two samples in proportion, or the earlier one. */
-function at(times, values, now, between = true) {
+export function at(times, values, now, between = true) {
   if (!times.length || now < times[0]) return values[0] ?? 0;
   let low = 0;
   let high = times.length - 1;
@@ -23,7 +24,7 @@ function at(times, values, now, between = true) {
 }
 
 /** When each dot leaves the bottleneck: at every so many bytes of its counter. */
-function departures(run, bytes) {
+export function departures(run, bytes) {
   const { at_s: times, sent_bytes: sent } = run;
   const found = [];
   let next = sent[0] + bytes;
@@ -51,8 +52,11 @@ const milli = (seconds) => `${(seconds * 1000).toLocaleString("en", { maximumFra
 function lane(run) {
   const canvas = element("canvas", { role: "img", height: HEIGHT, "aria-label": `${run.label}: packets on the link` });
   const said = element("p", { class: "note said" });
-  const place = element("div", { class: "lane" }, element("h3", {}, run.label), canvas, said);
-  return { run: prepare(run), canvas, said, place };
+  const network = run.network && prepareNetwork(run.network, run.at_s.at(-1));
+  const drawn = network && element("canvas", { class: "network", role: "img", "aria-label": `${run.label}: ${networkText(network)}` });
+  const bottleneck = network ? [drawn, element("p", { class: "note" }, "Its first link with a rate:")] : [];
+  const place = element("div", { class: "lane" }, element("h3", {}, run.label), ...bottleneck, canvas, said);
+  return { run: prepare(run), canvas, said, place, network, drawn };
 }
 
 function draw({ run, canvas, said }, now, most) {
@@ -163,7 +167,7 @@ export class Player {
     this.end = Math.max(...this.lanes.map(({ run }) => run.at_s.at(-1) + run.delay_s));
     const packets = Math.max(...this.lanes.map(({ run }) => run.packets));
     const shown = packets === 1 ? "A dot is a packet" : `A dot is up to ${packets} packets`;
-    this.view.querySelector(".key").textContent = `${shown} that left the bottleneck, and below it the way back; the line at the bottom is the sender's congestion window. Queues and windows have one scale.`;
+    this.view.querySelector(".key").textContent = `${shown} that left the bottleneck, and below it the way back; the line at the bottom is the sender's congestion window. Queues and windows have one scale.${this.lanes.some(({ network }) => network) ? " In the network a bar beside a router is the queue of a link, and packets are drawn on a link for at least a fiftieth of the run." : ""}`;
     this.view.querySelector(".lanes").replaceChildren(...this.lanes.map(({ place }) => place));
     this.go(motionIsReduced.matches ? this.end / 2 : 0);
   }
@@ -189,7 +193,10 @@ export class Player {
     this.now = Math.max(0, Math.min(this.end, now));
     if (!this.lanes.length || !this.view.open) return;
     const most = { queue: Math.max(...this.lanes.map(({ run }) => run.mostQueue)), window: Math.max(...this.lanes.map(({ run }) => run.mostWindow)) };
-    for (const each of this.lanes) draw(each, this.now, most);
+    for (const each of this.lanes) {
+      draw(each, this.now, most);
+      if (each.network) drawNetwork(each.drawn, each.network, this.now, each.run.colour);
+    }
     this.scrub.value = this.end ? Math.round((1000 * this.now) / this.end) : 0;
     this.scrub.setAttribute("aria-valuetext", `${this.now.toFixed(2)} seconds`);
     this.view.querySelector("output").textContent = `${this.now.toFixed(2)} s`;
