@@ -1,6 +1,6 @@
 # Everything starts with the set-up, which is quick when there is nothing to do.
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz soak lock audit bench stacks calibrate-statistics reference-hashes fidelity validation second-clock docs picture site wheel places image setup clean
+.PHONY: help demo test fuzz soak lock audit bench stacks calibrate-statistics reference-hashes fidelity validation second-clock sensitivities docs picture site wheel places image setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ validation: ## hold published numbers against what `netwarp reproduce` left, and
 
 second-clock: setup ## hold virtual time against a stock kernel in QEMU; ARGS=ROOT with its packages unpacked; writes docs/second-clock.md
 	.venv/bin/python scripts/second_clock.py $(ARGS)
+
+sensitivities: setup ## judge first claims of all sources with packets in bunches and, ARGS='--kernel 6.12', on other kernels; writes docs/sensitivities.md
+	.venv/bin/python scripts/sensitivities.py $(ARGS)
 
 docs: ## regenerate the key reference and the endpoint's wire types from the models
 	scripts/setup.sh python
