@@ -16,6 +16,7 @@ mod sctp;
 pub mod socket;
 mod stack;
 mod stamp;
+pub mod system_call;
 mod tcp;
 mod tickets;
 mod timestamped_recv;

@@ -50,7 +50,7 @@ mod tests {
     use std::os::fd::AsRawFd as _;
 
     use super::*;
-    use crate::socket::set_option;
+    use crate::system_call::set_option;
 
     /// Returns the kind of the error that a client sees whose peer resets the connection after sending so many bytes.
     fn seen_of_a_reset(sent_before: &[u8]) -> ErrorKind {

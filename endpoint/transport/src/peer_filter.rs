@@ -11,7 +11,7 @@ use std::os::fd::AsRawFd;
 use libc::{sock_filter, sock_fprog};
 
 use super::error::{Context as _, Result};
-use super::socket::set_option;
+use super::system_call::set_option;
 
 /// Offsets from this one on are relative to the IP header (`SKF_NET_OFF` in `include/uapi/linux/filter.h`).
 const IP_HEADER: u32 = -0x10_0000_i32 as u32;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use libc::{c_int, c_void, socklen_t};
+use libc::c_int;
 use netwarp_wire::content::Reader;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::sendfile::sendfile;
@@ -17,6 +17,7 @@ use tokio::io::unix::AsyncFd;
 
 use super::error::{Context as _, Error, Result, bail};
 use super::lost_connection::lost_subflows;
+use super::system_call::{Plain, get_option, retry, set_option, size};
 
 /// How many bytes of content are handed to the kernel in one call.
 pub(crate) const SEND_BLOCK_BYTES: usize = 1 << 20;
@@ -256,13 +257,8 @@ impl Socket {
     ///
     /// # Errors
     /// As `getsockopt(2)`; `name` is what the message calls the option.
-    pub fn get<T: Plain>(&self, level: c_int, option: c_int, mut value: T, name: &str) -> Result<T> {
-        let address = std::ptr::from_mut(&mut value).cast::<c_void>();
-        let mut length = size_of::<T>() as socklen_t;
-        // SAFETY: `value` is valid for writes of `length` bytes, and any bytes make a `T`.
-        let result = unsafe { libc::getsockopt(self.as_raw_fd(), level, option, address, &mut length) };
-        size(result as isize).with_context(|| format!("reading {name}"))?;
-        Ok(value)
+    pub fn get<T: Plain>(&self, level: c_int, option: c_int, value: T, name: &str) -> Result<T> {
+        get_option(self.as_raw_fd(), level, option, value).with_context(|| format!("reading {name}"))
     }
 
     /// Sets the congestion control.
@@ -323,39 +319,8 @@ pub fn effective_receive_bytes(socket: &socket2::Socket) -> Result<u64> {
     Ok(socket.recv_buffer_size().context("reading SO_RCVBUF")? as u64 / 2)
 }
 
-pub(super) fn set_option<T: Copy>(socket: RawFd, level: c_int, option: c_int, value: &T) -> io::Result<()> {
-    let address = std::ptr::from_ref(value).cast::<c_void>();
-    // SAFETY: `value` is valid for reads of its size.
-    let result = unsafe { libc::setsockopt(socket, level, option, address, size_of::<T>() as socklen_t) };
-    size(result as isize).map(drop)
-}
-
-/// A C type for which any bytes are a valid value.
-///
-/// # Safety
-/// Only for `repr(C)` types of integers and arrays of them.
-pub unsafe trait Plain: Copy {}
-
-// SAFETY: an integer.
-unsafe impl Plain for c_int {}
-
 /// Returns whether an error means that the connection has ended: a reset, or the state of an SCTP association after
 /// both sides have shut it down.
 fn is_end(error: ErrorKind) -> bool {
     matches!(error, ErrorKind::ConnectionReset | ErrorKind::NotConnected)
-}
-
-/// Converts the result of a system call that returns a number of bytes.
-pub fn size(result: isize) -> io::Result<usize> {
-    usize::try_from(result).map_err(|_| io::Error::last_os_error())
-}
-
-/// Repeats a call that a signal has interrupted.
-pub(crate) fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    loop {
-        match call() {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            result => return result,
-        }
-    }
 }

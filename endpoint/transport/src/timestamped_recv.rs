@@ -19,8 +19,9 @@ use netwarp_core::clock::{self, Moment};
 use netwarp_core::content_sink::Sink;
 
 use super::error::{Context as _, Error, Result};
-use super::socket::{Socket, retry, size};
+use super::socket::Socket;
 use super::stamp::{Control, stamp_ns};
+use super::system_call::{retry, size};
 
 /// How long the kernel collects data: the tick, in which the kernel counts a socket's time-outs, is the least; up to
 /// one more tick may pass.

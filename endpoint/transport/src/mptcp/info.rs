@@ -5,7 +5,8 @@ use libc::c_int;
 use netwarp_wire::record::Stats;
 
 use crate::error::{Context, Result, ensure};
-use crate::socket::{Plain, Socket};
+use crate::socket::Socket;
+use crate::system_call::Plain;
 use crate::tcp::info::TcpInfo;
 
 const SOL_MPTCP: c_int = 284;

@@ -8,7 +8,7 @@ use std::os::fd::RawFd;
 use libc::{c_int, c_void, cmsghdr, msghdr};
 use socket2::SockAddr;
 
-use crate::socket::Plain;
+use crate::system_call::{Plain, retry, size};
 
 /// The level of SCTP's socket options.
 pub(super) const SOL_SCTP: c_int = 132;
@@ -323,8 +323,7 @@ pub(super) fn receive_message(socket: RawFd, buffer: &mut [u8]) -> io::Result<Pi
     header.msg_controllen = SPACE;
     // SAFETY: the one part and `control` are valid for writes of their lengths and outlive the call; no name is asked
     // for.
-    let received = unsafe { libc::recvmsg(socket, &mut header, 0) };
-    let length = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
+    let length = retry(|| size(unsafe { libc::recvmsg(socket, &mut header, 0) }))?;
     // SAFETY: the kernel filled `control` with whole control messages and set their total length.
     let stream = unsafe {
         let first = libc::CMSG_FIRSTHDR(&header);

@@ -4,7 +4,7 @@
 //! The receiver cannot know how many will arrive. So the sender waits until everything has been acknowledged or given
 //! up, and then announces the end with a message that is delivered reliably.
 
-use std::io::{ErrorKind, IoSlice};
+use std::io::IoSlice;
 use std::os::fd::AsRawFd as _;
 
 use netwarp_core::clock::Moment;
@@ -92,7 +92,6 @@ fn wait_until_dry(socket: &Socket) -> Result<()> {
             Ok(piece) if piece.is_event => break,
             Ok(piece) if piece.length == 0 => return Err(ended()),
             Ok(_) => ensure!(false, "the receiver of a flow has sent something before its end"),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error).context("waiting for the last messages to be acknowledged or given up"),
         }
     }

@@ -12,7 +12,7 @@ mod protocol;
 mod reassembly;
 mod stack;
 
-use std::io::{self, Cursor, ErrorKind, IoSlice, Read as _};
+use std::io::{self, Cursor, IoSlice, Read as _};
 use std::os::fd::AsRawFd as _;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -34,6 +34,7 @@ use super::Report;
 use super::byte_stream::{self, ByteStream, ReadyStream, Turns};
 use super::error::{Context as _, Error, Result, ensure};
 use super::socket::{self, Socket};
+use super::system_call::retry;
 
 /// How many bytes of content are received from the association at once.
 const RECEIVE_BLOCK_BYTES: u64 = 16 << 10;
@@ -93,7 +94,7 @@ impl SctpStream {
 
     fn hand_over(&self, mut messages: &[IoSlice<'_>], control: &SendControl) -> Result<()> {
         while !messages.is_empty() {
-            let sent = socket::retry(|| batch::send(self.socket.as_raw_fd(), messages, control));
+            let sent = retry(|| batch::send(self.socket.as_raw_fd(), messages, control));
             messages = &messages[sent.context("sending SCTP messages")?..];
         }
         Ok(())
@@ -132,7 +133,7 @@ impl SctpStream {
         let slot_bytes = self.options.sctp.max_message_bytes.min(RECEIVE_BLOCK_BYTES as u32) as usize;
         block.resize(block.len().max(messages * slot_bytes), 0);
         let block = &mut block[..messages * slot_bytes];
-        let lengths = socket::retry(|| batch::receive(self.socket.as_raw_fd(), block, slot_bytes));
+        let lengths = retry(|| batch::receive(self.socket.as_raw_fd(), block, slot_bytes));
         for (slot, length) in block.chunks(slot_bytes).zip(lengths.context("receiving SCTP messages")?) {
             if length == 0 {
                 return Err(ended());
@@ -174,7 +175,6 @@ fn whole_message(socket: &Socket, max_message_bytes: u32) -> Result<(u16, Vec<u8
                     return Ok((stream.context("a message came without saying on which stream")?, message));
                 }
             }
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error).context("receiving an SCTP message"),
         }
     }

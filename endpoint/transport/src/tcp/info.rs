@@ -1,13 +1,14 @@
 //! `TCP_INFO`: what the kernel's TCP reports about a connection.
 
 use std::mem::offset_of;
+use std::os::fd::AsRawFd;
 
 use netwarp_core::connection_sample::{ConnectionState, Limits, Repair};
 use netwarp_wire::job::TcpOptions;
 use netwarp_wire::record::Stats;
 
-use crate::error::{Result, ensure};
-use crate::socket::{Plain, Socket};
+use crate::error::{Context as _, Result, ensure};
+use crate::system_call::{Plain, get_option};
 
 /// The beginning of `struct tcp_info` (`include/uapi/linux/tcp.h`, Linux 4.10 and later, the last fields 6.7), whose newer fields the C
 /// library's definition lacks. The names of fields that are read are the kernel's without `tcpi_`.
@@ -59,8 +60,8 @@ impl TcpInfo {
     ///
     /// # Errors
     /// As `getsockopt(2)`.
-    pub fn read(socket: &Socket) -> Result<Self> {
-        socket.get(libc::IPPROTO_TCP, libc::TCP_INFO, Self::default(), "TCP_INFO")
+    pub fn read(socket: &impl AsRawFd) -> Result<Self> {
+        get_option(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, Self::default()).context("reading TCP_INFO")
     }
 
     /// Reads the attribute `INET_DIAG_INFO` of a connection (`sock_diag(7)`); none if it is too short. Fields that an

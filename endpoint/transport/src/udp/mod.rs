@@ -29,7 +29,8 @@ use super::byte_stream::ReadyStream;
 use super::duplex::WatchedStream;
 use super::error::{Context as _, Error, Kind, Result, bail, ensure};
 use super::kernel::offload;
-use super::socket::{self, Socket, effective_receive_bytes, effective_send_bytes, retry};
+use super::socket::{self, Socket, effective_receive_bytes, effective_send_bytes};
+use super::system_call::retry;
 use super::{Duplex, Handshake, Place, Report, Sent, peer_filter};
 
 /// The headers of IPv4 and UDP around a message, in bytes.

@@ -9,8 +9,9 @@ use netwarp_core::clock::Moment;
 use netwarp_core::flow::{HEADER_BYTES, Header, MessageSink, Received};
 
 use crate::error::{Context as _, Result};
-use crate::socket::{Socket, retry, size};
+use crate::socket::Socket;
 use crate::stamp::{Control, stamp_ns};
+use crate::system_call::{retry, size};
 
 /// The most datagrams in one call, which waits for all of them: their arrival times are the kernel's.
 const BATCH: usize = 64;

@@ -261,7 +261,7 @@ mod tests {
 
     fn send_without_checksums(socket: &UdpSocket) {
         let is_on: libc::c_int = 1;
-        crate::socket::set_option(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_NO_CHECK, &is_on).unwrap();
+        crate::system_call::set_option(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_NO_CHECK, &is_on).unwrap();
     }
 
     #[test]
