@@ -8,6 +8,7 @@ pub mod calibration;
 pub mod capacity;
 pub mod capture;
 mod distribution;
+pub mod impaired_ingress;
 pub mod netem;
 pub mod netlink;
 pub mod netns;

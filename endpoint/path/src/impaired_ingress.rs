@@ -1,33 +1,28 @@
-//! The queueing disciplines for the incoming packets of one direction: making them, reading their counters, removing
-//! them.
+//! The queueing disciplines that impair the incoming packets of one direction at a host without a router of ours: making
+//! them, reading their counters, removing them.
 
-use std::io::{self, Write};
 use std::net::IpAddr;
 use std::process::id;
 
-use anyhow::{Context, Result, bail, ensure};
+use crate::calibration::{Count, read_until};
+use crate::netem::{self, InForce};
+use crate::netlink::bottleneck::{self, QueueSample};
+use crate::netlink::ethtool::Ethtool;
+use crate::netlink::message::Request;
+use crate::netlink::qdisc::{self, NetemCounters};
+use crate::netlink::redirect::{self, Incoming, Redirected};
+use crate::netlink::route::{self, Link, LinkCounters};
+use crate::netlink::{NetlinkError, Socket, shaper};
+use crate::topology::{self, ETHERNET_HEADER_BYTES};
+use anyhow::{Context, Result, ensure};
 use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_ROUTE};
 use netwarp_core::clock::Moment;
-use netwarp_path::calibration::{Count, read_until};
-use netwarp_path::netem::{self, InForce};
-use netwarp_path::netlink::bottleneck::{self, QueueSample};
-use netwarp_path::netlink::ethtool::Ethtool;
-use netwarp_path::netlink::message::Request;
-use netwarp_path::netlink::qdisc::{self, NetemCounters};
-use netwarp_path::netlink::redirect::{self, Incoming, Redirected};
-use netwarp_path::netlink::route::{self, Link, LinkCounters};
-use netwarp_path::netlink::{NetlinkError, Socket, shaper};
-use netwarp_path::topology::{self, ETHERNET_HEADER_BYTES};
 use netwarp_wire::job::{Direction, Impairments};
-use netwarp_wire::record::{CalibrationRecord, ImposedRecord, Record};
+use netwarp_wire::record::{CalibrationRecord, ImposedRecord};
 use nix::errno::Errno;
-use serde_json::json;
-
-/// The order to report the counters.
-const COUNT: &str = "count";
 
 /// The disciplines on a device, and which of them have to be removed.
-pub(super) struct ImpairedIngress<'a> {
+pub struct ImpairedIngress<'a> {
     direction: Direction,
     impairments: &'a Impairments,
     route: Socket,
@@ -42,7 +37,10 @@ pub(super) struct ImpairedIngress<'a> {
 
 impl<'a> ImpairedIngress<'a> {
     /// Makes the disciplines. If that fails, it removes those already made.
-    pub(super) fn begin(
+    ///
+    /// # Errors
+    /// No device has the address, it joins packets, or the kernel refuses; the message says what to do.
+    pub fn begin(
         incoming: Incoming,
         direction: Direction,
         impairments: &'a Impairments,
@@ -142,21 +140,11 @@ impl<'a> ImpairedIngress<'a> {
             .context("the kernel's netem has no seed: use Linux 6.6 or later")
     }
 
-    /// Answers orders until the pipe closes.
-    pub(super) fn obey(&mut self, orders: impl Iterator<Item = io::Result<String>>) -> Result<()> {
-        let mut output = io::stdout();
-        let mut say = |record: &Record| writeln!(output, "{}", json!(record)).context("say what is in force");
-        say(&Record::Imposed(self.record()?))?;
-        for order in orders {
-            match order.context("read an order")?.as_str() {
-                COUNT => say(&Record::Calibration(self.count()?))?,
-                other => bail!("{other:?} is no order"),
-            }
-        }
-        Ok(())
-    }
-
-    fn record(&mut self) -> Result<ImposedRecord> {
+    /// Returns the record of the impairments in force, as read back from the kernel.
+    ///
+    /// # Errors
+    /// The kernel does not answer, or lacks what they were set up with.
+    pub fn record(&mut self) -> Result<ImposedRecord> {
         let found = self.in_force()?;
         let rate_byte_s = if topology::shaper(self.impairments, 0).is_some() {
             let answer = self.route.ask(&shaper::ask_rate(self.ifb()?))?;
@@ -182,7 +170,10 @@ impl<'a> ImpairedIngress<'a> {
 
     /// Reads how many packets arrived, were dropped and were forwarded. The counters are read one after the other, as
     /// those of routers are.
-    fn count(&mut self) -> Result<CalibrationRecord> {
+    ///
+    /// # Errors
+    /// No packets came, they came in bundles of segments, or those in and out do not add up.
+    pub fn count(&mut self) -> Result<CalibrationRecord> {
         let impairments = self.impairments;
         let is_balanced = |counted: &Counted| counted.count.is_balanced(impairments) && !counted.has_bundles();
         let counted = read_until(|| self.read_counters(), is_balanced)?;
@@ -199,6 +190,7 @@ impl<'a> ImpairedIngress<'a> {
         Ok(count.record(0, self.direction, self.impairments, Moment::now().since(self.since_ns)))
     }
 
+    /// Reads the counters of the redirection, of netem and of the ifb once, one after the other.
     fn read_counters(&mut self) -> Result<Counted> {
         let ifb = self.ifb()?;
         let redirected = Redirected::from_answers(&self.route.dump(&redirect::ask_redirected(self.device.index))?);
@@ -218,7 +210,10 @@ impl<'a> ImpairedIngress<'a> {
     }
 
     /// Removes what this process made, if it is still there. Packets that wait in netem are lost.
-    pub(super) fn remove(&mut self) -> Result<()> {
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn remove(&mut self) -> Result<()> {
         let ingress = if std::mem::take(&mut self.has_ingress) {
             self.route.transact(&[redirect::remove_ingress(self.device.index)]).map(drop)
         } else {

@@ -1,27 +1,29 @@
 //! Impairs the incoming packets of a run between two hosts, and removes the impairments again whatever happens.
 //!
 //! The receiving host does it, because netem at a sender changes the sender (TCP small queues, bundles of segments). An
-//! ingress discipline has filters ([`redirect`]) that send the run's packets, and no others, through an ifb with the
-//! disciplines of a router's device.
+//! ingress discipline has filters (`netwarp_path::netlink::redirect`) that send the packets of the run, and no others,
+//! through an ifb with the disciplines of a device of a router ([`ImpairedIngress`]).
 //!
 //! It is a process of its own, which reads a job and then orders from the process that started it. It removes
 //! everything when that pipe closes, however the other process ended.
 
-mod impaired_ingress;
-
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Write};
 use std::net::IpAddr;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
+use netwarp_path::impaired_ingress::ImpairedIngress;
 use netwarp_path::netlink::redirect::{DataPort, Incoming};
 use netwarp_wire::job::{Direction, Impairments};
+use netwarp_wire::record::Record;
 use nix::sys::signal::{SigHandler, Signal, signal};
 use serde_json::json;
 
-use self::impaired_ingress::ImpairedIngress;
 use crate::check;
 use crate::complain::complain;
+
+/// The order to report the counters.
+const COUNT: &str = "count";
 
 /// The packets to impair, from the command line.
 #[derive(Debug, clap::Args)]
@@ -83,8 +85,22 @@ fn impair(arguments: &Arguments) -> Result<()> {
         "neither corruption nor disciplines are imposed: checksums were verified before, and queues are first in, first out"
     );
     let mut impaired = ImpairedIngress::begin(incoming, direction, impairments, path.mtu_bytes)?;
-    let obeyed = impaired.obey(lines);
+    let obeyed = obey(&mut impaired, lines);
     impaired.remove().and(obeyed)
+}
+
+/// Writes the disciplines in force, and carries out orders until the pipe closes.
+fn obey(impaired: &mut ImpairedIngress<'_>, orders: impl Iterator<Item = io::Result<String>>) -> Result<()> {
+    let mut output = io::stdout();
+    let mut say = |record: &Record| writeln!(output, "{}", json!(record)).context("say what is in force");
+    say(&Record::Imposed(impaired.record()?))?;
+    for order in orders {
+        match order.context("read an order")?.as_str() {
+            COUNT => say(&Record::Calibration(impaired.count()?))?,
+            other => bail!("{other:?} is no order"),
+        }
+    }
+    Ok(())
 }
 
 /// Ignores signals: this process ends when the pipe ends, and a signal for the other process must not end it earlier.
