@@ -3,11 +3,11 @@
 
 pub(crate) mod host;
 mod pair;
+mod progress;
 pub(crate) mod record_writer;
 pub(crate) mod running_role;
 mod sampling;
 
-use std::io::Write;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
@@ -31,12 +31,11 @@ use nix::sys::time::TimeSpec;
 
 use self::host::{Host, Shared};
 use self::pair::{JobFiles, Pair};
+use self::progress::Progress;
 use self::record_writer::RecordWriter;
 use self::running_role::Event;
 use self::sampling::Sampler;
 use crate::check;
-
-const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
 /// The directory in the run directory for the qlog files of QUIC connections.
 const QLOG_DIRECTORY: &str = "qlog";
@@ -361,28 +360,6 @@ fn check_number_of_events(events: u32) -> Result<(), Failure> {
          path.trace.step, or a run that is over sooner"
     );
     Err(Failure { stage: "limit".to_owned(), message })
-}
-
-/// Prints lines on standard output from which the host sees that the run's time advances.
-#[derive(Debug, Default)]
-struct Progress {
-    reported_s: u64,
-}
-
-impl Progress {
-    /// Returns when the next line is due: every second of the first minute, then every tenth.
-    fn next_ns(&self) -> u64 {
-        let next_s = if self.reported_s < 60 { self.reported_s + 1 } else { self.reported_s / 10 * 10 + 10 };
-        next_s * NANOSECONDS_PER_SECOND
-    }
-
-    /// Prints a line if one is due. It is no failure if nobody reads standard output.
-    fn report(&mut self, elapsed_ns: u64) {
-        if elapsed_ns >= self.next_ns() {
-            self.reported_s = elapsed_ns / NANOSECONDS_PER_SECOND;
-            let _ = writeln!(std::io::stdout(), "netwarp-progress {}", self.reported_s);
-        }
-    }
 }
 
 /// Turns an error into the [`Failure`] of a stage.

@@ -11,18 +11,6 @@ use super::running_role::Role;
 use super::*;
 
 #[test]
-fn progress_comes_each_second_then_each_tenth() {
-    let mut progress = Progress::default();
-    assert_eq!(progress.next_ns(), NANOSECONDS_PER_SECOND);
-    progress.report(59_500_000_000);
-    assert_eq!(progress.next_ns(), 60_000_000_000);
-    progress.report(60_000_000_000);
-    assert_eq!(progress.next_ns(), 70_000_000_000);
-    progress.report(83_000_000_000);
-    assert_eq!(progress.next_ns(), 90_000_000_000);
-}
-
-#[test]
 fn a_run_whose_paths_change_without_end_is_refused_with_what_to_change() {
     check_number_of_events(MOST_EVENTS).unwrap();
     let failure = check_number_of_events(MOST_EVENTS + 1).unwrap_err();
