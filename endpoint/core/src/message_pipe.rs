@@ -21,7 +21,7 @@ const LONGEST_LINE_BYTES: usize = 64 << 20;
 #[derive(Debug)]
 pub struct MessagePipe {
     pipe: File,
-    /// How error messages call the role.
+    /// The name of the role in error messages.
     role: &'static str,
     /// The beginning of a line whose end has not arrived yet.
     unread: Vec<u8>,

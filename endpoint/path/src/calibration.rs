@@ -13,7 +13,7 @@ use crate::netlink::qdisc::NetemCounters;
 use crate::network::Network;
 use crate::topology::{Crossing, Node, NodeKind, Topology};
 
-/// How often a reading is repeated that does not balance.
+/// How often counters are read again that do not add up.
 const READINGS: u32 = 100;
 /// The time between two readings.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -132,7 +132,7 @@ fn check_routers(network: &mut Network, topology: &Topology<'_>, job: &Job) -> R
     Ok(())
 }
 
-/// Returns how many packets more a router sent, dropped or holds than came to it or were its own.
+/// Returns the number of packets that a router sent, dropped or holds, minus those that came to it or were its own.
 fn router_surplus(network: &mut Network, topology: &Topology<'_>, router: Node, family: Family) -> Result<i128> {
     let own = network.own_packets(router, family)?;
     let mut surplus = i128::from(own.kept) - i128::from(own.sent);

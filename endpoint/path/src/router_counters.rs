@@ -11,14 +11,17 @@ pub(crate) struct OwnPackets {
     pub kept: u64,
     /// Packets that were too large for the next link, and were discarded and reported (RFC 1191, RFC 8201).
     pub too_large: u64,
-    /// The packets that it made more by fragmenting: all fragments, less the packets that they are of.
+    /// The packets that fragmenting added: the fragments made, minus the packets that were fragmented.
     pub fragments: u64,
 }
 
 impl OwnPackets {
-    /// Returns whether these explain how many packets more went than came, of which `by_number` were lost by their
-    /// numbers. What is too large or lost by number is among what did not go on; some kernels count it as forwarded before
-    /// that, others as kept.
+    /// Returns whether fragmentation and discarded packets explain a router's surplus.
+    ///
+    /// # Arguments
+    /// * `surplus` - how many packets it sent, dropped or holds, minus those that came to it or were its own.
+    /// * `by_number` - how many packets were lost by their numbers. Some kernels count these, and those that are too large,
+    ///   as forwarded, others as kept.
     pub(crate) fn explain(self, surplus: i128, by_number: i128) -> bool {
         let [too_large, fragments] = [self.too_large, self.fragments].map(i128::from);
         let mut discarded = [0, by_number].into_iter().flat_map(|lost| [lost, lost - too_large]);

@@ -67,7 +67,8 @@ pub fn build(files: FilesOf, base: &Base, working_directory: &Path, hosts: &[(&s
     write_names(files, hosts)
 }
 
-/// Mounts a file system in memory over `/tmp`, with room for this many bytes.
+/// Mounts the file system in memory over `/tmp` that has the layers of the programs' files, with room for this many
+/// bytes.
 pub(crate) fn mount_memory(bytes: u64) -> Result<()> {
     let options = format!("size={bytes},mode=0755");
     mount(Some("tmpfs"), "/tmp", Some("tmpfs"), MsFlags::empty(), Some(options.as_str())).context("mount tmpfs on /tmp")
@@ -149,7 +150,7 @@ fn build_devices(files: FilesOf, base: &Base) -> Result<()> {
     Ok(())
 }
 
-/// Writes the files that resolve names: only `/etc/hosts` is used, because there is no name server, and asking one
+/// Writes the files by which programs resolve names: only `/etc/hosts` is used, because there is no name server, and asking one
 /// would take seconds.
 fn write_names(files: FilesOf, hosts: &[(&str, IpAddr)]) -> Result<()> {
     let sources = "passwd: files\ngroup: files\nshadow: files\nhosts: files\nservices: files\n".to_owned();

@@ -189,6 +189,7 @@ fn established<P: Protocol>(
     Ok(Box::new(Connection { name: P::NAME, socket, streams, given: 0, start, connected, migrates, closes_within }))
 }
 
+/// A connection of the kernel's TCP, MPTCP or SCTP, also with TLS above it.
 struct Connection<S> {
     name: &'static str,
     socket: Arc<Socket>,
@@ -240,6 +241,7 @@ impl<S: ByteStream> super::Connection for Connection<S> {
         self.closed().await.map(|()| None)
     }
 
+    /// Waits until the peer has closed the connection, and discards what arrives before.
     async fn closed(&mut self) -> Result<()> {
         // The socket is registered for this wait alone: an event loop that always watches it would wake up for each
         // packet.

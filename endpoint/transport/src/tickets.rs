@@ -1,4 +1,5 @@
-//! TLS 1.3 session tickets (RFC 8446, 2.2): where each end keeps what later connections resume.
+//! Resumption of TLS 1.3 sessions (RFC 8446, 2.2), for TLS and for QUIC: where each end keeps its tickets, and whether a
+//! handshake was a resumed one, which verifies no certificate.
 //!
 //! Every connection leaves one ticket, and every ticket serves one connection, oldest first. The server stores the
 //! sessions, as rustls requires for early data, and forgets a ticket that was used. So a replayed first flight is

@@ -36,7 +36,7 @@ const DOWNLOADED: &str = "/downloads";
 /// The exit status by which an endpoint says that it does not support a test case.
 const UNSUPPORTED: u8 = 127;
 
-/// The end of a transfer that the runner asks this program to be.
+/// What the runner asks this program to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task {
     /// To serve files until the program is killed.

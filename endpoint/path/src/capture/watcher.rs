@@ -87,7 +87,8 @@ impl Watcher {
     }
 }
 
-/// Returns the memory for the packets of the flow, arriving and leaving, and half as much again for retransmissions.
+/// Returns the size, in bytes, of the ring that keeps the beginnings of all packets of the flow, arriving at the router
+/// and leaving it, and half as many again for retransmissions.
 fn memory_bytes(job: &Job, content_bytes: u64) -> Result<u64> {
     let payload_bytes = u64::from(job.only().transport.mss_bytes.unwrap_or(job.paths[0].mtu_bytes)).clamp(100, 1400);
     let packets = content_bytes.div_ceil(payload_bytes);

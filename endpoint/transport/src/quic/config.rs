@@ -15,7 +15,7 @@ use crate::tcp::PATIENCE;
 /// The smallest datagram that a QUIC path must carry, in bytes of UDP payload (RFC 9000, section 14).
 const SMALLEST_DATAGRAM_BYTES: u32 = 1200;
 
-/// How many times a silent peer is asked before it is given up.
+/// How many PINGs a silent peer may leave unanswered before it is given up.
 const PINGS: u32 = 3;
 
 const UDP_HEADER_BYTES: u32 = 8;

@@ -69,7 +69,7 @@ impl DatagramFlow {
     }
 }
 
-/// The stream beside the datagrams, opened when it is first used.
+/// The stream beside the datagrams. The client opens it, and the server accepts it, when it is first used.
 struct Beside {
     connection: quinn::Connection,
     side: Side,

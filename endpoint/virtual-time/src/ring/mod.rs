@@ -106,7 +106,7 @@ struct Open {
     is_closed: bool,
 }
 
-/// What the results of a wait say.
+/// The time and the events that the results of a wait report.
 #[derive(Debug, Default)]
 struct News {
     is_ready: bool,

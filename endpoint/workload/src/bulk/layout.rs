@@ -50,7 +50,7 @@ impl Layout {
         (slot..self.chunks).step_by(self.slots() as usize)
     }
 
-    /// Returns the number of slots of a transfer.
+    /// Returns the number of stream slots of a transfer, which carry its chunks.
     pub(super) fn slots(&self) -> u32 {
         self.connections * self.streams
     }

@@ -1,4 +1,4 @@
-//! The times of the first and the last packet of a client whose program says nothing of them: captured at its host.
+//! The times of the first and the last packet of a client whose program does not report them: captured at its host.
 
 use anyhow::{Context as _, Result, ensure};
 use netwarp_core::clock;
