@@ -106,6 +106,7 @@ def parse_loss(value: object) -> wire.Loss:
 
 
 def _gemodel(parameters: list[Any]) -> wire.GemodelLoss:
+    """Read the four parameters of `gemodel`."""
     ratios = []
     for name, value in zip(("p", "r", "1-h", "1-k"), parameters, strict=True):
         try:

@@ -88,6 +88,7 @@ class _Walk:
                 os.close(self._here)
 
     def _enter(self, folder: int) -> None:
+        """Enter a directory, visit the names in it, and note its subdirectories."""
         if self._here >= 0:
             os.close(self._here)
         self._here = folder

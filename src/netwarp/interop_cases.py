@@ -49,6 +49,7 @@ def _lost(kind: str, ratio: str) -> Mapping[str, Any]:
 
 
 def _outages(*, on_s: int, off_s: int, until_s: int) -> list[Mapping[str, str]]:
+    """Return a timeline on which outages follow each other until a time."""
     begins = range(on_s, until_s, on_s + off_s)
     return [
         event

@@ -137,6 +137,9 @@ class Extended(Mapping[str, T], Generic[T]):
 
     @cached_property
     def _added(self) -> dict[str, T]:
+        """Load all extensions of the kind; those that cannot be loaded are left out with a
+        warning.
+        """
         found = {}
         for name in added(self._kind):
             try:

@@ -125,6 +125,7 @@ def netwarp_path(request: pytest.FixtureRequest, tmp_path: Path) -> NetwarpPath:
 
 
 def _done(summary: Mapping[str, Any], directory: Path) -> Done:
+    """Convert the summary of a run to its outcome."""
     client, server = (
         ProgramDone(each["exit_status"], each["signal"], each["stdout"], each["stderr"])
         for each in (summary["client"], summary["server"])

@@ -74,6 +74,7 @@ def located(name: str, folder: Path | None) -> str:
 
 
 def _open(path: Path) -> int:
+    """Open a regular file; raise UnreadableFileError with the reason if that is not possible."""
     try:
         # The type is checked before opening, which has side effects on some devices.
         _refuse_special(path.stat().st_mode)

@@ -162,6 +162,7 @@ class RunDirectory:
             os.close(folder)
 
     def _take(self, lock: int) -> None:
+        """Take the lock of the directory; raise RunDirectoryError if another process holds it."""
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

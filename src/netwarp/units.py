@@ -241,6 +241,7 @@ def format_size(size_bytes: int) -> str:
 def _scaled(
     text: object, units: dict[str, int] | dict[str, Decimal], what: str, remedy: str
 ) -> Decimal:
+    """Read a quantity with a unit, in the smallest unit."""
     number, unit = _split(text, what, remedy)
     # Except for `_BITS`, case does not matter: "10MB", "10mb" and "50Mbit" have only one meaning
     # each.
@@ -282,6 +283,7 @@ def older_sizes_in_bytes(tables: Any) -> Any:
 
 
 def _split(text: object, what: str, remedy: str) -> tuple[Decimal, str]:
+    """Split a quantity into its number and its unit."""
     if isinstance(text, int | float) and not isinstance(text, bool):
         if abs(text) > 2**64:
             raise UnitError(f"too large for {what}", remedy)

@@ -113,6 +113,9 @@ class _Shown:
 
 
 def _shown(comparison: Comparison, metric: str) -> _Shown:
+    """Return the numbers of a comparison in the unit and with the decimals in which they are
+    shown.
+    """
     effect, bounds = comparison.effect, comparison.interval
     decided = comparison.verdict.decided
     if effect is None:

@@ -333,6 +333,7 @@ _STEPS: Mapping[Unit, tuple[tuple[float, str], ...]] = {
 
 
 def _unit(metric: str, largest: float) -> tuple[str, float]:
+    """Return the unit that suits a metric's largest value, and the factor to convert to it."""
     steps = _STEPS.get(metric_named(metric).unit, ((1.0, ""),))
     # Gbit/s and GB are used only from 10 on: 1 000 Mbit/s is the usual way to write it.
     for size, unit in steps:

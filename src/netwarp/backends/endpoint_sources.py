@@ -40,6 +40,7 @@ def sources_state(folder: Path) -> tuple[tuple[bytes, int, int, int], ...]:
 
 
 def _files(folder: Path) -> list[tuple[bytes, str]]:
+    """Return the regular files below a folder, each by its name relative to it, except `target`."""
     top = str(folder)
     found = []
     for place, folders, names in os.walk(top):

@@ -29,6 +29,7 @@ def _refused() -> str | None:
 
 
 def _describe(_: Machine) -> str:
+    """Report whether guests' kernels can start at fixed addresses, for `netwarp doctor`."""
     refused = _refused()
     if refused is not None:
         raise BackendError(

@@ -63,6 +63,7 @@ class History:
         return self._ask("show", "-s", "--format=%P", commit).stdout.split()
 
     def _ask(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a git command in the repository, and return what became of it."""
         try:
             return subprocess.run(
                 ["git", "-C", str(self.place), *arguments],

@@ -48,6 +48,7 @@ class CommitBuilder:
         return open_kernel(Path(found.stdout.strip()))
 
     def _command(self, commit: str) -> list[str]:
+        """Return the command that builds the guest kernel of a commit."""
         options = {
             "--git": self.repository, "--ref": commit, "--tree": self.tree, "--cache": self.cache,
         }  # fmt: skip

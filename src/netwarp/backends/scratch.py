@@ -85,6 +85,9 @@ def _check(machine: Machine) -> None:
 
 
 def _describe(machine: Machine) -> str:
+    """Report which directory guests' memory is in, and how much room it has, for `netwarp
+    doctor`.
+    """
     _check(machine)
     scratch = scratch_directory(machine.environ)
     free_mib = shutil.disk_usage(scratch).free >> 20

@@ -172,6 +172,7 @@ class _Watcher:
             self._take(pending, log)
 
     def _take(self, line: bytes, log: IO[bytes]) -> None:
+        """Handle a line of the guest's console: note its progress, or keep it in the log."""
         match = PROGRESS.fullmatch(line)
         if match is None:
             self._logged_bytes += len(line) + 1
@@ -187,6 +188,7 @@ class _Watcher:
         self.on_progress(self.virtual_s)
 
     def _look(self, now: float) -> None:
+        """Measure CPU time and memory, and give the run up if a bound is exceeded."""
         self.cpu_s = max(self.cpu_s, tree_cpu_s(self.process.pid))
         self.peak_rss_bytes = max(self.peak_rss_bytes, peak_rss_bytes(self.process.pid))
         at = f"its clock stood at {self.virtual_s:g} s"

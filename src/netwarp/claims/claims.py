@@ -130,6 +130,7 @@ def _evidence_of(claim: Claim, results: Results) -> _Found:
 
 
 def _result(claim: Claim, found: _Found, error: float, relevant: float) -> ClaimResult:
+    """Return the result of a claim, from its evidence in each condition."""
     if claim.not_testable is not None:
         return not_tested(claim, claim.not_testable)
     if not found:

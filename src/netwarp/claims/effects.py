@@ -203,6 +203,7 @@ def _compared(
 def _change(
     main: Sequence[float], control: Sequence[float], *, is_paired: bool, random: bool, is_log: bool
 ) -> Location:
+    """Estimate how much the control changes the effect: main minus control, or ratio of both."""
     if not is_paired:
         return difference_of(control, main, random=random, is_log=is_log)
     differences = [a - b for a, b in zip(main, control, strict=True)]

@@ -360,6 +360,7 @@ def _mean(values: Sequence[float], scale: str) -> float:
 
 
 def _values(cell: CellResult, other: CellResult, metric: str, found: Comparison) -> dict[str, Any]:
+    """Return the numbers of a comparison, as `--json` prints them."""
     return {
         "compared": [_short_name(each, (cell, other)) for each in (cell, other)],
         "means": _means(cell, other, metric, found),

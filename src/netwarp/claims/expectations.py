@@ -141,6 +141,7 @@ _Found = tuple[Factors, Evidence, frozenset[int]]
 
 
 def _evidence(said: Expectation, results: Results) -> Iterable[_Found]:
+    """Test an expectation in each condition."""
     if said.against is not None:
         relevant = results.criteria.relevant
         for condition, cell, other in pairs(results, said.where, said.of, said.against):
@@ -201,6 +202,7 @@ def _lacking(metric: str, *cells: CellResult) -> Evidence | None:
 def _bounded(
     found: Evidence, location: Location, said: Expectation, n: int, stdev: float
 ) -> Evidence:
+    """Return the evidence of whether a location is on the expected side of the bound."""
     bound = math.log(said.bound) if location.is_log else said.bound
     # A value that equals the bound counts as on the side that the relation states, despite the
     # rounding of logarithms.
@@ -217,6 +219,7 @@ def _plain(value: float, location: Location) -> float:
 
 
 def _result(said: Expectation, found: Sequence[_Found], error: float) -> ExpectationResult:
+    """Return the result of an expectation, from its evidence in each condition."""
     if not found:
         none = ExpectedCondition(
             {}, frozenset(), Kept.UNDECIDED, None, None,
@@ -253,6 +256,7 @@ def _condition(
     said: Expectation, factors: Factors, found: Evidence, cells: frozenset[int], says: Says,
     error: float,
 ) -> ExpectedCondition:  # fmt: skip
+    """Return the result of an expectation in one condition."""
     answers = {"holds": Kept.HOLDS, "reversed": Kept.BROKEN, "failed": Kept.BROKEN}
     kept = answers.get(says, Kept.UNDECIDED)
     value = found.values.get("value", found.values.get("ratio"))

@@ -147,6 +147,7 @@ def _sized(verdict: ClaimVerdict, found: Sequence[Evidence], alpha: float) -> Cl
 
 
 def _mixed(says: Sequence[Says]) -> ClaimVerdict:
+    """Return the verdict on a claim for which the conditions do not all show the same."""
     seen = Counter(says)
     holds = sum(seen[each] for each in ("holds", "smaller", "larger", "direction", "partly"))
     if seen["depends"] or (holds and seen["reversed"]):

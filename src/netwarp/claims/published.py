@@ -115,6 +115,7 @@ def _plain(value: float, location: Location) -> float:
 def _text(
     metric: str, mean: float, published: float, interval: tuple[float, ...] | None, before: str
 ) -> str:
+    """Write the mean with its interval, the published number, and the ratio of the two."""
     shown = quantity(metric, max(mean, published))
     bounds = ""
     if interval is not None:

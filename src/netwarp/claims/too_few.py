@@ -285,6 +285,7 @@ def questions_of(study: Study, filters: Sequence[str] = (), *, in_real_time: boo
 def _questions(
     claims: Sequence[Claim], cells: Sequence[Planned], against: str | None, *, has_others: bool
 ) -> int:
+    """Count the claims about something random; if the study has none to judge, its comparisons."""
     judged = [claim for claim in claims if claim.not_testable is None]
     if judged or has_others:
         return len(_needed_by_claims(judged, cells, ALPHA))

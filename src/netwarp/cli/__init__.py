@@ -32,6 +32,7 @@ def main() -> NoReturn:
 
 
 def _status() -> int:
+    """Prepare the process, run the program, and return its exit status."""
     try:
         elsewhere = refused_system(sys.platform)
         if elsewhere is not None:

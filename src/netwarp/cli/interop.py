@@ -100,6 +100,7 @@ def _hash(asked: Asked) -> str:
 
 
 def _run(asked: Asked, backend: Backend, place: Path, jobs: int | None) -> Grid:
+    """Run the grid with guests in parallel, and print each case as it begins."""
     from netwarp.cli.terminal import console
     from netwarp.execution.opening import open_executor
     from netwarp.interop import run_grid

@@ -42,6 +42,7 @@ def _modules(error: BaseException) -> list[str]:
 
 
 def _report(error: BaseException, arguments: Sequence[str]) -> str:
+    """Write the report of an unexpected error: versions, command line and traceback."""
     return "\n".join(
         [
             f"netwarp {metadata.version('netwarp')}, Python {platform.python_version()},"

@@ -174,6 +174,7 @@ class ProgressBar(Observer):
         self._say()
 
     def _draw(self) -> None:
+        """Update the bar on a terminal; elsewhere print a line, if the last one is old enough."""
         now_s = time.monotonic()
         if self._progress is not None:
             self._progress.update(
@@ -184,6 +185,7 @@ class ProgressBar(Observer):
             self._say()
 
     def _say(self) -> None:
+        """Print a line with the number of finished runs and the clocks."""
         resumed = f" ({self.clocks.resumed} from before)" if self.clocks.resumed else ""
         self._console.print(
             f"{escaped(self._study)}{self.clocks.finished} of {self._total} runs{resumed} ·"

@@ -128,6 +128,7 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def _digest(path: Path) -> str:
+    """Return the hash of a file; of a very large one its size and time, or why there is none."""
     try:
         about = path.stat()
         if not stat.S_ISREG(about.st_mode):

@@ -51,6 +51,7 @@ def following(
 def _follow(
     directory: RunDirectory, run: str, name: str, output: IO[bytes], over: Event, done: Event
 ) -> None:
+    """Copy a program's output to a stream until its run is over."""
     source: IO[bytes] | None = None
     try:
         while True:

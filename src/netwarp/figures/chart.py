@@ -98,6 +98,7 @@ def _widened(spec: Spec, by: int) -> Spec:
 
 
 def _merged(base: Mapping[str, Any], laid_over: Mapping[str, Any]) -> Spec:
+    """Merge two specifications, key by key; values of the second replace those of the first."""
     merged = dict(base)
     for key, value in laid_over.items():
         inner = merged.get(key)

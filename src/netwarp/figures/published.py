@@ -64,6 +64,7 @@ def published_chart(points: Sequence[Point], theme: Theme = SCREEN) -> Chart:
 
 
 def _panel(title: str, points: Sequence[Point], theme: Theme) -> Spec:
+    """Draw one panel of published numbers and ours, with the diagonal on which they are equal."""
     values = [value for point in points for value in (point.published, point.low, point.high)]
     low, high = min(values), max(values)
     kind = "log" if low > 0 and high / low > FARTHEST else "linear"

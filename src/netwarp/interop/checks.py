@@ -41,6 +41,7 @@ def check(case: CaseName, sent: Sequence[Datagram], at_server: Sequence[Datagram
 
 
 def _wrong(case: CaseName, sent: Sequence[Datagram], at_server: Sequence[Datagram]) -> str | None:
+    """Return what was wrong in a run of a case, by its packets; None if nothing was."""
     if (wrong := _handshakes(sent, case)) is not None:
         return wrong
     for each in _OF_CASE.get(case, (_version,)):
@@ -123,6 +124,7 @@ def _stream_limit(sent: Sequence[Datagram]) -> str | None:
 
 
 def _retry(sent: Sequence[Datagram]) -> str | None:
+    """Check a Retry: the server sends a token, and the client comes back with it."""
     tokens = {
         token for each in _of(sent, "retry", from_client=False) for token in each.retry_tokens
     }
@@ -141,6 +143,7 @@ def _retry(sent: Sequence[Datagram]) -> str | None:
 
 
 def _resumed(sent: Sequence[Datagram]) -> str | None:
+    """Check that the second handshake resumed the session: it has no certificate."""
     first, *later = _scids(sent, "handshake")
     with_certificate = {
         scid
@@ -156,6 +159,7 @@ def _resumed(sent: Sequence[Datagram]) -> str | None:
 
 
 def _early(sent: Sequence[Datagram]) -> str | None:
+    """Check that most requests were sent as early data."""
     early_bytes = _bytes_of(sent, "0rtt")
     if early_bytes == 0:
         return "the client sent no early data"
@@ -197,6 +201,7 @@ def _key_update(sent: Sequence[Datagram]) -> str | None:
 
 
 def _ecn(sent: Sequence[Datagram]) -> str | None:
+    """Check that both ends mark packets as ECN-capable, and report the marks that they receive."""
     for end, name, peer in ((True, "client", "server"), (False, "server", "client")):
         marks = {each.ecn for each in sent if each.from_client == end}
         if not marks & {1, 2}:
@@ -234,6 +239,7 @@ def _amplification(at_server: Sequence[Datagram]) -> str | None:
 
 
 def _v2(sent: Sequence[Datagram]) -> str | None:
+    """Check that the connection changed from QUIC version 1 to version 2."""
     of = {
         (end, kind): {
             version

@@ -126,6 +126,7 @@ def datagrams(run: Path, interfaces: Collection[str] = AS_SENT) -> list[Datagram
 
 
 def _datagram(line: str) -> Datagram:
+    """Read one line of tshark's output."""
     values = dict(zip(_FIELDS, line.split("\t"), strict=False))
 
     def several(name: str) -> list[str]:
@@ -165,6 +166,7 @@ def _datagram(line: str) -> Datagram:
 
 
 def _types(versions: tuple[int, ...], of_v1: list[str], of_v2: list[str]) -> tuple[PacketType, ...]:
+    """Return the type of each long-header packet of a datagram, by its version."""
     first, second = iter(of_v1), iter(of_v2)
     found: list[PacketType] = []
     for version in versions:

@@ -44,6 +44,7 @@ def render(grid: Grid, out: Path, changed: Sequence[tuple[Field, str]]) -> str:
 
 
 def _fields(grid: Grid, client: str, server: str) -> list[dict[str, Any]]:
+    """Return the values that the page shows of a pair's fields, one for each case."""
     return [
         {
             "id": _id(field),
@@ -66,6 +67,7 @@ def _wrong(grid: Grid) -> list[Field]:
 
 
 def _failure(field: Field, out: Path, grid: Grid) -> dict[str, Any]:
+    """Return the values that the page shows of a failed field, with the command that repeats it."""
     return {
         "id": _id(field),
         "client": field.client,

@@ -153,6 +153,7 @@ def _refuse_same_names(names: Mapping[str, str]) -> None:
 
 
 def _cases(named: Sequence[str]) -> tuple[CaseName, ...]:
+    """Find the cases with these names or abbreviations; all of them without a name."""
     by_name: dict[str, CaseName] = {name: name for name in CASES}
     by_name |= {case.abbreviation: name for name, case in CASES.items()}
     for each in named:

@@ -63,6 +63,7 @@ def runner_json(grid: Grid, log_dir: Path) -> dict[str, Any]:
 
 
 def _entry(field: Field) -> dict[str, Any]:
+    """Return one field in the interop runner's format, with what netwarp adds to it."""
     return {
         "abbr": CASES[field.case].abbreviation,
         "name": field.case,

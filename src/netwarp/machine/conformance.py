@@ -61,6 +61,7 @@ def check_stack(stack: Stack, backend: Backend) -> Iterator[Check]:
 
 
 def _cases(stack: Stack) -> Iterator[_Case]:
+    """Yield the runs by which a stack is checked, as far as its manifest says it can do them."""
     yield _Case("a content goes down, byte for byte", {}, {}, {})
     yield _Case("a content goes up, byte for byte", {"direction": "up"}, {}, {})
     yield _Case("packets may be lost", {}, {"loss": "5%"}, {})
@@ -77,6 +78,7 @@ def _cases(stack: Stack) -> Iterator[_Case]:
 
 
 def _job(stack: Stack, case: _Case) -> Job:
+    """Return the job of one check."""
     tables = {
         "title": case.demand,
         "replicates": 1,
@@ -134,6 +136,7 @@ def difference(job: Job, records: list[Record]) -> str | None:
 
 
 def _repeats(job: Job, folder: Path, backend: Backend) -> Check:
+    """Check that the same job gives the same records twice."""
     demand = "the same seed gives the same records twice"
     texts = []
     for name in ("first", "second"):

@@ -148,6 +148,7 @@ _OPTIONAL: Mapping[str, Callable[[], str]] = {"pytest": _pytest_plugin, "stacks"
 
 
 def _guest() -> str:
+    """Run the smallest job in a guest, and report the CPU time that it took."""
     planned = plan_study(study_from_mapping(SMALLEST_RUN))[0]
     with temporary_directory("netwarp-doctor-") as path:
         outcome = run_job(VirtualBackend(), planned.job, path)

@@ -123,6 +123,7 @@ def _transfer(backend: NativeBackend, planned: PlannedRun) -> float:
 
 
 def _planned(backend: NativeBackend, transport: str, size_bytes: int) -> PlannedRun:
+    """Plan the transfer by which a transport's native speed is measured."""
     # Without privileges the kernel may grant a socket less than this.
     buffer_bytes = min(BUFFER_BYTES, backend.capabilities.socket_buffer_bytes)
     study: dict[str, Any] = {

@@ -18,6 +18,7 @@ def _levels(
     levels: str = "",
     is_common: bool = True,
 ) -> Option:
+    """Make an option that takes a list of levels of a key."""
     return Option(
         name=name, help=help_text, metavar="LIST", takes=Takes.LEVELS, panel=Panel.STUDY, key=key,
         workload=workload, type=levels, is_common=is_common,

@@ -204,6 +204,7 @@ def _agreement_of(
 def _compared(
     a: CellResult, b: CellResult, metric: str, relevant: float, *, is_paired: bool
 ) -> Comparison:
+    """Compare a cell in virtual time with the same cell in real time."""
     samples = b.samples(metric)
     if not is_paired:
         samples = {number: Sample(each.value) for number, each in samples.items()}

@@ -112,6 +112,7 @@ def _table(heads: Sequence[Text], lines: Sequence[list[Text]]) -> Table:
 
 
 def _counts(found: Agreement) -> str:
+    """Write how many cells have which answer."""
     counts = {answer: found.count(answer) for answer in Answer}
     said = [
         f"{count} {answer if count == 1 else MANY.get(answer, answer)}"
@@ -122,6 +123,7 @@ def _counts(found: Agreement) -> str:
 
 
 def _notes(found: Agreement) -> Iterator[str]:
+    """Yield notes on how to read the numbers, and on failed runs."""
     relevant = percent(found.relevant, 2)
     tested = [cell.comparison for cell in found.cells]
     how = "paired t-tests" if all(each.paired for each in tested) else "Welch's t-test"

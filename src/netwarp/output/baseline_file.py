@@ -116,6 +116,7 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def _baseline(read: _File) -> Baseline:
+    """Convert a baseline as it was read; raise ValueError if it names an unknown metric."""
     for metric in read.metrics:
         try:
             metric_named(metric)

@@ -94,6 +94,7 @@ def _claims(data: RunData) -> Iterator[Case]:
 
 
 def _cells(data: RunData, compared: BaselineComparison | None) -> Iterator[Case]:
+    """Yield one case for each cell that was compared with a baseline."""
     if compared is None:
         return
     for by_metric in compared.metrics:

@@ -29,6 +29,7 @@ def expectation_lines(results: Sequence[ExpectationResult]) -> list[Text | Paddi
 
 
 def _table(result: ExpectationResult) -> Table:
+    """Lay out the results of an expectation, a row for each condition."""
     table = Table.grid(padding=(0, 2, 0, 0))
     several = len(result.conditions) > 1
     for each in result.conditions:

@@ -43,6 +43,7 @@ def markdown(data: RunData, listed: Sequence[Case]) -> str:
 
 
 def _suite(suite: Suite, listed: Sequence[Case]) -> Iterator[str]:
+    """Write the cases of one suite as a table, the worst first."""
     bad = [case for case in listed if case.outcome != "passed"]
     if not listed or (suite == "runs" and not bad):
         return
@@ -94,6 +95,7 @@ def _results(data: RunData, compared: Comparisons) -> Iterator[str]:
 
 
 def _again(data: RunData) -> Iterator[str]:
+    """Write what repeats the results: number of runs, seed, kernel, hash and command."""
     kernel = _escaped(kernels_text(data.provenance))
     runs = f"{len(data.results.runs)} runs, seed {data.study.seed}, kernel {kernel}"
     digest = f", records `{data.records_sha256}`" if data.records_sha256 else ""
@@ -103,6 +105,7 @@ def _again(data: RunData) -> Iterator[str]:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Write a table of at most `MOST_ROWS` rows."""
     yield f"| {' | '.join(heads)} |"
     yield f"| {' | '.join('---' for _ in heads)} |"
     for row in rows[:MOST_ROWS]:

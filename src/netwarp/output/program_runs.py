@@ -138,6 +138,7 @@ def hidden_file_hint(summary: Mapping[str, Any]) -> str:
 
 
 def _means(data: RunData) -> str:
+    """Write the mean run time with its interval."""
     (cell,) = data.results.cells
     estimate = cell.estimate("run_time_s")
     if estimate is None:

@@ -67,6 +67,7 @@ def _bimodal(cell: CellResult, metrics: Sequence[str]) -> dict[str, Any]:
 
 
 def _cell(cell: CellResult, metrics: tuple[str, ...]) -> dict[str, Any]:
+    """Write a cell: its levels, its number of runs, and its estimates."""
     return {
         "factors": dict(cell.factors),
         "runs": len(cell.runs),
@@ -90,6 +91,7 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
 
 
 def _comparison(comparison: Comparison, compared: Comparisons) -> dict[str, Any]:
+    """Write a comparison with its verdict, as `--json` prints it."""
     is_open = comparison.verdict is Verdict.UNDECIDED
     return {
         "metric": compared.metric,

@@ -209,6 +209,7 @@ def grid(
 
 
 def _heads(compared: Comparisons, shown: Mapping[str, Quantity]) -> list[Text]:
+    """Return the heads of the columns: metrics with their units, and the verdict."""
     titles = {m: metric_named(m).head or unit.title.lower() for m, unit in shown.items()}
     named = [
         Text(f"{titles[metric]}\n{unit.unit or _counted(metric)}") for metric, unit in shown.items()
@@ -296,6 +297,7 @@ def _line(
     clock: Clock,
     names: Mapping[str, str],
 ) -> list[Text]:
+    """Return the row of a contender: its name, its means, and the verdict."""
     cell = contender.cell
     name = names.get(contender.label) if compared.factor == "transport" else None
     texts = [Text(name or level_text(compared.factor, contender.label))]

@@ -90,6 +90,7 @@ class JobWriter:
         return _object(self._fields(one, own))
 
     def _path(self, index: int, path: wire.Path) -> str:
+        """Serialise a path, with a slot for the seed of each direction."""
         own: dict[str, str] = {
             direction: _object(
                 self._fields(getattr(path, direction), {"seed": f"%(path{index}{direction})s"})
@@ -127,6 +128,7 @@ def _object(fields: Mapping[str, str]) -> str:
 
 
 def _timeline(timeline: wire.Timeline, random: bool) -> str:
+    """Serialise a timeline, with slots for what is random in it."""
     table = timeline.to_json()
     if random:
         table["events"] = _slot(EVENTS)

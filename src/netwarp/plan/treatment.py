@@ -85,6 +85,7 @@ def equal_treatment(study: Study, *, sets_hosts: bool = True) -> list[TreatmentR
 def _value(
     setting: str, value_of: Callable[[_Treated], str], treated: _Treated, sets_hosts: bool
 ) -> str:
+    """Return a setting's value as text; a stack or program that decides it itself is said to."""
     if setting in _OF_HOSTS and not (sets_hosts or workload_of(treated.job).dials(treated.job)):
         return THE_HOSTS
     stack = treated.transport.stack
@@ -121,6 +122,7 @@ def _treated(cell: Cell) -> Iterator[tuple[str, _Treated]]:
 
 
 def _congestion(treated: _Treated) -> str:
+    """Return the congestion control in words, with the client's if that is another one."""
     transport = treated.transport
     if not transport.traits.repeats_what_is_lost:
         return NOT_ITS_OWN
@@ -158,6 +160,8 @@ def _mss(treated: _Treated) -> str:
 
 
 def _own(option: OwnOption) -> Callable[[_Treated], str]:
+    """Return a function to the value of an option that not every transport has, in words."""
+
     def value_of(treated: _Treated) -> str:
         if treated.transport.traits.options != option.group:
             return NOT_ITS_OWN
@@ -179,6 +183,7 @@ def _reconnection(treated: _Treated) -> str:
 
 
 def _reliability(treated: _Treated) -> str:
+    """Return in words whether lost messages are sent again, and whether they stay in order."""
     transport = treated.transport
     sctp = transport.resolved_sctp
     if transport.resolved_quic.datagrams or not transport.traits.repeats_what_is_lost:

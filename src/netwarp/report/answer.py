@@ -158,6 +158,7 @@ def _grid_cell(
 
 
 def _short(contender: ContenderResult, compared: Comparisons) -> str:
+    """Write a verdict as short as the grid needs it, such as `1.3× slower` or `≈`."""
     if contender.comparison is None:
         return ""
     if contender.comparison.verdict.decided:

@@ -82,6 +82,7 @@ def calibration(data: RunData) -> list[Calibration]:
 def _calibrated(
     cell: CellResult, direction: Direction, job: Job | None, confidence: float
 ) -> Calibration:
+    """Compare one direction of a cell's path with what was configured."""
     packets = int(cell.total(f"path_packets_{direction}") or 0)
     dropped = int(cell.total(f"path_dropped_{direction}") or 0)
     overflow = cell.total(f"path_overflow_{direction}")

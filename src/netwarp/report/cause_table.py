@@ -65,6 +65,7 @@ def cause_table(results: Results) -> CauseTable | None:
 
 
 def _row(cell: CellResult) -> CauseRow | None:
+    """Return the row of a cell; None if its runs do not determine the causes."""
     shares = []
     for cause in CAUSES:
         estimate = cell.estimate(cause_metric(cause))

@@ -53,6 +53,7 @@ def link_table(data: RunData) -> LinkTable | None:
 
 
 def _rows(cell: CellResult, job: Job) -> list[LinkRow]:
+    """Return the rows of a cell: one for each direction of a link that carried packets."""
     network = job.network
     found = []
     for index, label in measured_links(job):

@@ -103,6 +103,7 @@ def drawing_of(jobs: Sequence[Job]) -> Drawing | None:
 
 
 def _drawn(network: Network, jobs: Sequence[Job], note: str | None) -> Drawing:
+    """Lay out and describe the drawing of a network."""
     texts = _link_texts(network, jobs)
     exchanges = jobs[0].workloads
     clients = frozenset(each.ends.client for each in exchanges if each.ends is not None)
@@ -236,6 +237,7 @@ def _flows(
     group_of: Mapping[str, int],
     place_of: Mapping[str, Place],
 ) -> list[DrawnFlow]:
+    """Return the workloads as arrows, those between the same groups of hosts as one."""
     alike: dict[tuple[int, int, str], list[tuple[Exchange, Ends]]] = {}
     for each in exchanges:
         if each.ends is not None:

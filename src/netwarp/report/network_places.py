@@ -151,6 +151,7 @@ def _grid(
 
 
 def _side(group: HostGroup, spine: Sequence[str], columns: Mapping[str, int]) -> str:
+    """Return the side of its router on which a group of hosts is drawn."""
     if len(columns) == 1:
         return "left" if group.is_client else "right"
     if group.router == spine[0]:
@@ -173,6 +174,7 @@ def _offsets(groups: Sequence[HostGroup], sides: Sequence[str]) -> list[Place]:
 
 
 def _offset(side: str, rank: int, among: int) -> Place:
+    """Return the offset of a group from its router, by its rank among the groups on that side."""
     if side in ("left", "right"):
         across = HOST_REACH if side == "right" else -HOST_REACH
         return Place(across, HOST_ROW * (rank - (among - 1) / 2))

@@ -167,6 +167,7 @@ def _row(
     shown: Mapping[str, Quantity],
     clock: Clock,
 ) -> NumberRow:
+    """Return the row of one cell."""
     cell = contenders[0].cell
     verdicts = [_verdict(*each) for each in zip(contenders, answers, strict=True)]
     failed = f"{len(cell.failed)} of {len(cell.runs)} runs failed" if cell.failed else ""
@@ -186,6 +187,7 @@ def _row(
 
 
 def _verdict(contender: ContenderResult, compared: Comparisons) -> VerdictCell:
+    """Return the field with a contender's verdict."""
     comparison = contender.comparison
     if comparison is None:
         return VerdictCell("baseline", "", "", "first")
@@ -198,6 +200,7 @@ def _verdict(contender: ContenderResult, compared: Comparisons) -> VerdictCell:
 
 
 def _metric(cell: CellResult, metric: str, unit: Quantity, clock: Clock) -> NumberCell:
+    """Return the field with a metric: its mean, or in real time its median."""
     estimate = cell.estimate(metric)
     if estimate is None:
         return NumberCell("–", "", "")

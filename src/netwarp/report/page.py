@@ -97,6 +97,7 @@ def _over_time(runs: MedianRuns) -> dict[str, Any]:
 
 
 def _flat(prefix: str, value: Any) -> list[tuple[str, str]]:
+    """Flatten nested provenance into rows of a name and a text."""
     if isinstance(value, dict):
         return [
             row

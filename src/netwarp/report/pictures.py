@@ -74,6 +74,7 @@ def draw_figure(
 
 
 def _config(path: Path) -> dict[str, Any]:
+    """Read a Vega-Lite configuration from a file."""
     try:
         content = json.loads(read_regular_file(path, MOST_CONFIG_BYTES))
     except (UnreadableFileError, ValueError, RecursionError) as error:
@@ -115,6 +116,7 @@ def draw_run(
 
 
 def _written(chart: Chart, path: Path, *, makes_folder: bool) -> Path:
+    """Write a chart to a file; raise ResultError if that fails."""
     try:
         if makes_folder:
             make_folder(path.parent)
@@ -125,6 +127,7 @@ def _written(chart: Chart, path: Path, *, makes_folder: bool) -> Path:
 
 
 def _planned(directory: RunDirectory, run: str) -> RunResult:
+    """Find a run that has ended in the plan; raise InputError if there is none."""
     lines = {line["run"]: line for line in directory.plan_lines()}
     if not lines:
         raise RunDirectoryError(

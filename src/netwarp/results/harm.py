@@ -56,6 +56,7 @@ def _key(run: RunResult, workload: str) -> Key:
 def _harms(
     run: RunResult, names: Sequence[str], alone: dict[Key, RunResult]
 ) -> Iterator[tuple[str, float]]:
+    """Yield the harm done to each workload that also ran alone, by the name of its metric."""
     for name in names if len(names) > 1 else ():
         solo = alone.get(_key(run, name))
         metric = next(

@@ -60,6 +60,7 @@ def write_results(results: Results, path: Path) -> None:
 
 
 def _schema(results: Results) -> dict[str, Any]:
+    """Return the columns of the table with their types."""
     metrics = sorted({name for run in results.runs for name in run.metrics})
     return {
         **_LEADING,
@@ -72,6 +73,7 @@ def _schema(results: Results) -> dict[str, Any]:
 def _frame(
     runs: Sequence[RunResult], factors: Iterable[str], schema: Mapping[str, Any]
 ) -> pl.DataFrame:
+    """Make the table of some runs."""
     metrics = list(schema)[len(_LEADING) + len(list(factors)) + len(_MIDDLE) :]
     rows = [
         [run.run, run.cell, run.replicate, run.seed]

@@ -68,6 +68,7 @@ def _meanings(words: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _facts(done: Sequence[Reproduction]) -> list[tuple[str, str]]:
+    """Return the facts at the top of the page, as pairs of a name and a text."""
     conclusions, hypotheses = (
         sum(sum(each.counts(authors=authors).values()) for each in done)
         for authors in (True, False)
@@ -98,6 +99,7 @@ def _failed(done: Reproduction) -> int:
 
 
 def _document(done: Reproduction, place: Path) -> dict[str, Any]:
+    """Return the values that the page shows of one source."""
     return {
         "name": done.source.name,
         "index": done.source.index,
@@ -118,6 +120,7 @@ def _document(done: Reproduction, place: Path) -> dict[str, Any]:
 
 
 def _study(outcome: StudyOutcome, done: Reproduction, place: Path) -> dict[str, Any]:
+    """Return the values that the page shows of one study."""
     study, directory = outcome.study, outcome.executed.directory
     name = f"{done.source.name}/{outcome.name}"
     file = next(path for path in done.source.studies if path.stem == outcome.name)
@@ -156,6 +159,7 @@ def _times(outcome: StudyOutcome) -> str:
 
 
 def _figures(data: RunData) -> list[dict[str, Any]]:
+    """Return the values that the page shows of a study's figures."""
     directory = shlex.quote(str(data.directory))
     return [
         figure_values(chart)

@@ -120,6 +120,7 @@ def _execute(study: Study, place: Path, run_study: RunStudy, staging: Staging | 
 
 
 def _outcome(prepared: PreparedStudy, executed: Mapping[Path, Executed]) -> StudyOutcome:
+    """Put the outcome of a study together with those of its variants."""
     controls = tuple(
         ControlOutcome(
             control, None if study is None else executed[prepared.control_place(control)]

@@ -211,6 +211,7 @@ class StudyOutcome:
         return sum(random)
 
     def _stability(self, result: ClaimResult) -> Stability | None:
+        """Return the verdicts on a claim with other seeds; None if there are none."""
         words = tuple(
             other.word
             for each in self.other_seeds

@@ -157,6 +157,7 @@ def _row_lines(row: ScoreRow, done: Reproduction) -> list[Text | Padding]:
 
 
 def _details(row: ScoreRow) -> list[tuple[str, str]]:
+    """Return the lines below a conclusion, as pairs of a name and a text."""
     result = row.result
     details = [
         ("source", result.claim.claimed),

@@ -109,6 +109,7 @@ def _changed(
     study: Study, name: str, text: str, change: Mapping[str, Any], claims: list[dict[str, Any]],
     without: str | None = None,
 ) -> Study:  # fmt: skip
+    """Make the study of a variant: the study with a change, and with some of its claims."""
     dropped = ("figure", "expect", "control", "sensitivity")
     unchanged = {key: value for key, value in study.raw.items() if key not in dropped}
     if without is not None:

@@ -193,6 +193,7 @@ def _names(workloads: Sequence[Any]) -> list[str]:
 
 
 def _set(tables: dict[str, Any], key: str, value: Any) -> None:
+    """Set a key of a study's tables."""
     *parents, last = key.split(".")
     if parents[:1] == ["factors"]:
         parents, last = ["factors"], key.removeprefix("factors.")
@@ -256,6 +257,7 @@ def _is_factor(tables: Mapping[str, Any], key: str) -> bool:
 
 
 def _value(text: str, key: str) -> Any:
+    """Read the value of `--set`: TOML, or else a text."""
     try:
         value = read_tables(f"value = {text}")["value"]
     except RecursionError:

@@ -188,6 +188,7 @@ def joined(*parts: str) -> str:
 
 
 def _located(value: object, place: str) -> Written:
+    """Return a value as tables and lists that know their places."""
     if isinstance(value, Mapping):
         return Written(Table.of(value, place), place)
     if isinstance(value, list | tuple):

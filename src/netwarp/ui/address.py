@@ -41,6 +41,7 @@ def options_of(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
 
 
 def _take(given: dict[str, Any], name: str, value: str) -> None:
+    """Add one pair of an address to the options, converted as its option takes it."""
     match OPTIONS[name].takes:
         case Takes.LEVELS:
             given[name] = checked_levels(OPTIONS[name], value, COMMAND)

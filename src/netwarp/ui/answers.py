@@ -64,6 +64,7 @@ def _has_values(compared: Comparisons) -> bool:
 
 
 def _metric(compared: Comparisons, data: RunData) -> dict[str, Any]:
+    """Return what the page draws of one metric."""
     compared = _with_those_that_gave_up(compared)
     means = [
         abs(found.mean)
@@ -96,6 +97,7 @@ def _with_those_that_gave_up(compared: Comparisons) -> Comparisons:
 
 
 def _group(group: ConditionGroup, compared: Comparisons, shown: Quantity) -> dict[str, Any]:
+    """Return what the page draws of one condition."""
     labels = [each.label for each in group.contenders]
     styles = series_styles(compared.factor, labels)
     varied = {
@@ -113,6 +115,7 @@ def _group(group: ConditionGroup, compared: Comparisons, shown: Quantity) -> dic
 
 
 def _bar(each: ContenderResult, compared: Comparisons, shown: Quantity) -> dict[str, Any]:
+    """Return what the page draws of one contender."""
     estimate = each.cell.estimate(compared.metric)
     bar: dict[str, Any] = {
         "label": level_text(compared.factor, each.label) or "all",

@@ -80,6 +80,7 @@ class Asked(ABC):
             self._events.put((name, said))
 
     def _go(self) -> None:
+        """Run the question, and put its events, or its error, into the queue."""
         try:
             if self._after is not None:
                 self._after.join()

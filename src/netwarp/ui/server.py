@@ -68,6 +68,7 @@ def serve(folder: Path, port: int, on_ready: Callable[[str], None]) -> None:
 
 
 def _listening(port: int) -> socket.socket:
+    """Open the socket at which the pages are served, on the loopback device."""
     opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

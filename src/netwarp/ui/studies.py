@@ -85,6 +85,7 @@ def differences_text(folder: Path, before: str, after: str) -> str:
 
 
 def _described(path: Path) -> dict[str, Any]:
+    """Return what the page lists of a run directory."""
     directory = RunDirectory(path)
     study = directory.study() or {}
     return {

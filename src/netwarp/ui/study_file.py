@@ -40,6 +40,7 @@ def _key(key: str) -> str:
 
 
 def _value(value: Any) -> str:
+    """Write a value in TOML."""
     match value:
         case bool():
             return "true" if value else "false"

@@ -105,6 +105,7 @@ class _Worker:
         return content
 
     def _receive(self) -> None:
+        """Read more of the drawing process's output; raise NetwarpError if it has ended."""
         descriptor = self._pipe(self.process.stdout).fileno()
         select.select([descriptor], [], [])
         received = os.read(descriptor, 1 << 20)

@@ -76,6 +76,7 @@ class Job(Wire):
         return tuple(self._alone(each) for each in self.workloads)
 
     def _alone(self, one: Exchange) -> Job:
+        """Return the job of one workload, as if it were alone."""
         if self.network is None or one.ends is None:
             return self.model_copy(update={"workloads": (one,)})
         slowest, path = path_between(self.network, self.paths, one.ends)

@@ -104,6 +104,7 @@ class Ns3Backend:
         return {"ns3": ", ".join(sorted(versions)) or "not started yet"}
 
     def _simulator(self, slot: int) -> _Simulator:
+        """Return the simulation process of a slot; it is started when it is first needed."""
         with self._lock:
             if self._stopped:
                 raise BackendError("the backend was stopped")
@@ -180,6 +181,7 @@ class _Simulator:
                     pipe.close()
 
     def _answer(self) -> dict[str, Any]:
+        """Read the process's answer to one request."""
         if self._process.stdout is None:
             raise AssertionError("the process was started without a pipe")
         line = self._process.stdout.readline()

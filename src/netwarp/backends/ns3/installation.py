@@ -86,6 +86,7 @@ def _install_into(place: Path, environ: Mapping[str, str]) -> None:
 
 
 def _succeed(what: str, command: Sequence[str | Path], environ: Mapping[str, str]) -> None:
+    """Run a command of the installation; raise BackendError if it fails."""
     done = subprocess.run(command, env=dict(environ), capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip() or f"status {done.returncode}"

@@ -207,6 +207,7 @@ def _point_to_point(ns: Any, host: Any, router: Any, asked: dict[str, Any], towa
 
 
 def _applications(ns: Any, asked: dict[str, Any], hosts: Any, address: Any) -> Any:
+    """Install ns-3's applications that send and receive on both hosts."""
     client, server = hosts.Get(0), hosts.Get(1)
     if not asked["is_stream"]:
         ns.UdpServerHelper(PORT).Install(server).Start(ns.Seconds(0))

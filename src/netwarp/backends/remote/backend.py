@@ -167,6 +167,7 @@ class RemoteBackend:
         return missing or workload.real_time_refusal(job)
 
     def _hosts(self) -> tuple[Host, Host]:
+        """Return what this host and the server can do."""
         welcome, mine = self.connected.welcome, self.capabilities
         return (
             Host(
@@ -197,6 +198,7 @@ class RemoteBackend:
         return self._refusal_here if direction == "down" else there
 
     def _measure(self) -> Measured:
+        """Measure the path; raise BackendError if no datagram comes back."""
         measured = self._measure_path()
         if measured.offset is None:
             port, address = self.connected.welcome.data_port, self.connected.address

@@ -52,6 +52,7 @@ class Bridge(threading.Thread):
             self.ours.close()
 
     def _carry(self) -> None:
+        """Pass lines in both directions until both ends have finished."""
         with selectors.DefaultSelector() as selector:
             selector.register(self.ours, selectors.EVENT_READ)
             selector.register(self.channel, selectors.EVENT_READ)
@@ -89,6 +90,7 @@ class Bridge(threading.Thread):
             return b""  # the orchestrator was killed
 
     def _order(self, data: bytes) -> None:
+        """Send the client's orders to the server, converted to messages."""
         *lines, self._unread = (self._unread + data).split(b"\n")
         for line in lines:
             order = json.loads(line)

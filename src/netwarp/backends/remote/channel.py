@@ -128,6 +128,9 @@ class Channel:
         self.connection.close()
 
     def _wait(self, until_s: float, what: str, *, writing: bool = False) -> None:
+        """Wait until the socket can be read or written; raise ChannelError if that takes too
+        long.
+        """
         left_s = until_s - time.monotonic()
         mine = [self.connection]
         try:

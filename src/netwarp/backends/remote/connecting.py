@@ -112,6 +112,7 @@ def pair(server: tuple[str, int], token: str, identity: Identity) -> str:
 
 
 def _open(server: tuple[str, int], context: ssl.SSLContext) -> Channel:
+    """Open a TLS connection to a server; raise BackendError with the reason if that fails."""
     connection: socket.socket | None = None
     try:
         connection = socket.create_connection(server, CONNECT_TIMEOUT_S)

@@ -159,6 +159,7 @@ def _others_write(folder: Path) -> bool:
 
 
 def _make(identity: Identity) -> None:
+    """Make this host's key and its self-signed certificate."""
     try:
         from cryptography import x509
         from cryptography.hazmat.primitives import hashes, serialization

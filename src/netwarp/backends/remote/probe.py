@@ -222,6 +222,7 @@ class Responder:
     def _answer(
         self, datagram: Datagram, arrived_ns: int, stamped_ns: int, sender: tuple[str, int]
     ) -> None:
+        """Answer one datagram of the client's: echo it, count it, or send the train of packets."""
         if datagram.kind == ECHO and datagram.number < ECHOES:
             self._echoes.add(datagram.number)
             times = (datagram.sent_ns, arrived_ns, time.monotonic_ns())

@@ -169,6 +169,7 @@ class ServerRole:
 
 
 def _started(command: list[str | Path], place: Path, console: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Start a role's process, in a session of its own, with pipes to and from it."""
     return subprocess.Popen(
         command,
         cwd=place,

@@ -169,6 +169,7 @@ class Server:
             self._strangers.remove(stranger)
 
     def _receive(self, stranger: _Stranger, address: tuple[str, int]) -> None:
+        """Authenticate a client, then pair it or serve it."""
         is_stranger = True
         connection = stranger.connection
         with self._lock:
@@ -200,6 +201,7 @@ class Server:
             connection.close()
 
     def _channel(self, stranger: _Stranger) -> Channel:
+        """Perform the TLS handshake with a client."""
         connection = stranger.connection
         connection.settimeout(HANDSHAKE_TIMEOUT_S)
         find_the_dead(connection)
@@ -235,6 +237,7 @@ class Server:
             self._busy.release()
 
     def _pair(self, channel: Channel, address: tuple[str, int]) -> None:
+        """Pair the server with a client that proves to have the one-time token."""
         asked = channel.receive(Pair, HANDSHAKE_TIMEOUT_S)
         client = der(asked.certificate)
         with self._lock:
@@ -276,6 +279,7 @@ class Server:
 
 
 def _listen(address: tuple[str, int]) -> socket.socket:
+    """Open the socket at which the server listens."""
     try:
         family = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)[0][0]
         listener = socket.socket(family, socket.SOCK_STREAM)

@@ -148,6 +148,7 @@ class Session:
             self._imposer.end()
 
     def _obey(self) -> None:
+        """Carry out the client's requests, one after another."""
         while True:
             match self.channel.receive_any(IDLE_TIMEOUT_S):
                 case OpenProbe(token=token):
@@ -169,6 +170,7 @@ class Session:
                     raise ChannelError(f"it says {other.message!r} while nothing is under way")
 
     def _refusal(self, hello: Hello) -> str | None:
+        """Return why a client is refused: it has another version; None if it is accepted."""
         ours = (PROTOCOL_VERSION, self.facts.endpoint_version["endpoint"])
         theirs = (hello.version, hello.endpoint)
         if ours == theirs:
@@ -199,6 +201,7 @@ class Session:
         return None
 
     def _probe(self, token: bytes) -> None:
+        """Measure the path together with the client."""
         try:
             responder = Responder((self.local, self.facts.data_port), self.peer, token)
         except OSError as error:
@@ -215,6 +218,7 @@ class Session:
             responder.close()
 
     def _respond(self, responder: Responder) -> None:
+        """Answer the datagrams of a probe until the client says that it is over."""
         with selectors.DefaultSelector() as selector:
             selector.register(self.channel, selectors.EVENT_READ)
             selector.register(responder.socket, selectors.EVENT_READ)
@@ -230,6 +234,7 @@ class Session:
         raise ChannelError("a probe took too long")
 
     def _run(self, text: str) -> None:
+        """Carry out the server's part of one run, or refuse it with the reason."""
         try:
             job = job_from_json(text, "the job")
         except RecordError as error:

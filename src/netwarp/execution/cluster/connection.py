@@ -107,6 +107,7 @@ def local_cluster(workers: int | None) -> Iterator[Executor]:
 
 
 def _started(workers: int) -> LocalCluster:
+    """Start a local cluster: a scheduler and workers, each of one process and one guest."""
     try:
         return LocalCluster(
             n_workers=workers,

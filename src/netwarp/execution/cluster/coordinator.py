@@ -90,6 +90,9 @@ class DaskExecutor:
             handed_in.give_up()
 
     def _virtual(self, backend: Backend) -> VirtualBackend:
+        """Return the backend if its runs can be carried out on a cluster; raise BackendError if
+        not.
+        """
         if isinstance(backend, VirtualBackend):
             return backend
         raise BackendError(

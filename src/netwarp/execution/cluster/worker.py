@@ -142,6 +142,7 @@ def _backend_for(
 
 
 def _open(programs: Programs, stall_cpu_s: float) -> VirtualBackend | Refused:
+    """Open the backend of this worker, or return the reason why it cannot carry out runs."""
     try:
         backend = VirtualBackend(Bounds(stall_cpu_s=stall_cpu_s))
         backend.check(jobs=1)

@@ -55,6 +55,7 @@ class Workers:
         return bool(self._unable)
 
     def _ask(self, addresses: set[str]) -> None:
+        """Ask workers which programs they have, and note those that cannot carry out runs."""
         # This is not a task: a worker without netwarp would end, and a busy one would answer much
         # later.
         answers = self._client.run(

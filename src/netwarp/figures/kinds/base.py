@@ -192,6 +192,7 @@ class MetricKind(FigureKind):
         return ""
 
     def _subtitle(self, figure: Figure, plan: Layout) -> str:
+        """Return the subtitle: what is drawn, of how many runs, and which values are better."""
         results = plan.results
         counts = {len(cell.runs) for cell in results.cells}
         runs = f"{counts.pop()} runs a cell" if len(counts) == 1 else "unequal numbers of runs"

@@ -35,6 +35,8 @@ def causes_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
 
 
 def _bands(frame: Frame, run: ShownRun, colours: dict[str, str], *, legend: bool) -> Spec:
+    """Draw a run's causes as bands that are stacked by their share of the time."""
+
     def y(field: str) -> Spec:
         return {"field": field, "type": "quantitative", "title": None, "axis": None,
                 "scale": {"domain": [0, 1], "nice": False}}  # fmt: skip

@@ -107,6 +107,7 @@ def _shown_run(run: RunResult, kept: Kept, name: str, colour: str) -> ShownRun |
 
 
 def _chart(name: str, title: str, names: str, runs: Sequence[ShownRun], theme: Theme) -> Chart:
+    """Make the chart of runs over time, with its subtitle and its description."""
     timelines = [run.timeline for run in runs]
     said = [text for text in (f"{names}.", _key(timelines), _sampling(timelines),
                         _unsampled(timelines)) if text]  # fmt: skip

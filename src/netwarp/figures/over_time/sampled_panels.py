@@ -82,6 +82,7 @@ def _sums(workloads: Sequence[WorkloadGoodput]) -> list[float]:
 
 
 def _stacked(frame: Frame, run: ShownRun, y: Spec, *, with_legend: bool) -> Spec:
+    """Draw the goodput of all workloads of a run, stacked."""
     workloads = run.timeline.workloads
     names = [each.name for each in workloads]
     colours = [style.colour for style in series_styles("workloads", names)]

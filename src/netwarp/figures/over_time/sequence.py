@@ -35,6 +35,7 @@ def sequence_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
 
 
 def _layers(frame: Frame, run: ShownRun, top: float) -> list[Spec]:
+    """Return the layers of one run: the band between sent and acknowledged, and the crosses."""
     y = value_axis(frame, "acked", top, 2)
     rows = [
         {"t": each.at_s, "acked": each.acked_mb, "sent": each.sent_mb,

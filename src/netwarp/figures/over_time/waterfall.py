@@ -39,6 +39,7 @@ def _pixels(run: ShownRun) -> int:
 
 
 def _layers(frame: Frame, run: ShownRun, *, legend: bool) -> list[Spec]:
+    """Return the layers of one run: bars, milestones and, where there is room, names."""
     items = run.timeline.items
     each = frame.height(_pixels(run)) / len(items)
     y: Spec = {"field": "top", "type": "quantitative", "axis": None,
@@ -50,6 +51,7 @@ def _layers(frame: Frame, run: ShownRun, *, legend: bool) -> list[Spec]:
 
 
 def _bars(frame: Frame, run: ShownRun, y: Spec, *, legend: bool) -> Spec:
+    """Draw a bar for each phase of each resource."""
     colours = {label: COLOURS[tone] for label, tone in run.timeline.tones.items()}
     rows = [
         {"t": band.start_s, "end": band.end_s, "what": band.label, "name": item.name,
@@ -87,6 +89,7 @@ def _names(frame: Frame, run: ShownRun, y: Spec) -> list[Spec]:
 
 
 def _milestones(frame: Frame, run: ShownRun) -> list[Spec]:
+    """Draw a vertical rule with its name for each milestone of the page."""
     marks = [{"t": mark.at_s, "what": mark.label} for mark in run.timeline.milestones]
     if not marks:
         return []

@@ -117,6 +117,7 @@ class CellBuilder:
     def _validated(
         self, name: str, own: Mapping[str, Level], usual: TransportKind | None
     ) -> tuple[Section, Table]:
+        """Validate a section of a cell, with the levels of the keys that vary in it."""
         if name == "transport":
             table = _transport(self._study, own, usual)
             return validated(CellTransport, table), table

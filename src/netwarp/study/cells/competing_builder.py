@@ -154,6 +154,7 @@ class CompetingBuilder:
     def _one(
         self, member: _Member, chosen: Mapping[str, Level], links: Links | None
     ) -> tuple[NamedWorkload, Job, Placed | None]:
+        """Build one of several workloads as if it were alone, with its job."""
         own = self._levels(member.table, chosen)
         for key in _TIMED:
             own.pop(key, None)

@@ -95,6 +95,7 @@ def select_cells(cells: Sequence[Cell], wanted: Mapping[str, Sequence[str]]) -> 
 def _cells(
     study: Table, workloads: Mapping[str, Table], factors: Sequence[Factor]
 ) -> Iterator[Cell]:
+    """Yield a cell for each combination of levels."""
     keys = [factor.key for factor in factors]
     competing = CompetingBuilder(study, workloads, keys) if workloads else None
     alone = CellBuilder(study, keys)

@@ -143,6 +143,7 @@ def flattened(factors: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _levels(key: str, values: Any, workloads: Sequence[str], named: Named) -> tuple[Level, ...]:
+    """Return a factor's levels; refuse what cannot vary, and levels that are equal."""
     _refuse_what_cannot_vary(key, workloads, named)
     if not isinstance(values, list) or not values:
         reason = "a factor is a list of at least one level"
@@ -244,6 +245,7 @@ def _options_of_workloads() -> list[str]:
 
 
 def _label(key: str, value: Any) -> str:
+    """Return a level as text: its label, or its value as it was written."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):

@@ -272,6 +272,7 @@ class _Sizing:
         return down[0].model_copy(update={"up": up[0].up}), down[1]
 
     def _sized(self, index: int, crossing: Sequence[Placed], direction: Direction) -> BuiltLink:
+        """Build a link sized for the workload with the longest round-trip time in a direction."""
         found = [(each, self._links.crossing(each.between.way, index)) for each in crossing]
         that_way = [
             (each, crossed)

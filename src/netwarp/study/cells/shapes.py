@@ -65,6 +65,7 @@ def _plain(path: Table, **delays: int) -> Table:
 
 
 def _dumbbell(topology: TopologySection, path: Table) -> Layout:
+    """Lay out pairs of hosts that share one link between two routers."""
     clients, servers = numbered("client", topology.size), numbered("server", topology.size)
     if topology.rtts:
         all_ns = [halves_ns(rtt_ns) for rtt_ns in topology.rtts]
@@ -89,6 +90,7 @@ def _dumbbell(topology: TopologySection, path: Table) -> Layout:
 
 
 def _star(topology: TopologySection, path: Table) -> Layout:
+    """Lay out hosts around one switch."""
     hosts = numbered("host", topology.size)
     tables = (
         [delayed(path, "topology.rtts", rtt=rtt_ns) for rtt_ns in topology.rtts]
@@ -107,6 +109,7 @@ def _star(topology: TopologySection, path: Table) -> Layout:
 
 
 def _incast(topology: TopologySection, path: Table) -> Layout:
+    """Lay out senders and one receiver around one switch."""
     senders = numbered("sender", topology.size)
     tables = (
         [delayed(_plain(path), "topology.rtts", rtt=rtt_ns) for rtt_ns in topology.rtts]
@@ -137,6 +140,7 @@ def _row(links: int, path: Table) -> tuple[tuple[str, ...], tuple[LaidLink, ...]
 
 
 def _chain(topology: TopologySection, path: Table) -> Layout:
+    """Lay out one client and one server with a row of routers between them."""
     routers, between = _row(topology.size, path)
     return Layout(
         hosts=("client", "server"),

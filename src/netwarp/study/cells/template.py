@@ -137,6 +137,7 @@ def _sampling(cell: CellSections, asked: int | str) -> wire.Sampling | None:
 
 
 def _impairments(cell: CellSections, direction: Direction, index: int) -> wire.Impairments:
+    """Return the impairments of one direction of a path, with its queue sized."""
     impairments = cell.paths[index].impairments(direction)
     return wire.Impairments.of_checked(
         {
@@ -158,6 +159,7 @@ def _transport(
     reconnect: Reconnect,
     ecn: bool | None,
 ) -> wire.Transport:
+    """Return the transport part of a job, with buffers and options resolved."""
     resolved = wire.Transport(
         kind=transport.kind,
         stack=None if transport.stack is None else transport.stack.in_job(),

@@ -41,6 +41,7 @@ def _with_nat(
 
 
 def _laid(place: str, router: RouterSection, names: set[str], links: Sequence[LaidLink]) -> LaidNat:
+    """Return a router that translates addresses, with the link to its outside."""
     outside = [
         index
         for index, link in enumerate(links)

@@ -59,6 +59,7 @@ def keys_of(model: type[BaseModel]) -> list[str]:
 
 
 def _explain(details: ErrorDetails, model: type[BaseModel]) -> tuple[str, str | None]:
+    """Return the reason and the remedy for one of pydantic's errors."""
     *parents, last = details["loc"] or ("",)
     match details["type"]:
         case "extra_forbidden":

@@ -98,6 +98,7 @@ def _of_entries(entries: Sequence[TimelineEntry]) -> Iterator[_KeyedEvent]:
 
 
 def _change(entry: TimelineEntry) -> wire.Change:
+    """Convert an entry of the timeline to the change of one path."""
     match entry.change:
         case "outage":
             return _OUTAGE
@@ -127,6 +128,7 @@ def _of_outages(
 def _handovers(
     entries: Sequence[TimelineEntry], handovers: HandoversSection | None, lateness: Lateness
 ) -> Iterator[_Handover]:
+    """Yield all handovers: those of the timeline, and the periodic ones."""
     for index, entry in enumerate(entries):
         if entry.change == "handover":
             to = None if entry.path is None else entry.path - 1

@@ -100,6 +100,8 @@ class CommandWorkload(Workload[wire.Command]):
 
 
 def _metric(rule: wire.PrintedMetric) -> Metric:
+    """Return the metric that reads a number from a program's output."""
+
     def measure(run: RunRecords) -> float:
         return printed_value(rule, run.records)
 

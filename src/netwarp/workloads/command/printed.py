@@ -108,6 +108,7 @@ def printed_value(rule: wire.PrintedMetric, records: Sequence[Record]) -> float:
 
 
 def _found(extraction: wire.JsonValue | wire.Pattern, text: str) -> str | float:
+    """Find a number in a program's output."""
     if isinstance(extraction, wire.Pattern):
         found = last_match(extraction.pattern, text)
         if found is None:
@@ -125,6 +126,7 @@ def _found(extraction: wire.JsonValue | wire.Pattern, text: str) -> str | float:
 
 
 def _document(text: str) -> object:
+    """Find the JSON document in a program's output: all of it, or its last line that is one."""
     for candidate in (text, *reversed(text.splitlines())):
         try:
             document: object = json.loads(candidate)

@@ -61,6 +61,7 @@ def http_archive(job: Job, page: Page, records: Sequence[Record], title: str) ->
 def _entry(
     run: str, origin: str, page: Page, came: Resource, connection: Connection | None
 ) -> dict[str, Any]:
+    """Return the HAR entry of one resource."""
     resource = page.resources[came.resource]
     timings = _timings(came, connection)
     protocol = PROTOCOLS[came.http]
@@ -82,6 +83,7 @@ def _entry(
 
 
 def _request(url: str, protocol: str) -> dict[str, Any]:
+    """Return the request of a HAR entry."""
     return {
         "method": "GET",
         "url": url,
@@ -95,6 +97,7 @@ def _request(url: str, protocol: str) -> dict[str, Any]:
 
 
 def _response(resource: PageResource, came: Resource, protocol: str) -> dict[str, Any]:
+    """Return the response of a HAR entry."""
     phrases = {status.value: status.phrase for status in HTTPStatus}
     return {
         "status": came.status,

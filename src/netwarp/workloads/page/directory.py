@@ -72,6 +72,7 @@ class _Reader:
         return self._site
 
     def _add(self, reference: str, initiator: str, *, in_head: bool) -> None:
+        """Add a file that a resource refers to, if it is not known yet."""
         url = urljoin(f"{ORIGIN}{initiator}", reference.strip()).partition("#")[0]
         parts = urlsplit(url)
         if parts.scheme == "data" or not reference.strip() or reference.startswith("#"):
@@ -94,6 +95,7 @@ class _Reader:
                 self._add(match[1] or match[2], path, in_head=False)
 
     def _file(self, path: str, initiator: str) -> Path:
+        """Return the file of a path; refuse one that is missing or outside the directory."""
         file = self._folder / unquote(path).lstrip("/")
         is_inside = file.resolve().is_relative_to(self._folder.resolve())
         try:

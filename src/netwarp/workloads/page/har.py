@@ -85,6 +85,7 @@ def _chosen(log: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _site(entries: Sequence[Mapping[str, Any]]) -> list[SiteResource]:
+    """Return the resources of a page, each with the one that referred to it."""
     urls = [str(each["request"]["url"]).partition("#")[0] for each in entries]
     home = urlsplit(urls[0]).netloc
     paths = {url: _path(url, home) for url in urls}
@@ -139,6 +140,7 @@ def _initiator(entry: Mapping[str, Any]) -> str | None:
 
 
 def _type(entry: Mapping[str, Any]) -> wire.ResourceType:
+    """Return the type of a resource, from what the HAR says."""
     known = _TYPES.get(str(entry.get("_resourceType", "")).lower())
     if known is not None:
         return known

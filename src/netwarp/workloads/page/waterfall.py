@@ -23,6 +23,7 @@ def waterfall(page: Page, records: Sequence[Record]) -> Activity:
 
 
 def _phases(resource: Resource) -> Iterator[Phase]:
+    """Yield the phases of a resource: waiting, request and response."""
     moments = (
         resource.fetch_start_ns,
         resource.request_start_ns,
