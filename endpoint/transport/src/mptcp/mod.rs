@@ -24,7 +24,7 @@ use super::tcp::{self, TcpStream};
 /// For how long a call that sends waits before it looks whether the connection is still there. When the last subflow
 /// has ended, the kernel closes the connection after a minute (`net.mptcp.close_timeout`), but wakes no sender that
 /// waits for room (`mptcp_sendmsg` in `net/mptcp/protocol.c`).
-const SENDS_FOR: Duration = Duration::from_mins(1);
+const SENDS_FOR: Duration = Duration::from_secs(60);
 
 /// MPTCP with a job's options.
 #[derive(Debug, Clone)]
