@@ -48,6 +48,7 @@ from netwarp.units import format_duration, format_size
 from netwarp.wire import role_protocol
 from netwarp.wire.base import Wire
 from netwarp.workloads import WORKLOADS
+from netwarp.workloads.command.section import ProgramSection
 from wire_schema import Choice, NamedType, Tagged, field_type, named, parts, types_of
 
 describe_fields(Section, Wire)
@@ -72,6 +73,7 @@ STUDY_TABLES: Mapping[str, type[BaseModel]] = {
     "`[transport]`": TransportSection,
     **{f'`[workload]`, `kind = "{each.name}"`': each.section for each in WORKLOADS.values()},
     "`[[workload]]`": CompetingSection,
+    "`[[workload.program]]`": ProgramSection,
     "`[limits]`": LimitsSection,
     "`[[figure]]`": Figure,
     "`[[claim]]`": Claim,

@@ -62,6 +62,9 @@ enum Command {
         /// The only host whose packets are accepted.
         #[arg(long)]
         only_from: Option<IpAddr>,
+        /// The host of the job's network whose program is run, where that is not the workload's server.
+        #[arg(long)]
+        host: Option<String>,
     },
     /// Run as the server of a job with programs from another host, contained, by the orders on standard input.
     ServeContained {
@@ -122,7 +125,9 @@ fn main() -> ExitCode {
         Command::Capabilities { json } => capabilities::report(json),
         Command::Remote(arguments) => remote::run(&arguments),
         Command::Impose(arguments) => impair_incoming::run(&arguments),
-        Command::Server { role, only_from } => role::server(&role.job, Place { address: role.server(), only_from }),
+        Command::Server { role, only_from, host } => {
+            role::server(&role.job, Place { address: role.server(), only_from }, host.as_deref())
+        }
         Command::ServeContained { role, only_from, hidden } => {
             let place = Place { address: role.server(), only_from: Some(only_from) };
             containment::serve(&role.job, place, &hidden)

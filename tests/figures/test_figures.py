@@ -27,7 +27,8 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 #: Those that are drawn from results alone: the others read the records of runs.
-CHART_KINDS = [name for name in FIGURE_KINDS if name not in ("delay-cdf", "timeline")]
+OF_RECORDS = ("delay-cdf", "flow-cdf", "flow-slowdown", "timeline")
+CHART_KINDS = [name for name in FIGURE_KINDS if name not in OF_RECORDS]
 
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"

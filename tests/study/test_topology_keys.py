@@ -20,7 +20,13 @@ PATH: dict[str, Any] = {"rate": "20mbit", "queue": "1bdp"}
 PAIRS: dict[str, Any] = {"shape": "dumbbell", "rtts": ["20ms", "160ms"]}
 NEAR: dict[str, Any] = {"name": "near", "kind": "bulk", "size": "1MB"}
 FAR = NEAR | {"name": "far"}
-CALL = {"name": "call", "kind": "flow", "rate": "1mbit", "duration": "1s"}
+BROWSED = {
+    "name": "page",
+    "kind": "page",
+    "page": "web-30",
+    "client": "chromium",
+    "transport": "tls",
+}
 MS = 1_000_000
 
 
@@ -124,7 +130,7 @@ def test_backends_without_networks_refuse_and_the_golden_job_is_a_plan() -> None
         ({"path": PATH | {"jitter": "1ms"}}, "path.jitter"),
         ({"path": PATH | {"neighbours": "cold"}}, "path.neighbours"),
         ({"workload": [NEAR | {"from": "server1"}]}, "between server1 and itself"),
-        ({"workload": [CALL]}, "bulk and rr"),
+        ({"workload": [BROWSED]}, "the programs of a page have one client and one server"),
         ({"workload": {"kind": "bulk", "size": "1MB"}}, "write [[workload]]"),
         ({"topology": {}}, "topology.shape"),
         ({"capture": "pcap"}, "capture"),

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use netwarp_wire::record::Side;
 use nix::mount::{MsFlags, mount};
 
 use super::mounts::mount_with;
@@ -19,27 +18,30 @@ pub(crate) const EMPTIED: [&str; 2] = ["tmp", "run"];
 
 /// The hosts whose programs see a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FilesOf {
-    /// Both hosts see it: each sees what the other writes, and reaches the other's Unix sockets.
-    Both,
-    /// Only one host sees it.
-    One(Side),
+pub enum FilesOf<'a> {
+    /// All hosts see it: each sees what the others write, and reaches the others' Unix sockets.
+    All,
+    /// Only the host of this name sees it.
+    One(&'a str),
 }
 
-impl FilesOf {
+/// The hosts of a run without a network of its own, in the order in which their file systems are built.
+pub const USUAL_HOSTS: [&str; 2] = ["server", "client"];
+
+impl<'a> FilesOf<'a> {
     /// Returns the file systems of a run, whose hosts share one or have their own.
-    pub fn run(shared: bool) -> &'static [Self] {
-        if shared { &[Self::Both] } else { &[Self::One(Side::Server), Self::One(Side::Client)] }
+    pub fn run(shared: bool, hosts: &[&'a str]) -> Vec<Self> {
+        if shared { vec![Self::All] } else { hosts.iter().map(|host| Self::One(host)).collect() }
     }
 
     /// Returns the file system of one host of such a run.
-    pub fn host(side: Side, shared: bool) -> Self {
-        if shared { Self::Both } else { Self::One(side) }
+    pub fn host(name: &'a str, shared: bool) -> Self {
+        if shared { Self::All } else { Self::One(name) }
     }
 
     /// Returns the root, as all processes of the run see it.
     pub(super) fn root(self) -> PathBuf {
-        if self == Self::Both { ROOT.into() } else { self.part("root") }
+        if self == Self::All { ROOT.into() } else { self.part("root") }
     }
 
     /// Returns the upper directory of overlayfs, with the files that programs wrote.
@@ -65,9 +67,8 @@ impl FilesOf {
     pub(super) fn part(self, name: &str) -> PathBuf {
         let parts = Path::new(PARTS);
         match self {
-            Self::Both => parts.join(name),
-            Self::One(Side::Server) => parts.join("server").join(name),
-            Self::One(Side::Client) => parts.join("client").join(name),
+            Self::All => parts.join(name),
+            Self::One(host) => parts.join(host).join(name),
         }
     }
 
@@ -82,7 +83,7 @@ impl FilesOf {
     /// Mounts the file system at [`ROOT`] for the calling process and those that it starts. They have mounts of their
     /// own.
     pub(super) fn put_at_root(self) -> Result<()> {
-        if self == Self::Both {
+        if self == Self::All {
             return Ok(());
         }
         fs::create_dir_all(ROOT).with_context(|| format!("create {ROOT}"))?;
@@ -118,7 +119,7 @@ mod tests {
     fn paths_of_programs_lie_below_the_root() {
         assert_eq!(below_root(Path::new("/srv/www")).unwrap(), Path::new("/tmp/root/srv/www"));
         assert!(below_root(Path::new("srv")).is_err());
-        let inside = |shared| FilesOf::host(Side::Client, shared).below(Path::new("/srv")).unwrap();
+        let inside = |shared| FilesOf::host("client", shared).below(Path::new("/srv")).unwrap();
         assert_eq!((inside(true), inside(false)), ("/tmp/root/srv".into(), "/tmp/layer/client/root/srv".into()));
     }
 }

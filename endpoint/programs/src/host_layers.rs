@@ -49,7 +49,7 @@ impl HostFiles {
     ///
     /// # Errors
     /// The kernel has no overlayfs, or refuses it here.
-    pub(super) fn layer(&self, files: FilesOf, working_directory: &Path) -> Result<()> {
+    pub(super) fn layer(&self, files: FilesOf<'_>, working_directory: &Path) -> Result<()> {
         Layering { machine: self, files, working_directory, layers: 0 }.layer_entries(Path::new("/"))
     }
 
@@ -81,7 +81,7 @@ impl HostFiles {
 /// The making of the layers of one file system.
 struct Layering<'a> {
     machine: &'a HostFiles,
-    files: FilesOf,
+    files: FilesOf<'a>,
     /// The directory that remains visible.
     working_directory: &'a Path,
     /// How many layers there are so far.

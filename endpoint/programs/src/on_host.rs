@@ -59,7 +59,7 @@ pub fn apart(network: NetworkOf, run: impl FnOnce() -> ExitCode) -> Result<ExitC
 /// # Arguments
 /// * `in_sight` - files and directories of the machine that the caller still needs.
 pub fn lay_files(
-    all: &[FilesOf],
+    all: &[FilesOf<'_>],
     written_bytes: u64,
     working_directory: &Path,
     in_sight: &[&Path],

@@ -31,10 +31,10 @@ impl Reaper {
     ///
     /// # Errors
     /// The kernel does not have these namespaces.
-    pub fn start(host_name: &str, files: FilesOf) -> Result<Self> {
+    pub fn start(host_name: &str, files: FilesOf<'_>) -> Result<Self> {
         unshare_mounts_names_and_processes()?;
         keep_mounts_private()?;
-        if files != FilesOf::Both {
+        if files != FilesOf::All {
             unshare_messages()?;
         }
         files.put_at_root()?;

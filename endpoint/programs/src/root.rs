@@ -42,7 +42,7 @@ pub enum Base {
 ///
 /// # Errors
 /// The kernel has no overlayfs; the working directory does not exist.
-pub fn build(files: FilesOf, base: &Base, working_directory: &Path, hosts: &[(&str, IpAddr)]) -> Result<()> {
+pub fn build(files: FilesOf<'_>, base: &Base, working_directory: &Path, hosts: &[(&str, IpAddr)]) -> Result<()> {
     for directory in [files.root(), files.written(), files.work(), files.held()] {
         fs::create_dir_all(&directory).with_context(|| format!("create {}", directory.display()))?;
     }
@@ -75,7 +75,7 @@ pub(crate) fn mount_memory(bytes: u64) -> Result<()> {
 }
 
 /// Puts one layer over all files of a guest.
-fn layer_all(files: FilesOf) -> Result<()> {
+fn layer_all(files: FilesOf<'_>) -> Result<()> {
     let (root, written, work) = (files.root(), files.written(), files.work());
     let layers = format!("lowerdir=/,upperdir={},workdir={}", written.display(), work.display());
     mount(Some("overlay"), &root, Some("overlay"), MsFlags::empty(), Some(layers.as_str()))
@@ -90,7 +90,7 @@ pub(super) fn mount_view(kind: &str, directory: &str, flags: MsFlags) -> Result<
 
 /// Makes programs see a directory of the machine as empty. A directory that they do not see anyway, or that does not
 /// exist, is not created.
-pub fn hide(files: FilesOf, directory: &Path) -> Result<()> {
+pub fn hide(files: FilesOf<'_>, directory: &Path) -> Result<()> {
     let target = files.below(directory)?;
     if !target.is_dir() {
         return Ok(());
@@ -102,7 +102,7 @@ pub fn hide(files: FilesOf, directory: &Path) -> Result<()> {
 
 /// Mounts an empty directory in memory over another one. On a host it is in the memory that all files of the run share,
 /// whose size is limited.
-fn put_empty(files: FilesOf, base: &Base, directory: &str) -> Result<()> {
+fn put_empty(files: FilesOf<'_>, base: &Base, directory: &str) -> Result<()> {
     if let Base::Guest = base {
         return files.mount_fresh("tmpfs", directory, None);
     }
@@ -119,10 +119,10 @@ fn open_to_all(path: &Path) -> Result<()> {
 }
 
 /// Builds `/dev` with the usual devices, terminals and shared memory.
-fn build_devices(files: FilesOf, base: &Base) -> Result<()> {
+fn build_devices(files: FilesOf<'_>, base: &Base) -> Result<()> {
     let directory = files.root().join("dev");
     match (base, files) {
-        (Base::Guest, FilesOf::Both) => files.mount_fresh("devtmpfs", "dev", None)?,
+        (Base::Guest, FilesOf::All) => files.mount_fresh("devtmpfs", "dev", None)?,
         (Base::Guest, FilesOf::One(_)) => {
             put_empty(files, base, "dev")?;
             devices::copy_all(&files.part("devices"), &directory)?;
@@ -152,7 +152,7 @@ fn build_devices(files: FilesOf, base: &Base) -> Result<()> {
 
 /// Writes the files by which programs resolve names: only `/etc/hosts` is used, because there is no name server, and asking one
 /// would take seconds.
-fn write_names(files: FilesOf, hosts: &[(&str, IpAddr)]) -> Result<()> {
+fn write_names(files: FilesOf<'_>, hosts: &[(&str, IpAddr)]) -> Result<()> {
     let sources = "passwd: files\ngroup: files\nshadow: files\nhosts: files\nservices: files\n".to_owned();
     for (file, content) in NAME_FILES.iter().zip([hosts_file(hosts), sources, String::new()]) {
         let path = files.root().join("etc").join(file);

@@ -5,7 +5,6 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use netwarp_wire::record::Side;
 
 use super::files_of::{EMPTIED, FilesOf};
 use super::root::NAME_FILES;
@@ -14,21 +13,20 @@ use super::root::NAME_FILES;
 pub const KEPT: &str = "written";
 
 /// Copies all files and links that programs wrote to a directory, each at its own path below it, or, if each host has
-/// files of its own, below `server` or `client` in it.
+/// files of its own, below the host's name in it.
 ///
 /// Sockets, devices and directories without a file are left out, and deleted files are not listed.
 ///
 /// # Errors
 /// A file cannot be copied, usually because the disk is full.
-pub fn keep(is_shared: bool, directory: &Path) -> Result<()> {
+pub fn keep(is_shared: bool, hosts: &[&str], directory: &Path) -> Result<()> {
     if is_shared {
-        return keep_all(FilesOf::Both, directory);
+        return keep_all(FilesOf::All, directory);
     }
-    let sides = [Side::Server, Side::Client];
-    sides.into_iter().try_for_each(|side| keep_all(FilesOf::One(side), &directory.join(side.name())))
+    hosts.iter().try_for_each(|host| keep_all(FilesOf::One(host), &directory.join(host)))
 }
 
-fn keep_all(files: FilesOf, directory: &Path) -> Result<()> {
+fn keep_all(files: FilesOf<'_>, directory: &Path) -> Result<()> {
     fs::create_dir_all(directory).with_context(|| format!("create {}", directory.display()))?;
     copy_below(&files.written(), directory, Path::new(""))?;
     for emptied in EMPTIED {

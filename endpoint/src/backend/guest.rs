@@ -7,7 +7,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use netwarp_core::addresses::Family;
 use netwarp_path::netns::write_sysctl;
 use netwarp_programs::files_of::FilesOf;
 use netwarp_programs::root::{self, Base};
@@ -71,10 +70,11 @@ fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
     if let Some(start_date_s) = workload.start_date_s() {
         set_date(start_date_s)?;
     }
-    for files in FilesOf::run(sandbox.is_shared) {
-        root::build(*files, &Base::Guest, sandbox.working_directory, &sandbox.hosts(Family::of(job)))?;
+    let names = sandbox.names(job);
+    for files in FilesOf::run(sandbox.is_shared, &sandbox::hosts_of(job)) {
+        root::build(files, &Base::Guest, sandbox.working_directory, &names)?;
     }
-    sandbox.hide(run_directory)?;
+    sandbox.hide(job, run_directory)?;
     workload.fill_sandbox(job)
 }
 

@@ -12,7 +12,7 @@ use netwarp_wire::record::{ClockKind, Side};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use super::role_process::{RoleProcess, RoleStart};
-use crate::run::host::{Host, Shared};
+use crate::run::host::{Host, Part, Shared};
 use crate::run::running_role::Role;
 
 /// Open files enough for a thousand namespaces and what runs in them.
@@ -60,16 +60,14 @@ impl Host for Namespaces {
         self.network.as_mut()
     }
 
-    fn spawn(&mut self, side: Side, job: &Job, job_file: &Path, shared: Shared<'_>) -> Result<Box<dyn Role>> {
-        let role = job.only().transport.stack_of(side).filter(|stack| stack.contract == Contract::Roles);
+    fn spawn(&mut self, part: Part<'_>, job: &Job, job_file: &Path, shared: Shared<'_>) -> Result<Box<dyn Role>> {
+        let role = job.only().transport.stack_of(part.side).filter(|stack| stack.contract == Contract::Roles);
         let program = role.map(|stack| stack.program.as_str());
-        let host = |side| {
-            let name = host_of(job.only(), side);
-            self.hosts.get(name).copied().with_context(|| format!("there is no host {name}"))
-        };
-        let (node, (_, address)) = (host(side)?.0, host(Side::Server)?);
+        let host = |name| self.hosts.get(name).copied().with_context(|| format!("there is no host {name}"));
+        let own = part.further.unwrap_or_else(|| host_of(job.only(), part.side));
+        let (node, (_, address)) = (host(own)?.0, host(host_of(job.only(), Side::Server))?);
         let is_virtual = self.clock == ClockKind::Virtual;
-        let start = RoleStart { side, program, job: job_file, address, port: job.only().port, shared };
+        let start = RoleStart { part, program, job: job_file, address, port: job.only().port, shared };
         let network = self.network.as_ref().context("the path is not built yet")?;
         let role = network.within(node, || RoleProcess::spawn(&start, is_virtual))?;
         Ok(Box::new(role))

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
-use netwarp_core::addresses::Family;
 use netwarp_path::userns;
 use netwarp_programs::on_host::{self, NetworkOf};
 use netwarp_wire::job::Job;
@@ -48,9 +47,7 @@ fn run_here(run_directory: &Path) -> ExitCode {
 fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
     keep_parameters(job)?;
     match sandbox::of_run(job) {
-        Some(sandbox) => {
-            sandbox::build_files(job, &absolute(run_directory)?, &sandbox, &sandbox.hosts(Family::of(job)))
-        }
+        Some(sandbox) => sandbox::build_files(job, &absolute(run_directory)?, &sandbox, &sandbox.names(job)),
         None => userns::enter_private_netns().map(drop),
     }
 }

@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd as _, RawFd};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use netwarp_core::message_pipe::MessagePipe;
 use netwarp_path::network::Network;
 use netwarp_programs::on_host::NetworkOf;
@@ -26,8 +26,7 @@ use netwarp_workload::sandbox;
 use super::native;
 use super::role_process::{RoleProcess, RoleStart};
 use crate::complain::complain;
-use crate::run::host::Host;
-use crate::run::host::Shared;
+use crate::run::host::{Host, Part, Shared};
 use crate::run::running_role::{Event, Role, give_order};
 
 /// The environment variable that holds the run's token, where other users of the machine cannot read it.
@@ -133,12 +132,13 @@ impl Host for Remote {
         None
     }
 
-    fn spawn(&mut self, side: Side, _job: &Job, job_file: &Path, shared: Shared<'_>) -> Result<Box<dyn Role>> {
-        match side {
+    fn spawn(&mut self, part: Part<'_>, _job: &Job, job_file: &Path, shared: Shared<'_>) -> Result<Box<dyn Role>> {
+        ensure!(part.further.is_none(), "there are two hosts, and a further program has none");
+        match part.side {
             Side::Server => Ok(Box::new(self.server.take().context("the server was started already")?)),
             Side::Client => {
                 let (address, port) = (self.address, Some(self.port));
-                let start = RoleStart { side, program: None, job: job_file, address, port, shared };
+                let start = RoleStart { part, program: None, job: job_file, address, port, shared };
                 Ok(Box::new(RoleProcess::spawn(&start, false)?))
             }
         }

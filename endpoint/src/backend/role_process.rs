@@ -19,7 +19,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, pipe2};
 
-use crate::run::host::Shared;
+use crate::run::host::{Part, Shared};
 use crate::run::running_role::{Event, Role, give_order};
 
 /// The path of this program's executable, whatever its file is called.
@@ -40,8 +40,8 @@ pub(super) struct RoleProcess {
 /// The parameters with which a role is started.
 #[derive(Clone, Copy)]
 pub(super) struct RoleStart<'a> {
-    /// The side of the role.
-    pub side: Side,
+    /// The part that it plays.
+    pub part: Part<'a>,
     /// The program that plays the role; none for this one.
     pub program: Option<&'a str>,
     /// The job file.
@@ -57,7 +57,8 @@ pub(super) struct RoleStart<'a> {
 impl RoleProcess {
     /// Starts a role in the caller's network namespace.
     pub(super) fn spawn(start: &RoleStart<'_>, virtual_clock: bool) -> Result<Self> {
-        let RoleStart { side, program, job, address, port, shared: Shared { keys, gauges, qlog } } = *start;
+        let RoleStart { part, program, job, address, port, shared: Shared { keys, gauges, qlog } } = *start;
+        let Part { side, further } = part;
         let name = side.name();
         let (their_orders, our_orders) = pipe2(OFlag::O_CLOEXEC).context("make a pipe")?;
         let (our_messages, their_messages) = pipe2(OFlag::O_CLOEXEC).context("make a pipe")?;
@@ -70,6 +71,8 @@ impl RoleProcess {
         let port = port.map(|port| CString::new(port.to_string())).transpose().context("a port contains a NUL byte")?;
         let mut arguments = vec![called, &name_argument, c"--job", &job, c"--address", &address];
         arguments.extend(port.iter().flat_map(|port| [c"--port", port]));
+        let further = further.map(CString::new).transpose().context("a host's name contains a NUL byte")?;
+        arguments.extend(further.iter().flat_map(|host| [c"--host", host]));
         let clock = virtual_clock.then_some(c"NETWARP_CLOCK=virtual");
         let path = (!is_ours).then_some(PATH);
         let secrets = keys.map(|_| key_log::ROLE_ENVIRONMENT);
@@ -180,8 +183,8 @@ mod tests {
     fn a_process_that_exits_without_a_message_is_gone() {
         let address = std::net::Ipv4Addr::LOCALHOST.into();
         let job = Path::new("/none");
-        let start =
-            RoleStart { side: Side::Server, program: None, job, address, port: None, shared: Shared::default() };
+        let part = Part { side: Side::Server, further: None };
+        let start = RoleStart { part, program: None, job, address, port: None, shared: Shared::default() };
         let mut role = RoleProcess::spawn(&start, false).unwrap();
         let events = role.receive().unwrap();
         assert!(matches!(&events[..], [Event::Gone(Some(how))] if how.starts_with("exited with status")), "{events:?}");

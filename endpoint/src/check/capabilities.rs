@@ -13,7 +13,7 @@ use netwarp_path::network::{BuildError, Network};
 use netwarp_path::topology::{BuildStep, CLIENT, Device, Node, Place, Shaper};
 use netwarp_path::userns::{self, Privilege};
 use netwarp_programs::confine::restriction;
-use netwarp_programs::files_of::FilesOf;
+use netwarp_programs::files_of::{FilesOf, USUAL_HOSTS};
 use netwarp_programs::guest_memory::{Pages, file_system};
 use netwarp_programs::on_host;
 use netwarp_transport::socket;
@@ -198,7 +198,7 @@ fn socket_buffer_bytes() -> Result<u64> {
 /// Tries to make the file system for programs of the machine.
 fn programs() -> Result<()> {
     userns::enter_private_userns()?;
-    on_host::lay_files(FilesOf::run(false), PROGRAMS_BYTES, Path::new("/"), &[], &[])?;
+    on_host::lay_files(&FilesOf::run(false, &USUAL_HOSTS), PROGRAMS_BYTES, Path::new("/"), &[], &[])?;
     restriction(&[], CompatLevel::HardRequirement, true).map(drop)
 }
 

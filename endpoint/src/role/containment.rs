@@ -101,9 +101,9 @@ fn contain(written_bytes: u64, names: &[(&str, IpAddr)], hidden: &Hidden) -> Res
     // The kernel kills these processes first when the machine runs out of memory.
     write_setting("/proc/self/oom_score_adj", 1000)?;
     // There is one host's programs alone.
-    on_host::lay_files(&[FilesOf::Both], written_bytes, Path::new("/"), &[], names)?;
+    on_host::lay_files(&[FilesOf::All], written_bytes, Path::new("/"), &[], names)?;
     bound_shared_memory(written_bytes)?;
-    hidden.hidden.iter().try_for_each(|directory| root::hide(FilesOf::Both, directory))
+    hidden.hidden.iter().try_for_each(|directory| root::hide(FilesOf::All, directory))
 }
 
 /// Limits the number of processes. Resource limits do not apply to the machine's root, which the root of a user
@@ -147,7 +147,7 @@ fn leave_keys() -> Result<()> {
 }
 
 fn try_program() -> Result<()> {
-    let _reaper = Reaper::start("server", FilesOf::Both)?;
+    let _reaper = Reaper::start("server", FilesOf::All)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().context("start the event loop")?;
     runtime.block_on(async {
         let mut program = Program::start(&Start {

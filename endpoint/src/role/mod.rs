@@ -22,7 +22,7 @@ use netwarp_wire::job::Job;
 use netwarp_wire::record::{Failure, GaveUpRecord, Record, Side};
 use netwarp_wire::role_protocol::{Message, Order};
 use netwarp_workload::command::RunPlace;
-use netwarp_workload::{End, Handovers, OverConnections, Run, sandbox};
+use netwarp_workload::{End, Handovers, OverConnections, Run, sandbox, traffic};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use tokio::sync::watch;
@@ -31,13 +31,17 @@ use tokio::task::JoinSet;
 use crate::check;
 
 /// Serves the clients of a job file until the order to finish.
-pub(crate) fn server(job: &Path, place: Place) -> ExitCode {
+///
+/// # Arguments
+/// * `host` - the host of the job's network whose program is run, where that is not the workload's server.
+pub(crate) fn server(job: &Path, place: Place, host: Option<&str>) -> ExitCode {
     run(Side::Server, async |orchestrator: &mut Orchestrator| {
         let loaded = load(job)?;
         if let End::Program(program) = netwarp_workload::of(&loaded.only().workload).end(&loaded, Side::Server) {
             ensure!(place.only_from.is_none(), "programs run by another host's word only where they are contained");
-            return program.serve(orchestrator, run_of(&loaded, job)?).await;
+            return program.serve(orchestrator, run_of(&loaded, job)?.on(host)).await;
         }
+        ensure!(host.is_none(), "only programs run on further hosts");
         serve(orchestrator, loaded, directory_of(job)?, place).await
     })
 }
@@ -242,8 +246,10 @@ fn try_run(side: Side, role: impl AsyncFnOnce(&mut Orchestrator) -> Result<()>) 
     // If the orchestrator has ended already, no order to begin will come.
     set_pdeathsig(Signal::SIGKILL).context("asking to die with the orchestrator (prctl PR_SET_PDEATHSIG)")?;
     connection_gauges::inherit()?;
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    // A blocking call of the kernel's transports has a thread: of traffic, each flow that is under way.
     let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_io().build().context("starting the event loop")?;
+        builder.enable_io().max_blocking_threads(traffic::MOST_OPEN).build().context("starting the event loop")?;
     let code = runtime.block_on(async {
         let mut orchestrator = Orchestrator::open()?;
         let (last, code) = match role(&mut orchestrator).await.and_then(|()| orchestrator.write_usage(side)) {

@@ -37,7 +37,17 @@ pub(crate) trait Host {
     fn network(&mut self) -> Option<&mut Network>;
 
     /// Starts a role, which reads the job from `job_file` and shares memory with this process.
-    fn spawn(&mut self, side: Side, job: &Job, job_file: &Path, shared: Shared<'_>) -> Result<Box<dyn Role>>;
+    fn spawn(&mut self, part: Part<'_>, job: &Job, job_file: &Path, shared: Shared<'_>) -> Result<Box<dyn Role>>;
+}
+
+/// The part that a role plays in a workload.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part<'a> {
+    /// Its side. Further programs are servers.
+    pub side: Side,
+    /// The host of a further program ([`netwarp_workload::Workload::further_programs`]); none for the workload's own
+    /// server and client.
+    pub further: Option<&'a str>,
 }
 
 /// Memory and files that a role shares with the orchestrator.

@@ -22,7 +22,7 @@ use netwarp_path::probe;
 use netwarp_path::timeline::Timeline;
 use netwarp_path::topology::Topology;
 use netwarp_wire::job::{Change, Event as TimelineEvent, Job, RECORD_FORMAT};
-use netwarp_wire::record::{CalibrationRecord, ClockKind, EventRecord, Failure, Record, Side, StartRecord};
+use netwarp_wire::record::{CalibrationRecord, ClockKind, EventRecord, Failure, Record, StartRecord};
 use netwarp_wire::role_protocol::{Message, Order};
 use netwarp_workload::sandbox;
 use nix::errno::Errno;
@@ -30,7 +30,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
 use self::host::{Host, Shared};
-use self::pair::{JobFiles, Pair};
+use self::pair::{JobFiles, Pair, Player};
 use self::progress::Progress;
 use self::record_writer::RecordWriter;
 use self::running_role::Event;
@@ -229,7 +229,7 @@ impl Relay<'_> {
     fn run(&mut self) -> Result<(), Failure> {
         let begin = self.begin(None);
         for pair in &mut self.pairs {
-            pair.role_mut(Side::Server).order(&begin).stage("setup")?;
+            pair.begin(&begin).stage("setup")?;
         }
         while let Some(running) = self.pairs.iter().find(|pair| pair.is_running()) {
             let elapsed_ns = self.records.elapsed_ns();
@@ -265,14 +265,14 @@ impl Relay<'_> {
             let start_ns = self.pairs.iter().filter_map(Pair::begins_ns).min().unwrap_or(u64::MAX);
             let sample_ns = self.sampler.as_ref().map_or(u64::MAX, Sampler::next_ns);
             let until_ns = self.progress.next_ns().min(self.limit_ns).min(start_ns).min(sample_ns);
-            for (place, side) in
+            for (place, player) in
                 self.wait(Duration::from_nanos(until_ns.saturating_sub(elapsed_ns))).stage("teardown")?
             {
                 if self.pairs[place].gave_up {
                     continue;
                 }
-                for event in self.pairs[place].role_mut(side).receive().stage(side.name())? {
-                    self.handle(place, side, event)?;
+                for event in self.pairs[place].role_mut(player).receive().stage(player.side().name())? {
+                    self.handle(place, player, event)?;
                 }
             }
         }
@@ -300,12 +300,10 @@ impl Relay<'_> {
     }
 
     /// Returns the roles that have sent something, waiting for `at_most` or until the timeline's next event. Each is
-    /// given by the index of its pair and its side. The server of a pair comes first: when both fail at once, it is the
-    /// more likely cause.
-    fn wait(&self, at_most: Duration) -> Result<Vec<(usize, Side)>> {
+    /// given by the index of its pair and what it is there.
+    fn wait(&self, at_most: Duration) -> Result<Vec<(usize, Player)>> {
         let pairs = self.pairs.iter().enumerate();
-        let roles =
-            pairs.flat_map(|(place, pair)| [Side::Server, Side::Client].map(|side| ((place, side), pair.role(side))));
+        let roles = pairs.flat_map(|(place, pair)| pair.roles().map(move |(player, role)| ((place, player), role)));
         let running: Vec<_> = roles.filter(|(_, role)| role.is_running()).collect();
         let mut polled: Vec<PollFd<'_>> =
             running.iter().map(|(_, role)| PollFd::new(role.as_fd(), PollFlags::POLLIN)).collect();
@@ -318,7 +316,7 @@ impl Relay<'_> {
         Ok(ready.map(|((which, _), _)| *which).collect())
     }
 
-    fn handle(&mut self, place: usize, side: Side, event: Event) -> Result<(), Failure> {
+    fn handle(&mut self, place: usize, player: Player, event: Event) -> Result<(), Failure> {
         let begin = |certificate| self.begin(certificate);
         if self.pairs[place].gave_up {
             return Ok(());
@@ -327,7 +325,7 @@ impl Relay<'_> {
             Event::Said(Message::Ready { certificate }) => {
                 let begin = begin(certificate);
                 let pair = &mut self.pairs[place];
-                pair.server_is_ready(begin);
+                pair.server_is_ready(begin).stage("server")?;
                 if pair.begins_ns() == Some(0) { pair.begin_client(0).stage("client") } else { Ok(()) }
             }
             Event::Said(Message::Write { line }) => {
@@ -340,9 +338,9 @@ impl Relay<'_> {
                 }
                 self.records.write(&pair.record(*line)).stage("teardown")
             }
-            Event::Said(Message::Done {}) => self.pairs[place].role_is_done(side).stage("server"),
+            Event::Said(Message::Done {}) => self.pairs[place].role_is_done(player).stage("server"),
             Event::Said(Message::Failed { failure }) => Err(self.pairs[place].failure(failure)),
-            Event::Gone(how) => self.pairs[place].role_is_gone(side, how),
+            Event::Gone(how) => self.pairs[place].role_is_gone(player, how),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A running workload: its server and its client, and their progress.
+//! A running workload: its server and its client, the programs on further hosts, and their progress.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,22 +9,42 @@ use netwarp_wire::record::{Failure, OfWorkloadRecord, Record, Side};
 use netwarp_wire::role_protocol::Order;
 use netwarp_workload::Workload;
 
-use super::host::{Host, Shared};
+use super::host::{Host, Part, Shared};
 use super::running_role::Role;
+
+/// A role of a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Player {
+    Client,
+    /// The workload's server, 0, or the program on a further host with this number, from 1.
+    Server(usize),
+}
+
+impl Player {
+    pub(super) fn side(self) -> Side {
+        match self {
+            Self::Client => Side::Client,
+            Self::Server(_) => Side::Server,
+        }
+    }
+}
 
 /// The server and the client of one workload of a run.
 pub(super) struct Pair<'a> {
     job: &'a Job,
     pub workload: &'a dyn Workload,
-    server: Box<dyn Role>,
+    /// The workload's server, and the programs on further hosts, in the order in which they begin.
+    servers: Vec<Box<dyn Role>>,
     client: Box<dyn Role>,
+    /// How many of the servers are ready.
+    ready: usize,
     /// The order to begin for the client, kept from when the server is ready until the client's start time.
     client_begin: Option<Order>,
     client_began: bool,
     /// The path that the client attached to last, until the client has been told.
     attached_to: Option<u32>,
     /// The roles that have done all their work.
-    finished: Vec<Side>,
+    finished: Vec<Player>,
     /// Whether the transport of one of the roles has given up, after which both have ended.
     pub gave_up: bool,
     /// The records of what was delivered, to be verified at the end.
@@ -32,20 +52,25 @@ pub(super) struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    /// Starts both roles of a job, which read it from their side's `job_file`.
+    /// Starts all roles of a job, which read it from their side's `job_file`.
     pub(super) fn spawn<'s>(
         host: &mut dyn Host,
         job: &'a Job,
         job_file: impl Fn(Side) -> &'s Path,
         shared: impl Fn(Side) -> Shared<'s>,
     ) -> Result<Self> {
-        let server = host.spawn(Side::Server, job, job_file(Side::Server), shared(Side::Server))?;
-        let client = host.spawn(Side::Client, job, job_file(Side::Client), shared(Side::Client))?;
+        let workload = netwarp_workload::of(&job.only().workload);
+        let mut spawn = |side, further| host.spawn(Part { side, further }, job, job_file(side), shared(side));
+        let further = workload.further_programs().iter().map(|program| Some(&*program.host));
+        let servers = std::iter::once(None).chain(further).map(|host| spawn(Side::Server, host));
+        let servers = servers.collect::<Result<_>>()?;
+        let client = spawn(Side::Client, None)?;
         Ok(Self {
             job,
-            workload: netwarp_workload::of(&job.only().workload),
-            server,
+            workload,
+            servers,
             client,
+            ready: 0,
             client_begin: None,
             client_began: false,
             attached_to: None,
@@ -57,42 +82,59 @@ impl<'a> Pair<'a> {
 
     /// Returns whether a role of the pair is still running.
     pub(super) fn is_running(&self) -> bool {
-        self.server.is_running() || self.client.is_running()
+        self.client.is_running() || self.servers.iter().any(|server| server.is_running())
     }
 
-    /// Ends both roles, since the transport of one has given up: there is nothing that they could still do, and what
+    /// Ends all roles, since the transport of one has given up: there is nothing that they could still do, and what
     /// they would send is on the path of others.
     pub(super) fn give_up(&mut self) {
         self.gave_up = true;
-        self.server.stop();
+        self.servers.iter_mut().for_each(|server| server.stop());
         self.client.stop();
     }
 
     /// Returns, for a message, the program of the machine that is waited for; none if netwarp does the work itself.
     pub(super) fn running_program(&self) -> Option<String> {
         let side = if self.client_began { Side::Client } else { Side::Server };
-        let command = self.workload.command_line(side)?;
         let waiting = if self.client_began { "still ran" } else { "was not ready" };
+        let further = self.ready.checked_sub(1).and_then(|place| self.workload.further_programs().get(place));
+        if let (Side::Server, Some(program)) = (side, further) {
+            return Some(format!("; the program of {} {waiting}: {}", program.host, program.command.join(" ")));
+        }
+        let command = self.workload.command_line(side)?;
         Some(format!("; the {}'s program {waiting}: {command}", side.name()))
     }
 
-    pub(super) fn role(&self, side: Side) -> &dyn Role {
-        match side {
-            Side::Client => &*self.client,
-            Side::Server => &*self.server,
+    /// Returns all roles, in the order in which messages of the same moment are read: when several fail at once, a
+    /// server is the more likely cause.
+    pub(super) fn roles(&self) -> impl Iterator<Item = (Player, &dyn Role)> {
+        let servers = self.servers.iter().enumerate().map(|(number, role)| (Player::Server(number), &**role));
+        servers.chain([(Player::Client, &*self.client)])
+    }
+
+    pub(super) fn role_mut(&mut self, player: Player) -> &mut dyn Role {
+        match player {
+            Player::Client => &mut *self.client,
+            Player::Server(number) => &mut *self.servers[number],
         }
     }
 
-    pub(super) fn role_mut(&mut self, side: Side) -> &mut dyn Role {
-        match side {
-            Side::Client => &mut *self.client,
-            Side::Server => &mut *self.server,
-        }
+    /// Orders the workload's server to begin.
+    pub(super) fn begin(&mut self, begin: &Order) -> Result<()> {
+        self.servers[0].order(begin)
     }
 
-    /// Notes that the server is ready and keeps the client's order to begin until its start time.
-    pub(super) fn server_is_ready(&mut self, begin: Order) {
-        self.client_begin = Some(begin);
+    /// Notes that the server that began last is ready. Gives the order to the next one, or keeps it for the client until
+    /// its start time.
+    pub(super) fn server_is_ready(&mut self, begin: Order) -> Result<()> {
+        self.ready += 1;
+        match self.servers.get_mut(self.ready) {
+            Some(next) => next.order(&begin),
+            None => {
+                self.client_begin = Some(begin);
+                Ok(())
+            }
+        }
     }
 
     /// Returns when the client is to begin, in nanoseconds after the epoch; none if it has begun or its server is not
@@ -133,20 +175,24 @@ impl<'a> Pair<'a> {
         if is_there { self.client.order(&Order::Detached { path }) } else { Ok(()) }
     }
 
-    /// Notes that a role has done all its work. If it is the client, orders the server to finish.
-    pub(super) fn role_is_done(&mut self, side: Side) -> Result<()> {
-        self.finished.push(side);
-        if side == Side::Client { self.server.order(&Order::Finish {}) } else { Ok(()) }
+    /// Notes that a role has done all its work. If it is the client, orders the servers to finish, the last one first.
+    pub(super) fn role_is_done(&mut self, player: Player) -> Result<()> {
+        self.finished.push(player);
+        if player != Player::Client {
+            return Ok(());
+        }
+        self.servers.iter_mut().rev().try_for_each(|server| server.order(&Order::Finish {}))
     }
 
     /// Handles the end of a role's process.
     ///
     /// # Errors
     /// The role had not done its work, or its process failed.
-    pub(super) fn role_is_gone(&self, side: Side, how: Option<String>) -> Result<(), Failure> {
-        if how.is_none() && self.finished.contains(&side) {
+    pub(super) fn role_is_gone(&self, player: Player, how: Option<String>) -> Result<(), Failure> {
+        if how.is_none() && self.finished.contains(&player) {
             return Ok(());
         }
+        let side = player.side();
         let how = how.unwrap_or_else(|| "exited without a word".to_owned());
         Err(self.failure(Failure { stage: side.name().to_owned(), message: format!("the {} {how}", side.name()) }))
     }
@@ -174,7 +220,7 @@ impl<'a> Pair<'a> {
 }
 
 /// The job files that the roles read. The run's own is one; a run with several workloads or with a network of its own
-/// has one more for each, and where another implementation is at the client's end, its role has one of its own. They are
+/// has one more for each that is not of programs, which leave their output beside it, and where another implementation is at the client's end, its role has one of its own. They are
 /// removed when this is dropped.
 pub(super) struct JobFiles {
     /// The files of each workload: the server's, then the client's.
@@ -191,7 +237,7 @@ impl JobFiles {
     pub(super) fn write(jobs: &[Job], job_file: &Path) -> Result<Self> {
         let mut files = Self { of_workloads: Vec::new(), directories: Vec::new() };
         for job in jobs {
-            let only_one = jobs.len() == 1 && job.only().ends.is_none();
+            let only_one = jobs.len() == 1 && (job.only().ends.is_none() || job.has_programs());
             let server = if only_one { job_file.to_owned() } else { files.add_alone(job, job_file)? };
             let client = match own_end(job) {
                 Some(own) => files.add(&own, &server, CLIENT_END)?,

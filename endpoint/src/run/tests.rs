@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use netwarp_path::network::Network;
 use netwarp_wire::golden;
+use netwarp_wire::record::Side;
 
+use super::host::Part;
 use super::running_role::Role;
 use super::*;
 
@@ -50,7 +52,8 @@ impl Host for Scripted {
         None
     }
 
-    fn spawn(&mut self, side: Side, _job: &Job, _job_file: &Path, _shared: Shared<'_>) -> Result<Box<dyn Role>> {
+    fn spawn(&mut self, part: Part<'_>, _job: &Job, _job_file: &Path, _shared: Shared<'_>) -> Result<Box<dyn Role>> {
+        let side = part.side;
         let script = match side {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,

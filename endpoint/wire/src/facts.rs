@@ -161,9 +161,14 @@ impl Job {
 }
 
 impl Exchange {
-    /// Whether a host, by its name, is one of its two; in a job without a network of its own every host is.
+    /// Whether a host, by its name, is one of its two, or has a program of it; in a job without a network of its own
+    /// every host is.
     pub fn is_of(&self, host: &str) -> bool {
-        self.ends.as_ref().is_none_or(|ends| ends.client == host || ends.server == host)
+        let runs_there = || match &self.workload {
+            Workload::Command(command) => command.programs.iter().any(|program| program.host == host),
+            _ => false,
+        };
+        self.ends.as_ref().is_none_or(|ends| ends.client == host || ends.server == host || runs_there())
     }
 
     fn has_programs(&self) -> bool {
@@ -171,7 +176,7 @@ impl Exchange {
             Workload::Command(_) => true,
             Workload::Page(page) => page.has_programs(),
             Workload::Bulk(_) => self.transport.stack.as_ref().is_some_and(|stack| stack.contract == Contract::Interop),
-            Workload::Stream(_) | Workload::Flow(_) | Workload::Rr(_) => false,
+            Workload::Stream(_) | Workload::Flow(_) | Workload::Rr(_) | Workload::Traffic(_) => false,
         }
     }
 }
@@ -190,7 +195,7 @@ impl Workload {
     pub fn alpn(&self) -> Option<&'static [u8]> {
         match self {
             Self::Page(page) => Some(page.http.name().as_bytes()),
-            Self::Bulk(_) | Self::Stream(_) | Self::Command(_) | Self::Flow(_) | Self::Rr(_) => None,
+            Self::Bulk(_) | Self::Stream(_) | Self::Command(_) | Self::Flow(_) | Self::Rr(_) | Self::Traffic(_) => None,
         }
     }
 }

@@ -9,6 +9,7 @@ mod page;
 mod rr;
 pub mod sandbox;
 mod stream;
+pub mod traffic;
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -21,7 +22,7 @@ use netwarp_core::content_sink::WatchedArrivals;
 use netwarp_core::orchestrator::{Begin, Orchestrator};
 use netwarp_transport::error::{Error, Kind, Result};
 use netwarp_transport::{Connection, Dialer, Report, StateSource, stack_of};
-use netwarp_wire::job::{self, Change, Direction, Event, Job};
+use netwarp_wire::job::{self, Change, Direction, Event, HostProgram, Job};
 use netwarp_wire::problems::Problems;
 use netwarp_wire::record::{ConnectionRecord, Record, Side};
 use netwarp_wire::request_prefix::RequestPrefix;
@@ -163,6 +164,11 @@ pub trait Workload: Send + Sync {
         None
     }
 
+    /// Returns the programs of the machine on further hosts of a network, in the order in which they are started.
+    fn further_programs(&self) -> &[HostProgram] {
+        &[]
+    }
+
     /// Writes the files that programs of the machine need, once their file system is built.
     ///
     /// # Errors
@@ -287,6 +293,7 @@ pub fn of(workload: &job::Workload) -> &dyn Workload {
         job::Workload::Flow(flow) => flow,
         job::Workload::Rr(rr) => rr,
         job::Workload::Page(page) => page,
+        job::Workload::Traffic(traffic) => traffic,
     }
 }
 

@@ -5,10 +5,12 @@ use std::path::Path;
 
 use anyhow::Result;
 use netwarp_core::addresses::Family;
+use netwarp_path::topology::{Topology, host_of};
 use netwarp_programs::files_of::FilesOf;
 use netwarp_programs::root;
 use netwarp_programs::{on_host, written};
 use netwarp_wire::job::Job;
+use netwarp_wire::record::Side;
 
 /// What programs of the machine see.
 pub struct Sandbox<'a> {
@@ -25,20 +27,43 @@ pub struct Sandbox<'a> {
 }
 
 impl Sandbox<'_> {
-    /// Makes hosts with files of their own see the run directory as empty: the other's output would be in it.
-    pub fn hide(&self, run_directory: &Path) -> Result<()> {
+    /// Makes hosts with files of their own see the run directory as empty: the others' output would be in it.
+    pub fn hide(&self, job: &Job, run_directory: &Path) -> Result<()> {
         if self.is_shared || self.working_directory.starts_with(run_directory) {
             return Ok(());
         }
-        FilesOf::run(false).iter().try_for_each(|files| root::hide(*files, run_directory))
+        FilesOf::run(false, &hosts_of(job)).iter().try_for_each(|files| root::hide(*files, run_directory))
     }
 
-    /// Returns the host names that resolve in a run with a path of its own, with their addresses.
-    pub fn hosts(&self, family: Family) -> Vec<(&str, IpAddr)> {
+    /// Returns the host names that resolve in a run with paths of its own, with their addresses. In a network they are
+    /// those of all hosts, and `server` and `client` are the workload's two.
+    pub fn names<'a>(&'a self, job: &'a Job) -> Vec<(&'a str, IpAddr)> {
+        if job.network.is_some() {
+            return names_in_network(job);
+        }
+        let family = Family::of(job);
         let usual = [("client", family.client(0)), ("server", family.server(0)), ("router", family.router(0))];
         let further = self.server_names.iter().map(|name| (*name, family.server(0)));
         usual.into_iter().chain(further).collect()
     }
+}
+
+fn names_in_network(job: &Job) -> Vec<(&str, IpAddr)> {
+    let topology = Topology::of(job);
+    let all: Vec<_> = topology.hosts().into_iter().map(|(name, (_, address))| (name.to_owned(), address)).collect();
+    let address = |name: &str| all.iter().find(|(other, _)| other == name).map(|(_, address)| *address);
+    let hosts = job.network.iter().flat_map(|network| &network.hosts).map(|name| &**name);
+    let sides = [Side::Server, Side::Client].map(|side| (side.name(), host_of(job.only(), side)));
+    let aliases = sides.into_iter().filter(|(alias, _)| address(alias).is_none());
+    let named = hosts.map(|name| (name, name)).chain(aliases);
+    named.filter_map(|(name, host)| Some((name, address(host)?))).collect()
+}
+
+/// Returns the names of the hosts on which programs of a job run, that of its client last.
+pub fn hosts_of(job: &Job) -> Vec<&str> {
+    let one = job.only();
+    let further = super::of(&one.workload).further_programs().iter().map(|program| &*program.host);
+    [host_of(one, Side::Server)].into_iter().chain(further).chain([host_of(one, Side::Client)]).collect()
 }
 
 /// Returns the file systems of a run's programs, if it has any. A run with programs has no other workload.
@@ -54,16 +79,18 @@ pub fn of_run(job: &Job) -> Option<Sandbox<'_>> {
 pub fn build_files(job: &Job, run_directory: &Path, sandbox: &Sandbox<'_>, hosts: &[(&str, IpAddr)]) -> Result<()> {
     let workload = super::of(&job.only().workload);
     let in_sight: Vec<_> = workload.files().into_iter().chain([run_directory]).collect();
-    let all = FilesOf::run(sandbox.is_shared);
-    on_host::lay_files(all, sandbox.written_bytes, sandbox.working_directory, &in_sight, hosts)?;
-    sandbox.hide(run_directory)?;
+    let all = FilesOf::run(sandbox.is_shared, &hosts_of(job));
+    on_host::lay_files(&all, sandbox.written_bytes, sandbox.working_directory, &in_sight, hosts)?;
+    sandbox.hide(job, run_directory)?;
     workload.fill_sandbox(job)
 }
 
 /// Keeps the files that a job's programs have written, if the job says so.
 pub fn keep_written(job: &Job, run_directory: &Path) -> Result<()> {
     match of_run(job) {
-        Some(Sandbox { keep: true, is_shared, .. }) => written::keep(is_shared, &run_directory.join(written::KEPT)),
+        Some(Sandbox { keep: true, is_shared, .. }) => {
+            written::keep(is_shared, &hosts_of(job), &run_directory.join(written::KEPT))
+        }
         _ => Ok(()),
     }
 }

@@ -13,7 +13,11 @@ from contextlib import suppress
 
 from netwarp.measure.metric import Metric, Unit
 from netwarp.measure.run_records import RunRecords
-from netwarp.metrics.competing import competing_metrics, metrics_of_workloads
+from netwarp.metrics.competing import (
+    competing_metrics,
+    metrics_of_workloads,
+    printed_by_workloads,
+)
 from netwarp.metrics.possible import possible_metrics
 from netwarp.metrics.registry import MAIN_METRICS, METRICS, metric_named
 from netwarp.metrics.times import GAVE_UP
@@ -33,6 +37,7 @@ __all__ = [
     "metrics_of_workloads",
     "metrics_until_failure",
     "possible_metrics",
+    "printed_by_workloads",
 ]
 
 

@@ -73,7 +73,8 @@ def own_metrics(job: Job, *, between_hosts: bool) -> tuple[Metric, ...]:
         between_hosts: whether the run has a network of several hosts.
     """
     between = _BETWEEN_ITS_HOSTS if between_hosts else ()
-    return (*_OWN, *between, *workload_of(job).metrics)
+    workload = workload_of(job)
+    return (*workload.own_metrics(job), *_OWN, *between, *workload.metrics)
 
 
 def metrics_of_workloads(names: Iterable[str]) -> tuple[str, ...]:
@@ -81,6 +82,21 @@ def metrics_of_workloads(names: Iterable[str]) -> tuple[str, ...]:
     kinds = (metric for workload in WORKLOADS.values() for metric in workload.metrics)
     metrics = [*_OWN, *_BETWEEN_ITS_HOSTS, *kinds, *OF_ONE, *GROUP_METRICS, JAIN_INDEX]
     return tuple(f"{name}.{metric.name}" for name in names for metric in metrics)
+
+
+def printed_by_workloads(jobs: Iterable[Job]) -> tuple[str, ...]:
+    """List the names of the metrics that a study reads from the output of its workloads' programs.
+
+    Args:
+        jobs: the jobs of its cells.
+    """
+    alone = (each for job in jobs for each in job.each_alone)
+    names = (
+        f"{each.only.name}.{metric.name}"
+        for each in alone
+        for metric in workload_of(each).own_metrics(each)
+    )
+    return tuple(dict.fromkeys(names))
 
 
 def of_workload(metric: Metric, workload: str) -> Metric:

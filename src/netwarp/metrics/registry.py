@@ -57,8 +57,9 @@ def metric_named(name: str) -> Metric:
     if of_network is not None:
         return of_network
     workload, _, own = name.rpartition(".")
-    if workload and own in METRICS:
-        return of_workload(METRICS[own], workload)
+    of_one = METRICS.get(own) or printed_metric(own)
+    if workload and of_one is not None:
+        return of_workload(of_one, workload)
     found = METRICS.get(name) or printed_metric(name)
     if found is None:
         raise KeyError(name)

@@ -43,11 +43,13 @@ class Figure(Section):
     kind: KindName = "line"
     """What is drawn: one of the [kinds of figures](#kinds-of-figures)."""
     x: str | None = None
-    """Factor along the horizontal axis; of a scatter chart, the metric there. A cdf, a delay-cdf
-    and a timeline have none."""
+    """Factor along the horizontal axis; of a scatter chart, the metric there. A timeline, and
+    figures of a distribution or of flows, have none."""
     y: str | None = None
     """Metric that is shown; needed by all but a timeline. Of a delay-cdf one of the quantiles:
-    those of `message_delay_s_p50`, `delay_s_p50` or `rr_latency_s_p50`, whichever is named."""
+    those of `message_delay_s_p50`, `delay_s_p50` or `rr_latency_s_p50`, whichever is named; of a
+    flow-cdf `flow_completion_time_s_p50` or `flow_slowdown_index_p50`, of a flow-slowdown the
+    latter, with `_mean` or `_p99` too."""
     series: str | None = None
     """Factor that is told apart by colour; of a timeline, whose levels have a row each."""
     where: Levels = Field(default_factory=dict)

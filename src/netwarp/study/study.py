@@ -18,7 +18,7 @@ from netwarp.backend_table import OF_STUDIES
 from netwarp.collector import paused_collector
 from netwarp.estimate.comparison import RELEVANT
 from netwarp.fields import KernelField, KeyValueError, Kind, RatioField, SamplingField, Section
-from netwarp.metrics import METRICS, metrics_of_workloads
+from netwarp.metrics import METRICS, metrics_of_workloads, printed_by_workloads
 from netwarp.metrics.links import names_of_links
 from netwarp.study.bounds import refuse_unbounded
 from netwarp.study.cells.design import Cell, build_design
@@ -213,9 +213,10 @@ def study_from_mapping(
         written = with_contents(written, folder)
         workloads = named_workloads(written)
         design = build_design(written, workloads)
-        of_links = names_of_links(cell.template for cell in design.cells)
+        templates = [cell.template for cell in design.cells]
+        of_links = names_of_links(templates)
         own_metrics = (
-            (*metrics_of_workloads(tuple(workloads)), *of_links)
+            (*metrics_of_workloads(tuple(workloads)), *printed_by_workloads(templates), *of_links)
             if workloads
             else _own_metrics(design.cells[0])
         )

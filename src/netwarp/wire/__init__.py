@@ -11,6 +11,7 @@ from netwarp.wire.command import (
     Command,
     Download,
     Extraction,
+    HostProgram,
     JsonValue,
     Line,
     Listening,
@@ -98,6 +99,7 @@ from netwarp.wire.timeline import (
     Timeline,
     Trace,
 )
+from netwarp.wire.traffic import FlowTable, SizePoint, Traffic
 from netwarp.wire.transfers import (
     Connection,
     Goodput,

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from netwarp.wire.base import U64, Direction, Extended, Meaning, Wire
+from netwarp.wire.network import NodeName
 from netwarp.wire.transfers import Side
 
 U8 = Annotated[int, Field(ge=0, lt=2**8)]
@@ -53,11 +54,26 @@ class Command(Extended):
     metrics: tuple[PrintedMetric, ...] = Field(strict=False)
     """Numbers that are read from their output when the run is over; the endpoint does not read
     them."""
+    programs: tuple[HostProgram, ...] = Field(default=(), strict=False)
+    """Programs on further hosts of the job's network, in the order in which they are started: the
+    first when the server is ready, each of the others when the one before it is ready, and the
+    client when all are. Left out: none."""
 
     @property
     def direction(self) -> Direction:
         """Servers send more than clients, as a rule."""
         return "down"
+
+
+class HostProgram(Wire):
+    """A program on a further host of a network. It ends as the server does."""
+
+    host: NodeName
+    """The host, on which no other program of the job is started."""
+    command: tuple[str, ...] = Field(min_length=1, strict=False)
+    """The program and its arguments."""
+    ready: Ready
+    """The sign that it is ready."""
 
 
 class Variable(Wire):
@@ -81,6 +97,9 @@ class PrintedMetric(Wire):
     """Where the number is in the output."""
     scale: float
     """The factor that converts it to the unit in the name."""
+    host: NodeName | None = None
+    """The host of the program that prints it, where that is neither the server's nor the client's.
+    """
 
 
 class JsonValue(Wire):
@@ -149,7 +168,7 @@ class Program(Wire):
     record: Literal["program"]
     """Always `program`."""
     side: Side
-    """The host whose program it is."""
+    """The host whose program it is. Programs on further hosts of a network are servers."""
     started_ns: U64
     """When its process was started."""
     ready_ns: U64 | None
@@ -166,6 +185,8 @@ class Program(Wire):
     """Number of bytes that it printed on standard error."""
     stdout: str
     """The first MiB of its standard output; bytes that are not UTF-8 are replaced."""
+    host: NodeName | None = None
+    """Its host in a network, by which its output's files are named."""
 
 
 class Download(Wire):

@@ -24,6 +24,7 @@ from netwarp.wire.page import PageLoad, Resource
 from netwarp.wire.playing import CutSegment, Player, Segment
 from netwarp.wire.samples import ConnectionSamples, QueueSamples
 from netwarp.wire.timeline import Event
+from netwarp.wire.traffic import FlowTable
 from netwarp.wire.transfers import Connection, Goodput, Handover, Merged, Side, Transfer
 
 ClockKind = Annotated[
@@ -138,6 +139,7 @@ Record = Annotated[
     | Download
     | FlowSent
     | FlowStats
+    | FlowTable
     | Resource
     | PageLoad
     | Calibration

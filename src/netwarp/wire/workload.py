@@ -11,6 +11,7 @@ from netwarp.wire.base import U32, U64, Direction, Extended, Meaning, Ratio, Wir
 from netwarp.wire.command import Command
 from netwarp.wire.flow import Flow, RequestResponse
 from netwarp.wire.page import Page
+from netwarp.wire.traffic import Traffic
 
 Dial = Annotated[
     Literal["sequential", "parallel"],
@@ -203,7 +204,7 @@ Rule = Annotated[
     ),
 ]
 Workload = Annotated[
-    Bulk | Stream | Command | Flow | RequestResponse | Page,
+    Bulk | Stream | Command | Flow | RequestResponse | Page | Traffic,
     Field(discriminator="kind"),
     Meaning("The workload of a job: what is sent."),
 ]

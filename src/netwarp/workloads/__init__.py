@@ -22,6 +22,7 @@ from netwarp.workloads.page import PageWorkload
 from netwarp.workloads.rr import RequestResponseWorkload
 from netwarp.workloads.section import FileReader, WorkloadSection
 from netwarp.workloads.stream import StreamWorkload
+from netwarp.workloads.traffic import TrafficWorkload
 
 __all__ = [
     "WORKLOADS",
@@ -53,6 +54,7 @@ WORKLOADS: Extended[Workload[Any]] = Extended(
             FlowWorkload(),
             RequestResponseWorkload(),
             PageWorkload(),
+            TrafficWorkload(),
         )
     },
     lambda added: isinstance(added, Workload),

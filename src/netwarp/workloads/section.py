@@ -80,6 +80,18 @@ class WorkloadSection(Section):
         return False
 
     @property
+    def takes_networks(self) -> bool:
+        """Whether its ends can be any two hosts of a network; by default, if it may share a run."""
+        return not self.is_alone
+
+    @property
+    def further_hosts(self) -> tuple[str, ...]:
+        """Names of hosts of a network that it needs beside that of its client and that of its
+        server.
+        """
+        return ()
+
+    @property
     def runners_case(self) -> str | None:
         """The QUIC interop runner's test case that it carries out, if it does one."""
         return None

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 
 use netwarp_core::addresses::Family;
-use netwarp_wire::job::{self, Ends, Job, Neighbours, Network, Workload};
+use netwarp_wire::job::{self, Ends, Exchange, Job, Neighbours, Network, Workload};
 use netwarp_wire::problems::Problems;
 
 use super::graph::{Crossing, Device, End, Link, Node, NodeKind, Presence, Topology};
@@ -191,20 +191,33 @@ pub fn problems(job: &Job, network: &Network) -> Vec<String> {
             format!("has {}, which is no router of IPv4 at the link {} to another router", nat.router, nat.link)
         });
     }
+    check_workloads(job, network, &mut problems);
+    problems.into_list()
+}
+
+/// Checks that workloads are between hosts of the network, and that programs are each on a host of their own.
+fn check_workloads(job: &Job, network: &Network, problems: &mut Problems) {
+    let is_host = |name: &str| network.hosts.iter().any(|host| host == name);
     for each in &job.workloads {
         let ends = each.ends.as_ref().filter(|ends| is_host(&ends.client) && is_host(&ends.server));
         problems.require(each.name.is_some() && ends.is_some_and(|ends| leads(network, ends)), "ends", || {
             "are no two hosts, with a name of the workload and the links between them".to_owned()
         });
-        let is_able = matches!(each.workload, Workload::Bulk(_) | Workload::Rr(_));
-        problems.require(is_able && !each.transport.sctp.multihomed, "workloads", || {
-            "are of a kind, or a transport, that a network of several hosts does not have".to_owned()
+        problems.require(!each.transport.sctp.multihomed, "transport.sctp", || {
+            "is multihomed, and a network's hosts have one address".to_owned()
         });
+        let Workload::Command(command) = &each.workload else { continue };
+        let ends = each.ends.iter().flat_map(|ends| [&*ends.client, &*ends.server]);
+        let hosts: Vec<&str> = ends.chain(command.programs.iter().map(|program| &*program.host)).collect();
+        let distinct: BTreeSet<_> = hosts.iter().collect();
+        let is_placed = hosts.iter().all(|name| is_host(name)) && distinct.len() == hosts.len();
+        problems.require(is_placed, "workload.programs", || "are not each on a host of its own".to_owned());
     }
-    problems.require(!job.capture && !job.timeline.has_handovers() && !job.has_programs(), "network", || {
-        "has no capture, no client that moves, and no programs of the machine".to_owned()
+    let is_command = |each: &Exchange| matches!(each.workload, Workload::Command(_));
+    let has_others = job.has_programs() && !job.workloads.iter().all(is_command);
+    problems.require(!job.capture && !job.timeline.has_handovers() && !has_others, "network", || {
+        "has no capture, no client that moves, and no programs of the machine but a command's".to_owned()
     });
-    problems.into_list()
 }
 
 /// The number of parts of the network that no link joins.

@@ -32,6 +32,11 @@ pub struct Command {
     pub keep: bool,
     /// Numbers that are read from their output when the run is over; the endpoint does not read them.
     pub metrics: Vec<PrintedMetric>,
+    /// Programs on further hosts of the job's network, in the order in which they are started: the first when the
+    /// server is ready, each of the others when the one before it is ready, and the client when all are. Left out:
+    /// none.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub programs: Vec<HostProgram>,
 }
 
 /// What says that a server is ready for its client.
@@ -78,6 +83,9 @@ pub struct PrintedMetric {
     pub extraction: Extraction,
     /// The factor that converts it to the unit in the name.
     pub scale: f64,
+    /// The host of the program that prints it, where that is neither the server's nor the client's.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub host: Option<String>,
 }
 
 /// Where in a program's output a number is.
@@ -95,4 +103,21 @@ pub enum Extraction {
         /// An expression of Python's `re`, matched line by line; its group, or else the whole match, is the number.
         pattern: String,
     },
+}
+
+/// A program on a further host of a network. It ends as the server does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
+pub struct HostProgram {
+    /// The host, on which no other program of the job is started.
+    pub host: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The sign that it is ready.
+    pub ready: Ready,
+}
+
+/// Whether a key that was added with a default has it: then it is left out.
+fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

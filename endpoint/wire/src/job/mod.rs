@@ -10,6 +10,7 @@ mod network;
 mod page;
 mod path;
 mod timeline;
+mod traffic;
 mod transport;
 mod workload;
 
@@ -22,6 +23,7 @@ pub use self::network::*;
 pub use self::page::*;
 pub use self::path::*;
 pub use self::timeline::*;
+pub use self::traffic::*;
 pub use self::transport::*;
 pub use self::workload::*;
 

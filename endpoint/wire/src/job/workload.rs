@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Command, Direction, Flow, Page, Rr};
+use super::{Command, Direction, Flow, Page, Rr, Traffic};
 
 /// The workload of a job: what is sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ pub enum Workload {
     /// A resource is requested when the one that refers to it has run. A resource runs when it has arrived and all that
     /// block it have run. The page is loaded when all resources have arrived.
     Page(Page),
+    /// Flows from the server to the client, each over a connection of its own that the client opens when the flow is
+    /// due, whether or not earlier ones are over.
+    Traffic(Traffic),
 }
 
 /// A content, sent as fast as possible.

@@ -9,7 +9,7 @@ use super::Side;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct ProgramRecord {
-    /// The host whose program it is.
+    /// The host whose program it is. Programs on further hosts of a network are servers.
     pub side: Side,
     /// When its process was started.
     pub started_ns: u64,
@@ -27,6 +27,9 @@ pub struct ProgramRecord {
     pub stderr_bytes: u64,
     /// The first MiB of its standard output; bytes that are not UTF-8 are replaced.
     pub stdout: String,
+    /// Its host in a network, by which its output's files are named.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub host: Option<String>,
 }
 
 /// The file that a client's program has left, in a run by the interop runner's contract. What the program does
@@ -46,4 +49,9 @@ pub struct DownloadRecord {
     pub bytes: u64,
     /// The SHA-256 of the file's content, in hexadecimal digits.
     pub sha256: String,
+}
+
+/// Whether a key that was added with a default has it: then it is left out.
+fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

@@ -10,6 +10,7 @@ mod flow;
 mod page;
 mod playing;
 mod samples;
+mod traffic;
 mod transfers;
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,7 @@ pub use self::flow::*;
 pub use self::page::*;
 pub use self::playing::*;
 pub use self::samples::*;
+pub use self::traffic::*;
 pub use self::transfers::*;
 
 use crate::job::Event;
@@ -60,6 +62,9 @@ pub enum Record {
     /// FlowMonitor, VALUETOOLS 2009). Duplicates are counted in `duplicates` only.
     #[serde(rename = "flow_stats")]
     FlowStats(FlowStatsRecord),
+    /// The flows of a `traffic`, in the order in which they were due; each has a place in all columns.
+    #[serde(rename = "flow_table")]
+    FlowTable(FlowTableRecord),
     /// A resource of a page at the client. Times are those of W3C's Resource Timing.
     Resource(ResourceRecord),
     /// A load of a page as a browser reports it. Times are those of W3C's Navigation Timing and Paint Timing.

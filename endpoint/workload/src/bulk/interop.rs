@@ -105,7 +105,7 @@ impl<'a> Interop<'a> {
     pub(super) fn fill_sandbox(&self) -> Result<()> {
         let certificates = certificates::issued(self.case.map_or(1, |case| case.certificates))?;
         for side in [Side::Server, Side::Client] {
-            let files = FilesOf::One(side);
+            let files = FilesOf::One(side.name());
             DIRECTORIES.iter().try_for_each(|directory| files.mount_fresh("tmpfs", directory, None))?;
             let logs = files.below(Path::new(&logs(side)))?.join("qlog");
             fs::create_dir_all(&logs).with_context(|| format!("create {}", logs.display()))?;
@@ -149,7 +149,7 @@ impl<'a> Interop<'a> {
     }
 
     fn write_content(&self) -> Result<()> {
-        let directory = FilesOf::One(Side::Server).below(Path::new("/www"))?;
+        let directory = FilesOf::One(Side::Server.name()).below(Path::new("/www"))?;
         for (name, part) in self.files() {
             let path = directory.join(name);
             let attempt = || format!("write {} for the server's program", path.display());
@@ -213,7 +213,7 @@ impl<'a> Interop<'a> {
     /// Keeps what a side's program has logged in the run directory, if the run is captured.
     fn keep_logs(&self, side: Side, run: RunPlace<'_>) -> Result<()> {
         let Some(directory) = run.directory.filter(|_| self.is_captured) else { return Ok(()) };
-        let from = FilesOf::One(side).below(Path::new(&logs(side)))?;
+        let from = FilesOf::One(side.name()).below(Path::new(&logs(side)))?;
         copy_files(&from, &directory.join(logs(side).trim_start_matches('/')), LOGGED_DEPTH)
     }
 
@@ -249,6 +249,7 @@ impl<'a> Interop<'a> {
             shared: false,
             keep: false,
             metrics: Vec::new(),
+            programs: Vec::new(),
         }
     }
 }

@@ -8,12 +8,13 @@ use std::process::ExitStatus;
 use anyhow::{Context as _, Error, Result, anyhow};
 use netwarp_core::clock::{self, Moment};
 use netwarp_path::capture::key_log;
+use netwarp_path::topology::host_of;
 use netwarp_programs::coarse_clocks;
 use netwarp_programs::files_of::FilesOf;
 use netwarp_programs::process::{Hold, Program, Start, how_it_ended};
 use netwarp_programs::reaper::Reaper;
 use netwarp_programs::root::HOME;
-use netwarp_wire::job::{Command, Job};
+use netwarp_wire::job::{Command, HostProgram, Job, Ready};
 use netwarp_wire::record::{ProgramRecord, Side};
 
 /// The search path for programs.
@@ -31,9 +32,18 @@ pub struct RunPlace<'a> {
     /// The run directory; none for programs that run on another host's orders, which are contained and leave nothing
     /// behind.
     pub directory: Option<&'a Path>,
-    /// Whether both sides' programs see the same files.
+    /// Whether all hosts' programs see the same files.
     is_shared: bool,
+    /// The host, where its program is neither the server's nor the client's.
+    further: Option<&'a str>,
     meaning: Meaning,
+}
+
+/// What is started on a host.
+pub(crate) struct ProgramOf<'a> {
+    argv: &'a [String],
+    /// The sign that it is ready; a client's is not used.
+    pub ready: &'a Ready,
 }
 
 /// Returns the special meaning of an exit status, if it has one.
@@ -43,9 +53,14 @@ impl<'a> RunPlace<'a> {
     /// Creates the place of a run whose programs exit with no status of a special meaning.
     ///
     /// # Arguments
-    /// * `is_shared` - whether both sides' programs see the same files.
+    /// * `is_shared` - whether all hosts' programs see the same files.
     pub fn new(job: &'a Job, directory: Option<&'a Path>, is_shared: bool) -> Self {
-        Self { job, directory, is_shared, meaning: |_| None }
+        Self { job, directory, is_shared, further: None, meaning: |_| None }
+    }
+
+    /// Returns the same place, for the program of a further host of the job's network if there is one.
+    pub fn on(self, further: Option<&'a str>) -> Self {
+        Self { further, ..self }
     }
 
     /// Returns the same place, for programs that follow a contract by which some exit statuses have a meaning.
@@ -58,9 +73,29 @@ impl<'a> RunPlace<'a> {
         if self.directory.is_some() { &command.working_directory } else { HOME }
     }
 
-    /// Returns the files that one side's programs see. Programs on another host's orders are alone there.
-    fn files(self, side: Side) -> FilesOf {
-        FilesOf::host(side, self.is_shared)
+    /// Returns the name of the host on which a side's program runs.
+    fn host(self, side: Side) -> &'a str {
+        self.further.unwrap_or_else(|| host_of(self.job.only(), side))
+    }
+
+    /// Returns the files that programs of a host see. Programs on another host's orders are alone there.
+    fn files(self, host: &str) -> FilesOf<'_> {
+        FilesOf::host(host, self.is_shared)
+    }
+
+    /// Returns what is started on this host.
+    ///
+    /// # Errors
+    /// The job has no program for it.
+    pub(crate) fn program_of(self, command: &Command, side: Side) -> Result<ProgramOf<'_>> {
+        let Some(host) = self.further else {
+            let argv = if side == Side::Server { &command.server } else { &command.client };
+            return Ok(ProgramOf { argv, ready: &command.ready });
+        };
+        let found = command.programs.iter().find(|program| program.host == host);
+        let HostProgram { command, ready, .. } =
+            found.with_context(|| format!("the job has no program for the host {host}"))?;
+        Ok(ProgramOf { argv: command, ready })
     }
 
     fn hold(self) -> Hold {
@@ -80,6 +115,8 @@ impl<'a> RunPlace<'a> {
 /// A program on its host.
 pub(crate) struct Host {
     side: Side,
+    /// The host's name in a network.
+    name: Option<String>,
     meaning: Meaning,
     /// The program, with its output.
     pub program: Program,
@@ -113,8 +150,9 @@ impl Host {
         epoch_ns: u64,
         control: Option<(OwnedFd, OwnedFd)>,
     ) -> Result<Self> {
-        let argv = if side == Side::Server { &command.server } else { &command.client };
-        let reaper = Reaper::start(side.name(), run.files(side))?;
+        let name = run.host(side);
+        let argv = run.program_of(command, side)?.argv;
+        let reaper = Reaper::start(name, run.files(name))?;
         let defaults = ENVIRONMENT.iter().map(|&(key, value)| (key.to_owned(), value.to_owned()));
         let named = command.environment.iter().map(|variable| (variable.name.clone(), run.named_in(&variable.value)));
         let secrets = std::env::var(key_log::VARIABLE).map(|file| (key_log::VARIABLE.to_owned(), file));
@@ -128,13 +166,14 @@ impl Host {
             environment: &environment,
             working_directory: Path::new(run.working_directory(command)),
             output_directory: run.directory,
-            name: side.name(),
+            name,
             control,
             hold: run.hold(),
         })?;
         let started_ns = Moment::now().since(epoch_ns);
         Ok(Self {
             side,
+            name: run.job.network.as_ref().map(|_| name.to_owned()),
             meaning: run.meaning,
             program,
             reaper,
@@ -228,7 +267,10 @@ impl Host {
     pub(crate) fn describe(&self, ending: &str) -> Error {
         let last = self.program.stderr.last_line().or_else(|| self.program.stdout.last_line());
         let said = last.map_or_else(|| "it said nothing".to_owned(), |line| format!("the last it said: {line}"));
-        anyhow!("the {}'s program {ending}; {said}", self.side.name())
+        match &self.name {
+            Some(host) => anyhow!("the program of the host {host} {ending}; {said}"),
+            None => anyhow!("the {}'s program {ending}; {said}", self.side.name()),
+        }
     }
 
     /// Ends the processes that the program has left behind, keeps its last output, and returns its record.
@@ -249,6 +291,7 @@ impl Host {
             stdout_bytes: self.program.stdout.bytes,
             stderr_bytes: self.program.stderr.bytes,
             stdout: self.program.stdout.text(),
+            host: self.name,
         })
     }
 }

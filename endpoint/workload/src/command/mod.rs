@@ -1,8 +1,9 @@
-//! Workload `command`: two programs that are not part of netwarp, a server and a client, each on its host.
+//! Workload `command`: programs that are not part of netwarp, a server and a client, and more on further hosts of a
+//! network, each on its host.
 //!
-//! The server is started first and the client when the server is ready ([`netwarp_programs::readiness`]). The run is
-//! over when the client has ended. The run fails if the client ends with a status other than 0, or if the server ends
-//! before it.
+//! The server is started first, the further programs one after another, each when the one before it is ready
+//! ([`netwarp_programs::readiness`]), and the client last. The run is over when the client has ended. The run fails if
+//! the client ends with a status other than 0, or if any of the others ends before it.
 
 mod host;
 
@@ -16,7 +17,7 @@ use netwarp_core::deadline::Deadline;
 use netwarp_core::orchestrator::{Begin, Orchestrator};
 use netwarp_programs::readiness::{FIRST_PAUSE_NS, LONGEST_PAUSE_NS, Readiness};
 use netwarp_transport::StateSource;
-use netwarp_wire::job::{Command, Job};
+use netwarp_wire::job::{Command, HostProgram, Job, Ready};
 use netwarp_wire::record::{ProgramRecord, Record, Side};
 use netwarp_wire::role_protocol::{Message, Order};
 use nix::sys::signal::Signal;
@@ -61,6 +62,10 @@ impl Workload for Command {
         Some(argv.join(" "))
     }
 
+    fn further_programs(&self) -> &[HostProgram] {
+        &self.programs
+    }
+
     fn content_bytes(&self) -> u64 {
         CAPTURED_CONTENT_BYTES
     }
@@ -97,8 +102,9 @@ pub(super) async fn serve(
     certificate: Option<String>,
 ) -> Result<()> {
     let Begin { epoch_ns, .. } = orchestrator.begin().await?;
+    let ready = run.program_of(command, Side::Server)?.ready;
     let mut host = Host::start(Side::Server, command, run, epoch_ns, None)?;
-    if let Err(error) = serve_until_finished(orchestrator, &mut host, command, certificate, epoch_ns).await {
+    if let Err(error) = serve_until_finished(orchestrator, &mut host, ready, certificate, epoch_ns).await {
         // By a contract it is its status that says why.
         if host.has_ended_with_meaning() {
             orchestrator.write(vec![Record::Program(host.into_record().await?)])?;
@@ -112,11 +118,11 @@ pub(super) async fn serve(
 async fn serve_until_finished(
     orchestrator: &mut Orchestrator,
     host: &mut Host,
-    command: &Command,
+    ready: &Ready,
     certificate: Option<String>,
     epoch_ns: u64,
 ) -> Result<()> {
-    let mut readiness = Readiness::of(&command.ready)?;
+    let mut readiness = Readiness::of(ready)?;
     await_ready(host, &mut readiness, orchestrator).await?;
     host.ready_ns = Some(Moment::now().since(epoch_ns));
     orchestrator.send(&Message::Ready { certificate })?;

@@ -74,6 +74,7 @@ pub(super) fn command(argv: Vec<String>) -> Command {
         shared: true,
         keep: false,
         metrics: Vec::new(),
+        programs: Vec::new(),
     }
 }
 

@@ -83,6 +83,7 @@ class CellSections:
     """Where the path is one of several links, how the workload for which it is sized crosses it."""
 
     def __post_init__(self) -> None:
+        self._refuse_hosts_of_no_network()
         self._refuse_what_the_stack_lacks()
         self._refuse_more_streams_than_the_workload_opens()
         self._refuse_packets_beyond_the_path()
@@ -169,6 +170,13 @@ class CellSections:
     def connections(self) -> int:
         """Number of connections that carry the parts."""
         return 1 if self.transport.multiplexes else self.parts
+
+    def _refuse_hosts_of_no_network(self) -> None:
+        further = self.workload.further_hosts
+        if further and self.crossing is None:
+            reason = "there is one client and one server"
+            remedy = "drop it, or give [topology] or [[host]], and write [[workload]]"
+            raise KeyValueError("workload.program.0.host", further[0], reason, remedy)
 
     def _refuse_more_streams_than_the_workload_opens(self) -> None:
         streams = self.transport.resolved_sctp.streams

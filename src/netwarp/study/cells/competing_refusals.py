@@ -23,6 +23,7 @@ def refuse_misfits(tables: Sequence[int], workloads: Sequence[NamedWorkload]) ->
     Raises:
         KeyValueError: they cannot share it; the key is the full dotted one.
     """
+    _refuse_programs_beside_others(tables, workloads)
     seen: dict[tuple[int, int], NamedWorkload] = {}
     for table, one in zip(tables, workloads, strict=True):
         of_kind = (table, one.sections.path.mtu_bytes)
@@ -34,17 +35,24 @@ def refuse_misfits(tables: Sequence[int], workloads: Sequence[NamedWorkload]) ->
         seen[of_kind] = one
 
 
+def _refuse_programs_beside_others(
+    tables: Sequence[int], workloads: Sequence[NamedWorkload]
+) -> None:
+    """Refuse programs that are not alone in a network."""
+    for table, one in zip(tables, workloads, strict=True):
+        workload = one.sections.workload
+        if workload.is_alone and (len(workloads) > 1 or one.between is None):
+            reason = (
+                f"the programs of a {workload.kind} have ports and files of their own, and share"
+                " a run with nobody"
+            )
+            remedy = "choose another kind, or start them all in one command"
+            raise KeyValueError(f"workload.{table}.kind", workload.kind, reason, remedy)
+
+
 def _refuse_alone(one: NamedWorkload, key: str) -> None:
     """Refuse a workload that cannot share a run, or that outlasts the run's limit."""
     alone = one.sections
-    if alone.workload.is_alone:
-        raise KeyValueError(
-            f"{key}.kind",
-            alone.workload.kind,
-            f"the programs of a {alone.workload.kind} have ports and files of their own, and share"
-            " a run with nobody",
-            "choose another kind, or start them all in one command",
-        )
     if alone.workload.has_table:
         reason = "a table is of a run's only workload"
         raise KeyValueError(f"{key}.packet_table", True, reason, "drop it")

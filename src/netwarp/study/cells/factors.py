@@ -175,7 +175,7 @@ def _refuse_misnamed_kernels(values: Sequence[Any]) -> None:
 
 
 def _refuse_what_cannot_vary(key: str, workloads: Sequence[str], named: Named) -> None:
-    if key in ("transport", KERNEL_FACTOR) or (word_of(key) and not workloads):
+    if key in ("transport", KERNEL_FACTOR) or word_of(key):
         return
     if workloads and key.partition(".")[0] in ("workload", "workloads"):
         _refuse_what_no_workload_has(key, workloads)

@@ -17,6 +17,7 @@ from netwarp.study.cells.network_of_layout import (
     network_of,
     timeline_of,
 )
+from netwarp.study.cells.programs import refuse_misplaced_programs
 from netwarp.study.cells.shapes import delayed, without_delays
 from netwarp.study.cells.translation import refuse_untranslatable
 from netwarp.study.sections.competing import CompetingSection
@@ -26,8 +27,6 @@ from netwarp.study.sections.paths import PathSection
 from netwarp.study.tables import Table
 from netwarp.wire import Direction, Job
 
-KINDS = ("bulk", "rr")
-"""The workloads that hosts of a network can have."""
 MOST_ROUTERS = 254
 """Most routers between two hosts: each takes one from a packet's hop limit, of 8 bits, and drops a
 packet that has one left (RFC 791, 3.2; RFC 8200, 3)."""
@@ -167,9 +166,10 @@ def refuse_misfit(sections: CellSections, place: str) -> None:
         KeyValueError: it has it.
     """
     workload = sections.workload
-    if workload.kind not in KINDS:
-        reason = f"workloads between several hosts are {' and '.join(KINDS)}"
-        raise KeyValueError(f"{place}.kind", workload.kind, reason, "choose one of them")
+    if not workload.takes_networks:
+        reason = f"the programs of a {workload.kind} have one client and one server"
+        remedy = "leave client and server to netwarp, or have no [topology] and no [[host]]"
+        raise KeyValueError(f"{place}.kind", workload.kind, reason, remedy)
 
 
 def _refuse_what_links_lack(table: Table, section: PathSection) -> None:
@@ -203,6 +203,8 @@ def in_network(job: Job, links: Links, workloads: Sequence[Placed]) -> Job:
         reason = "routers translate addresses of IPv4 alone"
         raise links.layout.links[0].table.located(KeyValueError("ip", 6, reason, "drop it, or nat"))
     for each in workloads:
+        ends = (each.between.client, each.between.server)
+        refuse_misplaced_programs(each.sections.workload, ends, links.layout, each.place)
         refuse_untranslatable(links.layout, each.between.way, each.sections.transport, each.place)
     built = tuple(_Sizing(links, workloads).links())
     network, paths = network_of(links.layout, built)

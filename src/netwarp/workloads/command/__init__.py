@@ -40,12 +40,14 @@ class CommandWorkload(Workload[wire.Command]):
         return "the clock is the machine's, so programs start today: drop start_date"
 
     def reads(self, job: Job) -> Reads:
-        """Return the commands of both programs and their working directory, as the files that a run
+        """Return the commands of all programs and their working directory, as the files that a run
         may read.
         """
         command = self.of(job)
         values = (variable.value for variable in command.environment)
-        return Reads((*command.server, *command.client, *values), command.working_directory)
+        further = (word for program in command.programs for word in program.command)
+        words = (*command.server, *command.client, *further, *values)
+        return Reads(words, command.working_directory)
 
     def server_refusal(self, job: Job) -> str | None:
         """Refuse shared files. Whether a command may run at all is the decision of the server's
@@ -83,13 +85,17 @@ class CommandWorkload(Workload[wire.Command]):
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
         """Describe a missing record, or a missing number in the output; None if complete."""
-        told = {each.side for each in of_kind(records, Program)}
-        missing = {"server", "client"} - told
+        told = of_kind(records, Program)
+        missing = {"server", "client"} - {each.side for each in told}
         if missing:
             return f"the {min(missing)}'s program has no record"
+        hosts = {each.host for each in told}
+        for program in self.of(job).programs:
+            if program.host not in hosts:
+                return f"the program of {program.host} has no record"
         try:
             for rule in self.of(job).metrics:
-                printed_value(rule, records)
+                printed_value(rule, job, records)
         except NothingPrintedError as error:
             return str(error)
         return None
@@ -103,7 +109,7 @@ def _metric(rule: wire.PrintedMetric) -> Metric:
     """Return the metric that reads a number from a program's output."""
 
     def measure(run: RunRecords) -> float:
-        return printed_value(rule, run.records)
+        return printed_value(rule, run.job, run.records)
 
     metric = printed_metric(rule.name, measure)
     if metric is None:

@@ -3,21 +3,16 @@
 from netwarp.measure.metric import FASTER, Metric
 from netwarp.measure.run_records import RunRecords
 from netwarp.units import NS_PER_S
-from netwarp.wire import Program, Side
-
-
-def _program(run: RunRecords, side: Side) -> Program | None:
-    """Return the record of a program; None if it did not end, as in a failed run."""
-    return next((each for each in run.of_kind(Program) if each.side == side), None)
+from netwarp.workloads.command.printed import program_of
 
 
 def _run_time_s(run: RunRecords) -> float | None:
-    client = _program(run, "client")
+    client = program_of(run.job, run.records, "client")
     return None if client is None else (client.ended_ns - client.started_ns) / NS_PER_S
 
 
 def _ready_time_s(run: RunRecords) -> float | None:
-    server = _program(run, "server")
+    server = program_of(run.job, run.records, "server")
     if server is None or server.ready_ns is None:
         return None
     return (server.ready_ns - server.started_ns) / NS_PER_S

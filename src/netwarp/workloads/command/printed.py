@@ -27,8 +27,9 @@ class PrintedSection(Section):
     regex: str | None = None
     """A regular expression (Python's `re`) that is searched in each line; its group, or the whole
     match, is the number. Of several matches the last counts."""
-    program: Side = "client"
-    """The program whose standard output is read."""
+    program: str = "client"
+    """The program whose standard output is read: `client`, `server`, or a further program's host.
+    """
     scale: float = Field(default=1.0, allow_inf_nan=False)
     """Factor by which the number is multiplied to get the unit in the metric's name: `0.001` for
     milliseconds and a name that ends in `_s`."""
@@ -51,8 +52,13 @@ class PrintedSection(Section):
             if self.json_path is not None
             else wire.Pattern(kind="regex", pattern=self.regex or "")
         )
+        is_further = self.program not in ("client", "server")
         return wire.PrintedMetric(
-            name=name, by_server=self.program == "server", extraction=extraction, scale=self.scale
+            name=name,
+            by_server=self.program == "server",
+            extraction=extraction,
+            scale=self.scale,
+            host=self.program if is_further else None,
         )
 
 
@@ -82,28 +88,38 @@ class NothingPrintedError(ValueError):
     """The number is not in a program's output."""
 
 
-def printed_value(rule: wire.PrintedMetric, records: Sequence[Record]) -> float:
+def program_of(
+    job: wire.Job, records: Sequence[Record], side: Side, further: str | None = None
+) -> Program | None:
+    """Return the record of a side's program, or of the program of a further host of a network; None
+    if it did not end, as in a failed run.
+    """
+    ends = job.only.ends
+    host = further or (None if ends is None else getattr(ends, side))
+    programs = (each for each in records if isinstance(each, Program))
+    return next((each for each in programs if each.side == side and each.host == host), None)
+
+
+def printed_value(rule: wire.PrintedMetric, job: wire.Job, records: Sequence[Record]) -> float:
     """Read a metric from a program's output.
 
     Raises:
         NothingPrintedError: the number is not in the output, or the program did not end.
     """
-    side: Side = "server" if rule.by_server else "client"
-    ended = (each for each in records if isinstance(each, Program) and each.side == side)
-    program = next(ended, None)
+    side: Side = "server" if rule.by_server or rule.host is not None else "client"
+    who = f"the {side}'s program" if rule.host is None else f"the program of {rule.host}"
+    program = program_of(job, records, side, rule.host)
     if program is None:
-        raise NothingPrintedError(f"the {side}'s program has no record")
+        raise NothingPrintedError(f"{who} has no record")
     try:
         found = _found(rule.extraction, program.stdout)
         value = float(found)
     except (LookupError, ValueError, TypeError, OverflowError) as error:
         more = program.stdout_bytes > RECORDED_BYTES
         within = f" in the first MiB of {program.stdout_bytes} bytes" if more else ""
-        raise NothingPrintedError(
-            f"the {side}'s program printed no {rule.name}{within}: {error}"
-        ) from None
+        raise NothingPrintedError(f"{who} printed no {rule.name}{within}: {error}") from None
     if isinstance(found, bool) or not math.isfinite(value):
-        raise NothingPrintedError(f"the {side}'s program printed {found} as {rule.name}")
+        raise NothingPrintedError(f"{who} printed {found} as {rule.name}")
     return value * rule.scale
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from netwarp import wire
-from netwarp.fields import KeyValueError, Kind, SizeBytes
+from netwarp.fields import KeyValueError, Kind, Section, SizeBytes
 from netwarp.units import UnitError
 from netwarp.wire import Direction, TransportKind
 from netwarp.workloads.base import GUEST_MEMORY_BYTES
@@ -94,12 +94,31 @@ ReadyField = Annotated[
 ]
 
 
+class ProgramSection(Section):
+    """A program on a further host of a network, beside a `command`'s server and client. It starts
+    when the server and the programs before it are ready, and the client when all are. It gets
+    SIGTERM when the client has ended, and the run fails if it ends with another status than 0
+    before.
+    """
+
+    host: str
+    """The host on which it runs, which has no other program of the study: several on one host are
+    started in one command."""
+    command: CommandLine
+    """Its command."""
+    ready: ReadyField = wire.Listening(kind="listening", port=None)
+    """When it is ready: as the server's `ready`. Default: `"listening"`."""
+
+
 class CommandSection(WorkloadSection):
     """A server and a client, unmodified programs of the machine.
 
     Each runs on its host, and sees the machine's files below an overlay in memory to which it
     writes, and which the other does not see. The names `server` and `client` resolve to the hosts'
     addresses. `/tmp`, `/run` and `$HOME` are empty.
+
+    Between two hosts of a network it is the run's only `[[workload]]`, and further hosts have the
+    programs of `[[workload.program]]`. The names of all hosts resolve, on each of them.
     """
 
     relative_paths: ClassVar[Mapping[str, str | None]] = {"directory": "."}
@@ -126,9 +145,9 @@ class CommandSection(WorkloadSection):
     """Metrics that the study reads from the programs' output, each a table: `json = "a.b.0"` (the
     path to the number, by names and indices, in the JSON document that the program prints) or
     `regex = "(…) s"` (Python's; its group in the last match); `program` (the program whose output
-    is read: `client`, the default, or `server`); and `scale`, by which the number is multiplied.
-    Names end in their unit: `_s`,
-    `_ns`, `_bit_s`, `_per_s`, `_bytes`, `_packets`, `_ratio`, `_count`, and `_min`, `_max`, `_p99`
+    is read: `client`, the default, `server`, or the host of a further program); and `scale`, by
+    which the number is multiplied. Names end in their unit: `_s`, `_ns`, `_bit_s`, `_per_s`,
+    `_bytes`, `_packets`, `_ratio`, `_count`, and `_min`, `_max`, `_p99`
     and so on may follow. A run without the number has failed."""
     directory: str = "."
     """Working directory of both; a relative path starts at the study file."""
@@ -150,16 +169,37 @@ class CommandSection(WorkloadSection):
     """
     keep: bool = False
     """Whether files that the programs wrote are kept, in `written/server/` and `written/client/` of
-    the run's directory, or in `written/` if they share them."""
+    the run's directory (in a network, by the hosts' names), or in `written/` if they share them."""
+    programs: tuple[ProgramSection, ...] = Field(default=(), alias="program")
+    """Programs on further hosts of a network, as `[[workload.program]]`, in the order in which they
+    start."""
 
     @model_validator(mode="after")
     def _refuse_what_cannot_be(self) -> Self:
         refuse_names_without_unit(self.metrics)
-        refuse_useless(self.words, (*self.server, *self.client, *self.environment.values()))
+        of_programs = (word for each in self.programs for word in each.command)
+        refuse_useless(
+            self.words, (*self.server, *self.client, *of_programs, *self.environment.values())
+        )
+        self._refuse_a_number_of_nobody()
         if not LEAST_MEMORY_BYTES <= self.memory_bytes <= MOST_MEMORY_BYTES:
             reason, remedy = "no memory for a guest", "write 128MiB to 64GiB"
             raise KeyValueError("memory", self.memory_bytes, reason, remedy)
         return self
+
+    def _refuse_a_number_of_nobody(self) -> None:
+        """Refuse a metric of a program that there is not."""
+        known = ("client", "server", *self.further_hosts)
+        for name, metric in self.metrics.items():
+            if metric.program not in known:
+                reason = f"the programs are {', '.join(known)}"
+                remedy = "choose one of them, or add [[workload.program]]"
+                raise KeyValueError(f"metrics.{name}.program", metric.program, reason, remedy)
+
+    @property
+    def further_hosts(self) -> tuple[str, ...]:
+        """The hosts of its further programs."""
+        return tuple(each.host for each in self.programs)
 
     @property
     def usual_transport(self) -> TransportKind:
@@ -169,6 +209,11 @@ class CommandSection(WorkloadSection):
     @property
     def is_alone(self) -> bool:
         """True: programs must be the only workload of a run."""
+        return True
+
+    @property
+    def takes_networks(self) -> bool:
+        """True: programs know their hosts by name."""
         return True
 
     @property
@@ -197,6 +242,14 @@ class CommandSection(WorkloadSection):
             shared=self.shared,
             keep=self.keep,
             metrics=tuple(each.rule(name) for name, each in self.metrics.items()),
+            programs=tuple(
+                wire.HostProgram(
+                    host=each.host,
+                    command=tuple(filled(word, words) for word in each.command),
+                    ready=each.ready,
+                )
+                for each in self.programs
+            ),
         )
 
 

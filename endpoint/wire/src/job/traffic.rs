@@ -1,0 +1,31 @@
+//! The workload `traffic` of a job, and its record: many transfers of drawn sizes.
+// Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
+
+use serde::{Deserialize, Serialize};
+
+use super::Arrivals;
+
+/// Flows from the server to the client, each over a connection of its own that the client opens when the flow is due,
+/// whether or not earlier ones are over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
+pub struct Traffic {
+    /// Seed of the sizes, and of the arrivals that are drawn.
+    pub seed: u64,
+    /// Number of flows.
+    pub flows: u32,
+    /// When flows are due.
+    pub arrivals: Arrivals,
+    /// Points of the distribution of the flows' sizes, in order; linear between them.
+    pub sizes: Vec<SizePoint>,
+}
+
+/// A point of a cumulative distribution of sizes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
+pub struct SizePoint {
+    /// A size.
+    pub size_bytes: u64,
+    /// The share of flows that are no larger; 0 at the first point, 1 at the last.
+    pub ratio: f64,
+}

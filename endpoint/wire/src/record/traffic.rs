@@ -1,0 +1,16 @@
+//! The workload `traffic` of a job, and its record: many transfers of drawn sizes.
+// Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
+
+use serde::{Deserialize, Serialize};
+
+/// The flows of a `traffic`, in the order in which they were due; each has a place in all columns.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
+pub struct FlowTableRecord {
+    /// When each was due, and its client began to connect.
+    pub due_ns: Vec<u64>,
+    /// Size of each one's content.
+    pub size_bytes: Vec<u64>,
+    /// When the last byte of each had arrived.
+    pub completed_ns: Vec<u64>,
+}

@@ -1,0 +1,63 @@
+"""The flows of `traffic` workloads, of all runs of a cell together, for figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netwarp.fields import KeyValueError
+from netwarp.metrics import METRICS
+from netwarp.results import CellResult
+from netwarp.wire import FlowTable, Job, OfWorkload, Record
+from netwarp.workloads.traffic.flows import CompletedFlow, flows_of_table
+
+if TYPE_CHECKING:
+    from netwarp.figures.over_time.figure import Kept
+
+SLOWDOWN, TIME = "flow_slowdown_index", "flow_completion_time_s"
+
+
+def workload_and_metric(metric: str) -> tuple[str | None, str]:
+    """Split the name of a metric into that of its workload, None if it has none, and its own."""
+    workload, _, own = metric.rpartition(".")
+    return workload or None, own
+
+
+def refuse_other_metrics(metric: str, key: str, *, beginning: str) -> None:
+    """Refuse a metric that is not of flows of a `traffic`.
+
+    Args:
+        metric: its name.
+        key: where the study names it.
+        beginning: the beginning of the names of those that can be shown.
+
+    Raises:
+        KeyValueError: refused; the message names `key`.
+    """
+    _, own = workload_and_metric(metric)
+    if not own.startswith(beginning):
+        known = [each for each in METRICS if each.startswith(beginning)]
+        reason = "not a metric of the flows of a traffic that this figure shows"
+        raise KeyValueError(key, metric, reason, f"one of {', '.join(known)}")
+
+
+def flows_of_cell(cell: CellResult, kept: Kept, metric: str) -> list[CompletedFlow]:
+    """Return the flows of all runs of a cell, of the workload of a metric."""
+    workload, _ = workload_and_metric(metric)
+    found: list[CompletedFlow] = []
+    for run in cell.runs:
+        job = kept.job(run.run)
+        for alone in job.each_alone if job is not None else ():
+            if workload in (None, alone.only.group or alone.only.name):
+                tables = _tables(alone, kept.records(run.run))
+                found += (flow for table in tables for flow in flows_of_table(alone, table))
+    return found
+
+
+def _tables(alone: Job, records: list[Record]) -> list[FlowTable]:
+    name = alone.only.name
+    lines = (
+        each.line if isinstance(each, OfWorkload) else each
+        for each in records
+        if not isinstance(each, OfWorkload) or each.workload == name
+    )
+    return [each for each in lines if isinstance(each, FlowTable)]

@@ -1,0 +1,56 @@
+"""The workload `traffic` of a job, and its record: many transfers of drawn sizes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from netwarp.wire.base import U64, Direction, Ratio, Wire
+from netwarp.wire.flow import Arrivals
+
+
+class Traffic(Wire):
+    """Flows from the server to the client, each over a connection of its own that the client opens
+    when the flow is due, whether or not earlier ones are over.
+    """
+
+    kind: Literal["traffic"]
+    """Always `traffic`."""
+    seed: U64
+    """Seed of the sizes, and of the arrivals that are drawn."""
+    flows: Annotated[int, Field(ge=1, lt=2**32)]
+    """Number of flows."""
+    arrivals: Arrivals
+    """When flows are due."""
+    sizes: tuple[SizePoint, ...] = Field(min_length=2, strict=False)
+    """Points of the distribution of the flows' sizes, in order; linear between them."""
+
+    @property
+    def direction(self) -> Direction:
+        """Contents go down."""
+        return "down"
+
+
+class SizePoint(Wire):
+    """A point of a cumulative distribution of sizes."""
+
+    size_bytes: Annotated[int, Field(ge=1, lt=2**64)]
+    """A size."""
+    ratio: Ratio
+    """The share of flows that are no larger; 0 at the first point, 1 at the last."""
+
+
+class FlowTable(Wire):
+    """The flows of a `traffic`, in the order in which they were due; each has a place in all
+    columns.
+    """
+
+    record: Literal["flow_table"]
+    """Always `flow_table`."""
+    due_ns: tuple[U64, ...] = Field(strict=False)
+    """When each was due, and its client began to connect."""
+    size_bytes: tuple[U64, ...] = Field(strict=False)
+    """Size of each one's content."""
+    completed_ns: tuple[U64, ...] = Field(strict=False)
+    """When the last byte of each had arrived."""

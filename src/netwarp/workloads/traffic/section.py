@@ -1,0 +1,104 @@
+"""The section ``[workload]`` with ``kind = "traffic"``: many flows of drawn sizes."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from netwarp import wire
+from netwarp.fields import KeyValueError, Kind, RateBitS, RatioField
+from netwarp.units import NS_PER_S, format_duration
+from netwarp.wire import Direction
+from netwarp.workloads.section import WorkloadSection
+from netwarp.workloads.traffic.distributions import SizesName, mean_bytes, size_points
+
+MOST_FLOWS = 20_000
+FlowCount = Annotated[
+    int, Field(ge=1, le=MOST_FLOWS, strict=True), Kind(f"a whole number from 1 to {MOST_FLOWS}")
+]
+
+
+class TrafficSection(WorkloadSection):
+    """Many flows of a distribution of sizes, from server to client, as in studies of data centres.
+    The client opens a connection of its own for each flow when it is due, whether or not earlier
+    ones are over, and a flow is completed when its last byte has arrived; its completion time
+    counts from when it was due, the handshake included.
+    """
+
+    compared_by: ClassVar[str] = "flow_completion_time_s_p99"
+    compared: ClassVar[dict[str, tuple[str, ...]]] = {"load": ("10mbit",)}
+    follows_client: ClassVar[bool] = False
+
+    kind: Literal["traffic"]
+    """Flows whose sizes and times are drawn."""
+    sizes: SizesName = "web-search"
+    """The distribution of the flows' sizes: `web-search` (DCTCP, SIGCOMM 2010), with a mean of
+    1.7 MB, half of them of at most 77 kB; or `data-mining` (VL2, SIGCOMM 2009), with a mean of
+    7.5 MB, half of them of one packet, and the largest of 973 MB. Points are those of pFabric
+    (SIGCOMM 2013)."""
+    scale: RatioField = 1.0
+    """What all sizes are multiplied by, to shorten runs: `"10%"`. Default: 100%."""
+    load_bit_s: RateBitS = Field(alias="load")
+    """Content that is asked for per second, on average: flows begin so often that their mean size
+    makes it up."""
+    count: FlowCount = 1000
+    """Number of flows. Default: 1000."""
+    arrivals: Literal["poisson", "constant"] = "poisson"
+    """When flows are due: a Poisson process, or equal intervals. Default: poisson."""
+
+    @property
+    def content_direction(self) -> Direction:
+        """Direction of the flows."""
+        return "down"
+
+    @property
+    def dials_again(self) -> bool:
+        """True: each flow has a connection of its own."""
+        return True
+
+    @property
+    def interval_ns(self) -> int:
+        """Mean time between two flows, in ns."""
+        bits = 8 * mean_bytes(size_points(self.sizes, self.scale))
+        return max(1, round(bits * NS_PER_S / (self.load_bit_s or 1)))
+
+    @property
+    def least_ns(self) -> int:
+        """The time from the first flow to the last, in ns, on average."""
+        return self.count * self.interval_ns
+
+    def refuse_misfit(self, limit_ns: int, parts: int) -> None:
+        """Refuse flows that outlast the run's limit."""
+        if self.least_ns >= limit_ns:
+            reason = (
+                f"the flows begin over {format_duration(self.least_ns)}, and the run is given up"
+                f" after {limit_ns // NS_PER_S}s"
+            )
+            remedy = "have fewer, or a larger load, or raise limits.virtual_s"
+            raise KeyValueError("workload.count", self.count, reason, remedy)
+
+    def job(self, parts: int) -> wire.Traffic:
+        """Return the workload part of the job."""
+        interval_ns = self.interval_ns
+        arrivals: wire.Arrivals = (
+            wire.PoissonArrivals(kind="poisson", interval_ns=interval_ns)
+            if self.arrivals == "poisson"
+            else wire.ConstantArrivals(kind="constant", interval_ns=interval_ns)
+        )
+        return wire.Traffic(
+            kind="traffic",
+            seed=0,
+            flows=self.count,
+            arrivals=arrivals,
+            sizes=size_points(self.sizes, self.scale),
+        )
+
+    @model_validator(mode="after")
+    def _refuse_no_load(self) -> Self:
+        if not self.load_bit_s:
+            reason = "flows begin by the load that they make up"
+            raise KeyValueError("load", None, reason, 'give a rate, such as "10mbit"')
+        if self.scale <= 0:
+            raise KeyValueError("scale", self.scale, "flows have a size", 'such as "10%"')
+        return self
