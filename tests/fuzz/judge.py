@@ -20,11 +20,15 @@ from netwarp.wire import (
     Job,
     ListedLoss,
     Network,
+    OfWorkload,
     Outage,
     Path,
     PeriodicLoss,
     RandomLoss,
     Rate,
+    Record,
+    Segment,
+    Transfer,
 )
 
 CONFIDENCE = 1 - 1e-8
@@ -45,9 +49,19 @@ def faults(run: Measured) -> Iterator[str]:
         yield from _path_faults(job, counted)
     if job.network is not None:
         yield from _link_faults(job, job.network, counts)
+    yield from order_faults(run.records)
     for one in job.each_alone:
         # Metrics of several workloads of one name are those of all of them.
         yield from _time_faults(one, run.metrics, is_alone=len(job.workloads) == 1)
+
+
+def order_faults(records: Sequence[Record]) -> Iterator[str]:
+    """Say which contents ended before they began."""
+    for each in records:
+        record = each.line if isinstance(each, OfWorkload) else each
+        if isinstance(record, Transfer | Segment) and record.last_byte_ns < record.first_byte_ns:
+            ends = f"{record.last_byte_ns} ns, and its first at {record.first_byte_ns} ns"
+            yield f"the last byte of a {record.record} came at {ends}"
 
 
 def _path_faults(job: Job, counted: Calibration) -> Iterator[str]:

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from fuzz.judge import order_faults
 from guest.lab import ALL, Measured, run_study
 from netwarp.plan import plan_study
 from netwarp.study import study_from_mapping
-from netwarp.wire import Goodput, OfWorkload
+from netwarp.wire import Goodput, OfWorkload, Transfer, read_records
 
+GOLDEN = Path(__file__).parents[1] / "golden"
 PATH: dict[str, Any] = {"rtt": "20ms", "rate": "20mbit", "queue": "1bdp"}
 
 
@@ -65,6 +67,29 @@ def test_the_same_seed_gives_the_same_records(tmp_path: Path) -> None:
         "tcp", "quic", "ping", "call",
     }  # fmt: skip
     assert sorted(each.name for each in first.path.iterdir() if each.is_dir()) == []
+
+
+def test_no_content_ends_before_it_begins(tmp_path: Path) -> None:
+    """Arrivals are watched here, and times are stamps of the kernel or of the clock by turns."""
+    each: dict[str, Any] = {"kind": "bulk", "transfers": 4}
+    workloads = [
+        {"name": f"{transport}{size}", "transport": transport, "size": f"{size}B", **each}
+        for transport in ("tcp", "tls")
+        for size in (2, 1449, 7000, 18000)
+    ]
+    found = ok(tmp_path, *workloads, path={"rtt": "2ms", "rate": "10mbit", "loss": "2%"})
+    contents = [each.line for each in found.records if isinstance(each, OfWorkload)]
+    assert sum(isinstance(content, Transfer) for content in contents) >= 4 * len(workloads)
+    assert list(order_faults(found.records)) == []
+
+
+def test_a_content_that_ends_before_it_begins_is_seen() -> None:
+    (right, *_) = (
+        each for each in read_records(GOLDEN / "records.jsonl") if isinstance(each, Transfer)
+    )
+    wrong = right.model_copy(update={"last_byte_ns": right.first_byte_ns - 1})
+    assert list(order_faults([right])) == []
+    assert len(list(order_faults([wrong]))) == 1
 
 
 @pytest.mark.parametrize("direction", ["down", "up"])
