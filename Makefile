@@ -61,9 +61,10 @@ lock: ## lock the newest Python packages that pyproject.toml allows, with their 
 audit: setup ## look for advisories about what is locked, as far as registries carry them
 	.venv/bin/python scripts/audit.py
 
-picture: setup ## run the demo, and take the README's picture of its report (needs Chromium)
+picture: setup ## take the README's pictures: of the demo's report, and of the local pages (needs Chromium)
 	.venv/bin/netwarp demo --out netwarp-out/picture
 	.venv/bin/python scripts/report_picture.py netwarp-out/picture/report.html
+	.venv/bin/python scripts/ui_picture.py
 
 site: ## build docs/ as a web site in site/, readable without a server
 	scripts/setup.sh python

@@ -26,16 +26,21 @@ def main(report: Path) -> None:
     """Open a report in Chromium, and write the picture."""
     from playwright.sync_api import sync_playwright
 
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        raise SystemExit("taking a picture of a report: no chromium found: apt install chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": WIDTH_PX, "height": 900}, color_scheme="light")
         page.set_default_timeout(LONGEST_MS)
         page.goto(report.resolve().as_uri())
         take_picture(page, FILE)
         browser.close()
+
+
+def chromium() -> str:
+    """Return the distribution's Chromium, or end with the reason."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        raise SystemExit("taking a picture: no chromium found: apt install chromium")
+    return program
 
 
 def take_picture(page: Page, picture: Path) -> None:

@@ -177,6 +177,7 @@ def test_a_call_goes_both_ways(visit_ui: Open) -> None:
     page.select_option("#k-direction", "both")
     page.locator("#now caption").nth(1).wait_for()
     _state(page, "done")
+    assert page.is_checked("[data-checks=transport][value=udp]")
     assert [text.split(" (")[0] for text in page.locator("#now caption").all_text_contents()] == [
         "Message delay, 95 %, down", "Message delay, 95 %, up",
     ]  # fmt: skip

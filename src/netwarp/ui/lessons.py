@@ -55,8 +55,9 @@ LESSONS: Sequence[Lesson] = (
         title="Slow start",
         sentence="A small file takes round trips, not rate: the window begins with ten packets and"
         " doubles with each round trip, so it ends before the link is full.",
-        look_for="Ten times the rate hardly helps. Halve the round-trip time instead, or send a"
-        " larger file: from about 3 MB on the rate counts.",
+        look_for="Ten times the rate hardly helps. Play the first replicate: the window doubles"
+        " with each round trip. Halve the round-trip time instead, or send a larger file: from"
+        " about 3 MB on the rate counts.",
         turns=("size", "rtt", "rate"),
         given=_pairs(
             "transport=tcp size=100kB rtt=100ms rate=20mbit,200mbit"
@@ -67,8 +68,9 @@ LESSONS: Sequence[Lesson] = (
     Lesson(
         name="bufferbloat",
         title="Bufferbloat",
-        sentence="A queue that is longer than the path needs does not make a download faster: it"
-        " only fills, and everybody on the link waits behind it.",
+        sentence="A queue of one BDP, the bandwidth-delay product, holds as many bytes as the path"
+        " itself. One that is longer does not make a download faster: it only fills, and everybody"
+        " on the link waits behind it.",
         look_for="The round-trip time under load grows with the queue, the completion time does"
         " not shrink. Open the first replicate over time: the queueing delay is the length of the"
         " queue.",

@@ -43,8 +43,22 @@ function follow(field) {
   if (slider) place(slider, field);
   remember(field);
   const had = levels(field.value);
+  offer(field, had);
   for (const box of form.querySelectorAll(`[data-checks="${field.name}"]`)) {
     box.checked = had.includes(box.value);
+  }
+}
+
+/** Add a box for each level that has none, as of a transport that only some workloads can have. */
+function offer(field, had) {
+  const boxes = [...form.querySelectorAll(`[data-checks="${field.name}"]`)];
+  for (const level of boxes.length ? had : []) {
+    if (boxes.some((box) => box.value === level)) continue;
+    const label = boxes[0].parentElement.cloneNode(true);
+    label.lastChild.textContent = level;
+    label.querySelector("input").value = level;
+    boxes[0].parentElement.parentElement.append(label);
+    boxes.push(label.querySelector("input"));
   }
 }
 
