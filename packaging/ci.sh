@@ -32,10 +32,14 @@ die() {
 install() {
     [ -n "${NETWARP_WHEELS:-}" ] || die "NETWARP_WHEELS names no directory or URL of a release's wheels"
     if [ "$(uname -s) $(uname -m)" != "Linux x86_64" ]; then
-        die "netwarp runs on Linux on x86-64, and this is $(uname -s) on $(uname -m): choose such a runner"
+        die "netwarp runs on Linux on x86-64, and this is $(uname -s) on $(uname -m): choose such a runner (runs-on: ubuntu-latest), on Windows WSL2"
     fi
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
         die "netwarp needs Python 3.11 or later, and this is $(python3 --version 2>&1): install one first (actions/setup-python)"
+    python3 -c 'import os; os.confstr("CS_GNU_LIBC_VERSION")' 2>/dev/null ||
+        die "netwarp's wheels need glibc, and this system has another C library (musl, as in Alpine): choose an image of Debian, Ubuntu or Fedora"
+    python3 -c 'import sys; sys.exit(sys.maxsize < 2**32)' ||
+        die "netwarp needs a Python of 64 bits, and this one has 32: install one for x86_64"
     # What is installed stays for the same files, or the same release.
     wanted=$NETWARP_WHEELS
     case $NETWARP_WHEELS in

@@ -6,6 +6,11 @@ set -euo pipefail
 REPO="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 NAME=${NETWARP_IMAGE:-netwarp}
 
+# The image's layers, each compressed by itself, as a registry has them; docker writes none of that, so there all as one.
+compressed() {
+    if [[ $1 == podman ]]; then podman save --quiet --format oci-archive "$NAME"; else docker save "$NAME" | gzip; fi
+}
+
 for builder in podman docker; do
     if command -v "$builder" >/dev/null && "$builder" info >/dev/null 2>&1; then
         compgen -G "$REPO/dist/netwarp_kernel-*.whl" >/dev/null || {
@@ -13,7 +18,7 @@ for builder in podman docker; do
             exit 1
         }
         "$builder" build --tag "$NAME" --file "$REPO/Containerfile" "$@" "$REPO"
-        echo "image: $NAME, $("$builder" save "$NAME" | gzip | wc -c | awk '{ printf "%.0f", $1 / 1e6 }') MB to download"
+        echo "image: $NAME, $(compressed "$builder" | wc -c | awk '{ printf "%.0f", $1 / 1e6 }') MB to download"
         exit
     fi
 done

@@ -25,6 +25,19 @@ PAGE = REPOSITORY / "docs" / "install.md"
 BEGIN, END = "<!-- places: written by scripts/places.py -->\n", "<!-- end of places -->\n"
 NETWARP = f"{HOME}/venv/bin/netwarp"
 INSTALL = f"python3 -m venv {HOME}/venv && {HOME}/venv/bin/pip install -q {SHARED}/*.whl"
+UV_INSTALL = f"""
+export SSL_CERT_FILE=$PIP_CERT
+python3 -m venv {HOME}/venv && {HOME}/venv/bin/pip install -q uv && cd {SHARED} || exit 1
+{HOME}/venv/bin/uv tool install -q --with ./netwarp_kernel-*.whl ./netwarp-*.whl || exit 1
+ln -s ../../.local/bin/netwarp {NETWARP}
+"""
+"""The last line gives the program the name by which it is tried everywhere."""
+FOREIGN_INSTALL = f"""
+python3 -m venv {HOME}/venv || exit 1
+{HOME}/venv/bin/pip install -q --dry-run --platform {{platform}} --only-binary :all: \
+    --target {HOME}/none {SHARED}/*.whl
+"""
+"""Pip chooses as it would on another platform."""
 LIMIT_S = 900
 
 # A study with loss over all kinds of stacks, a program, and what netwarp itself says of the place.
@@ -53,6 +66,7 @@ class Place:
     """Options of `podman run`; None for a root without a container."""
     is_root: bool = False
     """Whether it is a root of its own, into which the wheels are installed anew."""
+    install: str = INSTALL
 
 
 def _without(calls: str) -> str:
@@ -66,6 +80,13 @@ PLACES = (
     Place("Debian 13", "trixie", is_root=True),
     Place("Debian sid", "sid", is_root=True),
     Place("Debian 11", "bullseye", is_root=True),
+    Place("Debian 12, by `uv tool install`", is_root=True, install=UV_INSTALL),
+    Place("musl (Alpine), by the wheels that pip takes there", is_root=True,
+          install=FOREIGN_INSTALL.format(platform="musllinux_1_2_x86_64")),
+    Place("aarch64, by the wheels that pip takes there", is_root=True,
+          install=FOREIGN_INSTALL.format(platform="manylinux_2_36_aarch64")),
+    Place("macOS, by the wheels that pip takes there", is_root=True,
+          install=FOREIGN_INSTALL.format(platform="macosx_14_0_x86_64")),
     Place("no user namespaces (a chroot)", chroot=True),
     Place("no Landlock", restrict=_without("444-446")),
     Place("no file system of one's own, so no huge pages", restrict=_without("428-433")),
@@ -152,8 +173,9 @@ def tried(place: Place, roots: Path, wheels: Path, mirror: str, *, demo: bool = 
     root.make(mirror)
     begun = time.monotonic()
     if place.is_root or not (root.directory / NETWARP.lstrip("/")).exists():
-        shutil.rmtree(root.directory / f"{HOME}/venv".lstrip("/"), ignore_errors=True)
-        installed = root.run(INSTALL, wheels)
+        for each in ("venv", ".local"):
+            shutil.rmtree(root.directory / HOME.lstrip("/") / each, ignore_errors=True)
+        installed = root.run(place.install, wheels)
         if installed.returncode != 0:
             return Found(place.name, refusal=last_error(installed.stderr), output=installed.stderr)
     install_s = demo_s = None

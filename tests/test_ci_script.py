@@ -63,3 +63,40 @@ def test_a_directory_that_is_not_there_is_not_taken_for_a_url(place: Path) -> No
     refused = script(place, "install", NETWARP_WHEELS="/nosuch")
     assert refused.returncode == 2
     assert "NETWARP_WHEELS is /nosuch, where no netwarp-*.whl is" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("system", "machine"), [("Darwin", "arm64"), ("Linux", "aarch64"), ("MINGW64_NT", "x86_64")]
+)
+def test_a_runner_of_another_kind_is_refused_in_a_sentence(
+    place: Path, system: str, machine: str
+) -> None:
+    uname = place / "uname"
+    uname.write_text(f'#!/bin/sh\n[ "$1" = -s ] && echo {system} || echo {machine}\n')
+    uname.chmod(0o755)
+    refused = script(place, "install", NETWARP_WHEELS="/w", PATH=f"{place}:/usr/bin:/bin")
+    assert refused.returncode == 2
+    (line,) = refused.stderr.splitlines()
+    assert f"this is {system} on {machine}: choose such a runner (runs-on: ubuntu-latest)" in line
+
+
+@pytest.mark.parametrize(
+    ("python", "said"),
+    [
+        ("import sys; sys.version_info = (3, 9, 2)", "netwarp needs Python 3.11 or later"),
+        (
+            "import os; del os.confstr",
+            "another C library (musl, as in Alpine): choose an image of Debian",
+        ),
+        ("import sys; sys.maxsize = 2**31 - 1", "needs a Python of 64 bits, and this one has 32"),
+    ],
+)
+def test_a_python_that_wheels_are_not_for_is_refused_in_a_sentence(
+    place: Path, python: str, said: str
+) -> None:
+    """Before pip says that a wheel "is not supported on this platform"."""
+    (place / "sitecustomize.py").write_text(python)
+    refused = script(place, "install", NETWARP_WHEELS="/w", PYTHONPATH=str(place))
+    assert refused.returncode == 2
+    (line,) = refused.stderr.splitlines()
+    assert said in line

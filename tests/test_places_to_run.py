@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from minute import report
 from places import BEGIN, END, PAGE, PLACES, Found, debian_mirror, last_error, read, table
 from without_calls import parsed
 
@@ -106,3 +107,16 @@ def test_without_an_archive_roots_are_refused_with_the_remedy(
     monkeypatch.delenv("NETWARP_DEBIAN_MIRROR", raising=False)
     with pytest.raises(SystemExit, match="set NETWARP_DEBIAN_MIRROR=URI"):
         debian_mirror()
+
+
+def test_times_are_read_off_the_stamps_of_the_steps() -> None:
+    stamps = (
+        "begin at 10.00 with 0m0.50s 0m0.25s\nfirst at 41.50 with 0m20.00s 0m4.75s\n"
+        "warm at 50.00 with 1m0.00s 0m5.00s\none at 50.75 with 1m0.50s 0m5.25s\n"
+        "ready at 60.00 with 1m1.00s 0m6.00s\njob at 100.00 with 2m1.00s 0m16.00s\n"
+    )
+    assert report(f"{stamps}what else is printed\n") == [
+        "install and demo: 31.5 s (goal 60 s), 24.0 s of CPU",
+        "compare of one run: 0.8 s (goal 1 s), 0.8 s of CPU",
+        "a job of 100 runs: 40.0 s (goal 90 s), 70.0 s of CPU",
+    ]
