@@ -47,11 +47,6 @@ OF_KERNEL = (
         help="The guest kernel: a version such as 6.12, or a name of `netwarp kernel list`."
         " Default: the default of this machine.",
     ),
-    Option(
-        name="tolerance", metavar="MICROSECONDS", takes=Takes.WHOLE, least=0,
-        help="By how much packets may be early or late in packetdrill's scripts. Default: what"
-        " packetdrill and the script say.",
-    ),
     JOBS,
     SEED,
     OUT,
@@ -68,7 +63,6 @@ def selftest(
     *,
     repeat: int = 1,
     kernel: str | None = None,
-    tolerance: int | None = None,
     jobs: int | None = None,
     seed: int | None = None,
     out: Path | None = None,
@@ -111,7 +105,7 @@ def selftest(
         print_list(tests, as_json=as_json)
         return
     name = None if kernel is None else guest_kernel.name
-    found, directory = run_tests(tests, place, name, repeat, tolerance, seed, jobs, out)
+    found, directory = run_tests(tests, place, name, repeat, seed, jobs, out)
     if markdown is not None:
         write_page(markdown, found, guest_kernel)
     print_found(found, directory, as_json=as_json)
@@ -122,7 +116,6 @@ def run_tests(
     place: Path,
     kernel: str | None,
     repeat: int,
-    tolerance_us: int | None,
     seed: int | None,
     jobs: int | None,
     out: Path | None,
@@ -132,15 +125,13 @@ def run_tests(
     """
     from netwarp.cli.running import command_line, progress_bar
     from netwarp.library import run
-    from netwarp.selftests.catalogue import packetdrill_command
     from netwarp.selftests.outcomes import rows
     from netwarp.selftests.study import study_of
 
     able = [each for each in tests if each.lacks is None]
     data = None
     if able:
-        command = packetdrill_command(tolerance_us)
-        study = study_of(able, place, repeat=repeat, kernel=kernel, seed=seed, packetdrill=command)
+        study = study_of(able, place, repeat=repeat, kernel=kernel, seed=seed)
         given: dict[str, Any] = {"jobs": jobs, "out": out}
         how = {name: value for name, value in given.items() if value is not None}
         data = run(study, observer=progress_bar(), command_line=command_line(), **how).data

@@ -1,7 +1,6 @@
 """The tests that are built of a kernel's source: lists them, and chooses among them by name."""
 
 import re
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -18,9 +17,9 @@ ROOT = "net"
 """Folder of all tests, below `SELFTESTS`; names of tests are relative to it."""
 
 
-NO_PACKETDRILL = (
-    "packetdrill is not installed; no package has it: build it of https://github.com/google/packetdrill"
-    " and put it on PATH"
+PACKETDRILL_SPINS = (
+    "packetdrill waits for a packet's time by asking the clock without a pause, and in virtual time"
+    " that does not go on"
 )
 PACKETDRILLS = ".pkt"
 """Ending of packetdrill's scripts."""
@@ -63,8 +62,8 @@ def built_tests(place: Path, kernel: GuestKernel) -> list[SelfTest]:
 def _lacks(test: Path, kernel: GuestKernel) -> str | None:
     if not test.is_file():
         return "it could not be built here"
-    if test.suffix == PACKETDRILLS and which("packetdrill") is None:
-        return NO_PACKETDRILL
+    if test.suffix == PACKETDRILLS:
+        return PACKETDRILL_SPINS
     source = test if test.suffix in _SCRIPTS else test.with_suffix(".c")
     config = test.parent / "config"
     return lacking(
@@ -79,9 +78,6 @@ def _with_scripts(test: Path) -> list[Path]:
     """Return a test, and the scripts beside it that it calls, except for libraries of functions,
     which have more than one test needs.
     """
-    if test.suffix == PACKETDRILLS:
-        # What those of packetdrill call sets usual values, of all options that there may be.
-        return [test]
     named = dict.fromkeys(_SCRIPT.findall(_text(test)))
     called = (test.parent / name for name in named if "lib" not in name and name != test.name)
     return [test, *(each for each in called if each.is_file())]
@@ -124,15 +120,3 @@ def _is_meant(test: SelfTest, name: str) -> bool:
     if name == ROOT:
         return "/" not in test.name
     return fnmatchcase(test.name, name) or test.name.startswith(f"{name}/")
-
-
-def packetdrill_command(tolerance_us: int | None) -> str:
-    """Return the command by which a shell calls packetdrill.
-
-    Args:
-        tolerance_us: by how much a packet may be early or late, in µs; None for what it has itself.
-    """
-    words = [which("packetdrill") or "packetdrill"]
-    if tolerance_us is not None:
-        words.append(f"--tolerance_usecs={tolerance_us}")
-    return shlex.join(words)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from netwarp.selftests.catalogue import PACKETDRILLS, ROOT, SELFTESTS, SelfTest
+from netwarp.selftests.catalogue import ROOT, SELFTESTS, SelfTest
 from netwarp.study import Study, study_from_mapping
 
 FACTOR = "command.test"
@@ -19,21 +19,13 @@ _SCRIPT = f"""\
 mount -t sysfs sysfs /sys && ip link set lo up && cd "$(dirname "$1")" || exit 125
 limit=$(sed -n 's/^timeout=//p' settings 2>/dev/null)
 test="./$(basename "$1")"
-if [ "${{test%.pkt}}" != "$test" ]; then
-    mine=$(mktemp -d)
-    printf '#!/bin/sh\\nexec %s "$@"\\n' "$2" >"$mine/packetdrill" || exit 125
-    chmod +x "$mine/packetdrill" || exit 125
-    PATH="$mine:$PATH"
-    test="./ksft_runner.sh $test"
-elif ! [ -x "$test" ]; then
-    test="$(sed -n '1s/^#!//p' "$test") $test"
-fi
+[ -x "$test" ] || test="$(sed -n '1s/^#!//p' "$test") $test"
 timeout --kill-after=10 "${{limit:-45}}" $test 2>&1
 echo "{STATUS} $?"
 """
 """Runs a test as the kernel's own runner does with a network namespace of its own
 (tools/testing/selftests/kselftest/runner.sh, `run_in_netns`): one that is not executable, by its
-interpreter, and a script of packetdrill's by the program beside it.
+interpreter.
 """
 
 
@@ -44,7 +36,6 @@ def study_of(
     repeat: int,
     kernel: str | None = None,
     seed: int | None = None,
-    packetdrill: str = "packetdrill",
 ) -> Study:
     """Make the study that runs these tests.
 
@@ -54,7 +45,6 @@ def study_of(
         repeat: the number of times that each is run, each with a seed of its own.
         kernel: the name of the kernel; None for the default.
         seed: the study's seed; None for the usual one.
-        packetdrill: the command by which a shell calls packetdrill's program, for its scripts.
     """
     tables: dict[str, Any] = {
         "title": "The kernel's own tests",
@@ -68,7 +58,6 @@ def study_of(
             "client": [
                 *("unshare", "--net", "--mount", "--propagation", "private", "--"),
                 *("/bin/sh", "-c", _SCRIPT, "selftest", "{test}"),
-                *([packetdrill] if any(each.file.endswith(PACKETDRILLS) for each in tests) else []),
             ],
             "directory": str(place / SELFTESTS / ROOT),
         },
