@@ -130,7 +130,19 @@ require_tools() {
         command -v "$tool" >/dev/null || missing+=("$tool")
     done
     ((${#missing[@]} == 0)) ||
-        die "these tools are missing: ${missing[*]}; install them with: scripts/setup.sh packages"
+        die "these tools are missing: ${missing[*]}; $(remedy)"
+    # Found out at once, and not when everything is compiled.
+    [[ " ${CONFIG[*]} " == *" CONFIG_STATIC_LINK=n "* ]] || gcc -static -x c -o /dev/null - <<<'int main(void) { return 0; }' 2>/dev/null ||
+        die "the C library cannot be linked in, as the kernel needs it (Debian: libc6-dev, Fedora: glibc-static); $(remedy)"
+}
+
+# A clone has a script that installs packages, an installed wheel has none.
+remedy() {
+    if [[ -x $GUEST_DIR/../scripts/setup.sh ]]; then
+        echo "install them with: scripts/setup.sh packages"
+    else
+        echo "on Debian and Ubuntu: sudo apt-get install gcc libc6-dev make binutils flex bison bc patch tar xz-utils util-linux git"
+    fi
 }
 
 # --- From source to kernel ----------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -236,3 +237,47 @@ def test_what_apt_says_after_every_failure_is_left_out(tmp_path: Path) -> None:
     lines = ["W: Failed to fetch x  no answer", "E: Some index files failed to download. They"]
     (tmp_path / "apt.log").write_text("".join(f"{line}\n" for line in lines))
     assert sourced(tmp_path, [], "apt_reason").stdout == "Failed to fetch x  no answer"
+
+
+TOOLS = ("gcc", "make", "ld", "flex", "bison", "bc", "patch", "tar", "xz", "flock", "setpriv")
+COMMANDS_OF_THE_SCRIPT = ("bash", "dirname", "env", "sha256sum", "grep", "cut", "sed", "realpath",
+                          "nproc", "sort", "tail", "readlink", "paste", "awk")  # fmt: skip
+
+
+def build(tmp_path: Path, guest: Path, gcc: str | None) -> str:
+    """Run build.sh where these tools are all that there is, and return what it says."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in COMMANDS_OF_THE_SCRIPT:
+        (tools / name).symlink_to(str(shutil.which(name)))
+    for name in TOOLS:
+        if name != "gcc" or gcc is not None:
+            (tools / name).write_text(f"#!/bin/sh\n{gcc if name == 'gcc' else 'exit 0'}\n")
+            (tools / name).chmod(0o755)
+    command = [str(guest / "build.sh"), "--cache", str(tmp_path / "cache")]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": str(tools), "HOME": str(tmp_path)},
+    )
+    assert done.returncode == 1
+    return done.stderr
+
+
+def test_missing_tools_are_named_with_what_installs_them_in_a_clone_and_without(
+    tmp_path: Path,
+) -> None:
+    said = build(tmp_path, GUEST, None)
+    assert "these tools are missing: gcc; install them with: scripts/setup.sh packages" in said
+    shutil.copytree(GUEST, tmp_path / "wheel" / "netwarp" / "guest")
+    shutil.rmtree(tmp_path / "tools")
+    said = build(tmp_path, tmp_path / "wheel" / "netwarp" / "guest", None)
+    assert "these tools are missing: gcc; on Debian and Ubuntu: sudo apt-get install gcc" in said
+
+
+def test_a_c_library_that_cannot_be_linked_in_is_found_before_anything_is_compiled(
+    tmp_path: Path,
+) -> None:
+    assert "cannot be linked in, as the kernel needs it" in build(tmp_path, GUEST, "exit 1")

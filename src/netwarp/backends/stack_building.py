@@ -11,7 +11,7 @@ from netwarp.stacks import MANIFEST, SOURCES, built_stacks, read_manifest
 
 REMEDIES: Mapping[str, str] = {
     "go": "install Go 1.26 or later (https://go.dev/dl), and put its bin directory into PATH",
-    "cargo": "scripts/setup.sh rust",
+    "cargo": "install Rust (rustup), or run `scripts/setup.sh rust` in a clone of netwarp",
     "cmake": "apt install cmake",
     "c++": "apt install g++",
     "python3": "apt install python3-venv",
