@@ -113,3 +113,36 @@ def test_packets_lost_by_number_are_among_those_of_the_routers(tmp_path: Path) -
         if isinstance(each, Calibration) and each.path == 0
     }
     assert lost == {"up": 2, "down": 1}
+
+
+@pytest.mark.parametrize("transport", ["udp", "tcp", "sctp", "quic"])
+def test_paced_messages_have_the_delay_of_the_links_between_their_hosts(
+    tmp_path: Path, transport: str
+) -> None:
+    """10 ms of the near pair, 80 ms of the far one, and less than a tenth at the rate."""
+    paced = {"payload": "100B", "interval": "100ms", "duration": "2s"}
+    flow = {"kind": "flow", "transport": transport} | paced
+    near = flow | {"name": "near"}
+    far = flow | {"name": "far", "direction": "up"}
+    found = run(tmp_path, near, far, path={"rate": "20mbit", "queue": "1bdp"})
+    assert found.metrics["near.message_delay_s_p50"] == pytest.approx(0.010, abs=0.0005)
+    assert found.metrics["far.message_delay_s_p50"] == pytest.approx(0.080, abs=0.0005)
+    assert found.metrics["near.message_loss_ratio"] == 0
+
+
+def test_pages_and_films_go_between_hosts_of_a_network(tmp_path: Path) -> None:
+    """The farther pair loads the page later, and its film begins later."""
+    page = {"kind": "page", "page": "web-30", "http": "2", "transport": "tls"}
+    film = {"kind": "stream", "transport": "tcp", "watch": "8s"}
+    found = {
+        kind: run(
+            tmp_path / kind,
+            each | {"name": "near"},
+            each | {"name": "far"},
+            path={"rate": "50mbit", "queue": "1bdp"},
+        ).metrics
+        for kind, each in (("page", page), ("film", film))
+    }
+    for kind, metric in (("page", "page_load_time_s"), ("film", "startup_delay_s")):
+        near, far = (found[kind][f"{name}.{metric}"] for name in ("near", "far"))
+        assert 0.04 < near < far, kind
