@@ -73,12 +73,12 @@ class Clicker:
 
     def __post_init__(self) -> None:
         self._drawn = random.Random(self.seed)  # noqa: S311 - clicks
+        self.context.set_default_timeout(PATIENCE_MS)
         self.context.on("page", self._watch)
         self.page = self.context.new_page()
         self.page.goto(self.address)
 
     def _watch(self, page: Page) -> None:
-        page.set_default_timeout(PATIENCE_MS)
         page.on("console", lambda said: self._note(f"console: {said.text}"))
         page.on("pageerror", lambda error: self._note(f"error: {error}"))
         page.on("dialog", lambda dialog: self._note(f"dialog: {dialog.message}"))

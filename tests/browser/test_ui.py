@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +70,9 @@ def test_an_answer_fits_any_width(visit_ui: Open, width: int, scheme: str) -> No
     unnamed = """[...document.querySelectorAll('input, select, button, a')].filter((each) => !(
         each.labels?.length || each.ariaLabel || each.textContent.trim())).length"""
     assert page.evaluate(unnamed) == 0
+    heard = page.locator("#now table").first.aria_snapshot()
+    assert all(f'columnheader "{name}"' in heard for name in ("Contender", "Value", "Verdict"))
+    assert re.search(r'row "TCP [0-9. ±]+ m?s', heard)
 
 
 def test_a_knob_is_turned_by_keyboard_and_the_address_has_it(visit_ui: Open) -> None:

@@ -29,7 +29,7 @@ function drawMetric(metric, most, whole) {
   const better = metric.better === "higher" ? "more is better" : "less is better";
   const rows = metric.groups.flatMap((group) => drawGroup(group, most, metric.groups.length));
   const caption = element("caption", {}, `${metric.title}${unit}, mean and 95 % interval; ${better}`);
-  const head = element("thead", { class: "unseen" }, element("tr", {}, ...["", "", "Value", "Verdict"].map((text) => element("th", { scope: "col" }, text))));
+  const head = element("thead", { class: "unseen" }, element("tr", {}, ...["Contender", "Bar", "Value", "Verdict"].map((text) => element("th", { scope: "col" }, text))));
   const table = element("table", { class: "bars" }, caption, head, element("tbody", {}, ...rows));
   const open = whole && metric.open ? [element("p", { class: "note" }, metric.open)] : [];
   return [...(metric.sentences.length ? [list] : []), table, ...open];
@@ -63,7 +63,7 @@ function drawBar(bar, most) {
   }
   const failed = bar.failed ? `${bar.failed} failed` : "";
   const gaveUp = bar.gave_up ? `${bar.gave_up} gave up` : "";
-  const value = element("td", { class: "num" }, bar.text || "–", ...[bar.note, failed, gaveUp].filter(Boolean).map((text) => element("small", {}, text)));
+  const value = element("td", { class: "num" }, bar.text || "–", ...[bar.note, failed, gaveUp].filter(Boolean).flatMap((text) => [" ", element("small", {}, text)]));
   const verdict = element("td", { class: "said" }, element("span", { class: `mark ${bar.is_first ? "first" : bar.mark}` }, bar.is_first ? "compared with" : bar.verdict));
   return element("tr", {}, element("th", { scope: "row" }, bar.label), element("td", { class: "drawn" }, track), value, verdict);
 }
