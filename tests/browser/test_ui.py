@@ -72,7 +72,7 @@ def test_an_answer_fits_any_width(visit_ui: Open, width: int, scheme: str) -> No
     assert page.evaluate(unnamed) == 0
     heard = page.locator("#now table").first.aria_snapshot()
     assert all(f'columnheader "{name}"' in heard for name in ("Contender", "Value", "Verdict"))
-    assert re.search(r'row "TCP [0-9. ±]+ m?s', heard)
+    assert re.search(r'row "TCP [^"]* m?s ', heard)
 
 
 def test_a_knob_is_turned_by_keyboard_and_the_address_has_it(visit_ui: Open) -> None:

@@ -22,7 +22,7 @@ from starlette.routing import Mount, Route
 
 from netwarp.errors import InputError, NetwarpError
 from netwarp.ui.access import HEADERS, OWN, REPORT, why_refused
-from netwarp.ui.asked import Asked
+from netwarp.ui.asked import Asked, import_what_runs
 from netwarp.ui.lanes import Lanes
 from netwarp.version import __version__
 
@@ -137,6 +137,7 @@ class Pages:
 
     def studies(self, _: Request) -> Response:
         """The studies, and the run directories that are there."""
+        import_what_runs()
         from netwarp.ui.reproducing import shipped_sources
         from netwarp.ui.studies import kept, scorecards, shipped
 
@@ -175,6 +176,7 @@ class Pages:
 
     def kept_report(self, request: Request) -> Response:
         """The report of a run directory."""
+        import_what_runs()
         from netwarp.library import open_run
         from netwarp.ui.studies import kept_at
 
@@ -192,6 +194,7 @@ class Pages:
 
     def diff(self, request: Request) -> Response:
         """What differs between two run directories."""
+        import_what_runs()
         from netwarp.ui.studies import differences_text
 
         asked = request.query_params
@@ -200,6 +203,7 @@ class Pages:
 
     def written(self, request: Request) -> Response:
         """What the page's address says, as a command and as a study file."""
+        import_what_runs()
         from netwarp.ui.address import command_of, options_of
         from netwarp.ui.study_file import study_file
         from netwarp.ui.what_if import study_of
@@ -228,6 +232,7 @@ class Pages:
         return answered(lambda: play(self._run(request).data))
 
     def _run(self, request: Request) -> Run:
+        import_what_runs()
         from netwarp.library import open_run
 
         path = self._lanes.directory(request.path_params["lane"], request.path_params["name"])
@@ -316,7 +321,7 @@ def report_file(name: str) -> Callable[[Request], Response]:
     """Return what answers with the style or the script of reports, which the pages share."""
 
     def answered(_: Request) -> Response:
-        return _read(files("netwarp.report").joinpath(name))
+        return _read(files("netwarp").joinpath("report", name))
 
     return answered
 

@@ -18,6 +18,20 @@ Event = tuple[str, dict[str, Any]]
 """The name of an event, and what it says."""
 
 
+_IMPORTING = threading.Lock()
+
+
+def import_what_runs() -> None:
+    """Import what runs and words questions, one thread at a time: modules that need one another
+    fail where two threads import them from different ends.
+    """
+    with _IMPORTING:
+        import netwarp.library
+        import netwarp.report
+        import netwarp.sources
+        import netwarp.ui.answers  # noqa: F401
+
+
 class Asked(ABC):
     """What a page has asked for. Its events are read with `next_event`, from any thread.
 
@@ -85,6 +99,7 @@ class Asked(ABC):
             if self._after is not None:
                 self._after.join()
                 self._after = None
+            import_what_runs()
             for name, said in self._answers():
                 self._put(name, said)
         except InputError as error:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from netwarp.errors import InputError, NetwarpError
 from netwarp.ui.address import command_of, options_of
-from netwarp.ui.asked import Asked, Event
+from netwarp.ui.asked import Asked, Event, import_what_runs
 
 if TYPE_CHECKING:
     from netwarp.study import Study
@@ -71,8 +71,8 @@ class WhatIf(Asked):
 
 def prepare() -> None:
     """Import and read what the first question needs, while its reader looks at the page."""
+    import_what_runs()
     from netwarp.library import backend_for
-    from netwarp.ui import answers  # noqa: F401
     from netwarp.ui.knobs import START
 
     with suppress(NetwarpError):  # which the question itself says
