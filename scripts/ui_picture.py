@@ -33,8 +33,9 @@ def main() -> None:
         address = process.stdout.readline().split()[-1] if process.stdout else ""
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-            size = {"width": WIDTH_PX, "height": HEIGHT_PX}
-            page = browser.new_page(viewport=size, color_scheme="light")
+            page = browser.new_page(
+                viewport={"width": WIDTH_PX, "height": HEIGHT_PX}, color_scheme="light"
+            )
             page.set_default_timeout(LONGEST_MS)
             page.goto(f"{address}?{urlencode(ASKED)}")
             page.wait_for_selector("#now[data-state=done]", state="attached")
