@@ -1,7 +1,9 @@
-"""Writes to a Redis cluster whose master the Sentinels know, every 50 ms, and looks afterwards what is left of it.
+"""Writes to a Redis cluster every 50 ms, and counts afterwards which acknowledged writes are left.
 
-Usage: write.py SECONDS
-Prints one JSON object: how many writes were acknowledged, how many of those are lost, and the longest time without one.
+The Sentinels say which server is the master. Usage: write.py SECONDS
+
+Prints one JSON object: how many writes were acknowledged, how many of those are lost, and the
+longest time without one.
 """
 
 import json
@@ -55,7 +57,7 @@ class Connection:
 
 
 def master() -> Connection:
-    """Connect to the server that the first Sentinel in reach takes for the master, if it takes itself for one.
+    """Connect to the master that the first Sentinel in reach names, if that says it is the master.
 
     Raises:
         OSError: no Sentinel answers, or the server does not.
@@ -98,15 +100,12 @@ def main(seconds: float) -> None:
     time.sleep(SETTLED_S)
     store = master()
     kept = sum(store.ask("EXISTS", f"key{each}") == "1" for each in acknowledged)
-    json.dump(
-        {
-            "acknowledged": len(acknowledged),
-            "lost": len(acknowledged) - kept,
-            "longest_s": round(longest_s, 6),
-        },
-        sys.stdout,
-    )
-    print()
+    found = {
+        "acknowledged": len(acknowledged),
+        "lost": len(acknowledged) - kept,
+        "longest_s": round(longest_s, 6),
+    }
+    sys.stdout.write(f"{json.dumps(found)}\n")
 
 
 if __name__ == "__main__":
