@@ -46,6 +46,8 @@ def tree(tmp_path: Path) -> Path:
     for name, text in {
         "Makefile": MAKEFILE,
         "arch/um/Kconfig": "",
+        # Where the function is compiled in that answers for the host's getrandom().
+        "arch/um/os-Linux/Makefile": "obj-y = file.o\n\ninclude scripts/Makefile.rules\n",
         # What netwarp's own patch is for, as it stands before 6.13.
         "arch/x86/um/os-Linux/registers.c": _unpatched(),
         "scripts/kconfig/merge_config.sh": MERGE_CONFIG,
