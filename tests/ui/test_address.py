@@ -92,7 +92,7 @@ def test_what_is_no_option_is_refused_by_name() -> None:
      ("replicates", "many"), ("size", "-1MB"), ("discipline", "red-ish")],
 )  # fmt: skip
 def test_a_refusal_is_the_studys_and_names_the_option(name: str, value: str) -> None:
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(InputError) as caught:
         study_of(options_of([(name, value)]))
     said = refusal(caught.value)
     assert said["option"] == OPTIONS[name].on_command_line[0]
