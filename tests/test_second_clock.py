@@ -98,6 +98,8 @@ def test_records_are_cut_by_their_sizes_and_an_early_end_is_refused() -> None:
     [
         (1.009, 1.03, (), WITHIN),
         (1.05, 1.1, (), CPU),
+        (1.0109, 1.0127, (), UNKNOWN),
+        (0.988, 0.985, (), UNKNOWN),
         (1.05, 1.05, (1.0, 1.045), CHANCE),
         (1.05, 1.05, (1.0, 1.01), UNKNOWN),
         (1.05, 1.05, (), UNKNOWN),
