@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+import sensitivities
+from netwarp.errors import BackendError, NetwarpError, RunDirectoryError, StudyError
 from netwarp.study import Study
 from netwarp.study.claims import Claim
 from sensitivities import AGGREGATED, AS_IT_IS, Change, Judged, changed, first_claims, page
@@ -37,6 +42,26 @@ def test_a_change_is_laid_over_the_paths_of_all_cells(
     assert {each.template.kernel for each in kernel.cells} == {"6.12"}
 
 
+@pytest.mark.parametrize("error", [BackendError("no kernel"), RunDirectoryError("disk full")])
+def test_only_what_a_study_refuses_is_a_refusal(
+    claims: dict[str, tuple[Study, Claim]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    error: NetwarpError,
+) -> None:
+    study, claim = claims["rfc-9438/linux-1e-3"]
+    raised: list[NetwarpError] = [StudyError("not with this stack", file="s.toml"), error]
+
+    def run(*_: Any, **__: Any) -> None:
+        raise raised.pop(0)
+
+    monkeypatch.setattr(sensitivities, "run", run)
+    monkeypatch.setattr(sensitivities, "VirtualBackend", lambda: None)
+    assert sensitivities._word(study, claim, AS_IT_IS, tmp_path) == sensitivities.REFUSED
+    with pytest.raises(type(error), match=str(error)):
+        sensitivities._word(study, claim, AS_IT_IS, tmp_path)
+
+
 def test_verdicts_that_were_decided_differently_are_counted_and_marked() -> None:
     words = ("reproduced", "undecided", "refused", "reproduced", "opposite")
     row = Judged("a/b", "it is so", words)
@@ -51,7 +76,10 @@ def test_verdicts_that_were_decided_differently_are_counted_and_marked() -> None
         "| a/b: it is so | reproduced | undecided | refused | reproduced | **opposite** |" in text
     )
     assert "| undecided | reproduced | **missed** | **missed** | refused |" in text
-    assert "13 s of CPU time: c/d (99 s)." in text
-    assert "no other kernel" in text
+    assert "(`--most` 13): c/d (99 s)." in text
+    assert (
+        "1 more were left out: their cells are expected to take more than 13 s of CPU time." in text
+    )
+    assert "no other kernel (not tried here: `--kernel`)" in text
     other = [*changes, Change("k", "Linux 6.12", {"kernel": "6.12"})]
     assert "and Linux 6.12." in page([row], other, [], 13)
