@@ -14,7 +14,6 @@ from netwarp.backends.remote.datagrams import (
     Echo,
     clock_offset,
     matched,
-    quantile,
     train_rate_bit_s,
 )
 
@@ -72,12 +71,6 @@ def test_too_short_a_train_tells_nothing() -> None:
     assert train_rate_bit_s([]) is None
     assert train_rate_bit_s([1, 2]) is None
     assert train_rate_bit_s([7, 7, 7]) is None
-
-
-def test_quantiles_are_values_that_were_seen() -> None:
-    values = list(range(1, 11))
-    assert [quantile(values, share) for share in (0.0, 0.1, 0.5, 0.9, 1.0)] == [1, 1, 5, 9, 10]
-    assert quantile([3], 0.5) == 3
 
 
 def test_answers_count_once_and_by_our_own_note_of_when_we_asked() -> None:

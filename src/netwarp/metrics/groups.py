@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import ceil
 from statistics import mean
 
 from netwarp.measure.metric import SHORTER, Metric, unmeasured
+from netwarp.measure.ranks import nearest_rank
 from netwarp.metrics.slowdown import SLOWDOWN_INDEX
 from netwarp.metrics.times import TIME_METRICS
 
@@ -60,10 +60,10 @@ def metrics_of_group(
     found = {name: _together(metrics[name], [each.get(name) for each in members]) for name in names}
     for name, quantiles in _QUANTILES.items():
         values = [each.get(name) for each in members]
-        known = sorted(value for value in values if value is not None)
+        known = [value for value in values if value is not None]
         if len(known) == len(members):
             for metric, share in zip(quantiles, _SHARES.values(), strict=True):
-                found[metric.name] = _quantile(known, share)
+                found[metric.name] = nearest_rank(share, known)
     return found
 
 
@@ -72,8 +72,3 @@ def _together(metric: Metric, values: Sequence[float | None]) -> float | None:
     if len(known) < len(values):
         return None
     return sum(known) if metric.is_whole or metric.name == "share_ratio" else mean(known)
-
-
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    """Return the smallest value that a share of them does not exceed."""
-    return ordered[max(0, ceil(share * len(ordered)) - 1)]

@@ -135,12 +135,6 @@ def train_rate_bit_s(arrivals_ns: Sequence[int]) -> int | None:
     return bits * NS_PER_S // span_ns
 
 
-def quantile(values: Sequence[int], share: float) -> int:
-    """Return the smallest value that at least this share of the values does not exceed."""
-    ordered = sorted(values)
-    return ordered[max(0, -(-int(share * 1000) * len(ordered) // 1000) - 1)]
-
-
 def matched(sent: Mapping[int, int], received: Sequence[tuple[Datagram, int]]) -> list[Echo]:
     """Match answers to questions, each once, using the client's own record of when it sent each.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from netwarp.backends.remote.datagrams import ClockOffset, quantile
+from netwarp.backends.remote.datagrams import ClockOffset
+from netwarp.measure.ranks import nearest_rank
 from netwarp.wire import PathMeasurement, Record
 from netwarp.wire.record import record_to_json
 
@@ -32,7 +33,7 @@ def path_measurement(
     rtts_ns = measured.rtts_ns
 
     def of_rtts(share: float) -> int | None:
-        return quantile(rtts_ns, share) if rtts_ns else None
+        return nearest_rank(share, rtts_ns) if rtts_ns else None
 
     offset, uncertainty_ns = measured.offset, None
     if offset is not None and run_offset is not None:

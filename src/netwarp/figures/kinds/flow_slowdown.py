@@ -19,10 +19,11 @@ from netwarp.figures.kinds.base import MetricKind
 from netwarp.figures.layout import Layout
 from netwarp.figures.rows import Row, base_row
 from netwarp.figures.style import Spec, Theme
+from netwarp.measure.ranks import nearest_rank
 from netwarp.results import Results
 from netwarp.study.figures import Figure
 from netwarp.workloads.traffic.flows import CompletedFlow
-from netwarp.workloads.traffic.metrics import Statistic, quantile
+from netwarp.workloads.traffic.metrics import Statistic
 
 if TYPE_CHECKING:
     from netwarp.figures.over_time.figure import Kept
@@ -31,8 +32,8 @@ GROUPS = 10
 """Groups of flows by size, equally many in each: the deciles of Homa (SIGCOMM 2018, section 5)."""
 STATISTICS: dict[str, Statistic] = {
     "mean": fmean,
-    "p50": partial(quantile, 0.5),
-    "p99": partial(quantile, 0.99),
+    "p50": partial(nearest_rank, 0.5),
+    "p99": partial(nearest_rank, 0.99),
 }
 
 

@@ -5,6 +5,7 @@ from functools import partial
 from statistics import fmean
 
 from netwarp.measure.metric import SHORTER, Metric
+from netwarp.measure.ranks import nearest_rank
 from netwarp.measure.run_records import RunRecords
 from netwarp.workloads.traffic.flows import (
     LARGE_BYTES,
@@ -15,12 +16,6 @@ from netwarp.workloads.traffic.flows import (
 
 Statistic = Callable[[Sequence[float]], float]
 Chosen = Callable[[CompletedFlow], bool]
-
-
-def quantile(ratio: float, values: Sequence[float]) -> float:
-    """Return the smallest of the values that this share of them does not exceed."""
-    ranked = sorted(values)
-    return ranked[max(0, -(-round(ratio * 1000) * len(ranked) // 1000) - 1)]
 
 
 def _all(_: CompletedFlow) -> bool:
@@ -48,8 +43,8 @@ def _slowdown(chosen: Chosen, statistic: Statistic, run: RunRecords) -> float | 
 
 _STATISTICS: Sequence[tuple[str, str, Statistic]] = (
     ("mean", "mean", fmean),
-    ("p50", "50 %", partial(quantile, 0.5)),
-    ("p99", "99 %", partial(quantile, 0.99)),
+    ("p50", "50 %", partial(nearest_rank, 0.5)),
+    ("p99", "99 %", partial(nearest_rank, 0.99)),
 )
 _GROUPS: Sequence[tuple[str, str, str, Chosen]] = (
     ("flow", "flows", "", _all),
