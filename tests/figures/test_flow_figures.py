@@ -54,7 +54,7 @@ def drawn(kind: str, metric: str) -> list[dict[str, float]]:
 def test_the_best_possible_time_is_a_round_trip_and_the_bits_at_the_rate() -> None:
     (table,) = KeptFlows().records("c000-r00")
     assert isinstance(table, FlowTable)
-    flows = flows_of_table(JOB, table)
+    flows = flows_of_table(JOB, JOB.only, table)
     assert flows[9].time_s == pytest.approx(10 * (0.001 + 80_000 / 100e6))
     assert {round(each.slowdown or 0, 6) for each in flows} == {10}
 

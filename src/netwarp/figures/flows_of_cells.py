@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from netwarp.fields import KeyValueError
 from netwarp.metrics import METRICS
 from netwarp.results import CellResult
-from netwarp.wire import FlowTable, Job, OfWorkload, Record
+from netwarp.wire import Exchange, FlowTable, OfWorkload, Record
 from netwarp.workloads.traffic.flows import CompletedFlow, flows_of_table
 
 if TYPE_CHECKING:
@@ -46,18 +46,19 @@ def flows_of_cell(cell: CellResult, kept: Kept, metric: str) -> list[CompletedFl
     found: list[CompletedFlow] = []
     for run in cell.runs:
         job = kept.job(run.run)
-        for alone in job.each_alone if job is not None else ():
-            if workload in (None, alone.only.group or alone.only.name):
-                tables = _tables(alone, kept.records(run.run))
-                found += (flow for table in tables for flow in flows_of_table(alone, table))
+        if job is None:
+            continue
+        for one in job.workloads:
+            if workload in (None, one.group or one.name):
+                for table in _tables(one, kept.records(run.run)):
+                    found += flows_of_table(job, one, table)
     return found
 
 
-def _tables(alone: Job, records: list[Record]) -> list[FlowTable]:
-    name = alone.only.name
+def _tables(one: Exchange, records: list[Record]) -> list[FlowTable]:
     lines = (
         each.line if isinstance(each, OfWorkload) else each
         for each in records
-        if not isinstance(each, OfWorkload) or each.workload == name
+        if not isinstance(each, OfWorkload) or each.workload == one.name
     )
     return [each for each in lines if isinstance(each, FlowTable)]

@@ -72,6 +72,8 @@ class RunRecords:
     job: Job
     records: Sequence[Record]
     reader: ContentReader
+    of_run: Job | None = None
+    """The job of the whole run, where `job` is that of one of its workloads alone."""
     _made: dict[Callable[[RunRecords], Any], Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

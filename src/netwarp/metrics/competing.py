@@ -123,8 +123,13 @@ class WorkloadView:
     job: Job
     records: Sequence[Record]
     """Records of the workload, of its connections and of the path."""
-    is_in_network: bool
-    """Whether the run has more hosts than its client and its server."""
+    of_run: Job
+    """The run's job, with all its workloads and links."""
+
+    @property
+    def is_in_network(self) -> bool:
+        """Whether the run has more hosts than its client and its server."""
+        return self.of_run.network is not None
 
     @property
     def known_as(self) -> str:
@@ -136,7 +141,7 @@ class WorkloadView:
     @property
     def run(self) -> RunRecords:
         """The workload's records, in the form that metrics read."""
-        return RunRecords(self.job, self.records, workload_of(self.job))
+        return RunRecords(self.job, self.records, workload_of(self.job), self.of_run)
 
     @property
     def gave_up_ns(self) -> int | None:
@@ -158,12 +163,7 @@ def workload_views(job: Job, records: Sequence[Record]) -> list[WorkloadView]:
     if not job.names_workloads:
         return []
     return [
-        WorkloadView(
-            each.only.name or "",
-            each,
-            _seen_by(each, records),
-            is_in_network=job.network is not None,
-        )
+        WorkloadView(each.only.name or "", each, _seen_by(each, records), job)
         for each in job.each_alone
     ]
 

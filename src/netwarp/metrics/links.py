@@ -8,8 +8,8 @@ from dataclasses import replace
 from netwarp.fields import DIRECTIONS
 from netwarp.measure.metric import SHORTER, Metric, unmeasured
 from netwarp.measure.queueing import queue_delays
+from netwarp.measure.rates import constant_rate_bit_s
 from netwarp.measure.select import of_kind
-from netwarp.metrics.rates import constant_rate_bit_s
 from netwarp.units import NS_PER_S, seconds
 from netwarp.wire import Calibration, DisciplineInForce, Impairments, Job, Record
 

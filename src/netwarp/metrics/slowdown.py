@@ -6,9 +6,8 @@ Homa, SIGCOMM 2018, section 5). Where sizes differ it tells what a mean completi
 that is the largest flows'.
 """
 
+from netwarp.measure.best_times import idle_way
 from netwarp.measure.metric import Metric, unmeasured
-from netwarp.metrics.rates import constant_rate_bit_s
-from netwarp.units import NS_PER_S
 from netwarp.wire import Exchange, Job
 
 SLOWDOWN_INDEX = Metric(
@@ -35,23 +34,8 @@ def slowdown_index(
     Returns:
         A ratio; None where the records or the job do not determine it.
     """
-    best_s = _best_s(job, exchange, content_bits)
-    return completion_s / best_s if completion_s is not None and best_s else None
-
-
-def _best_s(job: Job, exchange: Exchange, content_bits: int) -> float | None:
-    """Return the best possible completion time in s; None where a link's rate changes."""
-    if job.network is None or exchange.ends is None:
+    if job.network is None or exchange.ends is None or completion_s is None:
         return None
-    at, idle_ns, rates = exchange.ends.client, 0, []
-    for index in exchange.ends.links:
-        link = job.network.links[index]
-        is_forward = link.first == at
-        at = link.second if is_forward else link.first
-        goes_up = (exchange.workload.direction == "up") == is_forward
-        rate_bit_s, is_constant = constant_rate_bit_s(job, index, "up" if goes_up else "down")
-        if not is_constant:
-            return None
-        rates += [] if rate_bit_s is None else [rate_bit_s]
-        idle_ns += job.paths[index].idle_rtt_ns
-    return idle_ns / NS_PER_S + (content_bits / min(rates) if rates else 0.0)
+    way = idle_way(job, exchange)
+    best_s = way.best_s(content_bits) if way is not None else None
+    return completion_s / best_s if best_s else None

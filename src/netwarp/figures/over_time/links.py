@@ -11,8 +11,8 @@ from netwarp.fields import DIRECTIONS
 from netwarp.figures.lines import MOST_POINTS, Line, Point, thinned
 from netwarp.figures.over_time.sampled import SampledLine
 from netwarp.measure.queueing import queue_delays
+from netwarp.measure.rates import constant_rate_bit_s
 from netwarp.metrics.links import measured_links
-from netwarp.metrics.rates import constant_rate_bit_s
 from netwarp.suggestions import did_you_mean
 from netwarp.units import NS_PER_S
 from netwarp.wire import Direction, Job, QueueSamples, Record

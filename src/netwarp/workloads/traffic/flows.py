@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from netwarp.measure.best_times import has_changing_delay, idle_way
 from netwarp.measure.run_records import RunRecords
 from netwarp.units import NS_PER_S
-from netwarp.wire import FlowTable, Job, Rate
+from netwarp.wire import Exchange, FlowTable, Job
 
 SMALL_BYTES = 100_000
 LARGE_BYTES = 10_000_000
@@ -22,7 +23,8 @@ class CompletedFlow:
     time_s: float
     """Its completion time: from when it was due until its last byte had arrived."""
     slowdown: float | None
-    """That time, divided by the best possible one; None where the rate of the path changes."""
+    """That time, divided by the best possible one; None where the way has no
+    best time of its own: its rate or its delay changes, or there are several paths."""
 
 
 def completed_flows(run: RunRecords) -> Sequence[CompletedFlow]:
@@ -31,33 +33,24 @@ def completed_flows(run: RunRecords) -> Sequence[CompletedFlow]:
 
 
 def _completed_flows(run: RunRecords) -> Sequence[CompletedFlow]:
-    return [flow for table in run.of_kind(FlowTable) for flow in flows_of_table(run.job, table)]
+    job = run.of_run or run.job
+    tables = run.of_kind(FlowTable)
+    return [flow for table in tables for flow in flows_of_table(job, run.job.only, table)]
 
 
-def flows_of_table(job: Job, table: FlowTable) -> Sequence[CompletedFlow]:
+def flows_of_table(job: Job, exchange: Exchange, table: FlowTable) -> Sequence[CompletedFlow]:
     """Return the flows of a table.
 
     Args:
-        job: the job of the workload alone, with the path between its two hosts.
+        job: the run's job.
+        exchange: the workload.
         table: its record.
     """
+    way = None if has_changing_delay(job, exchange) else idle_way(job, exchange)
     columns = zip(table.due_ns, table.size_bytes, table.completed_ns, strict=True)
     flows = []
     for due_ns, size_bytes, completed_ns in columns:
         time_s = (completed_ns - due_ns) / NS_PER_S
-        best_s = _best_s(job, size_bytes)
+        best_s = way.best_s(8 * size_bytes) if way is not None else None
         flows.append(CompletedFlow(size_bytes, time_s, time_s / best_s if best_s else None))
     return flows
-
-
-def _best_s(job: Job, size_bytes: int) -> float | None:
-    """Return the best possible completion time on an idle path in s: a round-trip time, and the
-    content's bits at the path's rate. None where that changes.
-    """
-    path = job.paths[0]
-    changes = any(isinstance(event.change, Rate) for event in job.timeline.events)
-    if changes or job.timeline.traces:
-        return None
-    rate_bit_s = path.down.rate_bit_s
-    sending_s = 8 * size_bytes / rate_bit_s if rate_bit_s else 0.0
-    return path.idle_rtt_ns / NS_PER_S + sending_s

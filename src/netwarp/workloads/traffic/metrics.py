@@ -53,8 +53,8 @@ _GROUPS: Sequence[tuple[str, str, str, Chosen]] = (
 )
 _SINCE = "from when a flow was due to the arrival of its last byte, the handshake included"
 _BEST = (
-    "the best possible one on an idle path: a round-trip time, and the content's bits at the rate"
-    " of the slowest link, headers not counted"
+    "the best possible one on an idle path: a round-trip time, and the content's bits at the lowest"
+    " rate of the links in their direction, headers not counted"
 )
 
 
@@ -75,7 +75,8 @@ def _metrics_of(group: tuple[str, str, str, Chosen]) -> tuple[Metric, ...]:
     of_slowdowns = tuple(
         Metric(
             f"{prefix}_slowdown_index_{name}", "index", "lower", f"Slowdown of {words}, {text}",
-            f"Completion time divided by {_BEST}; {text}{which}.", "flow_table",
+            f"Completion time divided by {_BEST}; {text}{which}. Missing where a rate or a delay"
+            " changes, and where there are several paths.", "flow_table",
             partial(_slowdown, chosen, statistic), in_report=name == "p99",
         )
         for name, text, statistic in _STATISTICS
