@@ -54,7 +54,15 @@ def test_flows_begin_as_often_as_makes_up_the_load() -> None:
 def test_replicates_have_flows_of_their_own() -> None:
     first, second = jobs(replicates=2)
     assert first.only.workload != second.only.workload
-    assert "arrivals" in randomness(first)
+    assert randomness(first) == ("arrivals", "flow sizes")
+
+
+def test_sizes_are_drawn_at_equal_intervals_too() -> None:
+    first, second = jobs(replicates=2, arrivals="constant")
+    assert first.only.workload != second.only.workload
+    assert randomness(first) == ("flow sizes",)
+    (equal,) = jobs(arrivals="constant", scale="0.000001%", load="1kbit")
+    assert randomness(equal) == (), "all have one byte"
 
 
 @pytest.mark.parametrize(

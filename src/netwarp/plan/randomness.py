@@ -39,6 +39,8 @@ def randomness(job: Job, *, start: bool = False, events: bool = False) -> tuple[
         arrivals = getattr(part.workload, "arrivals", None)
         if arrivals is not None and arrivals.kind not in ("constant", "trace"):
             found["arrivals"] = None
+        if len({point.size_bytes for point in getattr(part.workload, "sizes", ())}) > 1:
+            found["flow sizes"] = None
         if getattr(part.workload, "seek_ratio", 0):
             found["seeks"] = None
     found |= {"programs": None} if runs_programs(job) else {}
