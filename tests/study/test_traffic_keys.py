@@ -11,6 +11,7 @@ from netwarp.errors import StudyError
 from netwarp.plan import plan_study
 from netwarp.plan.randomness import randomness
 from netwarp.study import study_from_mapping
+from netwarp.workloads import workload_of
 from netwarp.workloads.traffic.distributions import POINTS, mean_bytes, size_points
 
 PATH = {"rtt": "1ms", "rate": "100mbit", "queue": "1bdp"}
@@ -63,6 +64,11 @@ def test_sizes_are_drawn_at_equal_intervals_too() -> None:
     assert randomness(first) == ("flow sizes",)
     (equal,) = jobs(arrivals="constant", scale="0.000001%", load="1kbit")
     assert randomness(equal) == (), "all have one byte"
+
+
+def test_the_most_content_is_of_flows_of_the_largest_size() -> None:
+    (job,) = jobs(count=50)
+    assert workload_of(job).most_content_bytes(job) == 50 * 20_000 * 1460
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,11 @@ class TrafficWorkload(Workload[wire.Traffic]):
         traffic = self.of(job)
         return round(traffic.flows * mean_bytes(traffic.sizes))
 
+    def most_content_bytes(self, job: Job) -> int:
+        """Return the content in bytes of as many flows, all of the largest size."""
+        traffic = self.of(job)
+        return traffic.flows * max(point.size_bytes for point in traffic.sizes)
+
     def start_ns(self, records: Sequence[Record]) -> int:
         """Return the time at which the first flow was due; 0 if none is on record."""
         return min((at for each in of_kind(records, FlowTable) for at in each.due_ns), default=0)
