@@ -2,8 +2,8 @@
 """Writes docs/validation.md and its picture: published numbers, held against ours.
 
 `make validation ARGS=DIR` reads the run directories below a directory (by default those of
-`netwarp reproduce`), and runs nothing. Rows of sources that have no run directory there stay as
-they were: they are kept in validation_rows.jsonl.
+`netwarp reproduce`), and runs nothing. Rows of studies that have no run directory there stay as
+they were: they are kept in validation_rows.jsonl, with what is known of their runs.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from cubic_windows import closed_form, round_by_round
 from netwarp.figures.published import Point, interval_of, published_chart
@@ -27,6 +28,15 @@ DOCS = Path(__file__).parents[1] / "docs"
 TEMPLATE = Path(__file__).with_name("validation_template.md")
 ROWS = Path(__file__).with_name("validation_rows.jsonl")
 SUMMARY = "summary.json"
+PROVENANCE = "provenance.json"
+NOT_RECORDED = "not recorded"
+TRIED = {
+    "ccafct": (
+        "run three or four times and not judged, at 160 ms with a geometric mean of 1 268"
+        " [1 261, 1 273] ms against 977 ([CoDel](#why))"
+    ),
+}
+"""Sources that were run too few times for rows, with what came of it: the template has it all."""
 VARIANTS = ("controls", "sensitivities", "seeds")
 """Folders of a run directory whose runs are not the study's own."""
 HIT = "reproduced"
@@ -59,6 +69,18 @@ class Row:
     interval: Sequence[float] | None
     held_to: str = ""
     """How near ours has to be: a tolerance, or a range of our runs."""
+    study: str = ""
+    """Title of the study."""
+    seed: int | None = None
+    """Seed of its runs; as all that follows, empty where that was not recorded."""
+    replicates: int | None = None
+    """Replicates of its runs."""
+    version: str = ""
+    """Version of netwarp that ran them."""
+    kernel: str = ""
+    """Version of the guest kernel."""
+    began: str = ""
+    """Day on which they began."""
 
     @property
     def is_wide(self) -> bool:
@@ -113,10 +135,10 @@ def kept_rows(path: Path = ROWS) -> list[Row]:
 
 
 def with_kept(new: Sequence[Row], kept: Sequence[Row]) -> list[Row]:
-    """Return new rows and those kept ones of whose sources none is new, in the sources' order."""
-    ran = {row.source for row in new}
-    rows = [*new, *(row for row in kept if row.source not in ran)]
-    return sorted(rows, key=lambda row: row.source.casefold())
+    """Return new rows and those kept ones of whose studies none is new, in the sources' order."""
+    ran = {(row.source, row.study) for row in new}
+    rows = [*new, *(row for row in kept if (row.source, row.study) not in ran)]
+    return sorted(rows, key=lambda row: (row.source.casefold(), row.study.casefold()))
 
 
 def rows_below(directory: Path) -> Iterable[Row]:
@@ -127,7 +149,9 @@ def rows_below(directory: Path) -> Iterable[Row]:
     for path in sorted(directory.glob(f"**/{SUMMARY}")):
         if set(path.relative_to(directory).parts) & set(VARIANTS):
             continue
-        for claim in json.loads(path.read_text(encoding="utf-8"))["claims"]:
+        summary = json.loads(path.read_text(encoding="utf-8"))
+        runs = _runs(json.loads(path.with_name(PROVENANCE).read_text(encoding="utf-8")))
+        for claim in summary["claims"]:
             for each in claim["values"].get("conditions", ()):
                 if "published" in each:
                     word = WORDS.get(each["says"], each["says"])
@@ -135,8 +159,19 @@ def rows_below(directory: Path) -> Iterable[Row]:
                         claim["source"].partition(",")[0], claim["text"], word,
                         claim["values"]["metric"], condition_text(each["factors"]),
                         each["published"], each["mean"], each["mean_interval"],
-                        held_to.get(claim["text"], ""),
+                        held_to.get(claim["text"], ""), summary["study"], **runs,
                     )  # fmt: skip
+
+
+def _runs(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a row says of its runs, from a run directory's provenance."""
+    return {
+        "seed": provenance["seed"],
+        "replicates": provenance["replicates"],
+        "version": provenance["netwarp"],
+        "kernel": provenance["kernel"]["version"],
+        "began": provenance["started"].partition("T")[0],
+    }
 
 
 def not_run(rows: Sequence[Row]) -> Mapping[str, int]:
@@ -169,13 +204,12 @@ def page(rows: Sequence[Row], left: Mapping[str, int]) -> str:
     said = Counter(row.word for row in rows if not row.is_hit)
     others = "".join(f", {times} {word}" for word, times in said.items())
     counts = f"**{hits} of {len(rows)} numbers came out{others}.** What did not comes first."
-    if left:
-        listed = ", ".join(f"{count} of {name}" for name, count in left.items())
-        counts += f" Not run for this page: {listed}."
+    counts += _left_out(left)
     return TEMPLATE.read_text(encoding="utf-8").format(
         counts=counts,
         wide=_wide([row for row in rows if row.held_to == OF_RUNS]),
         sources=_sources(rows),
+        runs=_runs_table(rows),
         misses=_table([row for row in rows if not row.is_hit], 1),
         hits=_table([row for row in rows if row.is_hit], 1 + len(rows) - hits),
         cubic=_cubic_table(),
@@ -189,6 +223,28 @@ def _wide(rows: Sequence[Row]) -> str:
         f"of {len(rows)} such numbers {sum(row.is_hit for row in rows)} came out, {wide} of them in"
         f" a range whose ends are a factor of {WIDE:g} or more apart"
     )
+
+
+def _left_out(left: Mapping[str, int]) -> str:
+    """Write which numbers have no row: those that were not run, and those that were not judged."""
+    listed = ", ".join(f"{count} of {name}" for name, count in left.items() if name not in TRIED)
+    tried = [
+        f" No rows yet: {left[name]} of {name}, {TRIED[name]}." for name in left if name in TRIED
+    ]
+    return (f" Not run for this page: {listed}." if listed else "") + "".join(tried)
+
+
+def _runs_table(rows: Sequence[Row]) -> str:
+    head = ("source", "study", "seed", "replicates", "netwarp", "kernel", "began")
+    lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
+    found = {
+        (row.source, row.study, row.seed, row.replicates, row.version, row.kernel, row.began): None
+        for row in sorted(rows, key=lambda row: (row.source.casefold(), row.study.casefold()))
+    }
+    for each in found:
+        cells = (NOT_RECORDED if value in (None, "") else str(value) for value in each)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def _sources(rows: Sequence[Row]) -> str:

@@ -52,7 +52,13 @@ def summary(folder: Path, says: str, mean: float, text: str | None = None) -> No
     }
     other = {"source": "x", "text": "no number", "values": {"conditions": [{"factors": {}}]}}
     folder.mkdir(parents=True)
-    (folder / "summary.json").write_text(json.dumps({"claims": [claim, other]}))
+    written = {"study": f"Study {folder.name}", "claims": [claim, other]}
+    (folder / "summary.json").write_text(json.dumps(written))
+    provenance = {
+        "seed": 3, "replicates": 5, "netwarp": "0.1.0", "kernel": {"version": "7.3.4"},
+        "started": "2026-11-26T12:16:22+00:00",
+    }  # fmt: skip
+    (folder / "provenance.json").write_text(json.dumps(provenance))
 
 
 def test_rows_are_those_of_studies_and_not_of_their_variants(tmp_path: Path) -> None:
@@ -119,6 +125,35 @@ def test_rows_of_sources_that_ran_again_take_the_place_of_those_that_are_kept(
     assert kept_rows(written) == []
     written.write_text("".join(f"{json.dumps(asdict(each))}\n" for each in kept))
     assert [each.text for each in kept_rows(written)] == ["a", "old", "gone"]
+
+
+def test_a_study_that_ran_again_replaces_its_own_rows_alone() -> None:
+    def row(text: str, study: str, seed: int | None = None) -> Row:
+        numbers = (12, 9, (8, 10), "± 10 %")
+        return Row("s", text, "missed", "cwnd_packets_second_half", "", *numbers, study, seed)
+
+    kept = [row("a", "one"), row("b", "one"), row("c", "two")]
+    rows = with_kept([row("a", "one", 7)], kept)
+    assert rows == [row("a", "one", 7), row("c", "two")]
+    text = page(rows, {})
+    assert "| s | one | 7 | not recorded | not recorded |" in text
+    assert "| s | two | not recorded |" in text
+
+
+def test_rows_have_the_provenance_of_their_runs(tmp_path: Path) -> None:
+    summary(tmp_path / "a", "holds", 11.9)
+    (row,) = rows_below(tmp_path)
+    assert row.study == "Study a"
+    assert (row.seed, row.replicates, row.version, row.kernel) == (3, 5, "0.1.0", "7.3.4")
+    assert "| RFC 9438 | Study a | 3 | 5 | 0.1.0 | 7.3.4 | 2026-11-26 |" in page([row], {})
+
+
+def test_numbers_that_were_run_too_few_times_are_not_called_not_run() -> None:
+    row = Row("s", "a", "missed", "cwnd_packets_second_half", "", 12, 9, None)
+    text = page([row], {"ccafct": 15})
+    assert "No rows yet: 15 of ccafct, run three or four times and not judged" in text
+    assert "Not run for this page" not in text
+    assert "| 160 ms | 977 | 1 268 [1 261, 1 273] |" in text, "what the headline repeats"
 
 
 def test_the_kept_rows_are_those_of_the_page() -> None:
