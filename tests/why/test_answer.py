@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -11,6 +13,7 @@ from netwarp.backends.base import Backend
 from netwarp.errors import InputError, ResultError
 from netwarp.estimate.comparison import Sample
 from netwarp.execution.outcome import Outcome
+from netwarp.output.why_lines import answer_json, answer_lines
 from netwarp.plan import plan_study
 from netwarp.results import Results, RunResult
 from netwarp.run_status import Status
@@ -61,13 +64,13 @@ def take(monkeypatch: pytest.MonkeyPatch) -> Callable[[Time], None]:
 
 
 def by_window(job: Job, replicate: int) -> float:
-    """A transfer that a buffer below 1 MB makes four times as long, and BBR a tenth shorter."""
+    """A transfer that a buffer below 1 MB makes four times as long, and Reno a tenth shorter."""
     transport = job.only.transport
     noise = 1 + 0.01 * replicate
     return (
         noise
         * (4 if transport.buffer_bytes < 1e6 else 1)
-        * (0.9 if transport.congestion == "bbr" else 1)
+        * (0.9 if transport.congestion == "reno" else 1)
     )
 
 
@@ -82,7 +85,7 @@ def test_the_largest_gain_is_named_first_and_both_are_lifted_together(
     assert found.first.comparison.effect == pytest.approx(0.25)
     assert found.first.comparison.exact
     assert found.together is not None
-    assert [lift.name for lift in found.together.lifts] == ["window", "bbr"]
+    assert [lift.name for lift in found.together.lifts] == ["window", "reno"]
     assert found.together.comparison.effect == pytest.approx(0.225)
     assert sum(counted) == 0, "every run that was announced has ended"
 
@@ -108,11 +111,11 @@ def test_a_gain_that_its_interval_does_not_show_is_no_explanation(
 def test_a_yardstick_is_named_only_where_nothing_else_gains(take: Callable[[Time], None]) -> None:
     def by_rate(job: Job, _: int) -> float:
         slow = (job.paths[0].down.rate_bit_s or 0) < 100e6
-        return (10.0 if slow else 1.0) * (0.9 if job.only.transport.congestion == "bbr" else 1)
+        return (10.0 if slow else 1.0) * (0.9 if job.only.transport.congestion == "reno" else 1)
 
     take(by_rate)
     found = explain(base(by_rate), METRIC, 0.01, BACKEND)
-    assert [each.lifts[0].name for each in found.alone if each.gains] == ["bbr", "rate"]
+    assert [each.lifts[0].name for each in found.alone if each.gains] == ["reno", "rate"]
 
 
 def _lossy(copes: float, starts: float) -> Time:
@@ -235,6 +238,13 @@ def test_nothing_is_named_first_while_a_limit_that_may_gain_more_is_undecided(
     assert found.before_it is not None
     assert found.before_it.lifts[0].name == "loss"
     assert found.first is None
+    made = results(lambda *_: 1.0, ALL[:1])
+    told = list(answer_lines(found, made.cells[0], base(by_luck, 5)))
+    assert not any(line.startswith("It is") for line in told), "nothing is named first"
+    (at,) = (place for place, line in enumerate(told) if line.startswith("None is named first"))
+    assert told[at + 1].startswith("Shown to gain: the congestion control")
+    as_json = answer_json(found, made.cells[0])
+    assert (as_json["first"], as_json["before_it"]) == (None, "loss")
 
 
 def test_one_run_stands_for_all_but_where_a_stack_draws_by_itself(
@@ -261,6 +271,55 @@ def test_one_run_stands_for_all_but_where_a_stack_draws_by_itself(
     assert len(by_name["bbr"].values) == 4
     assert not by_name["bbr"].comparison.exact
     assert sum(job.only.transport.congestion == "bbr" for job in ran) >= 4
+
+
+def test_one_run_of_a_stack_that_draws_by_itself_shows_nothing(
+    take: Callable[[Time], None],
+) -> None:
+    """BBR is not exact with one replicate, and of QUIC nothing is."""
+    for kind, drawn in (("tcp", {"bbr"}), ("quic", {"window", "bbr", "reno"})):
+        time = _by_window_and_control
+        take(time)
+        found = explain(base(time, kind=kind, buffer="64kB"), METRIC, 0.01, BACKEND)
+        by_name = {each.lifts[0].name: each for each in found.alone}
+        for name in ("window", "bbr", "reno"):
+            one = by_name[name]
+            assert (one.gains, one.comparison.exact) == ((name not in drawn,) * 2), (kind, name)
+        assert (found.first is None) == (kind == "quic")
+
+
+def test_all_replicates_of_quic_are_lifted_where_they_agree(take: Callable[[Time], None]) -> None:
+    plan = plan_study(study_from_mapping(STEADY | {"transport": {"kind": "quic"}}))
+    time = _by_window_and_control
+    runs = [
+        BaseRun(run.job, [], Sample(time(run.job, 0), run.seeds["run"], False, bool(run.random)))
+        for run in plan
+    ]
+    take(time)
+    found = explain(runs, METRIC, 0.01, BACKEND)
+    assert {len(each.values) for each in found.alone} == {4}
+
+
+def test_a_difference_to_one_run_of_quic_is_not_tested(take: Callable[[Time], None]) -> None:
+    """The first cell's stack draws nothing, but the second one's does."""
+    time = _by_window_and_control
+    take(time)
+    one, other = base(time, buffer="64kB"), base(time, kind="quic", buffer="8MB")
+    found = contrast(one, other, METRIC, 0.01, BACKEND)
+    assert not found.comparison.exact
+    assert not any(found.makes(each) or each.comparison.exact for each in found.found)
+
+
+def test_planted_causes_are_explained_with_all_replicates_also_where_nothing_is_random() -> None:
+    script = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "planted_causes.py"))
+    quic = STEADY | {"transport": {"kind": "quic"}}
+    assert [len(script["_runs"](tables, 3)) for tables in (STEADY, quic)] == [3, 3]
+
+
+def _by_window_and_control(job: Job, _: int) -> float:
+    transport = job.only.transport
+    control = {"bbr": 0.5, "reno": 0.9}.get(transport.congestion or "", 1.0)
+    return control * (4 if transport.buffer_bytes < 1e6 else 1)
 
 
 STEADY: dict[str, Any] = {

@@ -36,15 +36,16 @@ def answer_lines(found: Answer, cell: CellResult, runs: Sequence[BaseRun]) -> It
     others = [each for each in found.alone if not each.gains]
     if not shown:
         yield "No limit of the endpoints, and none of what happens to packets, is shown to matter."
-    for place, each in enumerate(shown):
-        head = "It is " if place == 0 else "  and "
-        yield f"{head}{each.lifts[0].limit}: {_changed(each.lifts)} makes it {_effect(each)}"
     if found.before_it is not None:
         other = found.before_it
         yield (
-            f"But {_changed(other.lifts)} makes it {_effect(other)}: it may gain more, and more"
-            " replicates of the study may show it"
+            f"None is named first: {_changed(other.lifts)} makes it {_effect(other)}, may gain more"
+            " than what is shown, and more replicates of the study may show it."
         )
+    begin = "It is " if found.before_it is None else "Shown to gain: "
+    for place, each in enumerate(shown):
+        head = begin if place == 0 else "  and "
+        yield f"{head}{each.lifts[0].limit}: {_changed(each.lifts)} makes it {_effect(each)}"
     if found.together is not None:
         names = " and ".join(lift.name for lift in found.together.lifts)
         yield f"together ({names}): {_effect(found.together)}"
@@ -103,13 +104,14 @@ def _shares_text(shares: Mapping[Cause, float]) -> str:
 
 def answer_json(found: Answer, cell: CellResult) -> dict[str, Any]:
     """Return the same for programs."""
-    first = found.first
+    first, before_it = found.first, found.before_it
     return {
         "cell": cell.index,
         "factors": dict(cell.factors),
         "metric": found.metric,
         "time_shares": None if found.shares is None else dict(found.shares),
         "first": None if first is None else first.lifts[0].name,
+        "before_it": None if before_it is None else before_it.lifts[0].name,
         "lifts": [_lifted_json(each) for each in found.alone],
         "together": None if found.together is None else _lifted_json(found.together),
         "failed": dict(found.failed),

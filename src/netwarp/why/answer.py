@@ -131,11 +131,10 @@ def explain(
     carry_out = carry_out or outcomes
     fixed = is_one_value(runs)
     shares = mean_shares(runs[:1] if fixed else runs)
-    draws = own_draws(runs[0].job)
     tried = []
-    for lift, example in applicable(runs[0].job, shares):
+    for lift, _ in applicable(runs[0].job, shares):
         if yardsticks or not lift.is_yardstick:
-            needed = runs[:1] if fixed and own_draws(example) == draws else runs
+            needed = runs[:1] if fixed and not draws_itself(runs, (lift,)) else runs
             jobs_of = (lift.change(run.job) for run in needed)
             tried.append((lift, [job for job in jobs_of if job is not None]))
     jobs = [runs[0].job, *(job for _, of_lift in tried for job in of_lift)]
@@ -183,7 +182,7 @@ def _check_same(again: Outcome, kept: BaseRun, metric: str) -> None:
 
 def is_one_value(runs: Sequence[BaseRun]) -> bool:
     """Return whether one run stands for all: nothing random is planned, and what stacks draw by
-    themselves alters nothing. A lift after which they draw something else may alter that.
+    themselves altered nothing. With a limit lifted it may (`draws_itself`).
     """
     values = [run.sample.value for run in runs if run.sample.value is not None]
     is_random = any(run.sample.random for run in runs)
@@ -211,26 +210,44 @@ def _compared(
 ) -> list[Lifted]:
     """Compare the runs of each lift with the original ones; all comparisons are one family."""
 
-    def compared(its: Sequence[float | None]) -> Comparison:
-        base = paired(runs, [run.sample.value for run in runs[: len(its)]])
-        return compare(base, paired(runs, its), relevant)
+    def compared(lifts: tuple[Lift, ...], its: Sequence[float | None]) -> Comparison:
+        draws = draws_itself(runs, lifts)
+        base = paired(runs, [run.sample.value for run in runs[: len(its)]], draws=draws)
+        return compare(base, paired(runs, its, draws=draws), relevant)
 
-    family = holm([compared(its) for _, its in values])
+    family = holm([compared(lifts, its) for lifts, its in values])
     return [
         Lifted(lifts, one, its, is_less_better)
         for (lifts, its), one in zip(values, family, strict=True)
     ]
 
 
-def paired(runs: Sequence[BaseRun], values: Sequence[float | None]) -> dict[int, Sample]:
+def draws_itself(runs: Sequence[BaseRun], lifts: Sequence[Lift] = ()) -> bool:
+    """Return whether a stack draws something by itself in the runs as they are, or with limits
+    lifted, so that one of them does not stand for all.
+    """
+    job = runs[0].job
+    return bool(own_draws(job) or own_draws(_lifted(job, lifts)))
+
+
+def _lifted(job: Job, lifts: Sequence[Lift]) -> Job:
+    for lift in lifts:
+        job = lift.change(job) or job
+    return job
+
+
+def paired(
+    runs: Sequence[BaseRun], values: Sequence[float | None], *, draws: bool
+) -> dict[int, Sample]:
     """Return samples for a comparison, by replicate, of as many runs as there are values. A
-    single one in which nothing is random is returned twice, because a second one would be equal.
+    single one in which nothing is random, and in which no stack draws by itself, is returned twice,
+    because a second one would be equal.
     """
     found = {
         place: Sample(value, run.sample.seed, False, run.sample.random)
         for place, (run, value) in enumerate(zip(runs[: len(values)], values, strict=True))
     }
-    is_exact = len(found) == 1 and not found[0].random
+    is_exact = len(found) == 1 and not found[0].random and not draws
     return found | {1: found[0]} if is_exact else found
 
 
@@ -241,8 +258,10 @@ def repeated(values: Sequence[float | None], others: Sequence[object]) -> Sequen
 
 def _against(runs: Sequence[BaseRun], one: Lifted, other: Lifted, relevant: float) -> Comparison:
     """Compare the runs with one limit lifted with those in which another one is."""
-    base = paired(runs, repeated(other.values, one.values))
-    return compare(base, paired(runs, repeated(one.values, other.values)), relevant)
+    draws = draws_itself(runs, one.lifts) or draws_itself(runs, other.lifts)
+    base = paired(runs, repeated(other.values, one.values), draws=draws)
+    its = paired(runs, repeated(one.values, other.values), draws=draws)
+    return compare(base, its, relevant)
 
 
 def _ranked(runs: Sequence[BaseRun], found: Sequence[Lifted], relevant: float) -> list[Lifted]:
@@ -317,12 +336,7 @@ def _together(
     best = best[:MOST_TOGETHER]
     if len(best) < MOST_TOGETHER:
         return None
-    jobs = []
-    for run in runs[:needed]:
-        job = run.job
-        for lift in best:
-            job = lift.change(job) or job
-        jobs.append(job)
+    jobs = [_lifted(run.job, best) for run in runs[:needed]]
     on_done(-len(jobs))
     found = carry_out(jobs)
     if any(each.failed for each in found):

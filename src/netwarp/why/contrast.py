@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from netwarp.backends.base import Backend
 from netwarp.estimate.comparison import Comparison, Sample, compare, holm
-from netwarp.why.answer import Answer, BaseRun, explain, paired, repeated
+from netwarp.why.answer import Answer, BaseRun, draws_itself, explain, paired, repeated
 from netwarp.why.lifts import Lift
 
 
@@ -65,8 +65,6 @@ def contrast(
     by_lift = [{each.lifts[0].name: each for each in answer.alone} for answer in answers]
     runs = [BaseRun(a.job, a.records, _either(a, b)) for a, b in zip(one, other, strict=True)]
     was = [_ratio(a.sample.value, b.sample.value) for a, b in zip(one, other, strict=True)]
-    nothing = paired(runs, [1.0] * pairs)
-    base = paired(runs, was)
     failed = {**answers[1].failed, **answers[0].failed}
     names = dict.fromkeys(name for of in by_lift for name in of if name not in failed)
     made: list[tuple[Lift, list[float | None]]] = []
@@ -79,8 +77,17 @@ def contrast(
         ]
         lift = next(its[name].lifts[0] for its in by_lift if name in its)
         made.append((lift, [_ratio(a, b) for a, b in zip(*values, strict=True)]))
-    whole = compare(nothing, base, relevant)
-    family = holm([compare(base, paired(runs, ratios), relevant) for _, ratios in made])
+
+    def compared(
+        before: Sequence[float | None], after: Sequence[float | None], *lifts: Lift
+    ) -> Comparison:
+        draws = draws_itself(one, lifts) or draws_itself(other, lifts)
+        return compare(
+            paired(runs, before, draws=draws), paired(runs, after, draws=draws), relevant
+        )
+
+    whole = compared([1.0] * pairs, was)
+    family = holm([compared(was, ratios, lift) for lift, ratios in made])
     ratio = whole.effect or 1.0
     found = [
         Contrast(lift, ratio * (one_of.effect or 1.0), one_of)
