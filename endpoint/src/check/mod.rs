@@ -101,6 +101,13 @@ pub(crate) fn problems(job: &Job) -> Vec<String> {
     for problem in job.network.iter().flat_map(|network| topology::problems(job, network)) {
         problems.add(problem);
     }
+    // A name becomes the name of a directory.
+    let is_plain = |name: &str| !name.is_empty() && !name.contains(['/', '.', '\0']);
+    for each in &job.workloads {
+        problems.require(each.name.as_deref().is_none_or(is_plain), "name", || {
+            format!("is {}, which is no name of a directory", json!(each.name))
+        });
+    }
     for each in job.each_alone() {
         check_transport(each.only(), job.timeline.has_handovers(), &mut problems);
         netwarp_workload::of(&each.only().workload).check(&each, &mut problems);
@@ -123,11 +130,7 @@ fn check_several(job: &Job, problems: &mut Problems) {
         "differs between workloads, and is a parameter of the whole kernel".to_owned()
     });
     for (place, each) in job.workloads.iter().enumerate() {
-        // A name becomes the name of a directory.
-        let is_plain = |name: &str| !name.is_empty() && !name.contains(['/', '.', '\0']);
-        problems.require(each.name.as_deref().is_some_and(is_plain), "name", || {
-            format!("is {}, where a run has several workloads", json!(each.name))
-        });
+        problems.require(each.name.is_some(), "name", || "is missing, where a run has several workloads".to_owned());
         let before = &job.workloads[..place];
         problems.require(before.iter().all(|other| other.name != each.name), "workloads", || {
             format!("has {} twice", json!(each.name))
@@ -334,7 +337,7 @@ mod tests {
             problems(&job)
         };
         assert_eq!(several(|_| {}), Vec::<String>::new());
-        assert_eq!(several(|job| job.workloads[0].name = None), ["name: is null, where a run has several workloads"]);
+        assert_eq!(several(|job| job.workloads[0].name = None), ["name: is missing, where a run has several workloads"]);
         assert_eq!(several(|job| job.workloads[1].name = Some("a".to_owned())), ["workloads: has \"a\" twice"]);
         assert_eq!(several(|job| job.workloads[1].port = Some(4433)), ["port: is 4433, which is no port of its own"]);
         assert_eq!(several(|job| job.workloads[0].name = Some("../a".to_owned())).len(), 1);

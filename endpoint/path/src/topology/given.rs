@@ -152,6 +152,11 @@ pub fn problems(job: &Job, network: &Network) -> Vec<String> {
     problems.require(names.iter().all(|name| (1..=NAME_MAX_BYTES).contains(&name.len())), "network", || {
         format!("has names of none, or of more than {NAME_MAX_BYTES} bytes")
     });
+    // They become names of files and of devices.
+    let is_plain = |name: &&str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    problems.require(names.iter().all(is_plain), "network", || {
+        "has names of other characters than a to z and 0 to 9".to_owned()
+    });
     problems.require(names.len() <= NODES_MAX, "network", || {
         format!("has {} hosts and routers, and there is room for {NODES_MAX}", names.len())
     });
@@ -353,7 +358,8 @@ mod tests {
             problems(&job, &network).join("; ")
         };
         assert_eq!(said(|_, _| {}), "");
-        let cases: [(Change, &str); 10] = [
+        let cases: [(Change, &str); 11] = [
+            (|_, network| network.hosts[0] = "../host".to_owned(), "other characters than a to z and 0 to 9"),
             (|_, network| network.routers[0] = "the-first-one".to_owned(), "more than 12 bytes"),
             (|_, network| network.hosts[1] = "client1".to_owned(), "two nodes of one name"),
             (|_, network| network.links[0].second = "nobody".to_owned(), "a node that there is not"),

@@ -3,7 +3,7 @@
 //!
 //! The server is started first, the further programs one after another, each when the one before it is ready
 //! ([`netwarp_programs::readiness`]), and the client last. The run is over when the client has ended. The run fails if
-//! the client ends with a status other than 0, or if any of the others ends before it.
+//! the client ends with a status other than 0, or any of the others does so before the client ends.
 
 mod host;
 
