@@ -285,7 +285,7 @@ def answer(tables: Tables, backend: Backend) -> Answer:
             )
         ]
         found = explain(
-            runs, METRIC, relevant, backend, carry_out=repeated.outcomes, yardsticks=False
+            runs, METRIC, relevant, backend, run_jobs=repeated.outcomes, yardsticks=False
         )
         if found.first is not None or replicates == REPLICATES[-1]:
             return found

@@ -337,7 +337,10 @@ mod tests {
             problems(&job)
         };
         assert_eq!(several(|_| {}), Vec::<String>::new());
-        assert_eq!(several(|job| job.workloads[0].name = None), ["name: is missing, where a run has several workloads"]);
+        assert_eq!(
+            several(|job| job.workloads[0].name = None),
+            ["name: is missing, where a run has several workloads"]
+        );
         assert_eq!(several(|job| job.workloads[1].name = Some("a".to_owned())), ["workloads: has \"a\" twice"]);
         assert_eq!(several(|job| job.workloads[1].port = Some(4433)), ["port: is 4433, which is no port of its own"]);
         assert_eq!(several(|job| job.workloads[0].name = Some("../a".to_owned())).len(), 1);

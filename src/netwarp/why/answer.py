@@ -19,8 +19,8 @@ from netwarp.wire import Job, Record
 from netwarp.wording import less_is_better
 from netwarp.workloads import workload_of
 
-CarryOut = Callable[[Backend, Sequence[Job], Callable[[], None]], Sequence[Outcome]]
-"""Carries jobs out on a backend, calling something after each, and returns their outcomes."""
+RunJobs = Callable[[Backend, Sequence[Job], Callable[[], None]], Sequence[Outcome]]
+"""Runs jobs on a backend, calls a function after each, and returns their outcomes."""
 
 MOST_TOGETHER = 2
 """How many of the lifts that gain most are lifted together."""
@@ -113,7 +113,7 @@ def explain(
     backend: Backend,
     on_done: Callable[[int], None] = lambda _: None,
     *,
-    carry_out: CarryOut | None = None,
+    run_jobs: RunJobs | None = None,
     yardsticks: bool = True,
 ) -> Answer:
     """Lift each limit of a cell's runs in turn, then those that gain most together.
@@ -122,13 +122,13 @@ def explain(
         runs: the cell's runs that succeeded, by replicate.
         metric: the metric that is compared.
         relevant: the smallest relevant difference, as a ratio.
-        backend: where the runs are carried out.
+        backend: where jobs are run.
         on_done: called with the number of further runs, when it is known, as a negative number,
             and with 1 after each.
-        carry_out: carries jobs out, in place of :func:`outcomes`.
+        run_jobs: runs jobs, in place of :func:`outcomes`.
         yardsticks: whether yardsticks are lifted too.
     """
-    carry_out = carry_out or outcomes
+    run_jobs = run_jobs or outcomes
     fixed = is_one_value(runs)
     shares = mean_shares(runs[:1] if fixed else runs)
     tried = []
@@ -139,7 +139,7 @@ def explain(
             tried.append((lift, [job for job in jobs_of if job is not None]))
     jobs = [runs[0].job, *(job for _, of_lift in tried for job in of_lift)]
     on_done(-len(jobs))
-    again, *found = carry_out(backend, jobs, lambda: on_done(1))
+    again, *found = run_jobs(backend, jobs, lambda: on_done(1))
     _check_same(again, runs[0], metric)
     failed: dict[str, str] = {}
     values: list[tuple[tuple[Lift, ...], tuple[float | None, ...]]] = []
@@ -156,7 +156,7 @@ def explain(
         metric,
         relevant,
         alone,
-        lambda jobs: carry_out(backend, jobs, lambda: on_done(1)),
+        lambda jobs: run_jobs(backend, jobs, lambda: on_done(1)),
         on_done,
     )
     alone = _limit_before_remedy(runs, alone, together, relevant)
@@ -321,7 +321,7 @@ def _together(
     metric: str,
     relevant: float,
     alone: Sequence[Lifted],
-    carry_out: Callable[[Sequence[Job]], Sequence[Outcome]],
+    run_jobs: Callable[[Sequence[Job]], Sequence[Outcome]],
     on_done: Callable[[int], None],
 ) -> Lifted | None:
     """Lift the limits that gain most at the same time; None unless two can be."""
@@ -338,7 +338,7 @@ def _together(
         return None
     jobs = [_lifted(run.job, best) for run in runs[:needed]]
     on_done(-len(jobs))
-    found = carry_out(jobs)
+    found = run_jobs(jobs)
     if any(each.failed for each in found):
         return None
     values = tuple(each.metrics.get(metric) for each in found)

@@ -36,7 +36,7 @@ class SizePoint(Wire):
     """A point of a cumulative distribution of sizes."""
 
     size_bytes: Annotated[int, Field(ge=1, lt=2**64)]
-    """A size."""
+    """A size of flows, in bytes."""
     ratio: Ratio
     """The share of flows that are no larger; 0 at the first point, 1 at the last."""
 

@@ -24,7 +24,7 @@ pub struct Traffic {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct SizePoint {
-    /// A size.
+    /// A size of flows, in bytes.
     pub size_bytes: u64,
     /// The share of flows that are no larger; 0 at the first point, 1 at the last.
     pub ratio: f64,

@@ -105,7 +105,7 @@ class ProgramSection(Section):
     """The host on which it runs, which has no other program of the study: several on one host are
     started in one command."""
     command: CommandLine
-    """Its command."""
+    """The command that starts it."""
     ready: ReadyField = wire.Listening(kind="listening", port=None)
     """When it is ready: as the server's `ready`. Default: `"listening"`."""
 

@@ -23,7 +23,9 @@ class TrafficSection(WorkloadSection):
     """Many flows of a distribution of sizes, from server to client, as in studies of data centres.
     The client opens a connection of its own for each flow when it is due, whether or not earlier
     ones are over, and a flow is completed when its last byte has arrived; its completion time
-    counts from when it was due, the handshake included.
+    counts from when it was due, the handshake included, so that a small flow by itself has a
+    slowdown of 2 and not 1. Small flows are those of at most 100 kB and large ones those above 10 MB,
+    whatever the scale.
     """
 
     compared_by: ClassVar[str] = "flow_completion_time_s_p99"
@@ -41,7 +43,8 @@ class TrafficSection(WorkloadSection):
     """What all sizes are multiplied by, to shorten runs: `"10%"`. Default: 100%."""
     load_bit_s: RateBitS = Field(alias="load")
     """Content that is asked for per second, on average: flows begin so often that their mean size
-    makes it up."""
+    makes it up. Few flows miss it, as the largest have most of the bytes: the mean of 300 sizes of
+    `web-search` has a standard error of 13 %."""
     count: FlowCount = 1000
     """Number of flows. Default: 1000."""
     arrivals: Literal["poisson", "constant"] = "poisson"
