@@ -24,8 +24,8 @@ class TrafficSection(WorkloadSection):
     The client opens a connection of its own for each flow when it is due, whether or not earlier
     ones are over, and a flow is completed when its last byte has arrived; its completion time
     counts from when it was due, the handshake included, so that a small flow by itself has a
-    slowdown of 2 and not 1. Small flows are those of at most 100 kB and large ones those above 10 MB,
-    whatever the scale.
+    slowdown of 2 and not 1. Small flows are those of at most 100 kB and large ones those above
+    10 MB, whatever the scale.
     """
 
     compared_by: ClassVar[str] = "flow_completion_time_s_p99"
