@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, StrictBool, ValidationError
 
 from netwarp import plugins, wire
 from netwarp.cache import cache_directory
@@ -66,15 +66,15 @@ class Manifest(Section):
     """Congestion controls, the default first."""
     workloads: Names
     """Workloads that it can carry."""
-    chunks: bool = False
+    chunks: StrictBool = False
     """Whether it can carry a content in chunks, over streams of one connection."""
     resume: tuple[Resume, ...] = ()
     """Ways in which later connections can resume earlier ones."""
     initial_window: Annotated[int, Field(ge=1)] | None = None
     """Initial window in packets, if it is fixed."""
-    paced: bool = False
+    paced: StrictBool = False
     """Whether it paces with every congestion control."""
-    interop: bool = False
+    interop: StrictBool = False
     """Whether its program, started without arguments, also does what the QUIC interop runner asks
     of endpoints."""
     behaviour: Behaviour = Field(default={})

@@ -47,7 +47,6 @@ FACTOR_TITLES = {
     "transport.reconnect": "Reconnection",
     "workload.rule": "Rule of the player",
     "workload.seek": "Seek probability",
-    "workload.count": "Number of messages",
     "workload.size": "File size",
     "workload.http": "Version of HTTP",
     "workload.kind": "Workload",
@@ -72,7 +71,6 @@ FACTOR_NAMES = {
     "path.redraw.deviation": "deviation of the RTT",
     "path.trace.down": "rate trace",
     "transport.reconnect": "reconnection",
-    "workload.count": "messages",
 }
 
 _TELLING_FACTORS = frozenset({"workload.http", "transport.model"})

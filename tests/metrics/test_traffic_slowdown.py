@@ -86,3 +86,29 @@ def test_there_is_no_best_time_over_several_paths() -> None:
     one = two.model_copy(update={"paths": two.paths[:1]})
     ways = [idle_way(each, each.only) for each in (two, one)]
     assert ways == [None, IdleWay(10_000_000, 10_000_000)]
+
+
+def offered_load_bit_s(flows: int) -> float | None:
+    """Return the offered load of three flows that were completed, of as many as were asked for."""
+    table = FlowTable(
+        record="flow_table",
+        due_ns=(0, 250_000_000, 1_000_000_000),
+        size_bytes=(1000, 4000, 9_000_000),
+        completed_ns=(10, 260_000_000, 2_000_000_000),
+    )
+    asked = job()
+    workload = asked.only.workload.model_copy(update={"flows": flows})
+    only = asked.only.model_copy(update={"workload": workload})
+    line = OfWorkload(record="of_workload", workload="web", line=table)
+    asked = asked.model_copy(update={"workloads": (only,)})
+    return competing_metrics(asked, [line])["web.offered_load_bit_s"]
+
+
+def test_the_offered_load_is_all_but_the_last_flows_content_over_the_time_until_it_was_due() -> (
+    None
+):
+    assert offered_load_bit_s(flows=3) == pytest.approx(8 * 5000)
+
+
+def test_the_offered_load_is_unknown_where_flows_are_missing() -> None:
+    assert offered_load_bit_s(flows=4) is None

@@ -165,3 +165,13 @@ def test_programs_share_a_run_with_nobody_and_need_a_network() -> None:
     with pytest.raises(StudyError, match="there is one client and one server") as found:
         study_from_mapping(two | {"workload": alone})
     assert found.value.key == "workload.program.0.host"
+
+
+def test_levels_of_programs_are_named_by_their_keys() -> None:
+    other = PROXY | {"command": "cache {server}"}
+    factors = {"workload.get.program": [[PROXY], [other]]}
+    labels = [cell.levels["workload.get.program"] for cell in study(factors=factors).cells]
+    assert labels == [
+        "host proxy command relay {server} {port} ready port:8080",
+        "host proxy command cache {server} ready port:8080",
+    ]

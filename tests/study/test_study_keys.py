@@ -303,3 +303,13 @@ def test_an_mss_is_one_that_the_stack_takes() -> None:
         job_of("tcp", transport={"mss": 40_000}, path=jumbo)
     assert job_of("tcp", transport={"mss": 32_767}, path=jumbo).only.transport.mss_bytes == 32_767
     assert job_of("sctp", transport={"mss": 40_000}, path=jumbo).only.transport.mss_bytes == 40_000
+
+
+@pytest.mark.parametrize("value", ["no", "off", "false", 0, 1, 1.0])
+@pytest.mark.parametrize("key", ["transport.nodelay", "transport.sack", "workload.verify"])
+def test_what_is_switched_on_or_off_is_a_boolean(key: str, value: object) -> None:
+    section, option = key.split(".")
+    with pytest.raises(StudyError) as refused:
+        study_from_mapping(tables("tcp", **{section: {option: value}}))
+    assert refused.value.key == key
+    assert "write `true` or `false`" in str(refused.value)

@@ -249,7 +249,7 @@ def _label(key: str, value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
-        return " / ".join(map(str, value))
+        return " / ".join(_label(key, each) for each in value) or "none"
     if not isinstance(value, dict):
         return str(value)
     label = value.get("label")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StrictBool, model_validator
 
 from netwarp import wire
 from netwarp.fields import KeyValueError, Kind, Section
@@ -107,7 +107,7 @@ class PageSection(WorkloadSection):
     connections: ConnectionCount = 6
     """Most connections that the client opens over HTTP/1.1, as browsers do; other versions use
     one."""
-    verify: bool = True
+    verify: StrictBool = True
     """Hash the content at netwarp's own client and compare; otherwise it counts and discards."""
 
     @property

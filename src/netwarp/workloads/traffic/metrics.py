@@ -7,6 +7,8 @@ from statistics import fmean
 from netwarp.measure.metric import SHORTER, Metric
 from netwarp.measure.ranks import nearest_rank
 from netwarp.measure.run_records import RunRecords
+from netwarp.units import NS_PER_S
+from netwarp.wire import FlowTable, Traffic
 from netwarp.workloads.traffic.flows import (
     LARGE_BYTES,
     SMALL_BYTES,
@@ -84,4 +86,23 @@ def _metrics_of(group: tuple[str, str, str, Chosen]) -> tuple[Metric, ...]:
     return (*of_times, *of_slowdowns)
 
 
-TRAFFIC_METRICS = tuple(metric for group in _GROUPS for metric in _metrics_of(group))
+def _offered_load_bit_s(run: RunRecords) -> float | None:
+    table = next(iter(run.of_kind(FlowTable)), None)
+    asked = run.job.only.workload
+    if table is None or not isinstance(asked, Traffic) or len(table.due_ns) < asked.flows:
+        return None
+    between_ns = table.due_ns[-1] - table.due_ns[0]
+    return 8 * NS_PER_S * sum(table.size_bytes[:-1]) / between_ns if between_ns else None
+
+
+OFFERED_LOAD = Metric(
+    "offered_load_bit_s", "bit/s", "neither", "Offered load",
+    "Content of all flows but the last, divided by the time from when the first was due to when the"
+    " last was. The sizes are drawn, so it differs from the load that the study asks for; missing"
+    " where flows were not completed.", "flow_table", _offered_load_bit_s, head="offered load",
+)  # fmt: skip
+
+TRAFFIC_METRICS = (
+    *(metric for group in _GROUPS for metric in _metrics_of(group)),
+    OFFERED_LOAD,
+)
