@@ -249,6 +249,7 @@ def test_equal_treatment_of_programs_is_the_hosts_where_those_are_not_made_for_a
         values = {row["setting"]: row["value"] for row in rows}
         assert values["buffers"] == told
         assert values["congestion control"] == "cubic"
+        assert values["nodelay"] == values["encryption"] == "the programs' own"
     rows = equal_treatment(study_from_mapping(BASE), sets_hosts=False)
     assert "the programs' or the hosts' own" not in {row["value"] for row in rows}
 

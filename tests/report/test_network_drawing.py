@@ -112,3 +112,23 @@ def test_no_two_nodes_have_the_same_place(links: list[tuple[str, str]]) -> None:
         for other in places[:index]
     ]
     assert min(apart) >= 50
+
+
+def test_programs_on_several_hosts_have_no_way_of_their_own() -> None:
+    """Each of them may speak with any other, and here none speaks with the server."""
+    hosts = ("client", "proxy", "server")
+    web = {"name": "web", "kind": "command", "from": "client", "to": "server"}
+    proxy = {"host": "proxy", "command": "relay", "ready": "port:80"}
+    programs = {"server": "serve", "client": "ask proxy", "program": [proxy]}
+    study = {
+        "title": "Proxy",
+        "host": [{"name": name} for name in hosts],
+        "router": [{"name": "middle"}],
+        "link": [{"between": [name, "middle"]} for name in hosts],
+        "workload": [web | programs],
+    }
+    (flow,) = drawn([study_from_mapping(study).cells[0].template]).flows
+    assert (flow.points, flow.text) == (
+        "",
+        "web: programs on client, server, proxy, of which each may speak with any",
+    )

@@ -21,13 +21,15 @@ from netwarp.study.cells.design import Cell
 from netwarp.study.sections.transport import OWN_OPTIONS, OwnOption
 from netwarp.transports import TransportTraits, rfc9260_window_bytes
 from netwarp.units import format_duration, format_size
-from netwarp.wire import Job
+from netwarp.wire import Command, Job
 from netwarp.workloads import workload_of
 
 NOT_ITS_OWN = "–"
 """The text for a setting that a transport does not have."""
 THE_HOSTS = "the programs' or the hosts' own"
 """The text for a setting that programs choose, or take from their hosts."""
+THE_PROGRAMS = "the programs' own"
+"""The text for a setting that programs alone choose."""
 PACED_CONGESTION = frozenset({"bbr", "bbr2"})
 
 
@@ -86,6 +88,9 @@ def _value(
     setting: str, value_of: Callable[[_Treated], str], treated: _Treated, sets_hosts: bool
 ) -> str:
     """Return a setting's value as text; a stack or program that decides it itself is said to."""
+    is_of_programs = isinstance(treated.job.only.workload, Command)
+    if setting in _OF_PROGRAMS and is_of_programs:
+        return THE_PROGRAMS
     if setting in _OF_HOSTS and not (sets_hosts or workload_of(treated.job).dials(treated.job)):
         return THE_HOSTS
     stack = treated.transport.stack
@@ -237,6 +242,9 @@ _TOLD = frozenset(
     {"congestion control", "initial window", "buffers", "pacing", "MSS", "nodelay", *_BEHAVIOUR}
 )
 """Settings that are unknown for programs which choose them themselves."""
+
+_OF_PROGRAMS = frozenset({"nodelay", "encryption"})
+"""Settings that a program chooses for each of its sockets, and that no host has."""
 
 _OF_HOSTS = frozenset({"buffers", "nodelay"})
 """Settings that programs choose or take from their hosts, and that are not read back."""
