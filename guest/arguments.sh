@@ -91,7 +91,7 @@ parse_arguments() {
     [[ -z $KEPT_TREE ]] || KEPT_TREE=$(realpath -m -- "$KEPT_TREE")
     refuse_bad_arguments
     find_module_files
-    readonly SERIES SOURCE GIT REF KEPT_TREE CONFIG OWN_PATCHES MODULES MODULE_FILES JOBS CACHE PRINT REFRESH ONLY_PINNED
+    readonly SERIES SOURCE GIT REF KEPT_TREE CONFIG MODULES JOBS CACHE PRINT REFRESH ONLY_PINNED
 }
 
 refuse_bad_arguments() {

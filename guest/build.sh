@@ -15,9 +15,9 @@ export LC_ALL=C
 
 GUEST_DIR="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
 readonly GUEST_DIR
-readonly FRAGMENT="$GUEST_DIR/kernel.config"
-readonly GETRANDOM_SOURCE="$GUEST_DIR/seeded_getrandom.c"
 
+# shellcheck source=guest/inputs.sh
+source "$GUEST_DIR/inputs.sh"
 # shellcheck source=guest/arguments.sh
 source "$GUEST_DIR/arguments.sh"
 # shellcheck source=guest/cache.sh
@@ -93,6 +93,7 @@ build_entry() {
     trap 'exit 130' INT
     trap 'exit 143' TERM HUP
 
+    copy_inputs
     KEY=
     obtain_source
     if [[ -n $KEY ]] && is_complete "$CACHE/$KEY"; then
@@ -114,6 +115,7 @@ build_entry() {
     publish
 }
 
+# shellcheck disable=SC2317  # a trap calls it
 clean_up() {
     if [[ -n $MAKE_PID ]]; then
         kill -- "-$MAKE_PID" 2>/dev/null || true
@@ -199,7 +201,7 @@ configure() {
     # Kconfig drops in silence what it does not know and what lacks a dependency.
     missing=$(grep -E '^CONFIG_' -- "$FRAGMENT" | grep -vE "^($overridden)=" | grep -vxFf "$TREE/.config" || true)
     [[ -z $missing ]] ||
-        die_of_source "Linux $VERSION does not take these lines of $FRAGMENT (unknown, or a dependency is missing):
+        die_of_source "Linux $VERSION does not take these lines of $GUEST_DIR/kernel.config (unknown, or a dependency is missing):
 $missing"
     for line in $(module_lines); do
         grep -xF -- "$line" "$TREE/.config" >/dev/null || die "Linux $VERSION does not take $line, which builds a module in"
@@ -347,4 +349,8 @@ publish() {
     use_entry "$CACHE/$KEY"
 }
 
-main "$@"
+# In braces with its end: bash reads a script as it goes on, and this one may change meanwhile.
+{
+    main "$@"
+    exit
+}

@@ -10,7 +10,7 @@ STANDS_IN=false
 # patches are in neither: they depend on the version that is found (is_patched_as_now).
 hash_inputs() {
     local line patch
-    if [[ -n $SOURCE || -n $GIT ]]; then identify_source; fi
+    if [[ -z ${SOURCE_ID:-} && -n $SOURCE$GIT ]]; then identify_source; fi
     BASE=$(
         {
             echo "recipe $RECIPE"
@@ -28,7 +28,6 @@ hash_inputs() {
     elif takes_pinned_source; then
         INPUTS=$(echo "$BASE $(pinned_source)" | short_hash)
     fi
-    readonly BASE INPUTS
 }
 
 short_hash() { sha256sum | cut -c 1-16; }
@@ -84,7 +83,7 @@ is_of_pinned_source() {
 
 print_entry() {
     remembered_entry ||
-        die "no kernel in $CACHE is built from $FRAGMENT and the options as they are now; build it with: $GUEST_DIR/build.sh"
+        die "no kernel in $CACHE is built from $GUEST_DIR/kernel.config and the options as they are now; build it with: $GUEST_DIR/build.sh"
 }
 
 # A symlink is replaced by a rename, so that a reader always finds either the old one or the new one.

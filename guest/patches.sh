@@ -6,7 +6,7 @@
 # netwarp's patches for a version; a line of each says which it is for: "Linux-Versions: FROM BEFORE".
 patches_for() {
     local version=$1 patch from before
-    for patch in "$GUEST_DIR"/patches/*.patch; do
+    for patch in "$PATCH_DIR"/*.patch; do
         [[ -f $patch ]] || continue
         read -r from before < <(sed -n 's/^Linux-Versions: //p' -- "$patch") ||
             die "$patch does not say which versions it is for (Linux-Versions: FROM BEFORE)"
@@ -28,6 +28,6 @@ apply_patches() {
     for patch in "${PATCHES[@]}"; do
         say "applying ${patch##*/}"
         patch --directory="$TREE" --strip=1 --forward --fuzz=0 --quiet <"$patch" >&2 ||
-            die_of_source "$patch does not apply to Linux $VERSION"
+            die_of_source "${patch##*/} does not apply to Linux $VERSION"
     done
 }

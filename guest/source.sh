@@ -256,7 +256,7 @@ choose_pinned() {
     versions_of "$PACKAGE" | grep -xF -- "$PACKAGE_VERSION" >/dev/null
 }
 
-pinned_source() { grep -v '^#' -- "$GUEST_DIR/sources.sha256" | tail -n 1 | cut -d ' ' -f 2-; }
+pinned_source() { grep -v '^#' -- "$KNOWN_SOURCES" | tail -n 1 | cut -d ' ' -f 2-; }
 
 choose_newest() {
     PACKAGE=$(source_packages | tail -n 1)
@@ -297,19 +297,19 @@ apt_reason() {
 
 die_unpinned() {
     die "$PACKAGE $PACKAGE_VERSION is not in guest/sources.sha256 (its SHA-256 is $TARBALL_HASH), which has
-  $(awk '!/^#/ { print $2, $3 }' "$GUEST_DIR/sources.sha256" | paste -sd ';' -): give the tarball of one of these
+  $(awk '!/^#/ { print $2, $3 }' "$KNOWN_SOURCES" | paste -sd ';' -): give the tarball of one of these
   with --source PATH, or build without --pinned"
 }
 
 # Whether guest/sources.sha256 has this hash.
-is_known_source() { awk -v hash="$1" '!/^#/ && $1 == hash { has = 1 } END { exit !has }' "$GUEST_DIR/sources.sha256"; }
+is_known_source() { awk -v hash="$1" '!/^#/ && $1 == hash { has = 1 } END { exit !has }' "$KNOWN_SOURCES"; }
 
 # Holds the source against guest/sources.sha256. A package that is not there is as new as the archive: its signature was
 # checked, and what it holds is for --pinned to refuse.
 check_pin() {
     local pinned
     pinned=$(awk -v package="$PACKAGE" -v version="$PACKAGE_VERSION" \
-        '!/^#/ && $2 == package && $3 == version { print $1 }' "$GUEST_DIR/sources.sha256")
+        '!/^#/ && $2 == package && $3 == version { print $1 }' "$KNOWN_SOURCES")
     if [[ -z $pinned ]]; then
         ! $ONLY_PINNED || die_unpinned
         say "the SHA-256 of $PACKAGE $PACKAGE_VERSION is not pinned: $TARBALL_HASH"

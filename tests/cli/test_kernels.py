@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -344,6 +346,29 @@ def test_kernels_are_chosen_and_removed(
     assert netwarp("kernel", "default", "--reset", **cache).stdout.strip() == first
     assert netwarp("kernel", "remove", second, **cache).returncode == 0
     assert [each["name"] for each in kernels()] == [first]
+
+
+def test_files_that_change_while_a_kernel_is_built_change_nothing_of_it(
+    tree: Path, tmp_path: Path
+) -> None:
+    """A rebase under a build of minutes is no reason to lose it."""
+    guest = tmp_path / "guest"
+    shutil.copytree(Path(__file__).parents[2] / "guest", guest)
+    own = tmp_path / "own.patch"
+    own.write_text(PATCH)
+    fragment = sha256((guest / "kernel.config").read_bytes()).hexdigest()
+    gone = f"linux:\n\trm -r {guest}/* {own}\n"
+    (tree / "Makefile").write_text(MAKEFILE.replace("linux:\n", gone))
+    cache = tmp_path / "cache"
+    command: list[str | Path] = [guest / "build.sh", "--source", tree, "--patch", own]
+    command += ["--cache", cache]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+    assert not list(guest.iterdir())
+    built = json.loads((cache / "current" / "kernel.json").read_text())
+    assert built["fragment_sha256"] == fragment
+    assert [each.split()[0] for each in built["patches"]][1:] == ["own.patch"]
+    assert {each.name for each in cache.glob(".netwarp-build.*")} == set()
 
 
 APT_GET = """#!/bin/sh

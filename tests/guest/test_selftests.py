@@ -86,6 +86,21 @@ def test_what_passes_has_status_0(cache: Path) -> None:
     assert selftest(cache, "able", "unable", "tunnel")[0] == 0
 
 
+def test_the_same_seed_prints_the_same_each_time(cache: Path) -> None:
+    place = cache / "netwarp" / "selftests" / find_kernel().name
+    script = place / "tools" / "testing" / "selftests" / "net" / "chance.sh"
+    script.write_text("#!/bin/sh\nod -An -N8 -tx8 /dev/urandom; date +%s.%N; exit 1\n")
+    script.chmod(0o755)
+    (place / "tests").write_text("net:chance.sh\n")
+    _, told = selftest(cache, "chance", "--repeat", "3", "--same-seed")
+    runs = told["tests"][0]["runs"]
+    assert len(runs) == 3
+    assert len({(run["seed"], run["output_sha256"]) for run in runs}) == 1
+    _, other = selftest(cache, "chance", "--repeat", "2")
+    hashes = [run["output_sha256"] for run in other["tests"][0]["runs"]]
+    assert hashes[0] == runs[0]["output_sha256"] != hashes[1]
+
+
 def test_a_run_of_a_test_that_flips_is_repeated_by_its_options(cache: Path) -> None:
     place = cache / "netwarp" / "selftests" / find_kernel().name
     script = place / "tools" / "testing" / "selftests" / "net" / "chance.sh"

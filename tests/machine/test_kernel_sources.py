@@ -33,10 +33,9 @@ def sourced(tmp_path: Path, archive: list[str], command: str) -> subprocess.Comp
     begin = (
         "set -euo pipefail; say() { echo \"$*\" >&2; }; die() { say \"$*\"; exit 1; }\n"
         f"GUEST_DIR='{GUEST}'; WORK='{tmp_path}'; OLDEST_DEFAULT=6.6; OLDEST_KERNEL=6.1\n"
-        f"FRAGMENT='{GUEST}/kernel.config'; GETRANDOM_SOURCE='{GUEST}/seeded_getrandom.c'\n"
         "RECIPE=2; ENTRY_FILES=(linux config kernel.json)\n"
         f"apt_env=('PATH={tmp_path}:/usr/bin:/bin')\n"
-        "for each in arguments cache modules patches seeded source; do\n"
+        "for each in inputs arguments cache modules patches seeded source; do\n"
         'source "$GUEST_DIR/$each.sh"; done\n'
     )  # fmt: skip
     return subprocess.run(

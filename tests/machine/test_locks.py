@@ -74,6 +74,7 @@ def checked(sha256: str, package: str, version: str, pinned: bool = False) -> tu
         GUEST_DIR='{REPOSITORY}/guest'
         say() {{ printf '%s\\n' "$*"; }}
         die() {{ printf '%s\\n' "$*"; exit 1; }}
+        source "$GUEST_DIR/inputs.sh"
         source "$GUEST_DIR/source.sh"
         TARBALL_HASH={sha256} PACKAGE={package} PACKAGE_VERSION='{version}'
         ONLY_PINNED={str(pinned).lower()}

@@ -16,8 +16,16 @@ from netwarp.selftests.catalogue import (
     chosen,
 )
 from netwarp.selftests.needs import lacking, silently_absent, word_of
-from netwarp.selftests.outcomes import Ended, Row, Verdict, flip_texts, judged, summary
-from netwarp.selftests.study import FACTOR, STATUS, study_of
+from netwarp.selftests.outcomes import (
+    Ended,
+    Row,
+    Verdict,
+    flip_texts,
+    judged,
+    same_seed_texts,
+    summary,
+)
+from netwarp.selftests.study import AGAIN, FACTOR, STATUS, study_of
 from netwarp.selftests.table import PAGE_START, page
 
 CONFIG = ["CONFIG_VXLAN=m", "CONFIG_VETH=y", "CONFIG_NET_SCH_ETF=m", "CONFIG_IP6_NF_FILTER=m"]
@@ -203,6 +211,21 @@ def test_a_test_is_as_bad_as_its_worst_run_and_flips_where_they_differ() -> None
     assert text == "3 tests: 1 pass, 1 fail, 1 skip; 6 runs, 1 of the tests flip"
 
 
+def test_runs_with_one_seed_are_told_by_what_they_printed() -> None:
+    runs = [
+        Ended(f"c00{n}-r00", 7, each, "", 1.0, "--seed 1 --repeat 1", printed)
+        for n, (each, printed) in enumerate([(Verdict.PASS, "aa"), (Verdict.FAIL, "bb")])
+    ]
+    test = SelfTest("a", "a.sh", None)
+    equal, other = Row(test, (runs[0], runs[0]), 3), Row(test, tuple(runs), 2)
+    assert same_seed_texts([equal, row(Verdict.PASS, Verdict.FAIL), other]) == [
+        "a: 2 of 3 runs with seed 7: outputs equal to the byte",
+        "a: 2 of 2 runs with seed 7: 2 DIFFERENT outputs",
+    ]
+    # Of one seed it is not said that another seed would end otherwise.
+    assert flip_texts([other]) == []
+
+
 def built(place: Path) -> None:
     """Lay tests down as guest/selftests.sh leaves them."""
     root = place / "tools" / "testing" / "selftests" / "net"
@@ -251,6 +274,17 @@ def test_each_test_is_a_cell_and_each_time_a_replicate(tmp_path: Path) -> None:
     jobs = [cell.template for cell in study.cells]
     assert {job.kernel for job in jobs} == {"7.3.4-aa"}
     assert study_of(TESTS[:1], tmp_path, repeat=1).cells[0].levels == {FACTOR: "fib_tests.sh"}
+
+
+def test_times_with_the_same_seed_are_cells_of_one_replicate(tmp_path: Path) -> None:
+    built(tmp_path)
+    study = study_of(TESTS[:2], tmp_path, repeat=3, same_seed=True)
+    assert study.replicates == 1
+    assert [(cell.levels[FACTOR], cell.levels[AGAIN]) for cell in study.cells] == [
+        (file, again)
+        for file in ("fib_tests.sh", "fib_rules.sh")
+        for again in ("000000", "000001", "000002")
+    ]
 
 
 def test_a_page_has_the_worst_first_and_tests_of_one_reason_in_a_row() -> None:

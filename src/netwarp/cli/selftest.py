@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from netwarp.backends.guest_files import GuestKernel
     from netwarp.selftests.catalogue import SelfTest
     from netwarp.selftests.outcomes import Row
+    from netwarp.study import Study
 
 OF_KERNEL = (
     replace(
@@ -43,6 +44,11 @@ OF_KERNEL = (
         help="Run each test N times, each time with other random numbers. Default: 1.",
     ),
     Option(
+        name="same_seed", takes=Takes.FLAG,
+        help="With --repeat: give all times the same random numbers, and tell whether what is"
+        " printed is the same to the byte.",
+    ),
+    Option(
         name="kernel", metavar="NAME",
         help="The guest kernel: a version such as 6.12, or a name of `netwarp kernel list`."
         " Default: the default of this machine.",
@@ -62,6 +68,7 @@ def selftest(
     names: Sequence[str] = (),
     *,
     repeat: int = 1,
+    same_seed: bool = False,
     kernel: str | None = None,
     jobs: int | None = None,
     seed: int | None = None,
@@ -87,12 +94,15 @@ def selftest(
     from netwarp.cli.interruption import interruption
     from netwarp.output.own_files import refuse_foreign
     from netwarp.selftests.catalogue import built_tests, chosen
+    from netwarp.selftests.study import study_of
     from netwarp.selftests.table import PAGE_START
 
     if source is not None and git is not None:
         raise InputError("selftest --source beside --git: the kernel was built of one source")
     if list and markdown is not None:
         raise InputError("selftest --list beside --markdown: the page is of what ran; drop one")
+    if same_seed and repeat == 1:
+        raise InputError("selftest --same-seed: one run has one seed; give --repeat N, too")
     if markdown is not None:
         refuse_foreign("selftest --markdown", markdown, PAGE_START)
     guest_kernel = find_kernel() if kernel is None else kernel_named(kernel)
@@ -105,33 +115,30 @@ def selftest(
         print_list(tests, as_json=as_json)
         return
     name = None if kernel is None else guest_kernel.name
-    found, directory = run_tests(tests, place, name, repeat, seed, jobs, out)
+    able = [each for each in tests if each.lacks is None]
+    study = None
+    if able:
+        study = study_of(
+            able, place, repeat=repeat, same_seed=same_seed, kernel=name, seed=seed
+        )  # fmt: skip
+    found, directory = run_tests(tests, study, repeat, jobs, out)
     if markdown is not None:
         write_page(markdown, found, guest_kernel)
     print_found(found, directory, as_json=as_json)
 
 
 def run_tests(
-    tests: Sequence[SelfTest],
-    place: Path,
-    kernel: str | None,
-    repeat: int,
-    seed: int | None,
-    jobs: int | None,
-    out: Path | None,
+    tests: Sequence[SelfTest], study: Study | None, repeat: int, jobs: int | None, out: Path | None
 ) -> tuple[Sequence[Row], Path | None]:
-    """Run the tests that lack nothing; return how all of them ended, and the run directory, which
-    there is none of if all lack something.
+    """Run the study of the tests that lack nothing; return how all of them ended, and the run
+    directory, which there is none of if all lack something.
     """
     from netwarp.cli.running import command_line, progress_bar
     from netwarp.library import run
     from netwarp.selftests.outcomes import rows
-    from netwarp.selftests.study import study_of
 
-    able = [each for each in tests if each.lacks is None]
     data = None
-    if able:
-        study = study_of(able, place, repeat=repeat, kernel=kernel, seed=seed)
+    if study is not None:
         given: dict[str, Any] = {"jobs": jobs, "out": out}
         how = {name: value for name, value in given.items() if value is not None}
         data = run(study, observer=progress_bar(), command_line=command_line(), **how).data
@@ -157,14 +164,14 @@ def write_page(file: Path, found: Sequence[Row], kernel: GuestKernel) -> None:
 def print_found(found: Sequence[Row], directory: Path | None, *, as_json: bool) -> None:
     """Print how the tests ended, and end with the exit status that says so."""
     from netwarp.cli.terminal import answer_console, end_by, escaped, print_json
-    from netwarp.selftests.outcomes import flip_texts, place_text, summary
+    from netwarp.selftests.outcomes import flip_texts, place_text, same_seed_texts, summary
 
     if as_json:
         told = [each.to_json() for each in found]
         print_json({"out": directory and str(directory), "tests": told})
     else:
         print_rows(found)
-        for text in (*flip_texts(found), summary(found)):
+        for text in (*flip_texts(found), *same_seed_texts(found), summary(found)):
             answer_console().print(escaped(text), highlight=False, soft_wrap=True)
         if directory is not None:
             answer_console().print(place_text(directory), highlight=False, soft_wrap=True)

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,8 @@ class Ended:
     """Time that it took on the run's clock, in s."""
     again: str = ""
     """Options of `netwarp selftest` of which the last run has the same random numbers."""
+    output_sha256: str = ""
+    """Hash of what it printed."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +88,13 @@ class Row:
 
     @property
     def flips(self) -> bool:
-        """Whether its runs, which differ in their seeds alone, ended in different ways."""
+        """Whether its runs, which differ in their seeds at most, ended in different ways."""
         return len(self.counts) > 1
+
+    @property
+    def has_one_seed(self) -> bool:
+        """Whether it ran several times with the same seed."""
+        return len(self.runs) > 1 and len({run.seed for run in self.runs}) == 1
 
     @property
     def why(self) -> str:
@@ -128,7 +136,10 @@ def rows(tests: Sequence[SelfTest], data: RunData | None, planned: int) -> list[
         verdict, why = judged(output, run.reason, absent.get(file, ()))
         took_s = run.metrics.get("run_time_s")
         again = _again(data.study.seed, run.replicate)
-        ended.setdefault(file, []).append(Ended(run.run, run.seed, verdict, why, took_s, again))
+        printed = sha256(output.encode()).hexdigest()
+        ended.setdefault(file, []).append(
+            Ended(run.run, run.seed, verdict, why, took_s, again, printed)
+        )
     return [
         Row(each, tuple(ended.get(each.file, ())), 0 if each.lacks else planned) for each in tests
     ]
@@ -192,11 +203,23 @@ def flip_texts(found: Iterable[Row]) -> list[str]:
     """
     texts = []
     for row in found:
-        if row.flips:
+        if row.flips and not row.has_one_seed:
             run = next(run for run in row.runs if run.verdict is row.verdict)
             share = f"{row.counts[row.verdict]} of {len(row.runs)} seeds"
             command = f"netwarp selftest {row.test.name} {run.again}"
             texts.append(f"{row.test.name}: {row.verdict.value} with {share}; one again: {command}")
+    return texts
+
+
+def same_seed_texts(found: Iterable[Row]) -> list[str]:
+    """Write of each test that ran several times with one seed whether its outputs are equal."""
+    texts = []
+    for row in found:
+        if row.has_one_seed:
+            printed = len({run.output_sha256 for run in row.runs})
+            told = "outputs equal to the byte" if printed == 1 else f"{printed} DIFFERENT outputs"
+            runs = f"{len(row.runs)} of {row.planned} runs with seed {row.runs[0].seed}"
+            texts.append(f"{row.test.name}: {runs}: {told}")
     return texts
 
 

@@ -8,6 +8,7 @@ from netwarp.selftests.catalogue import ROOT, SELFTESTS, SelfTest
 from netwarp.study import Study, study_from_mapping
 
 FACTOR = "command.test"
+AGAIN = "command.again"
 STATUS = "netwarp-selftest: exit status"
 """Begins the last line that a run prints, which has the test's exit status."""
 STALL_CPU_S = 20
@@ -34,6 +35,7 @@ def study_of(
     place: Path,
     *,
     repeat: int,
+    same_seed: bool = False,
     kernel: str | None = None,
     seed: int | None = None,
 ) -> Study:
@@ -43,6 +45,8 @@ def study_of(
         tests: at least one test that lacks nothing.
         place: the directory of the built tests.
         repeat: the number of times that each is run, each with a seed of its own.
+        same_seed: give all of them the same seed instead: they are cells of one replicate, which
+            differ in an argument that is never read, of the same length.
         kernel: the name of the kernel; None for the default.
         seed: the study's seed; None for the usual one.
     """
@@ -64,6 +68,10 @@ def study_of(
         "limits": {"virtual_s": LIMIT_S, "stall_cpu_s": STALL_CPU_S},
         "factors": {FACTOR: [each.file for each in tests]},
     }
+    if same_seed:
+        tables["replicates"] = 1
+        tables["workload"]["client"].append("{again}")
+        tables["factors"][AGAIN] = [f"{number:06}" for number in range(repeat)]
     if kernel is not None:
         tables["kernel"] = kernel
     if seed is not None:

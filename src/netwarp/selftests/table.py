@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from netwarp.errors import without_controls
-from netwarp.selftests.outcomes import Row, Verdict, flip_texts, summary
+from netwarp.selftests.outcomes import Row, Verdict, flip_texts, same_seed_texts, summary
 
 PAGE_START = "# The kernel's own tests on Linux "
 """Begins every such page, by which one may be written over."""
@@ -35,7 +35,7 @@ def page(found: Sequence[Row], kernel: str, command: Sequence[str]) -> str:
     """
     lines = [f"{PAGE_START}{kernel}", ""]
     lines += [f"{summary(found)}. Written by `{_plain(shlex.join(command))}`."]
-    for text in flip_texts(found):
+    for text in (*flip_texts(found), *same_seed_texts(found)):
         lines += ["", f"- {_plain(text)}"]
     for verdict, title in _TITLES.items():
         rows = [row for row in found if row.verdict is verdict]
@@ -47,12 +47,12 @@ def page(found: Sequence[Row], kernel: str, command: Sequence[str]) -> str:
 
 
 def _by_test(rows: Sequence[Row]) -> Iterator[str]:
-    yield from ("| test | time | seeds | why |", "| --- | --- | --- | --- |")
+    yield from ("| test | time | runs | why |", "| --- | --- | --- | --- |")
     for row in rows:
         took_s = [run.took_s for run in row.runs if run.took_s is not None]
         time = f"{max(took_s):.1f} s" if took_s else ""
-        seeds = ", ".join(f"{row.counts[of]} {of.value}" for of in Verdict if row.counts[of])
-        yield f"| `{row.test.name}` | {time} | {seeds} | {_cell(row.why)} |"
+        ended = ", ".join(f"{row.counts[of]} {of.value}" for of in Verdict if row.counts[of])
+        yield f"| `{row.test.name}` | {time} | {ended} | {_cell(row.why)} |"
 
 
 def _by_reason(rows: Sequence[Row]) -> Iterator[str]:
