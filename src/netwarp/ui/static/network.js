@@ -1,5 +1,5 @@
 // Draws the network of a run at a time: hosts, routers, queues, and packets on the links that were sampled.
-import { at, departures } from "./play.js";
+import { at, departures } from "./columns.js";
 
 const HEIGHT = 240;
 const MARGIN = { x: 60, y: 26 };
