@@ -1,7 +1,8 @@
 """Measures the local pages: from the start to a page, and from a knob to the first answer.
 
-A question is one replicate of TCP and of QUIC, 10 MB, with knobs drawn from a seed. CPU time is
-that of the server and its guests; the load of the machine is printed, since others may use it.
+A question is one replicate of TCP and of QUIC, 10 MB, with knobs drawn from a seed; those without
+an answer are named, with the page's own sentence. CPU time is that of the server and its guests;
+the load of the machine is printed, since others may use it.
 """
 
 from __future__ import annotations
@@ -40,15 +41,18 @@ def main() -> None:
         page_s, page_cpu_s = time.monotonic() - begun_s, cpu_s(process.pid)
         drawn = random.Random(asked.seed)  # noqa: S311 - knobs
         knobs = [each for group in GROUPS.values() for each in group if each.option in TURNED]
-        times, cpu = [], []
+        times, cpu, unanswered = [], [], []
         for _ in range(asked.questions):
             given = {"transport": "tcp,quic", "size": "10MB", "replicates": "1", "lane": "a"}
             given |= {each.option: drawn.choice(list(each.offers)) for each in knobs}
             before_s, at_s = cpu_s(process.pid), time.monotonic()
             answer = _get(address.netloc, f"{address.path}ask?{urlencode(given)}")
-            if "event: answer" in answer:  # some combinations are refused
+            if (instead := instead_of_an_answer(answer)) is None:
                 times.append(time.monotonic() - at_s)
                 cpu.append(cpu_s(process.pid) - before_s)
+            else:
+                turned = {each.option: given[each.option] for each in knobs}
+                unanswered.append({"knobs": turned, **instead})
     finally:
         process.terminate()
         process.communicate()
@@ -56,8 +60,22 @@ def main() -> None:
         "load": [load, os.getloadavg()[0]], "page_s": page_s, "page_cpu_s": page_cpu_s,
         "answers": len(times), "first_answer_s_p50": quantile(times, 0.5),
         "first_answer_s_p90": quantile(times, 0.9), "cpu_s_p50": quantile(cpu, 0.5),
-        "cpu_s_p90": quantile(cpu, 0.9),
+        "cpu_s_p90": quantile(cpu, 0.9), "unanswered": unanswered,
     }, indent=2))  # fmt: skip
+
+
+def instead_of_an_answer(text: str) -> dict[str, str] | None:
+    """Return what became of a question that has no answer, from the events that it sent: the name
+    of the last event, and what that said; None if it was answered.
+    """
+    events = [event.split("\ndata: ", 1) for event in text.strip().split("\n\n") if event]
+    names = [name.removeprefix("event: ") for name, _ in events]
+    if "failed" not in names and "answer" in names:
+        return None
+    place = next((at for at, name in enumerate(names) if name in ("refused", "failed")), None)
+    if place is None:
+        return {"event": names[-1] if names else "none", "message": "no reason was sent"}
+    return {"event": names[place], "message": json.loads(events[place][1])["message"]}
 
 
 def quantile(values: list[float], share: float) -> float:

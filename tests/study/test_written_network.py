@@ -187,7 +187,7 @@ BAD = {
     "a discipline without a rate": (
         TWO_SITES.replace('rate = "20mbit"', 'discipline = "fq"') + FLOW,
         'discipline = "fq"',
-        "give rate_down too",
+        "give rate or rate_down too",
     ),
     "hosts without a way": (
         TWO_SITES.replace('between = ["right", "server"]', 'between = ["right", "other"]')

@@ -360,7 +360,7 @@ def _refuse_impossible_discipline(impairments: AskedImpairments, direction: Dire
         return
     if impairments.usual_rate_bit_s is None:
         reason = f"no queue forms where the {direction} rate is unlimited"
-        remedy = f"give rate_{direction} too, or a discipline to the other direction alone"
+        remedy = f"give rate or rate_{direction} too, or a discipline to the other direction alone"
         raise KeyValueError("discipline", None, reason, remedy)
     if impairments.reorders:
         reason = f"netem keeps the {direction} queue itself where packets overtake"
