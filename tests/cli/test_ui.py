@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from cli.processes import NETWARP, guests_in, has_ended
+from netwarp.backends.process_tree import children
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -124,3 +126,42 @@ def test_who_goes_away_ends_their_guests(served: Served) -> None:
     served.opened.close()
     while any(not has_ended(guest) for guest in guests) or guests_in(folder):
         assert served.process.poll() is None
+
+
+SIGNALS = {"Ctrl-C": signal.SIGINT, "SIGTERM": signal.SIGTERM, "SIGHUP": signal.SIGHUP,
+           "SIGKILL": signal.SIGKILL}  # fmt: skip
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("how", [*SIGNALS, "the terminal is closed", "the shell is killed"])
+def test_however_it_ends_its_guests_do_too(tmp_path: Path, how: str) -> None:
+    terminal, slave = os.openpty()
+    with os.fdopen(slave) as opened:
+        shell = subprocess.Popen(
+            ["setsid", "--ctty", "sh", "-c", '"$0" ui; exit', NETWARP], cwd=tmp_path,
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+            stdin=opened, stdout=opened, stderr=opened,
+        )  # fmt: skip
+    with os.fdopen(os.dup(terminal), encoding="utf-8") as printed:
+        parts = urlsplit(printed.readline().split()[-1])
+    (netwarp,) = children(shell.pid)
+    (folder,) = tmp_path.glob("netwarp-ui-*")
+    asked = {"lane": "a", "transport": "tcp", "size": "1GB", "rtt": "50ms", "loss": "5%"}
+    with closing(http.client.HTTPConnection(parts.netloc, timeout=60)) as connection:
+        connection.request("GET", f"{parts.path}ask?{urlencode(asked | {'replicates': '50'})}")
+        connection.getresponse()
+        while not (guests := guests_in(folder)):
+            assert shell.poll() is None
+        if how == "the terminal is closed":
+            os.close(terminal)
+        elif how == "the shell is killed":
+            shell.kill()
+        else:
+            os.kill(netwarp, SIGNALS[how])
+        assert all(map(has_ended, [netwarp, *guests])), "a guest outlived the pages"
+    assert guests_in(folder) == []
+    # Nothing can be removed by a process that is killed; the next one to start does it.
+    assert folder.exists() == (how == "SIGKILL")
+    if how != "the terminal is closed":
+        os.close(terminal)
+    shell.wait(30)

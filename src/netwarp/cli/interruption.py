@@ -1,4 +1,5 @@
-"""Ctrl-C and SIGTERM: the command stops within a second, whatever it is doing.
+"""Ctrl-C, SIGTERM and the end of the terminal (SIGHUP): the command stops within a second,
+whatever it is doing.
 
 The first signal raises KeyboardInterrupt in the main thread, which unwinds: guests are killed, and
 finished runs are kept. Further signals change nothing. The main thread may miss the signal:
@@ -24,6 +25,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that ask the command to stop."""
 EXIT_STATUS = 130  # the status that a shell reports for a program ended by Ctrl-C
 PATIENCE_S = 0.5
 SHOW_CURSOR = "\x1b[?25h"
@@ -40,11 +43,11 @@ class Interruption:
         self._leaving = threading.Lock()
 
     def listen(self) -> None:
-        """Handle Ctrl-C and SIGTERM from now on; to be called once, in the main thread."""
+        """Handle the signals in `ENDING` from now on; to be called once, in the main thread."""
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            # It is ignored under nohup, and for `&` in scripts.
+        for number in ENDING:
+            # SIGHUP is ignored under nohup, and SIGINT for `&` in scripts.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._on_signal)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -80,7 +83,7 @@ class Interruption:
             raise KeyboardInterrupt
 
     def _see_to_it(self, signals: int) -> None:
-        while not {signal.SIGINT, signal.SIGTERM} & set(os.read(signals, 64)):
+        while not set(ENDING) & set(os.read(signals, 64)):
             pass
         # The main thread may end the process first. Only the end of the process ends this wait.
         threading.Event().wait(PATIENCE_S)
