@@ -362,3 +362,14 @@ def test_a_study_can_be_stopped(visit_ui: Open) -> None:
     page.click("#progress [data-does=stop]")
     page.wait_for_selector("#progress[data-state=stopped]")
     assert page.locator("#progress [data-does=stop]").is_hidden()
+
+
+def test_back_leads_to_the_page_before_and_not_to_the_report_before(visit_ui: Open) -> None:
+    page = visit_ui("lessons")
+    page.goto(page.url.replace("lessons", "studies"))
+    for name in ("l4s", "bufferbloat"):
+        page.click(f"[data-runs={name}][data-quick]")
+        page.locator("#shown h2").filter(has_text=name).wait_for()
+        page.frame_locator("#shown iframe").locator("h1").first.wait_for()
+    page.evaluate("history.back()")
+    page.wait_for_url("**/lessons", timeout=LIMIT_MS / 4)

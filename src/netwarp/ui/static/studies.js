@@ -63,9 +63,12 @@ async function listAgain() {
 function show(source, name) {
   byId("shown").hidden = false;
   byId("shown").querySelector("h2").textContent = name;
-  const frame = byId("shown").querySelector("iframe");
+  const before = byId("shown").querySelector("iframe");
+  // A frame that goes elsewhere would be a step of the browser's history: Back would show another report below this name.
+  const frame = before.cloneNode();
   frame.title = `Report of ${name}`;
   frame.src = source;
+  before.replaceWith(frame);
   byId("shown").scrollIntoView();
 }
 
