@@ -24,6 +24,7 @@ from netwarp.errors import InputError, NetwarpError
 from netwarp.ui.access import HEADERS, OWN, REPORT, why_refused
 from netwarp.ui.asked import Asked, import_what_runs
 from netwarp.ui.lanes import Lanes
+from netwarp.ui.memory import return_memory
 from netwarp.version import __version__
 
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ def prepare() -> None:
 def answered(make: Callable[[], dict[str, Any]]) -> Response:
     """Return what a script of the pages asks for; a refusal is an answer too, with its sentence."""
     try:
-        return JSONResponse(make())
+        return JSONResponse(make(), background=BackgroundTask(return_memory))
     except NetwarpError as error:
         return JSONResponse({"message": str(error)})
 
@@ -293,7 +294,11 @@ async def _lines(asked: Asked) -> AsyncIterator[str]:
 
 def report_response(text: str) -> Response:
     """Return a report, which may run its own scripts and reach nothing."""
-    return HTMLResponse(text, headers={"content-security-policy": REPORT})
+    return HTMLResponse(
+        text,
+        headers={"content-security-policy": REPORT},
+        background=BackgroundTask(return_memory),
+    )
 
 
 def page(name: str, **values: Any) -> Response:

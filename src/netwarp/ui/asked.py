@@ -6,10 +6,12 @@ import queue
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netwarp.errors import InputError, NetwarpError, StudyError
+from netwarp.ui.memory import keep_what_is_imported, return_memory
 
 if TYPE_CHECKING:
     from netwarp.backends.base import Backend
@@ -26,10 +28,17 @@ def import_what_runs() -> None:
     fail where two threads import them from different ends.
     """
     with _IMPORTING:
-        import netwarp.library
-        import netwarp.report
-        import netwarp.sources
-        import netwarp.ui.answers  # noqa: F401
+        _import()
+
+
+@cache
+def _import() -> None:
+    import netwarp.library
+    import netwarp.report
+    import netwarp.sources
+    import netwarp.ui.answers  # noqa: F401
+
+    keep_what_is_imported()
 
 
 class Asked(ABC):
@@ -110,6 +119,7 @@ class Asked(ABC):
             self._put("failed", {"message": f"{type(error).__name__}: {error}"})
         finally:
             self._events.put(None)
+            return_memory()
 
 
 def refusal(error: InputError) -> dict[str, Any]:

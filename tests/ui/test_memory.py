@@ -1,0 +1,55 @@
+"""What was asked leaves no garbage behind, however rarely the command line searches for it."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+
+import pytest
+
+from netwarp.ui.asked import Asked, Event, import_what_runs
+from netwarp.ui.memory import COLLECT_AFTER
+
+
+class Results:
+    """Something that refers to itself, as results and what they are made of do."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+class Question(Asked):
+    """A question that has results."""
+
+    made: weakref.ref[Results]
+
+    def _answers(self) -> Iterator[Event]:
+        results = Results()
+        self.made = weakref.ref(results)
+        yield "answer", {}
+
+
+@pytest.fixture
+def rare_searches() -> Iterator[None]:
+    """Garbage is searched for as rarely as in a command."""
+    import_what_runs()
+    before = gc.get_threshold()
+    gc.set_threshold(500_000)
+    yield
+    gc.set_threshold(*before)
+
+
+@pytest.mark.usefixtures("rare_searches")
+def test_results_of_a_question_are_freed_when_it_ends() -> None:
+    question = Question()
+    question.begin()
+    question.join()
+    assert question.next_event() == ("answer", {})
+    assert question.made() is None
+
+
+def test_modules_are_left_out_of_searches() -> None:
+    import_what_runs()
+    assert gc.get_threshold()[0] == COLLECT_AFTER
+    assert gc.get_freeze_count() > 10_000
