@@ -160,15 +160,14 @@ unpack_source() {
     fi
     TREE="$WORK/source"
     mkdir -- "$TREE"
-    tar -xf "$TARBALL" -C "$TREE" --strip-components=1 --no-same-owner ||
-        die "$TARBALL cannot be unpacked: is it a complete kernel source tarball?"
+    unpack_tarball --no-same-owner
     # What somebody has built in a directory is not part of its source.
     if [[ -d $SOURCE ]]; then (kernel_make -s mrproper >/dev/null); fi
 }
 
 # Sets VERSION, and KEY unless the package has set it.
 examine_source() {
-    [[ -f $TREE/arch/um/Kconfig ]] || die_of_source "$PACKAGE holds no Linux kernel with the um architecture"
+    [[ -f $TREE/arch/um/Kconfig ]] || die_of_source "$PACKAGE $(without_um)"
     VERSION=$(kernel_make -s kernelversion) || die_of_source "the Makefile of $PACKAGE says no version"
     is_at_least "$OLDEST_KERNEL" "$VERSION" ||
         die_of_source "$PACKAGE is Linux $VERSION, and netwarp needs $OLDEST_KERNEL or later"
@@ -257,11 +256,9 @@ die_of_compiler() {
     local log=$1
     cp -- "$log" "$CACHE/failed-build.log"
     grep -nE 'error:|Error [0-9]|not found|undefined reference' -- "$log" | head -n 20 >&2 || true
-    ! is_full "$TREE" || die "the disk of $TREE is full: make room, and start again"
+    ! is_full "$TREE" || die_of_full_disk "$TREE"
     die_of_source "Linux $VERSION does not compile with $(gcc_version); the whole log is in $CACHE/failed-build.log"
 }
-
-is_full() { (($(df --output=avail -BM -- "$1" | tail -n 1 | tr -dc 0-9) < 16)); }
 
 count_objects() { grep -cE '^  (AR|AS|CC|HOSTCC|LD|VDSO) ' -- "$1" || true; }
 

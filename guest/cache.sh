@@ -107,8 +107,19 @@ use_entry() {
     elif [[ ! -e $CACHE/current && ! -L $CACHE/chosen ]]; then
         say "studies that name no kernel have none: 'netwarp kernel build' builds it, 'netwarp kernel default' chooses one"
     fi
-    if [[ $(json_field "$1/kernel.json" seccomp) == false ]]; then
-        say "its guest programs run under ptrace; Linux 6.16 and later do without"
+    say_lacks "$1/kernel.json"
+}
+
+# Says what a kernel lacks, so that whoever gets an older one without having asked for it knows it before a study does.
+say_lacks() {
+    if [[ $(json_field "$1" uring_abs_timer) == false ]]; then
+        say "it runs no QUIC, which is refused for it: Linux 6.12 and later have what QUIC's endpoint waits by"
+    fi
+    if [[ $(json_field "$1" netem_seed) == false ]]; then
+        say "it repeats no random losses, which are refused for it: Linux 6.6 and later can"
+    fi
+    if [[ $(json_field "$1" seccomp) == false ]]; then
+        say "its runs take more CPU time (ptrace, which Linux 6.16 and later do without), and measure the same"
     fi
 }
 
@@ -138,3 +149,8 @@ make_work_directory() {
     # shellcheck disable=SC2034  # read by the scripts that source this file
     WORK=$(mktemp -d -- "$CACHE/.netwarp-build.XXXXXX")
 }
+
+# Whether the disk of $1 is full, which programs that fail for that reason say in many ways.
+is_full() { (($(df --output=avail -BM -- "$1" | tail -n 1 | tr -dc 0-9) < 16)); }
+
+die_of_full_disk() { die "the disk of $1 is full: make room, and start again; nothing of this build is kept"; }

@@ -148,9 +148,7 @@ unpack() {
     say "unpacking $(basename -- "$TARBALL")"
     # At the top alone: the tests' folder has some of the same names.
     for each in "${LEFT_OUT[@]}"; do without+=("--exclude=*/$each"); done
-    tar -xf "$TARBALL" -C "$TREE" --strip-components=1 --no-same-owner --anchored --wildcards \
-        --no-wildcards-match-slash "${without[@]}" ||
-        die "$TARBALL cannot be unpacked: is it a complete kernel source tarball?"
+    unpack_tarball --no-same-owner --anchored --wildcards --no-wildcards-match-slash "${without[@]}"
     [[ -d $TREE/tools/testing/selftests/net ]] || die "the source of Linux $VERSION has no tools/testing/selftests/net"
 }
 

@@ -22,7 +22,7 @@ obtain_source() {
     if $has_apt && obtain_from_debian; then return; fi
     reason_debian=$REASON
     if stand_in "$reason_debian"; then return; fi
-    $has_apt || die "$reason_debian; give one: guest/build.sh --source PATH"
+    $has_apt || die "$reason_debian; give one (a tarball or directory) with --source PATH"
     say "no kernel source from $reason_debian"
     say "falling back to this machine's own package archive"
     if obtain_package; then return; fi
@@ -31,7 +31,7 @@ obtain_source() {
   from $reason_debian
   from this machine's package archive: $reason_machine
   Check the network and run 'sudo apt-get update', name an archive with NETWARP_DEBIAN_MIRROR=URI, or give a
-  source: guest/build.sh --source PATH"
+  source (a tarball or directory) with --source PATH"
 }
 
 # Asks one suite after the other, so that one that cannot be reached, or lacks it, does not keep the rest from being asked.
@@ -77,7 +77,7 @@ identify_source() {
             die "--git $GIT --ref $REF: there is no such commit, or no repository of git"
         SOURCE_ID="commit $COMMIT"
     elif [[ -d $SOURCE ]]; then
-        [[ -f $SOURCE/arch/um/Kconfig ]] || die "$SOURCE holds no Linux kernel with the um architecture"
+        [[ -f $SOURCE/arch/um/Kconfig ]] || die "$SOURCE $(without_um)"
         SOURCE_ID=$(pack_directory | sha256sum)
     else
         SOURCE_ID=$(sha256sum <"$SOURCE")
@@ -85,10 +85,23 @@ identify_source() {
     readonly SOURCE_ID
 }
 
+without_um() { echo "holds no Linux kernel with User-Mode Linux (arch/um): give a whole source of Linux"; }
+
+# Unpacks TARBALL into TREE. $@: further options of tar, which complains about every single file on a full disk.
+unpack_tarball() {
+    local log="$WORK/tar.log"
+    tar -xf "$TARBALL" -C "$TREE" --strip-components=1 "$@" 2>"$log" && return
+    ! is_full "$WORK" || die_of_full_disk "$WORK"
+    head -n 3 -- "$log" >&2
+    die "$TARBALL cannot be unpacked: is it a complete kernel source tarball?"
+}
+
 # A directory as an archive that has nothing of when and by whom it was written.
 pack_directory() {
     tar --format=gnu --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --exclude=./.git \
-        --transform='flags=r;s,^\.,linux,' -C "$SOURCE" -cf - . || die "$SOURCE cannot be read"
+        --transform='flags=r;s,^\.,linux,' -C "$SOURCE" -cf - . && return
+    [[ -z ${WORK:-} ]] || ! is_full "$WORK" || die_of_full_disk "$WORK"
+    die "$SOURCE cannot be read"
 }
 
 take_given_source() {
@@ -98,7 +111,7 @@ take_given_source() {
         TARBALL="$WORK/source.tar"
         # A tree that is kept is brought to the commit by git itself.
         [[ -n $KEPT_TREE ]] || git -C "$GIT" archive --format=tar --prefix=linux/ -o "$TARBALL" "$COMMIT" ||
-            die "git archive of $REF in $GIT failed"
+            die_of_archive
         TARBALL_TIME=$(git -C "$GIT" show -s --format=%ct "$COMMIT")
     elif [[ -d $SOURCE ]]; then
         PACKAGE=$(basename -- "$(realpath -- "$SOURCE")")
@@ -115,6 +128,11 @@ take_given_source() {
         TARBALL_TIME=$(stat -c %Y -- "$TARBALL")
     fi
     say "source: $PACKAGE ($PACKAGE_VERSION), as asked for"
+}
+
+die_of_archive() {
+    ! is_full "$WORK" || die_of_full_disk "$WORK"
+    die "git archive of $REF in $GIT failed"
 }
 
 # --- A package of Debian's ----------------------------------------------------------------------------------
@@ -217,8 +235,10 @@ download_package() {
         REASON="downloading $PACKAGE: $(apt_reason)"
         return 1
     fi
-    dpkg-deb -x "$WORK/$PACKAGE"_*.deb "$WORK/package" ||
-        die "the package $PACKAGE $PACKAGE_VERSION cannot be unpacked"
+    if ! dpkg-deb -x "$WORK/$PACKAGE"_*.deb "$WORK/package"; then
+        ! is_full "$WORK" || die_of_full_disk "$WORK"
+        die "the package $PACKAGE $PACKAGE_VERSION cannot be unpacked: start again, so that it is downloaded anew"
+    fi
     rm -f -- "$WORK/$PACKAGE"_*.deb
     TARBALL=$(find "$WORK/package/usr/src" -type f -name 'linux-source-*.tar.*' | sort -V | tail -n 1)
     [[ -n $TARBALL ]] || die "the package $PACKAGE $PACKAGE_VERSION holds no source tarball"
@@ -273,7 +293,9 @@ choose_newest() {
     if [[ "$PACKAGE $PACKAGE_VERSION" != "$(pinned_source)" ]]; then
         say "this archive's newest source is $PACKAGE $PACKAGE_VERSION, and the kernel that netwarp is released with is"
         say "$(pinned_source). Records repeat on either, but are not the same on both:"
-        say "tests/guest/reference-hashes.json has hashes of that one alone, and the documentation its numbers"
+        say "tests/guest/reference-hashes.json has hashes of that one alone, and the documentation its numbers."
+        say "Nothing is to be done about it, unless you want the same records as others: an archive of Debian's has that one"
+        say "(NETWARP_DEBIAN_MIRROR=URI)"
     fi
 }
 

@@ -295,7 +295,41 @@ def test_a_source_without_user_mode_linux_is_refused(build: Build, tree: Path) -
     (tree / "arch/um/Kconfig").unlink()
     answer = build("--source", tree)
     assert answer.returncode == 1
-    assert "holds no Linux kernel with the um architecture" in answer.stderr
+    assert "holds no Linux kernel with User-Mode Linux (arch/um): give a whole" in answer.stderr
+
+
+TAR = """#!/bin/sh
+for file in $(seq 1000); do echo "tar: $file: Cannot write: {reason}" >&2; done
+exit 2
+"""
+DF = """#!/bin/sh
+# There is room when the build begins.
+echo Avail
+if [ -e "{place}/begun" ]; then echo {left}M; else echo 9999M; fi
+touch "{place}/begun"
+"""
+
+
+@pytest.mark.parametrize(
+    ("left", "says"),
+    [("0", "is full: make room, and start again"), ("900", "is it a complete kernel source")],
+)
+def test_a_full_disk_is_named_and_no_file_that_it_had_no_room_for(
+    build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: str, says: str
+) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    texts = {"tar": TAR.format(reason="No space"), "df": DF.format(place=programs, left=left)}
+    for name, text in texts.items():
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    (tmp_path / "linux.tar").write_text("a source")
+    answer = build("--source", tmp_path / "linux.tar")
+    assert answer.returncode == 1
+    assert says in answer.stderr
+    assert len(answer.stderr.splitlines()) < 10
+    assert not list((tmp_path / "cache" / "netwarp" / "kernel").glob(".netwarp-build.*"))
 
 
 def test_a_kernel_may_be_kept_elsewhere(build: Build, tree: Path, tmp_path: Path) -> None:
@@ -432,6 +466,9 @@ def test_an_archive_without_debians_suites_gives_its_own_source_and_says_what_th
     assert "falling back to this machine's own package archive" in said
     assert f"newest source is {package} {version}, and the kernel that netwarp is released" in said
     assert "Records repeat on either, but are not the same on both" in said
+    # What its tree lacks is said where it is built, and not first when a study is refused.
+    assert "it runs no QUIC, which is refused for it" in said
+    assert "it repeats no random losses" not in said
     (kernel,) = kernels()
     assert (kernel["source_package"], kernel["source_version"]) == (package, version)
     assert kernel["default"]
