@@ -105,9 +105,13 @@ def test_numbers_are_read_of_the_program_that_printed_them() -> None:
     assert metrics["get.run_time_s"] == 1
     assert metric_named("get.relayed_bytes").unit == "B"
     assert {"get.total_s", "get.run_time_s"} <= set(possible_metrics(job))
-    del records[1]
-    with pytest.raises(ValueError, match="the program of proxy has no record"):
-        metrics_from_records(job, records)
+    for missing, whose in (
+        (records[0], "the server's program"),
+        (records[1], "the program of proxy"),
+        (records[2], "the client's program"),
+    ):
+        with pytest.raises(ValueError, match=f"{whose} has no record"):
+            metrics_from_records(job, [each for each in records if each is not missing])
 
 
 def test_a_factor_varies_the_host_of_the_client_and_a_word() -> None:

@@ -11,7 +11,7 @@ from netwarp.wire import Job, Program, Record
 from netwarp.workloads.base import Reads, ServerCommand, Workload
 from netwarp.workloads.command.dates import START_DATE
 from netwarp.workloads.command.metrics import COMMAND_METRICS
-from netwarp.workloads.command.printed import NothingPrintedError, printed_value
+from netwarp.workloads.command.printed import NothingPrintedError, printed_value, program_of
 from netwarp.workloads.command.section import CommandSection, command_text
 
 
@@ -85,13 +85,12 @@ class CommandWorkload(Workload[wire.Command]):
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
         """Describe a missing record, or a missing number in the output; None if complete."""
-        told = of_kind(records, Program)
-        missing = {"server", "client"} - {each.side for each in told}
-        if missing:
-            return f"the {min(missing)}'s program has no record"
-        hosts = {each.host for each in told}
+        sides: tuple[wire.Side, ...] = ("client", "server")
+        for side in sides:
+            if program_of(job, records, side) is None:
+                return f"the {side}'s program has no record"
         for program in self.of(job).programs:
-            if program.host not in hosts:
+            if program_of(job, records, "server", program.host) is None:
                 return f"the program of {program.host} has no record"
         try:
             for rule in self.of(job).metrics:
