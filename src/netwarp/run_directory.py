@@ -13,7 +13,7 @@ import fcntl
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
@@ -27,6 +27,7 @@ from netwarp.run_files import (
     file_sha256,
     lines_of,
     make_folder,
+    missing_folders,
     parse_json,
     read_text,
     refuse_folder_of_others,
@@ -115,11 +116,17 @@ class RunDirectory:
         """
         if not is_there(self.plan_file):
             refuse_folder_of_others(self.path, {*self._own_names(), *_VARIANTS}, "run directory")
+        made = missing_folders(self.path)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            make_folder(self.runs)
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             lock = os.open(self.path / LOCK_FILE, flags, 0o644)
+            try:
+                self._take(lock, made)
+                make_folder(self.runs)
+            except BaseException:
+                os.close(lock)
+                raise
         except OSError as error:
             is_file = isinstance(error, FileExistsError) and not self.path.is_dir()
             why = "it is a file, not a directory" if is_file else _why(error)
@@ -127,7 +134,6 @@ class RunDirectory:
                 f"cannot write to {one_line(str(self.path))} ({why}): choose another with --out DIR"
             ) from None
         try:
-            self._take(lock)
             with self._closed_to_others():
                 yield
         finally:
@@ -161,8 +167,16 @@ class RunDirectory:
         finally:
             os.close(folder)
 
-    def _take(self, lock: int) -> None:
-        """Take the lock of the directory; raise RunDirectoryError if another process holds it."""
+    def _take(self, lock: int, made: Sequence[Path]) -> None:
+        """Take the lock of the directory.
+
+        Args:
+            lock: the lock's file.
+            made: the folders that were created for it, and are removed if nothing can be locked.
+
+        Raises:
+            RunDirectoryError: another process holds it, or there are no locks.
+        """
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -170,6 +184,10 @@ class RunDirectory:
                 f"another netwarp is running into {self.path}: wait for it, or use --out DIR"
             ) from None
         except OSError as error:
+            if made:
+                (self.path / LOCK_FILE).unlink()
+                for folder in made:
+                    folder.rmdir()
             raise RunDirectoryError(
                 f"cannot lock {self.path} (flock: {_why(error)}), so two commands might write there"
                 " at once: choose a file system that has locks, with --out DIR"

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from netwarp.errors import RunDirectoryError, one_line
 from netwarp.file_trees import remove_tree
-from netwarp.regular_files import UnreadableFileError, open_regular
+from netwarp.regular_files import UnreadableFileError, is_there, open_regular
 
 NOT_REGULAR = "it is not a regular file"
 MOST_READ_BYTES = 1 << 30
@@ -118,6 +118,11 @@ def make_folder(path: Path) -> None:
     path.mkdir(exist_ok=True)
     if path.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+
+
+def missing_folders(path: Path) -> list[Path]:
+    """Return those of a folder and its parents that do not exist, the folder first."""
+    return [folder for folder in (path, *path.parents) if not is_there(folder)]
 
 
 def remove(path: Path) -> None:

@@ -154,6 +154,23 @@ def test_two_writers_are_refused(tmp_path: Path) -> None:
         pass
 
 
+def test_where_nothing_can_be_locked_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flock(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("netwarp.run_directory.fcntl.flock", flock)
+    (tmp_path / "mine").mkdir()
+    for place in (tmp_path / "new" / "out", tmp_path / "mine"):
+        with (
+            pytest.raises(RunDirectoryError, match="No locks available"),
+            RunDirectory(place).locked(),
+        ):
+            pass
+    assert list(tmp_path.iterdir()) == [tmp_path / "mine"], "what was there before stays"
+
+
 class Announced(Unobserved):
     def __init__(self) -> None:
         self.costs: list[tuple[Expected, int, bool]] = []

@@ -17,6 +17,7 @@ from netwarp.backends.guest_files import endpoint_version, find_endpoint
 from netwarp.backends.needs import ENDPOINT, Machine, Need, missing_directory
 from netwarp.backends.outcome import status_of
 from netwarp.backends.processes import Processes
+from netwarp.backends.system_calls import OWN_CALLS, system_calls
 from netwarp.backends.watch import Bounds
 from netwarp.errors import BackendError
 from netwarp.run_directory import Clock
@@ -118,7 +119,7 @@ class NativeBackend:
     """Runs jobs one at a time on the host's kernel."""
 
     name = "native"
-    needs: tuple[Need, ...] = (ENDPOINT, NAMESPACES)
+    needs: tuple[Need, ...] = (system_calls(OWN_CALLS), ENDPOINT, NAMESPACES)
     clock: Clock = "real"
     parallel = False
     interleaved = False

@@ -48,6 +48,7 @@ from netwarp.backends.scratch import (
     scratch_directory,
 )
 from netwarp.backends.spinning import ENDPOINT_LINK, spinner_text
+from netwarp.backends.system_calls import CLOSE_RANGE, GUEST_CALLS, missing_calls, system_calls
 from netwarp.backends.watch import Bounds
 from netwarp.errors import BackendError
 from netwarp.file_trees import temporary_directory
@@ -135,6 +136,7 @@ class VirtualBackend:
     name = "virtual"
     needs: tuple[Need, ...] = (
         ARCHITECTURE,
+        system_calls(GUEST_CALLS),
         KERNEL,
         ENDPOINT,
         MEMORY,
@@ -186,6 +188,7 @@ class VirtualBackend:
             next(filter(None, lacking), None)
             or beyond(_asked_of_guests(job), IN_GUESTS, "the virtual backend")
             or self._kernel_refusal(job)
+            or self._missing_of_mode(job)
             or missing_directory(job)
             or missing_programs(
                 program
@@ -262,6 +265,14 @@ class VirtualBackend:
         except BackendError as error:
             return str(error)
 
+    def _missing_of_mode(self, job: Job) -> str | None:
+        """Return the system calls that the guest's kernel lacks for its programs' mode."""
+        return missing_calls([CLOSE_RANGE]) if self._is_under_seccomp(job) else None
+
+    def _is_under_seccomp(self, job: Job) -> bool:
+        """Whether a job's programs run under seccomp, which is faster, and not under ptrace."""
+        return self._kernel_of(job).has_seccomp and not runs_code_of_others(job)
+
     def _is_confined(self, *, warns: bool) -> bool:
         """Return whether this machine can confine guests. It is tried once, so that a later failure
         fails only its run.
@@ -297,9 +308,11 @@ class VirtualBackend:
         else:
             confined = enclosed_in(self.endpoint, Path(), memory, must=must)
         kernel = self._kernel_of(job)
-        seccomp = kernel.has_seccomp and not runs_code_of_others(job)
         guest = guest_command(
-            kernel.linux, seccomp, memory_bytes, says_no_root_device=kernel.expects_root_device
+            kernel.linux,
+            self._is_under_seccomp(job),
+            memory_bytes,
+            says_no_root_device=kernel.expects_root_device,
         )
         return [*confined, *pinned, *guest]
 
