@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Runs every test lane, also after one has failed, and ends with one line: N passed, N failed, N skipped.
+# `test.sh audit` looks for advisories about what is locked as well, which needs the network.
 #
 # A lane that fails without a failed test (a linter, a crash, a lane that ran no test) counts as one failure, so that
 # the last line and the exit status always agree.
@@ -11,6 +12,10 @@ cd -- "$REPO" || exit 1
 # As `built_stacks` in that file has it.
 STACKS="$CACHE/stacks-$(sed -n 's/^ROLE_PROTOCOL = //p' src/netwarp/stacks.py)"
 readonly STACKS
+
+readonly AUDIT=${1:-}
+# The status of scripts/audit.py when there is an advisory.
+readonly FOUND=4
 
 # A process for each CPU, whose guests stay on it (tests/conftest.py); the tests of a file share what it sets up.
 readonly SIDE_BY_SIDE=(-n auto --dist loadfile)
@@ -56,6 +61,7 @@ clean_up() {
 
 lanes_beside() {
     trap - EXIT INT TERM HUP
+    [[ $AUDIT != audit ]] || audit_lane
     lint_lane "ruff check" .venv/bin/ruff check .
     lint_lane "ruff format" .venv/bin/ruff format --check .
     lint_lane "mypy" .venv/bin/mypy --strict
@@ -79,6 +85,18 @@ lint_lane() {
     announce "$name"
     "$@" || status=$?
     ((status == 0)) || end_lane "$name" 0 1 0
+}
+
+# An advisory fails the tests; an index that cannot be asked does not.
+audit_lane() {
+    local status=0
+    announce "advisories"
+    timeout 300 .venv/bin/python scripts/audit.py || status=$?
+    if ((status == FOUND)); then
+        end_lane "advisories" 0 1 0
+    elif ((status != 0)); then
+        printf 'advisories: not everything could be asked about (status %d)\n' "$status"
+    fi
 }
 
 # Some distributions ship a Rust that is new enough without its linters; then a lint is skipped, and said to be.

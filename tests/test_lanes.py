@@ -23,6 +23,7 @@ case "$*" in
     [ "$(basename "$xml" .xml)" != "$FAILS" ] || failed=1
     echo "<testsuite tests='$((1 + failed))' failures='$failed' errors='0' skipped='0'/>" >"$xml"
     exit $failed;;
+scripts/audit.py) exit ${{AUDIT_STATUS-0}};;
 esac
 exec {sys.executable} "$@"
 """
@@ -57,11 +58,14 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(checkout: Path, fails: str) -> subprocess.CompletedProcess[str]:
+def run(
+    checkout: Path, fails: str, *words: str, **environ: str
+) -> subprocess.CompletedProcess[str]:
     path = f"{checkout / 'bin'}:{os.environ['PATH']}"
     return subprocess.run(
-        ["bash", checkout / "scripts" / "test.sh"], cwd=checkout, check=False,
-        env={**os.environ, "PATH": path, "FAILS": fails, "XDG_CACHE_HOME": str(checkout / "cache")},
+        ["bash", checkout / "scripts" / "test.sh", *words], cwd=checkout, check=False,
+        env={**os.environ, "PATH": path, "FAILS": fails, "XDG_CACHE_HOME": str(checkout / "cache")}
+        | environ,
         capture_output=True, text=True, timeout=120,
     )  # fmt: skip
 
@@ -87,6 +91,24 @@ def test_what_fails_beside_the_tests_counts_as_well(
     assert done.stdout.count("== pytest, ") == 6 + (
         1 if last[0].startswith("failed: pytest") else 0
     )
+
+
+@pytest.mark.parametrize(
+    ("status", "last"),
+    [
+        ("0", ["10 passed, 0 failed"]),
+        ("3", ["10 passed, 0 failed"]),  # an index could not be asked
+        ("4", ["failed: advisories", "10 passed, 1 failed"]),
+    ],
+)
+def test_an_advisory_fails_the_tests_where_it_is_looked_for(
+    checkout: Path, status: str, last: list[str]
+) -> None:
+    done = run(checkout, "", "audit", AUDIT_STATUS=status)
+    assert done.stdout.splitlines()[-len(last) :] == last, done.stdout + done.stderr
+    assert done.returncode == (status == "4")
+    assert ("not everything could be asked about" in done.stdout) == (status == "3")
+    assert "== advisories" not in run(checkout, "").stdout
 
 
 @pytest.mark.parametrize(
