@@ -17,8 +17,9 @@ readonly AUDIT=${1:-}
 # The status of scripts/audit.py when there is an advisory.
 readonly FOUND=4
 
-# A process for each CPU, whose guests stay on it (tests/conftest.py); the tests of a file share what it sets up.
-readonly SIDE_BY_SIDE=(-n auto --dist loadfile)
+# A process for each CPU, whose guests stay on it; the tests of a file share what it sets up. Files are begun in the order
+# that tests/conftest.py puts them into.
+readonly SIDE_BY_SIDE=(-n auto --dist loadfile --no-loadscope-reorder)
 
 WORK=$(mktemp -d)
 readonly WORK

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,14 @@ import pytest
 HERE = Path(__file__).parent
 LANES = ("browser", "cli", "fuzz", "guest", "native")
 """Lanes with a directory and a marker of their name; scripts/test.sh runs the directory."""
+LONGEST = (
+    "guest/test_guides.py", "guest/test_reference_hashes.py", "guest/test_jitter_order.py",
+    "guest/test_exec_programs.py", "guest/test_competing.py", "guest/test_page_programs.py",
+    "guest/test_truth.py",
+)  # fmt: skip
+"""Files of few tests that take long, the longest first. One that begins when all others have ended
+would leave a CPU idle until its end.
+"""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -31,13 +41,25 @@ def pytest_configure(config: pytest.Config) -> None:
         os.sched_setaffinity(0, {cpus[int(worker.removeprefix("gw")) % len(cpus)]})
 
 
+def begun_first(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Return the tests in the order in which a lane begins them: those of the longest files, and
+    then those of the files that have most.
+    """
+    ranks = {HERE / name: rank for rank, name in enumerate(LONGEST)}
+    counts = Counter(item.path for item in items)
+    return sorted(items, key=lambda each: (ranks.get(each.path, len(ranks)), -counts[each.path]))
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a test whose marker puts it into a lane that does not run its directory.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put tests into order where lanes run them side by side, and refuse a test whose marker puts
+    it into a lane that does not run its directory.
 
     Raises:
         UsageError: such a test would be run by nobody, or by two lanes.
     """
+    if hasattr(config, "workerinput"):  # one of xdist's processes
+        items[:] = begun_first(items)
     for item in items:
         directory = item.path.relative_to(HERE).parts[0] if HERE in item.path.parents else ""
         marked = [lane for lane in LANES if item.get_closest_marker(lane) is not None]

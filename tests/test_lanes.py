@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -136,3 +138,28 @@ def test_a_test_that_the_lane_of_its_marker_does_not_find_is_refused(
     )  # fmt: skip
     assert done.returncode == 4, done.stdout + done.stderr
     assert why in done.stdout + done.stderr
+
+
+def test_a_lane_begins_with_its_longest_files_and_then_with_those_of_most_tests(
+    tmp_path: Path,
+) -> None:
+    place = tmp_path / "tests" / "guest"
+    place.mkdir(parents=True)
+    shutil.copy(TESTS / "conftest.py", tmp_path / "tests")
+    for name, count in (("few", 1), ("guides", 2), ("many", 3)):
+        lines = [f"@pytest.mark.guest\ndef test_{each}(): pass\n" for each in range(count)]
+        (place / f"test_{name}.py").write_text("import pytest\n" + "".join(lines))
+    environ = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-v", "-n", "1", "--dist", "loadfile",
+         "--no-loadscope-reorder", "-c", REPOSITORY / "pyproject.toml", "-p", "no:cacheprovider",
+         "--rootdir", tmp_path, "tests"],
+        cwd=tmp_path, check=False, capture_output=True, text=True, timeout=120, env=environ,
+    )  # fmt: skip
+    ended = re.findall(r"PASSED tests/guest/test_(\w+)\.py", done.stdout)
+    assert ended == ["guides"] * 2 + ["many"] * 3 + ["few"], done.stdout + done.stderr
+
+
+def test_the_longest_files_are_there() -> None:
+    for name in runpy.run_path(str(TESTS / "conftest.py"))["LONGEST"]:
+        assert (TESTS / name).is_file(), name
