@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -25,15 +26,22 @@ RUNS = 24
 GARBAGE = b'\xff\x00{"cut'
 
 
-@pytest.fixture
-def recorded(tmp_path: Path) -> Path:
-    return support.write_run_directory(tmp_path / "recorded")
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return support.write_run_directory(tmp_path_factory.mktemp("recorded"))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, recorded: Path) -> Path:
+    place = tmp_path_factory.mktemp("made") / "out"
+    run(place, recorded)
+    return place
 
 
 @pytest.fixture
-def out(tmp_path: Path, recorded: Path) -> Path:
-    run(tmp_path / "out", recorded)
-    return tmp_path / "out"
+def out(tmp_path: Path, made: Path) -> Path:
+    """Return a run directory of the test's own, to damage."""
+    return shutil.copytree(made, tmp_path / "out", copy_function=shutil.copy2, symlinks=True)
 
 
 def run(out: Path, recorded: Path) -> RunData:
