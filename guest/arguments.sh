@@ -7,6 +7,8 @@ SERIES=
 SOURCE=
 GIT=
 REF=
+# A wheel of netwarp-kernel that has the default kernel built.
+WHEEL=
 # Where the tree and its objects of a commit are kept between calls; empty for nowhere.
 KEPT_TREE=
 # Lines of configuration and patches of the user's own.
@@ -38,6 +40,8 @@ Options:
   --config LINE   a line of configuration more, such as CONFIG_TCP_CONG_BBR=n; repeatable
   --patch FILE    a patch to apply to the source (patch -p1); repeatable
   --module DIR    build the TCP congestion controls in DIR in: a file tcp_NAME.c for each, and headers; repeatable
+  --wheel FILE    take the default kernel out of a release's netwarp_kernel-*.whl instead of building it, if it was built
+                  from the same source, configuration and scripts
   --jobs N        compile N files at a time (default: $JOBS, the number of CPUs)
   --cache DIR     where kernels are kept (default: $CACHE)
   --pinned        build only from a source whose SHA-256 is in guest/sources.sha256
@@ -57,7 +61,7 @@ EOF
 parse_arguments() {
     while (($#)); do
         case $1 in
-        --source | --git | --ref | --tree | --config | --patch | --module | --jobs | --cache)
+        --source | --git | --ref | --tree | --config | --patch | --module | --wheel | --jobs | --cache)
             (($# >= 2)) || usage_error "$1 needs a value"
             [[ -n $2 ]] || usage_error "$1 needs a value, not an empty one"
             case $1 in
@@ -68,6 +72,7 @@ parse_arguments() {
             --config) CONFIG+=("$2") ;;
             --patch) OWN_PATCHES+=("$2") ;;
             --module) MODULES+=("$2") ;;
+            --wheel) WHEEL=$2 ;;
             --jobs) JOBS=$2 ;;
             --cache) CACHE=$2 ;;
             esac
@@ -91,7 +96,7 @@ parse_arguments() {
     [[ -z $KEPT_TREE ]] || KEPT_TREE=$(realpath -m -- "$KEPT_TREE")
     refuse_bad_arguments
     find_module_files
-    readonly SERIES SOURCE GIT REF KEPT_TREE CONFIG MODULES JOBS CACHE PRINT REFRESH ONLY_PINNED
+    readonly SERIES SOURCE GIT REF KEPT_TREE WHEEL CONFIG MODULES JOBS CACHE PRINT REFRESH ONLY_PINNED
 }
 
 refuse_bad_arguments() {
@@ -107,6 +112,8 @@ refuse_bad_arguments() {
     [[ -z $SOURCE || -f $SOURCE || -d $SOURCE ]] || usage_error "--source $SOURCE: no such file or directory"
     [[ -z $GIT || -d $GIT ]] || usage_error "--git $GIT: no such directory"
     [[ -z $GIT || -n $REF ]] || usage_error "--git needs --ref: a tag, branch or hash"
+    [[ -z $WHEEL ]] || is_default || usage_error "--wheel beside what makes another kernel: a wheel has the default"
+    [[ -z $WHEEL || -f $WHEEL ]] || usage_error "--wheel $WHEEL: no such file"
     [[ -n $GIT || -z $REF ]] || usage_error "--ref $REF: in which repository? Give --git DIR"
     [[ -z $KEPT_TREE || -n $GIT ]] || usage_error "--tree $KEPT_TREE: objects are kept of a commit alone (--git)"
     ! $ONLY_PINNED || [[ -z $GIT && ! -d $SOURCE ]] ||

@@ -32,6 +32,8 @@ source "$GUEST_DIR/seeded.sh"
 source "$GUEST_DIR/source.sh"
 # shellcheck source=guest/kept_tree.sh
 source "$GUEST_DIR/kept_tree.sh"
+# shellcheck source=guest/wheel.sh
+source "$GUEST_DIR/wheel.sh"
 
 # Part of the key: raise it when this script begins to build something else from the same inputs.
 readonly RECIPE=2
@@ -58,7 +60,7 @@ main() {
         use_entry "$(remembered_entry)"
         return
     fi
-    require_tools
+    if [[ -z $WHEEL ]]; then require_tools; fi
     take_lock
     # Another call may have built it while this one waited for the lock.
     if ! $REFRESH && remembered_entry >/dev/null; then
@@ -85,6 +87,7 @@ die_of_source() {
 
 build_entry() {
     local needed_mb=$NEEDED_MB
+    if [[ -n $WHEEL ]]; then needed_mb=50; fi
     # A directory or commit is packed first, to be hashed as one file.
     if [[ -n $KEPT_TREE ]]; then take_kept_tree; elif [[ -n $GIT || -d $SOURCE ]]; then needed_mb=$((NEEDED_MB + 1500)); fi
     make_work_directory "$needed_mb"
@@ -93,6 +96,10 @@ build_entry() {
     trap 'exit 130' INT
     trap 'exit 143' TERM HUP
 
+    if [[ -n $WHEEL ]]; then
+        take_wheel
+        return
+    fi
     copy_inputs
     KEY=
     obtain_source

@@ -56,6 +56,9 @@ Usage: scripts/setup.sh [demo|packages|python|rust|kernel|all]
   rust       the endpoint program, into .venv/libexec
   kernel     the guest kernel, into $CACHE/kernel (guest/build.sh)
   all        the last four in this order, with what tests need (the default)
+
+Environment:
+  NETWARP_KERNEL_WHEEL   a release's netwarp_kernel-*.whl, whose kernel is taken in place of building it, if it is the same
 EOF
 }
 
@@ -385,20 +388,22 @@ install_file() {
 # --- Guest kernel -------------------------------------------------------------------------------------------
 
 readonly KERNEL_BUILD="building the guest kernel"
+# A release's wheel that the user names has the kernel, if it is the one that would be built.
+readonly KERNEL_OPTIONS=(${NETWARP_KERNEL_WHEEL:+--wheel "$NETWARP_KERNEL_WHEEL"})
 
 # Its compiler leaves a CPU idle while it links, and so does the endpoint's, whose last half is one thread: side by side
 # they take less time. Nothing is begun where there is nothing to build.
 begin_kernel() {
     ! "$REPO/guest/build.sh" --print >/dev/null 2>&1 || return 0
     say "kernel: building it beside the rest; the output is in $(log_of "$KERNEL_BUILD")"
-    "$REPO/guest/build.sh" >"$(log_of "$KERNEL_BUILD")" 2>&1 </dev/null {LOCK}>&- &
+    "$REPO/guest/build.sh" "${KERNEL_OPTIONS[@]}" >"$(log_of "$KERNEL_BUILD")" 2>&1 </dev/null {LOCK}>&- &
     KERNEL=$!
 }
 
 set_up_kernel() {
     local status=0
     if [[ -z $KERNEL ]]; then
-        "$REPO/guest/build.sh"
+        "$REPO/guest/build.sh" "${KERNEL_OPTIONS[@]}"
         return
     fi
     follow "$KERNEL_BUILD" "$KERNEL" || status=1

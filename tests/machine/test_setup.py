@@ -49,9 +49,9 @@ def program(file: Path, text: str) -> None:
     file.chmod(0o755)
 
 
-def set_up(clone: Path) -> subprocess.CompletedProcess[str]:
+def set_up(clone: Path, **given: str) -> subprocess.CompletedProcess[str]:
     environ = {**os.environ, "XDG_CACHE_HOME": str(clone / "cache"),
-               "PATH": f"{clone / 'bin'}:{os.environ['PATH']}"}  # fmt: skip
+               "PATH": f"{clone / 'bin'}:{os.environ['PATH']}", **given}  # fmt: skip
     return subprocess.run(
         [clone / "scripts" / "setup.sh", "demo"], env=environ, timeout=LIMIT_S,
         capture_output=True, text=True, check=False, start_new_session=True,
@@ -71,6 +71,17 @@ def test_kernel_and_endpoint_are_built_side_by_side(clone: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[-1] == "guest kernel: ready"
     assert (clone / ".venv" / "libexec" / "netwarp-endpoint").read_text() == "built\n"
+
+
+def test_the_kernel_is_taken_out_of_a_wheel_that_the_user_names(clone: Path) -> None:
+    program(
+        clone / "guest" / "build.sh",
+        '[ "${1-}" != --print ] || exit 1; echo "guest kernel: asked with $# words: $*"',
+    )
+    program(clone / "bin" / "cargo", BUILDS)
+    done = set_up(clone, NETWARP_KERNEL_WHEEL="/wheels of mine/k.whl")
+    assert done.returncode == 0, done.stderr
+    assert "asked with 2 words: --wheel /wheels of mine/k.whl" in done.stderr.splitlines()[-1]
 
 
 def test_a_kernel_that_is_built_is_not_begun(clone: Path) -> None:
