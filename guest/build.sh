@@ -30,6 +30,8 @@ source "$GUEST_DIR/patches.sh"
 source "$GUEST_DIR/seeded.sh"
 # shellcheck source=guest/source.sh
 source "$GUEST_DIR/source.sh"
+# shellcheck source=guest/tools.sh
+source "$GUEST_DIR/tools.sh"
 # shellcheck source=guest/kept_tree.sh
 source "$GUEST_DIR/kept_tree.sh"
 # shellcheck source=guest/wheel.sh
@@ -60,7 +62,7 @@ main() {
         use_entry "$(remembered_entry)"
         return
     fi
-    if [[ -z $WHEEL ]]; then require_tools; fi
+    if [[ -z $WHEEL ]]; then require_what_compiles; fi
     take_lock
     # Another call may have built it while this one waited for the lock.
     if ! $REFRESH && remembered_entry >/dev/null; then
@@ -133,25 +135,11 @@ clean_up() {
     rm -rf -- "$WORK"
 }
 
-require_tools() {
-    local tool missing=()
-    for tool in gcc make ld flex bison bc patch tar xz flock setpriv ${GIT:+git}; do
-        command -v "$tool" >/dev/null || missing+=("$tool")
-    done
-    ((${#missing[@]} == 0)) ||
-        die "these tools are missing: ${missing[*]}; $(remedy)"
+require_what_compiles() {
+    require_tools gcc make ld flex bison bc patch tar xz flock setpriv ${GIT:+git}
     # Found out at once, and not when everything is compiled.
     [[ " ${CONFIG[*]} " == *" CONFIG_STATIC_LINK=n "* ]] || gcc -static -x c -o /dev/null - <<<'int main(void) { return 0; }' 2>/dev/null ||
         die "the C library cannot be linked in, as the kernel needs it (Debian: libc6-dev, Fedora: glibc-static); $(remedy)"
-}
-
-# A clone has a script that installs packages, an installed wheel has none.
-remedy() {
-    if [[ -x $GUEST_DIR/../scripts/setup.sh ]]; then
-        echo "install them with: scripts/setup.sh packages"
-    else
-        echo "on Debian and Ubuntu: sudo apt-get install gcc libc6-dev make binutils flex bison bc patch tar xz-utils util-linux git"
-    fi
 }
 
 # --- From source to kernel ----------------------------------------------------------------------------------

@@ -17,6 +17,8 @@ readonly GUEST_DIR
 source "$GUEST_DIR/cache.sh"
 # shellcheck source=guest/source.sh
 source "$GUEST_DIR/source.sh"
+# shellcheck source=guest/tools.sh
+source "$GUEST_DIR/tools.sh"
 
 # The folders whose tests are built, of those that the source has.
 readonly COLLECTIONS=(net net/mptcp net/af_unix net/packetdrill)
@@ -63,6 +65,7 @@ main() {
     trap 'exit 143' TERM HUP
     take_lock
     if [[ -s $CACHE/$KEY/selftests.json ]]; then return; fi
+    require_tools gcc make tar xz setpriv ${GIT:+git}
     make_work_directory "$NEEDED_MB"
     obtain_same_source
     unpack

@@ -6,7 +6,7 @@
 # whether the wheel is a release's is for its SHA256SUMS to say.
 take_wheel() {
     local entry info version source key
-    command -v python3 >/dev/null || die "python3, which unpacks $WHEEL, is missing; $(remedy)"
+    require_tools python3
     python3 -m zipfile -e "$WHEEL" "$WORK/wheel" 2>/dev/null || die "$WHEEL cannot be unpacked: is it a whole wheel?"
     entry=$(compgen -G "$WORK/wheel/netwarp_kernel/*/kernel.json") || die "$WHEEL has no kernel: name a netwarp_kernel-*.whl"
     entry=${entry%/kernel.json} info=$entry/kernel.json

@@ -240,11 +240,14 @@ def test_what_apt_says_after_every_failure_is_left_out(tmp_path: Path) -> None:
 
 TOOLS = ("gcc", "make", "ld", "flex", "bison", "bc", "patch", "tar", "xz", "flock", "setpriv")
 COMMANDS_OF_THE_SCRIPT = ("bash", "dirname", "env", "sha256sum", "grep", "cut", "sed", "realpath",
-                          "nproc", "sort", "tail", "readlink", "paste", "awk")  # fmt: skip
+                          "nproc", "sort", "tail", "readlink", "paste", "awk", "ls", "mkdir",
+                          "rm")  # fmt: skip
 
 
-def build(tmp_path: Path, guest: Path, gcc: str | None) -> str:
-    """Run build.sh where these tools are all that there is, and return what it says."""
+def build(tmp_path: Path, guest: Path, gcc: str | None, *words: str | Path) -> str:
+    """Run build.sh, or what is named with its arguments, where these tools are all that there is,
+    and return what it says.
+    """
     tools = tmp_path / "tools"
     tools.mkdir()
     for name in COMMANDS_OF_THE_SCRIPT:
@@ -253,9 +256,9 @@ def build(tmp_path: Path, guest: Path, gcc: str | None) -> str:
         if name != "gcc" or gcc is not None:
             (tools / name).write_text(f"#!/bin/sh\n{gcc if name == 'gcc' else 'exit 0'}\n")
             (tools / name).chmod(0o755)
-    command = [str(guest / "build.sh"), "--cache", str(tmp_path / "cache")]
+    script, *arguments = words or ("build.sh",)
     done = subprocess.run(
-        command,
+        [guest / script, *arguments, "--cache", tmp_path / "cache"],
         capture_output=True,
         text=True,
         check=False,
@@ -274,6 +277,19 @@ def test_missing_tools_are_named_with_what_installs_them_in_a_clone_and_without(
     shutil.rmtree(tmp_path / "tools")
     said = build(tmp_path, tmp_path / "wheel" / "netwarp" / "guest", None)
     assert "these tools are missing: gcc; on Debian and Ubuntu: sudo apt-get install gcc" in said
+
+
+def test_tools_that_the_kernel_s_own_tests_need_are_named_before_anything_is_fetched(
+    tmp_path: Path,
+) -> None:
+    name = built(tmp_path / "kernels", PACKAGE, VERSION)
+    info = tmp_path / "kernels" / "cache" / name / "kernel.json"
+    info.write_text(info.read_text().replace("{", f'{{\n  "key": "{name}",', 1))
+    said = build(tmp_path, GUEST, None, "selftests.sh", "--kernel", info.parent)
+    assert said == (
+        "selftests: error: these tools are missing: gcc; install them with: scripts/setup.sh"
+        " packages\n"
+    )
 
 
 def test_a_c_library_that_cannot_be_linked_in_is_found_before_anything_is_compiled(
