@@ -34,9 +34,11 @@ def test_random_clicking_leaves_nothing_behind(browser: Browser, tmp_path: Path)
         clicker = Clicker(context, pages.address, SEED)
         clicker.look_at_everything()
         warm_kb = 0
+        by_minute: dict[int, int] = {}
         begun_s = time.monotonic()
         while not _is_over(len(clicker.done), begun_s):
             clicker.act()
+            by_minute.setdefault(int((time.monotonic() - begun_s) / 60), pages.memory_kb)
             if not warm_kb and len(clicker.done) >= (CLICKS // 2):
                 clicker.settle()
                 warm_kb = pages.memory_kb
@@ -48,7 +50,10 @@ def test_random_clicking_leaves_nothing_behind(browser: Browser, tmp_path: Path)
         Clicker(last, pages.address, SEED).settle()
         left = _guests_of(pages)
         last.close()
-    said = f"seed {SEED}, {len(clicker.done)} actions, {warm_kb} kB, then {grown_kb} kB"
+    said = (
+        f"seed {SEED}, {len(clicker.done)} actions, {warm_kb} kB, then {grown_kb} kB;"
+        f" kB by minute {by_minute}, complaints {clicker.trouble}, guests left {left}"
+    )
     print(said)  # noqa: T201 - what a long run is for
     assert clicker.trouble == [], said
     assert left == [], said
