@@ -79,6 +79,8 @@ def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, folder: Path, na
         status, text = get(lanes, folder, path)
         assert status in (400, 404), (path, text)
         assert "<html" not in text
+    status, text = get(lanes, folder, f"inside/{quoted}")
+    assert status == 404 or "no run directory" in text, text
     asked = quote(unquote(name), safe="")
     for query in (f"before={asked}&after=inside", f"before=inside&after={asked}"):
         status, text = get(lanes, folder, f"diff?{query}")

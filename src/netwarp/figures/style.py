@@ -39,6 +39,8 @@ _SHADES = (0.0, -0.45, 0.4, -0.65, 0.6)
 
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
 INK, FAINT = "#1F2328", "#57606A"
+NAMES = "names"
+"""The style of texts among the marks, which a page draws in its own colour."""
 
 START_UP, STALL, WAIT, OUTAGE = "#DDE2E7", "#D1242F", "#AAB3BD", "#8C959F"
 RECEIVING = "#3572A5"
@@ -178,6 +180,7 @@ def config(theme: Theme = SCREEN) -> Spec:
             "labelFontSize": size, "labelFontWeight": 600, "labelColor": INK, "labelPadding": 6,
             "title": None,
         },
+        "style": {NAMES: {"color": INK}},
     }  # fmt: skip
 
 
@@ -195,4 +198,5 @@ def page_overlay() -> Spec:
         },
         "legend": {"labelColor": text, "titleColor": text},
         "header": {"labelColor": text},
+        "style": {NAMES: {"color": text}},
     }  # fmt: skip

@@ -87,6 +87,8 @@ def application(lanes: Lanes, folder: Path, port: int, token: str) -> Guarded:
         Route("/run", pages.run),
         Route("/reproduce", pages.reproduce),
         Route("/kept/{name}", pages.kept_report),
+        Route("/inside/{name}", pages.inside),
+        Route("/why", pages.why),
         Route("/scorecard/{path:path}", pages.scorecard),
         Route("/diff", pages.diff),
         Route("/static/{name}", static),
@@ -183,6 +185,30 @@ class Pages:
 
         path = kept_at(self._folder, request.path_params["name"])
         return report_response(open_run(path).report().read_text(encoding="utf-8"))
+
+    def inside(self, request: Request) -> Response:
+        """The first replicates of a run directory over time, and the names of its cells."""
+        import_what_runs()
+        from netwarp.library import open_run
+        from netwarp.ui.inside import inside
+        from netwarp.ui.studies import kept_at
+
+        name = request.path_params["name"]
+        return answered(lambda: inside(open_run(kept_at(self._folder, name)).data))
+
+    def why(self, request: Request) -> Response:
+        """Explain a cell of a run directory, and send events until it is done or nobody listens."""
+        from netwarp.ui.inside import WhyRun
+
+        asked = request.query_params
+        name, cell = asked.get("name", ""), asked.get("cell", "")
+        return Events(
+            self._lanes.begin(
+                asked.get("lane", ""),
+                lambda _, before: WhyRun(self._folder, name, cell, before),
+                turn_of(asked),
+            )
+        )
 
     def scorecard(self, request: Request) -> Response:
         """A scorecard of a source that was reproduced."""

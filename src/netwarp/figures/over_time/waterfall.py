@@ -11,7 +11,7 @@ from netwarp.figures.over_time.plots import (
     layer_over_time,
     tip,
 )
-from netwarp.figures.style import FAINT, INK, RECEIVING, START_UP, WAIT, Spec
+from netwarp.figures.style import FAINT, NAMES, RECEIVING, START_UP, WAIT, Spec
 from netwarp.workloads import Tone
 
 COLOURS: Mapping[Tone, str] = {"start": START_UP, "moving": WAIT, "grade": RECEIVING}
@@ -81,7 +81,7 @@ def _names(frame: Frame, run: ShownRun, y: Spec) -> list[Spec]:
         (behind if is_early else before).append(row)
     layers = []
     for rows, align, dx in ((behind, "left", 3), (before, "right", -3)):
-        mark = {"type": "text", "align": align, "baseline": "middle", "dx": dx, "color": INK,
+        mark = {"type": "text", "align": align, "baseline": "middle", "dx": dx, "style": NAMES,
                 "fontSize": 0.75 * frame.theme.font_size, "clip": False}  # fmt: skip
         if rows:
             layers.append(layer_over_time(frame, rows, mark, y=y, text={"field": "name"}))

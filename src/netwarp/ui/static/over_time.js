@@ -2,6 +2,7 @@
 
 const RESIZE_MS = 200;
 const observers = new WeakMap();
+const answers = new WeakMap();
 let scripts = null;
 
 function load(source) {
@@ -22,19 +23,21 @@ function data(id, value) {
   document.body.append(script);
 }
 
-/** Draw what an address answers with into a view: charts, of which one at a time is shown. */
+/** Draw what an address answers with into a view: charts, of which one at a time is shown. Returns all that was answered. */
 export async function drawOverTime(view, source) {
-  if (view.dataset.source === source) return;
+  if (view.dataset.source === source) return answers.get(view);
   view.dataset.source = source;
   const state = view.querySelector(".state");
   state.textContent = "Drawing …";
   const response = await fetch(source);
-  const { charts, overlay, message } = await response.json();
-  if (view.dataset.source !== source) return;
+  const answer = await response.json();
+  const { charts, overlay, message } = answer;
+  if (view.dataset.source !== source) return null;
+  answers.set(view, answer);
   state.textContent = message ?? (charts.length ? "" : "Nothing was recorded over time.");
   const chart = view.querySelector(".chart");
   view.querySelector(".scroll").hidden = !charts?.length;
-  if (!charts?.length) return;
+  if (!charts?.length) return answer;
   data("overlay", overlay);
   scripts ??= load("vega.js").then(() => load("report.js"));
   await scripts;
@@ -59,4 +62,5 @@ export async function drawOverTime(view, source) {
   }));
   observers.get(view).observe(chart);
   await show();
+  return answer;
 }

@@ -8,6 +8,7 @@ const MOST_DOTS = 44; // on the link at once; beyond that a dot stands for sever
 const FRAME_BYTES = 1514;
 const HEIGHT = 92;
 const motionIsReduced = matchMedia("(prefers-reduced-motion: reduce)");
+const isDark = matchMedia("(prefers-color-scheme: dark)");
 
 function prepare(run) {
   const duration = run.at_s.at(-1) - run.at_s[0];
@@ -115,6 +116,7 @@ export class Player {
     this.choice.addEventListener("change", () => this.show(Number(this.choice.value)));
     view.addEventListener("toggle", () => view.open || this.play(false));
     new ResizeObserver(() => this.go(this.now)).observe(view);
+    isDark.addEventListener("change", () => this.go(this.now));
   }
 
   /** Fetch what is played, unless it is there already. */

@@ -1,5 +1,6 @@
 // The page of studies: runs one with its progress, shows reports in a sandbox, compares two directories.
 import { Asking } from "./asking.js";
+import { explain, leave, look } from "./inside.js";
 
 const EVENTS = ["started", "study", "progress", "drawing", "kept", "scorecard", "refused", "failed", "done"];
 const asking = new Asking("s", "run", EVENTS);
@@ -86,10 +87,13 @@ async function compare() {
 }
 
 document.addEventListener("click", ({ target }) => {
-  const { runs, reproduces, shows, does, name } = target.dataset ?? {};
+  const { runs, reproduces, shows, inside, does, name } = target.dataset ?? {};
   if (runs) run(runs, "run", "quick" in target.dataset ? { study: runs, quick: "1" } : { study: runs });
   else if (reproduces) run(reproduces, "reproduce", { source: reproduces });
   else if (shows) show(shows, name);
+  else if (inside) look(inside);
+  else if (does === "explain") explain();
+  else if (does === "leave") leave();
   else if (does === "stop") {
     asking.stop();
     listAgain();
