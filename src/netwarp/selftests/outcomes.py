@@ -31,10 +31,11 @@ _MISSING = re.compile(
 """A message of a program that is not installed: a shell's, Python's, ip(8)'s or timeout(1)'s."""
 _NO_DEVICE = re.compile(
     r"^.*(?:Unknown device type|Protocol not supported|Rule family not supported"
-    r"|Function not implemented).*$",
+    r"|Function not implemented|Failed to load TC action module|TC classifier not found"
+    r"|Specified qdisc kind is unknown).*$",
     re.MULTILINE,
 )
-"""Messages of ip(8) and other programs that mean that some option of the kernel is missing."""
+"""Messages of ip(8), tc(8) and others that mean that some option of the kernel is missing."""
 _NONE_FAILED = re.compile(r"\bfail(?:ed)?: *0\b|\b0 (?:tests? )?fail", re.IGNORECASE)
 
 
