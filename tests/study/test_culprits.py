@@ -74,6 +74,15 @@ def test_a_working_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert missing_directory(planned.job) is None
 
 
+@pytest.mark.parametrize("time", ["0s", "1ms", "15ms", "121s"])
+def test_a_shortest_time_out_that_the_kernel_does_not_keep_is_refused_when_planned(
+    time: str,
+) -> None:
+    transport = {"kind": "tcp", "tcp_rto_min": time}
+    with pytest.raises(StudyError, match=r"transport\.tcp_rto_min.*ticks of 10ms"):
+        study_from_mapping({"title": "t", "workload": {"size": "1kB"}, "transport": transport})
+
+
 @pytest.mark.parametrize("key", ["rto_initial", "rto_min", "rto_max"])
 def test_a_time_out_between_two_ticks_is_refused_when_planned(key: str) -> None:
     """The kernel takes it and rounds it, which the run then fails of."""

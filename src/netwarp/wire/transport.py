@@ -205,8 +205,8 @@ class TcpOptions(Wire):
         Option(
             None,
             "TCP: by how much a retransmission time-out exceeds the smoothed round-trip time at"
-            " least (`net.ipv4.tcp_rto_min_us`, Linux 6.11 or later), in steps of the kernel's"
-            " tick, 10ms. Default: the kernel's, 200ms.",
+            " least (`net.ipv4.tcp_rto_min_us`, Linux 6.11 or later): a multiple of the kernel's"
+            " tick, 10ms, up to 120s. Default: the kernel's, 200ms.",
             "DurationNs",
         ),
     ] = None

@@ -24,10 +24,12 @@ from netwarp.study.sections.transport import (
     owners,
 )
 from netwarp.transports import TRANSPORTS, TransportTraits, rfc9260_window_bytes
-from netwarp.units import NS_PER_MS
+from netwarp.units import NS_PER_MS, NS_PER_S
 from netwarp.wire import QuicOptions, Reconnect, SctpOptions, TcpOptions
 
 GUEST_TICK_NS = 10 * NS_PER_MS  # User-Mode Linux has HZ = 100
+RTO_MAX_NS = 120 * NS_PER_S
+"""TCP's longest retransmission time-out (`TCP_RTO_MAX`)."""
 OWN = "own:"
 """Begins a level of `congestion` that names one of the user's own."""
 OWN_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
@@ -141,6 +143,11 @@ class CellTransport(TransportOptions):
 
     @model_validator(mode="after")
     def _refuse_impossible_timers(self) -> Self:
+        least_ns = self.resolved_tcp.tcp_rto_min_ns
+        if least_ns is not None and (least_ns % GUEST_TICK_NS or not 0 < least_ns <= RTO_MAX_NS):
+            reason = "a guest's kernel counts it in ticks of 10ms, up to its longest time-out of 120s"
+            remedy = "choose a multiple of 10ms, such as 50ms"
+            raise KeyValueError(OWN_OPTIONS["tcp_rto_min_ns"].key, None, reason, remedy)
         sctp = self.resolved_sctp
         for name in ("rto_initial_ns", "rto_min_ns", "rto_max_ns"):
             value_ns = getattr(sctp, name)
