@@ -145,7 +145,7 @@ class CellTransport(TransportOptions):
     def _refuse_impossible_timers(self) -> Self:
         least_ns = self.resolved_tcp.tcp_rto_min_ns
         if least_ns is not None and (least_ns % GUEST_TICK_NS or not 0 < least_ns <= RTO_MAX_NS):
-            reason = "a guest's kernel counts it in ticks of 10ms, up to its longest time-out of 120s"
+            reason = "a guest's kernel counts it in ticks of 10ms, up to the longest time-out, 120s"
             remedy = "choose a multiple of 10ms, such as 50ms"
             raise KeyValueError(OWN_OPTIONS["tcp_rto_min_ns"].key, None, reason, remedy)
         sctp = self.resolved_sctp
