@@ -14,9 +14,10 @@ HERE = Path(__file__).parent
 LANES = ("browser", "cli", "fuzz", "guest", "native")
 """Lanes with a directory and a marker of their name; scripts/test.sh runs the directory."""
 LONGEST = (
-    "guest/test_guides.py", "guest/test_reference_hashes.py", "guest/test_jitter_order.py",
-    "guest/test_exec_programs.py", "guest/test_competing.py", "guest/test_page_programs.py",
-    "guest/test_truth.py",
+    "guest/test_guides.py", "guest/test_reference_hashes.py", "guest/test_cluster.py",
+    "guest/test_lessons.py", "guest/test_jitter_order.py", "guest/test_exec_programs.py",
+    "guest/test_competing.py", "guest/test_page_programs.py", "guest/test_truth.py",
+    "sources/test_reproduce.py", "test_verification.py", "test_early_refusal.py",
 )  # fmt: skip
 """Files of few tests that take long, the longest first. One that begins when all others have ended
 would leave a CPU idle until its end.
