@@ -176,9 +176,17 @@ def test_records_are_those_of_a_local_run(cluster: Cluster, tmp_path: Path) -> N
     ]
 
 
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Return the records of eight replicates that ran on this machine alone."""
+    out = tmp_path_factory.mktemp("local") / "out"
+    assert not netwarp.run(study(replicates=8), out=out).failed
+    return records(out)
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_workers_that_die_lose_no_run_and_double_none(
-    cluster: Cluster, tmp_path: Path, seed: int
+    cluster: Cluster, tmp_path: Path, local: dict[str, bytes], seed: int
 ) -> None:
     first, second = cluster.add_worker(), cluster.add_worker()
     killed, joined, killed_too = sorted(random.Random(seed).sample(range(1, 16), 3))  # noqa: S311
@@ -196,9 +204,7 @@ def test_workers_that_die_lose_no_run_and_double_none(
     assert not run.failed
     assert len(run.data.results.runs) == 16
     assert set(observer.finished_runs.values()) == {1}, "each run is kept once"
-    local = netwarp.run(study(replicates=8), out=tmp_path / "here")
-    assert not local.failed
-    assert records(tmp_path / "out") == records(tmp_path / "here")
+    assert records(tmp_path / "out") == local
 
 
 def test_a_run_that_kills_its_worker_fails_and_takes_no_other_along(tmp_path: Path) -> None:
