@@ -18,6 +18,14 @@ export function extents(answer) {
   return found;
 }
 
+/** An answer in words, for those who do not see it: the verdicts, or the values where none is compared. */
+export function answerText({ metrics }) {
+  return metrics.map(({ title, sentences, groups }) => {
+    const values = groups.flatMap(({ condition, bars }) => bars.map((bar) => [condition, bar.label, bar.text || "no value"].filter(Boolean).join(" ")));
+    return `${title}: ${(sentences.length ? sentences : values).join(" ")}`;
+  }).join(" ");
+}
+
 export function drawAnswer(place, answer, most) {
   const whole = answer.replicates >= answer.of;
   place.replaceChildren(...answer.metrics.flatMap((metric) => drawMetric(metric, most[metric.name], whole)), ...expectations(answer, whole), ...causes(answer), ...notes(answer), ...failures(answer));

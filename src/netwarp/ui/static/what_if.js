@@ -1,6 +1,6 @@
 // The page on which knobs are turned: the address has all of its state.
 import { Asking } from "./asking.js";
-import { drawAnswer, extents } from "./bars.js";
+import { answerText, drawAnswer, extents } from "./bars.js";
 import { drawOverTime } from "./over_time.js";
 import { Player } from "./play.js";
 import { clearRefusals, onTurned, markKnob, readKnobs, refuse, setKnobs, withoutKnob } from "./knobs.js";
@@ -46,7 +46,10 @@ class Panel {
           else this.say("done", this.doneText(first));
         }
         drawActions();
-        if (this === now) drawViews();
+        if (this === now) {
+          tell();
+          drawViews();
+        }
       },
     });
     drawActions();
@@ -91,6 +94,11 @@ function drawActions() {
 /** Where the server keeps what a panel shows. */
 function kept({ asking, answer }) {
   return `${asking.lane}/${answer.directory.split("/").pop()}`;
+}
+
+/** Have the whole answer read out. */
+function tell() {
+  now.place.querySelector(".told").textContent = now.place.dataset.state === "done" ? answerText(now.answer) : "";
 }
 
 function drawViews() {
