@@ -314,7 +314,7 @@ def test_a_knob_whose_levels_are_named_elsewhere_can_be_turned(visit_ui: Open) -
     page.press("#k-queue", "Tab")
     left = page.locator("[data-key='path.queue'] .left-out")
     left.filter(has_text="--against path.queue=1bdp").wait_for()
-    assert '--expect "8bdp / 1bdp: rtt_under_load_s_p95 >= 2"' in str(left.text_content())
+    assert '--expect "8bdp / 1bdp: rtt_under_load_s_p95 >= 4"' in str(left.text_content())
     _state(page, "done")
     assert page.locator("#now .fill").count() == 4
 

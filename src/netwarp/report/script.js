@@ -43,6 +43,9 @@ async function draw(chart) {
   chart.dataset.width = chart.clientWidth;
   // A page whose policy forbids that text becomes code has expressions interpreted.
   await vegaEmbed(chart, spec, { actions: false, renderer: "svg", ast: "interprets" in document.body.dataset });
+  // What Vega makes of it, a document of graphics, is read out by its parts; its name says what it shows.
+  chart.setAttribute("role", "img");
+  chart.querySelector("svg").setAttribute("aria-hidden", "true");
   chart.dataset.drawn = chart.dataset.spec;
 }
 

@@ -1,4 +1,4 @@
-"""Shows the inside of a run directory: first replicates over time, and why transfers take so long."""
+"""Shows the inside of a run directory: first replicates over time, and why a cell takes long."""
 
 from __future__ import annotations
 

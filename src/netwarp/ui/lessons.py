@@ -72,13 +72,13 @@ LESSONS: Sequence[Lesson] = (
         " itself. One that is longer does not make a download faster: it only fills, and everybody"
         " on the link waits behind it.",
         look_for="The round-trip time under load grows with the queue, the completion time does"
-        " not shrink. Open the first replicate over time: the queueing delay is the length of the"
-        " queue.",
-        turns=("queue", "rate", "congestion"),
+        " not shrink. Open the first replicate over time: the queueing delay rises to the length of"
+        " the queue, 40 and 320 ms. A file of 10 MB ends before the longer one is full.",
+        turns=("queue", "size", "congestion"),
         given=_pairs(
-            "transport=tcp size=10MB rtt=40ms rate=20mbit queue=1bdp,8bdp"
+            "transport=tcp size=20MB rtt=40ms rate=20mbit queue=1bdp,8bdp"
             " against=path.queue=1bdp metric=rtt_under_load_s_p95,completion_time_s",
-            expect=["8bdp / 1bdp: rtt_under_load_s_p95 >= 2"],
+            expect=["8bdp / 1bdp: rtt_under_load_s_p95 >= 4"],
         ),
     ),
     Lesson(
@@ -217,13 +217,14 @@ LESSONS: Sequence[Lesson] = (
         title="Incast",
         sentence="Many answers come to one host at once: the queue before it has no room, and who"
         " loses the end of an answer waits for a time-out of 200 ms, a thousand round trips.",
-        look_for="The same bytes over 4 and over 64 connections that begin together. A longer queue"
-        " puts it off; open the first replicate over time for the pause.",
+        look_for="The same bytes over 4 and over 64 connections that begin together: open the first"
+        " replicate over time for the pause, in which nothing arrives. With a queue of 4 MB there"
+        " is none; one of 64 kB loses handshakes too, which wait for a second.",
         turns=("chunks", "queue", "size"),
         given=_pairs(
-            "transport=tcp size=4MB chunks=4,64 rtt=200us rate=1gbit queue=64kB"
+            "transport=tcp size=4MB chunks=4,64 rtt=200us rate=1gbit queue=256kB"
             " against=workload.chunks=4 dial=parallel",
-            expect=["64 / 4: completion_time_s >= 1.5"],
+            expect=["64 / 4: completion_time_s >= 3"],
         ),
     ),
 )  # fmt: skip
