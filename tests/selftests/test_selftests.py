@@ -172,6 +172,12 @@ def test_a_name_that_there_is_not_is_refused_with_what_was_meant() -> None:
             "nc is not installed",
         ),
         (
+            "Error: Multipath support not enabled in kernel.\nTEST: failover [FAIL]\n",
+            1,
+            Verdict.SKIP,
+            "the kernel lacks what this needs: Error: Multipath support not enabled in kernel.",
+        ),
+        (
             "Error: Failed to load TC action module.\nWe have an error talking to the kernel\n",
             2,
             Verdict.SKIP,

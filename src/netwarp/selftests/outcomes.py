@@ -32,7 +32,7 @@ _MISSING = re.compile(
 _NO_DEVICE = re.compile(
     r"^.*(?:Unknown device type|Protocol not supported|Rule family not supported"
     r"|Function not implemented|Failed to load TC action module|TC classifier not found"
-    r"|Specified qdisc kind is unknown).*$",
+    r"|Specified qdisc kind is unknown|not enabled in (?:this )?kernel).*$",
     re.MULTILINE,
 )
 """Messages of ip(8), tc(8) and others that mean that some option of the kernel is missing."""
