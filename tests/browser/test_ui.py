@@ -106,6 +106,12 @@ def test_a_refusal_stands_beside_its_knob(visit_ui: Open) -> None:
     assert said.is_hidden()
 
 
+def test_a_refusal_that_is_out_of_sight_is_said_where_the_answer_would_be(visit_ui: Open) -> None:
+    page = visit_ui("?transport=tcp&size=-1MB", width=400)
+    _state(page, "refused")
+    assert page.text_content("#now .state") == page.text_content("#r-size")
+
+
 def test_two_configurations_stand_side_by_side(visit_ui: Open) -> None:
     page = visit_ui(f"?{SMALL}")
     _state(page, "done")

@@ -177,7 +177,7 @@ function choose(kind) {
   follow(field);
 }
 
-/** Show a refusal beside its knob; returns whether there is one. */
+/** Show a refusal beside its knob; returns whether there is one, and it is in sight. */
 export function refuse(option, message) {
   const knob = [...form.querySelectorAll(".knob")].find((one) => one.dataset.option === option);
   if (!knob || knob.hidden) return false;
@@ -186,7 +186,8 @@ export function refuse(option, message) {
   said.textContent = message;
   said.hidden = false;
   knob.querySelector("[name]").setAttribute("aria-invalid", "true");
-  return true;
+  const { top, bottom } = said.getBoundingClientRect();
+  return top >= 0 && bottom <= innerHeight;
 }
 
 /** Mark a knob that a lesson wants turned. */
