@@ -44,6 +44,10 @@ IMPAIRMENTS: dict[str, st.SearchStrategy[Any]] = {
     "jitter_correlation": RATIOS,
     "aggregate": DURATIONS,
     "aggregate_up": DURATIONS,
+    "link_loss": RATIOS,
+    "link_repair": DURATIONS,
+    "policer": SIZES,
+    "ack_filter": st.sampled_from(["kept", "dropped"]),
     "loss": LOSSES,
     "loss_up": LOSSES,
     "loss_correlation": RATIOS,
@@ -96,6 +100,7 @@ TCP: dict[str, st.SearchStrategy[Any]] = {
     "window_scaling": st.booleans(),
     "recovery": st.sampled_from(["rack", "classic"]),
     "hystart": st.booleans(),
+    "tso_packets": st.sampled_from([0, 1, 2, 44, 65535, 65536]),
 }
 SCTP: dict[str, st.SearchStrategy[Any]] = {
     "streams": st.sampled_from([1, 2, 100, 101, 200, 65535]),

@@ -188,6 +188,17 @@ def parse_l4s_queue(value: object) -> bool:
     return value == "ect"
 
 
+def parse_ack_filter(value: object) -> bool:
+    """Read ``"kept"`` or ``"dropped"``; return whether superfluous acknowledgements are dropped.
+
+    Raises:
+        UnitError: the value is neither.
+    """
+    if value not in ("kept", "dropped"):
+        raise UnitError("not what becomes of acknowledgements", 'write "kept" or "dropped"')
+    return value == "dropped"
+
+
 DurationNs = Annotated[
     int, BeforeValidator(parse_duration_ns), Kind('a duration such as `"100ms"` or `"1.5s"`')
 ]
@@ -216,6 +227,8 @@ SamplingField = Annotated[
 PeriodNs = Annotated[DurationNs, Field(ge=1)]
 # netem stores the spread in a signed 32-bit number of nanoseconds (sch_netem.c, tabledist).
 LARGEST_JITTER_NS = 2**31 - 1
+MOST_REPAIRS = 3
+"""How often a link repeats a packet at most (`endpoint/path/src/distribution.rs`)."""
 SizeBytes = Annotated[
     int, BeforeValidator(parse_size_bytes), Kind('a size such as `"10MB"` or `"4MiB"`')
 ]
@@ -250,6 +263,7 @@ if TYPE_CHECKING:
 else:
     ProfileName = Literal[tuple(PROFILES)]
 JitterOrder = Annotated[bool, BeforeValidator(parse_jitter_order), Kind('`"kept"` or `"free"`')]
+AckFilter = Annotated[bool, BeforeValidator(parse_ack_filter), Kind('`"kept"` or `"dropped"`')]
 L4sQueue = Annotated[bool, BeforeValidator(parse_l4s_queue), Kind('`"ect1"` or `"ect"`')]
 Distribution = wire.Distribution
 Neighbours = wire.Neighbours

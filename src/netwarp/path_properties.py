@@ -161,6 +161,37 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         absent="0s",
     ),
     PathProperty(
+        key="link_loss",
+        title="Losses that the link repairs",
+        type="RatioField",
+        directions="both",
+        help="Share of transmissions that are lost on the link and repeated by it, as on a radio"
+        " link: nothing is lost for the hosts, but such a packet comes `link_repair` later, once"
+        " for each repetition, and those behind it wait for it. The third repetition always"
+        " arrives. It takes no share of the rate. LTE's and 5G's physical layer sees 10 % of first"
+        " transmissions lost (the block error ratio of 3GPP TS 36.213, 7.2.3). Not beside jitter,"
+        " of which netem draws one. Default: none.",
+        each_help="Share of transmissions that the link loses and repeats",
+        is_common=False,
+        option_help="Share of transmissions that the link loses and repeats: 10%.",
+        netem="link_loss_ratio",
+        absent="0%",
+    ),
+    PathProperty(
+        key="link_repair",
+        title="Time of a repair on the link",
+        type="DurationNs",
+        directions="both",
+        help="Time from a transmission that the link has lost to its repetition. LTE's hybrid ARQ"
+        " has 8 ms (FDD, 3GPP TS 36.321, 5.4.2). Default: 8 ms.",
+        each_help="Time from a transmission that the link has lost to its repetition",
+        is_common=False,
+        option_help="Time until the link repeats what it lost: 8ms.",
+        default=8_000_000,
+        netem="link_repair_ns",
+        without="link_loss",
+    ),
+    PathProperty(
         key="loss",
         title="Packet loss",
         type="LossField",
@@ -203,6 +234,22 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         option_help="Length of the bottleneck's queue: 1bdp, 64kB, 1000p.",
     ),
     PathProperty(
+        key="policer",
+        title="Bucket of the policer",
+        type="SizeBytes",
+        directions="both",
+        help="A policer in place of a link and its queue: a bucket of this size, which fills at"
+        " `rate`. What finds enough in it passes at once, and what does not is lost, as 7 % of"
+        " transfers to clients of one large content provider met (Flach et al., SIGCOMM 2016). One"
+        " packet may wait. Not beside `queue`, `discipline`, `reorder` or `[path.trace]`. Default:"
+        " none.",
+        each_help="Bucket of a policer in place of a link and its queue",
+        is_common=False,
+        option_help="A policer with a bucket of this size: 100kB.",
+        netem="policer_bytes",
+        without="rate",
+    ),
+    PathProperty(
         key="discipline",
         title="Queue discipline",
         type="DisciplineName",
@@ -226,6 +273,19 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         is_common=False,
         option_help="DualPI2's low-latency queue: ect1, or ect for DCTCP.",
         absent="ect1",
+        without="discipline",
+    ),
+    PathProperty(
+        key="ack_filter",
+        title="Superfluous acknowledgements",
+        type="AckFilter",
+        help="Whether `cake` drops acknowledgements of TCP that still wait when later ones make"
+        ' them superfluous (Høiland-Jørgensen, Täht, Morton, "Piece of CAKE", LANMAN 2018), as'
+        " modems of asymmetric links do. Acknowledgements of QUIC are encrypted, and stay."
+        " Default: kept.",
+        is_common=False,
+        option_help="kept, or dropped: acknowledgements that wait in vain in a cake.",
+        absent="kept",
         without="discipline",
     ),
     PathProperty(

@@ -217,6 +217,8 @@ def _troubles(way: Impairments) -> bool:
         way.loss.kind != "none"
         or way.jitter_ns
         or way.aggregate_ns
+        or way.link_loss_ratio
+        or way.policer_bytes
         or way.reorder.ratio
         or way.duplicate_ratio
         or way.corrupt_ratio

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 import pytest
@@ -35,12 +36,50 @@ def test_dualpi2_has_the_queue_that_was_asked_for(queue: str | None) -> None:
         ({"discipline": "codel", "l4s_queue": "ect"}, "only dualpi2 has a low-latency queue"),
         ({"discipline": "dualpi2", "l4s_queue": "ect0"}, "no packets of a low-latency queue"),
         ({"aggregate": "1ms", "duplicate": "1%"}, "no second netem beside one that duplicates"),
+        ({"discipline": "codel", "ack_filter": "dropped"}, "only cake filters acknowledgements"),
+        ({"link_loss": "10%", "jitter": "1ms", "rtt": "9ms"}, "netem draws one time for each"),
+        ({"link_repair": "8ms"}, "no effect without link_loss"),
+        ({"policer": "30kB", "queue": "9p"}, "and queue has no place"),
+        ({"policer": "30kB", "discipline": "codel"}, "and discipline has no place"),
+        ({"policer": "30kB", "reorder": "1%", "rtt": "9ms"}, "and reorder has no place"),
         ({"aggregate": "11s"}, "no link collects packets for so long"),
     ],
 )
 def test_what_cannot_be_is_refused(path: dict[str, Any], reason: str) -> None:
     with pytest.raises(StudyError, match=reason):
         job_of("tcp", path=RATED | path)
+
+
+def test_a_repair_takes_8_ms_unless_the_study_says_otherwise() -> None:
+    (path,) = job_of("tcp", path={"link_loss_up": "10%"}).paths
+    assert (path.up.link_loss_ratio, path.up.link_repair_ns) == (0.1, 8_000_000)
+    assert path.up.in_order
+    assert not {"link_loss_ratio", "link_repair_ns", "in_order"} & set(path.down.to_json())
+    (rated,) = job_of("tcp", path=RATED | {"link_loss": "10%", "link_repair": "1ms"}).paths
+    assert not rated.down.in_order, "netem with a rate keeps the order"
+    (plain,) = job_of("tcp", path=RATED).paths
+    in_line = [ceil(delay_s * 10e6 / 8 / 1514) for delay_s in (13e-3, 10e-3)]
+    assert rated.down.limit_packets - plain.down.limit_packets == in_line[0] - in_line[1]
+
+
+def test_a_policer_is_a_bucket_without_a_queue() -> None:
+    (path,) = job_of("tcp", path=RATED | {"policer": "30kB"}).paths
+    assert (path.down.policer_bytes, path.down.shaper_queue_bytes) == (30_000, 1514)
+    with pytest.raises(StudyError, match="no effect without rate"):
+        job_of("tcp", path={"rtt": "9ms", "policer": "30kB"})
+    with pytest.raises(StudyError, match="give rate_up"):
+        job_of("tcp", path={"rate_down": "9mbit", "policer": "30kB"})
+
+
+def test_a_burst_has_packets_and_is_of_tcp() -> None:
+    transport = job_of("tls", path=RATED, transport={"tso_packets": 1}).only.transport
+    assert transport.tcp.tso_packets == 1
+    assert "tso_packets" not in job_of("tcp", path=RATED).only.transport.tcp.to_json()
+    for packets in (0, 65536):
+        with pytest.raises(StudyError, match="from 1 to 65535 packets"):
+            job_of("tcp", path=RATED, transport={"tso_packets": packets})
+    with pytest.raises(StudyError, match="quic has no such option"):
+        job_of("quic", path=RATED, transport={"tso_packets": 1})
 
 
 def test_hystart_is_of_the_kernels_cubic() -> None:

@@ -25,6 +25,9 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "delay": ("10ms", 10_000_000),
     "jitter": ("2ms", 2_000_000),
     "aggregate": ("1ms", 1_000_000),
+    "link_loss": ("10%", 0.1),
+    "link_repair": ("4ms", 4_000_000),
+    "policer": ("30kB", 30_000),
     "loss": ("1%", wire.RandomLoss(kind="random", ratio=0.01, correlation=0.0)),
     "rate": ("7mbit", 7_000_000),
     "queue": ("40p", None),
@@ -34,6 +37,8 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "corrupt": ("4%", 0.04),
 }
 FIELDS = {"delay": "delay_ns", "rate": "rate_bit_s"}
+# What each needs in order to have an effect.
+NEEDED = {"link_repair": {"link_loss": "10%"}, "policer": {"rate": "5mbit"}}
 
 
 def test_every_key_of_a_path_is_a_row_or_a_table_and_an_option() -> None:
@@ -60,6 +65,7 @@ def test_what_becomes_a_field_of_the_job_is_one() -> None:
 def test_each_key_reaches_its_directions_and_no_other(row: PathProperty) -> None:
     given, expected = VALUES[row.key]
     base = {"delay": "50ms"} if row.key != "delay" else {}
+    base |= NEEDED.get(row.key, {})
     field = row.netem or FIELDS.get(row.key)
     if field is None:  # a queue is counted with the delay line, and a discipline needs a rate
         return

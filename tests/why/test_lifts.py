@@ -14,8 +14,13 @@ from netwarp.wire import Job
 BY_NAME = {lift.name: lift for lift in LIFTS}
 
 
+# What is None leaves out what a job has otherwise.
+POLICED = {"policer": "30kB", "queue": None}
+
+
 def job(kind: str = "tcp", **tables: Any) -> Job:
-    path = {"rtt": "80ms", "rate": "40mbit", "queue": "1bdp"} | tables.pop("path", {})
+    asked = {"rtt": "80ms", "rate": "40mbit", "queue": "1bdp"} | tables.pop("path", {})
+    path = {key: value for key, value in asked.items() if value is not None}
     workload = {"size": "2MB"} | tables.pop("workload", {})
     transport = {"kind": kind} | tables.pop("transport", {})
     study = {"title": "t", "path": path, "workload": workload, "transport": transport, **tables}
@@ -31,6 +36,8 @@ CASES: list[tuple[str, Job, Job]] = [
         job(),
     ),
     ("order", job(path={"reorder": "5%"}), job()),
+    ("link-loss", job(path={"link_loss": "10%"}), job()),
+    ("policer", job(path=POLICED), job(path=POLICED | {"policer": "1GiB"})),
     ("rto-min", job("sctp"), job("sctp", transport={"sctp": {"rto_min": "10ms"}})),
     ("tcp-rto-min", job(), job(transport={"tcp_rto_min": "10ms"})),
     ("hystart", job(), job(transport={"hystart": False})),

@@ -6,6 +6,7 @@
 //! are the mean and the standard deviation of the packets' delays. iproute2's own tables scale Pareto by 4/3 instead of
 //! by its deviation and cut its tail without correcting for that.
 
+use netwarp_wire::facts::MOST_REPAIRS;
 use netwarp_wire::job::Distribution;
 
 /// The entry that stands for a deviation of one jitter (`NETEM_DIST_SCALE`).
@@ -14,7 +15,22 @@ const SCALE: f64 = 8192.0;
 /// The number of entries of a table: the same as in iproute2's; the kernel takes at most 16384.
 const ENTRIES: usize = 4096;
 
+/// The number of entries of the table of repairs, the most that the kernel takes (`NETEM_DIST_MAX`): shares of packets
+/// are multiples of its reciprocal.
+const REPAIR_ENTRIES: usize = 16_384;
+
 const PARETO_SHAPE: f64 = 3.0;
+
+/// Returns the table of the times by which repairs on a link delay packets, in units of one repair: a packet is lost and
+/// repeated with this probability each time, until it arrives or was repeated [`MOST_REPAIRS`] times.
+pub(crate) fn repairs(loss_ratio: f64) -> Vec<i16> {
+    let entries = REPAIR_ENTRIES as f64;
+    let repeated = |index: usize| {
+        let beyond = 1.0 - (index as f64 + 0.5) / entries;
+        (1..=MOST_REPAIRS).take_while(|repairs| beyond < loss_ratio.powi(*repairs as i32)).count()
+    };
+    (0..REPAIR_ENTRIES).map(|index| (repeated(index) as f64 * SCALE) as i16).collect()
+}
 
 /// Returns the table of a distribution; none for the uniform one, which is built into netem.
 pub(crate) fn table(distribution: Distribution) -> Option<Vec<i16>> {
@@ -93,6 +109,20 @@ mod tests {
         [Distribution::Normal, Distribution::Pareto, Distribution::Paretonormal]
             .into_iter()
             .map(|kind| (kind, table(kind).expect("these have tables")))
+    }
+
+    #[test]
+    fn a_repair_is_as_often_repeated_as_losses_follow_one_another() {
+        for ratio in [0.0, 0.1, 0.5, 1.0] {
+            let table = repairs(ratio);
+            for times in 0..=3_u16 {
+                let least = ratio.powi(times.into());
+                let next = if times == 3 { 0.0 } else { ratio.powi(i32::from(times) + 1) };
+                let found = table.iter().filter(|&&entry| entry == (times * 8192) as i16).count();
+                let off = found as f64 / table.len() as f64 - (least - next);
+                assert!(off.abs() < 1.0 / table.len() as f64, "{ratio}, {times}: {found}");
+            }
+        }
     }
 
     #[test]

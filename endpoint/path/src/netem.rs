@@ -46,7 +46,12 @@ pub fn options(impairments: &Impairments) -> Attributes {
         let correlations = [share(impairments.jitter_correlation), share(loss_correlation), 0];
         options = options.put(TCA_NETEM_CORR, &words(&correlations));
     }
-    if let Some(table) = distribution::table(impairments.distribution).filter(|_| impairments.jitter_ns > 0) {
+    let drawn = if impairments.longest_repair_ns() > 0 {
+        Some(distribution::repairs(impairments.link_loss_ratio))
+    } else {
+        distribution::table(impairments.distribution).filter(|_| impairments.jitter_ns > 0)
+    };
+    if let Some(table) = drawn {
         let bytes: Vec<u8> = table.iter().flat_map(|entry| entry.to_ne_bytes()).collect();
         options = options.put(TCA_NETEM_DELAY_DIST, &bytes);
     }
@@ -182,8 +187,11 @@ fn basics(impairments: &Impairments) -> [u32; 6] {
     [0, impairments.limit_packets, loss, gap, share(impairments.duplicate_ratio), 0]
 }
 
+/// Adds delay and jitter, which is the unit of the table of repairs where the link has some.
 fn delays(options: Attributes, impairments: &Impairments) -> Attributes {
-    options.put_u64(TCA_NETEM_LATENCY64, impairments.delay_ns).put_u64(TCA_NETEM_JITTER64, impairments.jitter_ns)
+    let repair_ns = if impairments.longest_repair_ns() > 0 { impairments.link_repair_ns } else { 0 };
+    let jitter_ns = impairments.jitter_ns.max(repair_ns);
+    options.put_u64(TCA_NETEM_LATENCY64, impairments.delay_ns).put_u64(TCA_NETEM_JITTER64, jitter_ns)
 }
 
 fn reordering(options: Attributes, impairments: &Impairments) -> Attributes {

@@ -151,7 +151,8 @@ fn source_of(socket: &UdpSocket, number: u32) -> Result<Option<SocketAddr>> {
 /// Returns the longest time that a probe can take in one direction.
 fn patience(path: &Path, impairments: &Impairments) -> Duration {
     let serialisation_ns = impairments.rate_bit_s.map_or(0, |rate| wire_bytes(path.ipv6) * 8 * 1_000_000_000 / rate);
-    let longest_ns = impairments.delay_ns.saturating_add(JITTERS * impairments.jitter_ns);
+    let longest_ns =
+        impairments.delay_ns.saturating_add(JITTERS * impairments.jitter_ns + impairments.longest_repair_ns());
     let delay_ns = longest_ns.saturating_add(impairments.aggregate_ns);
     GRACE.saturating_add(Duration::from_nanos(delay_ns.saturating_add(serialisation_ns)))
 }

@@ -222,7 +222,13 @@ fn netem(kernel: &str) -> Result<Option<String>> {
 fn shaper() -> Result<Option<String>> {
     let device = BOTTLENECK;
     let impairments = Impairments::nothing();
-    let shaper = Shaper { rate_bit_s: 1_000_000, frame_bytes: 1514, queue_bytes: 15_140, place: Place::BehindNetem };
+    let shaper = Shaper {
+        rate_bit_s: 1_000_000,
+        frame_bytes: 1514,
+        queue_bytes: 15_140,
+        place: Place::BehindNetem,
+        burst_bytes: 0,
+    };
     let mut steps = smallest_path();
     steps.push(BuildStep::ShapedNetem { device, impairments, shaper, mtu_bytes: 1500 });
     match Network::build(&steps) {

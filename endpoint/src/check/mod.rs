@@ -123,6 +123,11 @@ fn check_several(job: &Job, problems: &mut Problems) {
     let is_shared = !job.has_programs() && !job.timeline.has_handovers();
     problems.require(is_shared, "workloads", || "are several, with programs or a client that moves".to_owned());
     let of_cubic = job.workloads.iter().filter(|each| stack_of(each.transport.kind).uses_tcp());
+    let mut bursts: Vec<_> = job.workloads.iter().filter(|each| stack_of(each.transport.kind).uses_tcp()).collect();
+    bursts.dedup_by_key(|each| each.transport.tcp.tso_packets);
+    problems.require(bursts.len() < 2, "transport.tcp.tso_packets", || {
+        "differs between workloads, and is of all devices".to_owned()
+    });
     let mut asked: Vec<_> =
         of_cubic.filter(|each| each.transport.congestion == "cubic").map(|each| each.transport.tcp.hystart).collect();
     asked.dedup();
@@ -161,6 +166,19 @@ fn check_impairments(at: &str, impairments: &Impairments, problems: &mut Problem
     });
     problems.require(impairments.jitter_ns <= JITTER_MAX_NS, &format!("{at}.jitter_ns"), || {
         format!("is {}, netem takes at most {JITTER_MAX_NS}", impairments.jitter_ns)
+    });
+    problems.require(
+        impairments.longest_repair_ns() == 0 || impairments.jitter_ns == 0,
+        &format!("{at}.link_loss_ratio"),
+        || "is not 0, beside jitter".to_owned(),
+    );
+    problems.require(impairments.link_repair_ns <= JITTER_MAX_NS, &format!("{at}.link_repair_ns"), || {
+        format!("is {}, netem takes at most {JITTER_MAX_NS}", impairments.link_repair_ns)
+    });
+    let has_bucket = impairments.rate_bit_s.is_some() && impairments.shaper_queue_bytes.is_some();
+    let is_policed = has_bucket && impairments.discipline.is_none() && impairments.reorder.ratio == 0.0;
+    problems.require(impairments.policer_bytes.is_none() || is_policed, &format!("{at}.policer_bytes"), || {
+        "needs a rate and shaper_queue_bytes, and has no discipline and no reordering beside it".to_owned()
     });
     let is_alone = impairments.aggregate_ns == 0 || impairments.duplicate_ratio == 0.0;
     problems.require(is_alone, &format!("{at}.aggregate_ns"), || "is not 0, beside duplicates".to_owned());

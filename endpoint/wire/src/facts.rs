@@ -11,6 +11,10 @@ use crate::record::Side;
 /// The largest deviation of a delay from its mean, in units of the jitter: netem's tables end there.
 const DEVIATIONS: u32 = 8;
 
+/// How often a link repeats a packet at most. netem's tables have room for a deviation of three times their unit, and
+/// LTE's hybrid ARQ usually gives up after as many (maxHARQ-Tx, 3GPP TS 36.331).
+pub const MOST_REPAIRS: u32 = 3;
+
 impl Side {
     /// Returns the name of the side's role, which is also its subcommand and the stage of its failures.
     pub fn name(self) -> &'static str {
@@ -67,6 +71,11 @@ impl Job {
     /// Returns whether CUBIC is to have HyStart, where the job says so.
     pub fn hystart(&self) -> Option<bool> {
         self.workloads.iter().find_map(|each| each.transport.tcp.hystart)
+    }
+
+    /// Returns how many packets TCP hands over at once at most, where the job says so.
+    pub fn tso_packets(&self) -> Option<u32> {
+        self.workloads.iter().find_map(|each| each.transport.tcp.tso_packets)
     }
 
     /// Returns a job for each workload, as if it were alone on the path or, in a network, on the links between its
@@ -144,8 +153,10 @@ impl Job {
         let of_redraws = redraws.map(|redraw| redraw.mean_ns + u64::from(DEVIATIONS) * redraw.deviation_ns);
         let directions =
             || self.paths.iter().flat_map(|path| [(path.mtu_bytes, &path.down), (path.mtu_bytes, &path.up)]);
-        let of_paths =
-            directions().map(|(_, each)| each.delay_ns + u64::from(DEVIATIONS) * each.jitter_ns + each.aggregate_ns);
+        let of_paths = directions().map(|(_, each)| {
+            let spread_ns = u64::from(DEVIATIONS) * each.jitter_ns + each.longest_repair_ns();
+            each.delay_ns + spread_ns + each.aggregate_ns
+        });
         let delay_ns = of_events.chain(of_redraws).chain(of_paths).max().unwrap_or(0);
         let changed_bit_s = events.filter_map(|event| match event.change {
             Change::Rate { rate_bit_s, .. } => Some(rate_bit_s),
@@ -230,6 +241,9 @@ impl Impairments {
             seed: 0,
             in_order: false,
             aggregate_ns: 0,
+            link_loss_ratio: 0.0,
+            link_repair_ns: 0,
+            policer_bytes: None,
         }
     }
 
@@ -252,6 +266,9 @@ impl Impairments {
             seed: _,
             in_order: _,
             aggregate_ns,
+            link_loss_ratio,
+            link_repair_ns: _,
+            policer_bytes: _,
         } = self;
         *delay_ns > 0
             || *jitter_ns > 0
@@ -262,6 +279,12 @@ impl Impairments {
             || *duplicate_ratio > 0.0
             || *corrupt_ratio > 0.0
             || *aggregate_ns > 0
+            || *link_loss_ratio > 0.0
+    }
+
+    /// Returns the longest time by which repairs on the link delay a packet, in nanoseconds.
+    pub fn longest_repair_ns(&self) -> u64 {
+        if self.link_loss_ratio > 0.0 { u64::from(MOST_REPAIRS) * self.link_repair_ns } else { 0 }
     }
 
     /// Returns the most bytes that the queue of a direction with a rate holds.

@@ -29,6 +29,7 @@ from netwarp.wire.asked import asked
 DRAWN_BY_NETEM = frozenset(
     {
         "jitter_ns",
+        "link_loss_ratio",
         "loss.random",
         "loss.gemodel",
         "reorder.ratio",

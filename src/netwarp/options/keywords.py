@@ -28,6 +28,12 @@ class PathOptions(TypedDict, total=False):
     aggregate: Levels
     aggregate_down: Levels
     aggregate_up: Levels
+    link_loss: Levels
+    link_loss_down: Levels
+    link_loss_up: Levels
+    link_repair: Levels
+    link_repair_down: Levels
+    link_repair_up: Levels
     loss: Levels
     loss_down: Levels
     loss_up: Levels
@@ -38,10 +44,14 @@ class PathOptions(TypedDict, total=False):
     queue: Levels
     queue_down: Levels
     queue_up: Levels
+    policer: Levels
+    policer_down: Levels
+    policer_up: Levels
     discipline: Levels
     discipline_down: Levels
     discipline_up: Levels
     l4s_queue: Levels
+    ack_filter: Levels
     ip: Levels
     mtu: Levels
     neighbours: Levels

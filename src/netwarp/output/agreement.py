@@ -178,7 +178,7 @@ def path_asked(job: Job | None) -> PathAsked | None:
         rate_up_bit_s=path.up.rate_bit_s,
         loss_down=path.down.loss.mean_ratio,
         loss_up=path.up.loss.mean_ratio,
-        has_jitter=bool(path.down.jitter_ns or path.up.jitter_ns),
+        has_jitter=any(way.jitter_ns or way.link_loss_ratio for way in (path.down, path.up)),
     )
 
 

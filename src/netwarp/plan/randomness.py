@@ -83,6 +83,7 @@ def _of_impairments(each: Impairments) -> list[str]:
         for name, drawn in (
             ("loss", each.loss.is_drawn),
             ("jitter", each.jitter_ns > 0),
+            ("losses that the link repairs", each.link_loss_ratio > 0),
             ("reordering", each.reorder.ratio > 0),
             ("duplicates", each.duplicate_ratio > 0),
             ("corruption", each.corrupt_ratio > 0),

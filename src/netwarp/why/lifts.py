@@ -18,6 +18,7 @@ STANDARD_WINDOW_PACKETS = 10
 """The largest first flight that RFC 6928 allows."""
 LARGE_WINDOW_PACKETS = 100
 DEEPER_QUEUE = 64
+LARGE_BUCKET_BYTES = 1 << 30
 FASTER = 10
 LEAST_RTO_MIN_NS = 10_000_000
 
@@ -82,6 +83,8 @@ def _queue(job: Job) -> Job | None:
     """Deepen the queue. In netem the packets in the delay line count as well."""
 
     def deeper(of_way: Impairments) -> Mapping[str, Any]:
+        if of_way.policer_bytes is not None:
+            return {}
         if not of_way.rate_bit_s and of_way.shaper_queue_bytes is None:
             return {}
         shaped = of_way.shaper_queue_bytes
@@ -205,6 +208,19 @@ def _order(job: Job) -> Job | None:
     return _with_impairments(job, in_order)
 
 
+def _link_loss(job: Job) -> Job | None:
+    return _with_impairments(job, lambda _: {"link_loss_ratio": 0.0, "link_repair_ns": 0})
+
+
+def _policer(job: Job) -> Job | None:
+    """Fill the bucket of a policer with more than any transfer sends."""
+
+    def deeper(of_way: Impairments) -> Mapping[str, Any]:
+        return {} if of_way.policer_bytes is None else {"policer_bytes": LARGE_BUCKET_BYTES}
+
+    return _with_impairments(job, deeper)
+
+
 def _rate(job: Job) -> Job | None:
     def faster(of_way: Impairments) -> Mapping[str, Any]:
         if not of_way.rate_bit_s or of_way.shaper_queue_bytes is not None:
@@ -243,6 +259,9 @@ LIFTS: tuple[Lift, ...] = (
     Lift("redraws", "a delay that varies", "path.redraw = none", _REPAIR | _DIALLING, _redraws),
     Lift("order", "packets that overtake one another, and jitter",
          "path.jitter = 0, path.reorder = 0", _REPAIR, _order),
+    Lift("link-loss", "what the link lost and repeated", "path.link_loss = 0 %",
+         _REPAIR | {"propagation"}, _link_loss),
+    Lift("policer", "a policer", "path.policer = 1 GiB", _REPAIR | {"link"}, _policer),
     Lift("rto-min", "the shortest retransmission time-out", "transport.sctp.rto_min = 10 ms",
          _REPAIR, _rto_min),
     Lift("tcp-rto-min", "the shortest retransmission time-out", "transport.tcp_rto_min = 10 ms",

@@ -127,6 +127,16 @@ class Impairments(Wire):
     aggregate_ns: Annotated[U64, Asks("packets released together")] = 0
     """How long packets are collected before they are released together, counted from the first of
     them; 0 for each by itself. It is a second netem, behind all else of the direction (`slot`)."""
+    link_loss_ratio: Annotated[Ratio, Asks("losses that the link repairs")] = 0.0
+    """Share of transmissions that are lost on the link and repeated by it, 0 to 1: such a packet
+    comes later, and so do those behind it. The third repetition always arrives. There is then no
+    jitter."""
+    link_repair_ns: Annotated[U64, DETAIL] = 0
+    """Time from a transmission that is lost on the link to its repetition."""
+    policer_bytes: Annotated[U32 | None, Asks("a policer")] = None
+    """Depth of the bucket of a policer: so many bytes pass at once, after them those that the rate
+    allows, and what is beyond is lost; one packet may wait. Null for a link, which sends at its
+    rate. The shaper keeps it, with a queue of one packet."""
 
 
 class Discipline(Wire):
@@ -143,6 +153,9 @@ class Discipline(Wire):
     any_ect: Annotated[bool, DETAIL] = False
     """Whether the low-latency queue of `dualpi2` has all packets of ECN-capable senders, and
     otherwise only those with ECT(1) (RFC 9331)."""
+    ack_filter: Annotated[bool, DETAIL] = False
+    """Whether `cake` drops acknowledgements of TCP that wait while later ones make them superfluous
+    (`TCA_CAKE_ACK_FILTER`)."""
 
 
 class NoLoss(Wire):

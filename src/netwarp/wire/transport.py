@@ -212,6 +212,18 @@ class TcpOptions(Wire):
     ] = None
     """By how much a retransmission time-out exceeds the smoothed round-trip time at least; null for
     the kernel's default."""
+    tso_packets: Annotated[
+        U32 | None,
+        Option(
+            None,
+            "TCP: how many packets it hands over at once at most, which the host then cuts"
+            " (`gso_max_segs`): a sender that paces sends bursts of so many. From 1 to 65535."
+            " Default: the kernel's, as many as 64 KiB have.",
+            setting="burst of TCP segments",
+        ),
+    ] = None
+    """The most packets that TCP hands over at once, of which the host makes single ones
+    (`gso_max_segs` of its devices); null for the kernel's default."""
     hystart: Annotated[
         bool | None,
         Option(

@@ -164,8 +164,13 @@ impl QueueSample {
 mod tests {
     use super::*;
 
-    const SLOW: Shaper =
-        Shaper { rate_bit_s: 12_000_000, frame_bytes: 1514, queue_bytes: 150_000, place: Place::BehindNetem };
+    const SLOW: Shaper = Shaper {
+        rate_bit_s: 12_000_000,
+        frame_bytes: 1514,
+        queue_bytes: 150_000,
+        place: Place::BehindNetem,
+        burst_bytes: 0,
+    };
 
     /// Returns the handle and the parent of each discipline.
     fn places(requests: &[Request]) -> Vec<String> {
@@ -194,7 +199,14 @@ mod tests {
 
     #[test]
     fn a_discipline_hangs_on_the_shaper_and_one_with_a_shaper_on_netem() {
-        let queue = |kind| Discipline { kind, limit_packets: 400, frame_bytes: 1514, ecn: false, any_ect: false };
+        let queue = |kind| Discipline {
+            kind,
+            limit_packets: 400,
+            frame_bytes: 1514,
+            ecn: false,
+            any_ect: false,
+            ack_filter: false,
+        };
         let hung = |kind| places(&add_shaped_netem(11, &Attributes::new(), &SLOW, Some(&queue(kind))))[2..].to_vec();
         assert_eq!(hung(DisciplineKind::FqCodel).last().map(String::as_str), Some("0000050001000200"));
         assert_eq!(hung(DisciplineKind::Cake), ["0000010001000300", "0000050001000100"]);

@@ -20,6 +20,9 @@ const TCA_FQ_PLIMIT: u16 = 1;
 const TCA_FQ_FLOW_PLIMIT: u16 = 2;
 const TCA_CAKE_BASE_RATE64: u16 = 2;
 const TCA_CAKE_MEMORY: u16 = 10;
+const TCA_CAKE_ACK_FILTER: u16 = 16;
+/// `CAKE_ACK_FILTER` of `sch_cake.c`: acknowledgements that later ones make superfluous are dropped.
+const CAKE_ACK_FILTER: u32 = 1;
 const TCA_CAKE_STATS_TIN_STATS: u16 = 10;
 const TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS: u16 = 8;
 const TCA_PIE_LIMIT: u16 = 2;
@@ -123,9 +126,12 @@ pub(crate) fn options(discipline: &Discipline, shaper: &Shaper) -> Attributes {
         DisciplineKind::FqCodel => options.put_u32(TCA_FQ_CODEL_MEMORY_LIMIT, memory_bytes(discipline)),
         // A single flow may fill the queue, as in the other disciplines.
         DisciplineKind::Fq => options.put_u32(TCA_FQ_FLOW_PLIMIT, discipline.limit_packets),
-        DisciplineKind::Cake => options
-            .put_u64(TCA_CAKE_BASE_RATE64, (shaper.rate_bit_s / 8).max(1))
-            .put_u32(TCA_CAKE_MEMORY, memory_bytes(discipline)),
+        DisciplineKind::Cake => {
+            options = options
+                .put_u64(TCA_CAKE_BASE_RATE64, (shaper.rate_bit_s / 8).max(1))
+                .put_u32(TCA_CAKE_MEMORY, memory_bytes(discipline));
+            if discipline.ack_filter { options.put_u32(TCA_CAKE_ACK_FILTER, CAKE_ACK_FILTER) } else { options }
+        }
         DisciplineKind::Red => red_options(discipline.ecn, shaper),
         DisciplineKind::Dualpi2 if discipline.any_ect => {
             options.put(TCA_DUALPI2_ECN_MASK, &[TC_DUALPI2_ECN_MASK_ANY_ECT])
@@ -250,11 +256,11 @@ mod tests {
     use crate::topology::Place;
 
     fn discipline(kind: DisciplineKind) -> Discipline {
-        Discipline { kind, limit_packets: 400, frame_bytes: 1514, ecn: true, any_ect: false }
+        Discipline { kind, limit_packets: 400, frame_bytes: 1514, ecn: true, any_ect: false, ack_filter: false }
     }
 
     fn shaper(queue_bytes: u32) -> Shaper {
-        Shaper { rate_bit_s: 10_000_000, frame_bytes: 1514, queue_bytes, place: Place::BehindNetem }
+        Shaper { rate_bit_s: 10_000_000, frame_bytes: 1514, queue_bytes, place: Place::BehindNetem, burst_bytes: 0 }
     }
 
     /// Returns the parameters of a RED: limit, both thresholds, and −log₂ of the weight.

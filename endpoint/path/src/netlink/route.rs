@@ -99,6 +99,12 @@ pub(crate) fn set_up_silently(index: u32) -> Request {
     Request::new(format!("set link {index} up, silently"), libc::RTM_SETLINK, 0, &structure, &Attributes::new())
 }
 
+/// Bounds how many packets a link is handed at once, as one segment that is cut before it.
+pub(crate) fn bound_bursts(index: u32, packets: u32) -> Request {
+    let attributes = Attributes::new().put_u32(libc::IFLA_GSO_MAX_SEGS, packets);
+    link_request(format!("bound the bursts of link {index}"), libc::RTM_SETLINK, 0, index, &attributes)
+}
+
 /// Adds an address to a link.
 pub(crate) fn add_address(index: u32, address: IpAddr) -> Request {
     let attempt = format!("give link {index} the address {address}");

@@ -59,7 +59,7 @@ pub(crate) fn change_shaper(queue: u32, shaper: &Shaper) -> Vec<Request> {
 /// Changes the rate of transmission for the packets that arrive from now on. Returns none for a rate of 0, at which no
 /// packet arrives.
 pub(crate) fn change_transmission(index: u32, shaper: &Shaper) -> Option<Request> {
-    let options = || netem::transmission(shaper.rate_bit_s);
+    let options = || netem::transmission(shaper.transmission_bit_s());
     let attempt = || format!("change the rate of link {index}");
     (shaper.rate_bit_s > 0).then(|| change(attempt(), index, NETEM, "netem", &options()))
 }
@@ -88,7 +88,8 @@ pub(crate) fn ask_bucket(index: u32) -> Request {
 fn class(index: u32, flags: i32, shaper: &Shaper) -> Request {
     let rate_byte_s = (shaper.rate_bit_s / 8).max(1);
     let rate = ratespec(rate_byte_s, 0);
-    let parameters = words(&[&rate[..], &rate, &[EARLY_TICKS, EARLY_TICKS, shaper.frame_bytes, 0, 0]].concat());
+    let burst = burst_ticks(shaper.burst_bytes, rate_byte_s);
+    let parameters = words(&[&rate[..], &rate, &[burst, burst, shaper.frame_bytes, 0, 0]].concat());
     let options = Attributes::new().put(TCA_HTB_PARMS, &parameters);
     let options = if rate_byte_s > u64::from(u32::MAX) {
         options.put_u64(TCA_HTB_RATE64, rate_byte_s).put_u64(TCA_HTB_CEIL64, rate_byte_s)
@@ -102,6 +103,13 @@ fn class(index: u32, flags: i32, shaper: &Shaper) -> Request {
         &structure(index, PACER_CLASS, PACER),
         &Attributes::new().put_string(libc::TCA_KIND, "htb").nest(libc::TCA_OPTIONS, options),
     )
+}
+
+/// Returns the time in which a bucket of so many bytes fills, in ticks, which is how `htb` has its size. An empty one
+/// leaves what lets a packet start in time.
+fn burst_ticks(burst_bytes: u32, rate_byte_s: u64) -> u32 {
+    let fill_ns = u64::from(burst_bytes).saturating_mul(1_000_000_000) / rate_byte_s;
+    u32::try_from(fill_ns / TICK_NS).unwrap_or(u32::MAX).max(EARLY_TICKS)
 }
 
 /// Returns the options of the token bucket, which lets every packet pass, or none where the rate is 0.
@@ -136,8 +144,13 @@ mod tests {
     use super::*;
     use crate::topology::Place;
 
-    const SLOW: Shaper =
-        Shaper { rate_bit_s: 12_000_000, frame_bytes: 1514, queue_bytes: 150_000, place: Place::BehindNetem };
+    const SLOW: Shaper = Shaper {
+        rate_bit_s: 12_000_000,
+        frame_bytes: 1514,
+        queue_bytes: 150_000,
+        place: Place::BehindNetem,
+        burst_bytes: 0,
+    };
 
     /// The expected bytes were written by hand from `rtnetlink.h` and `pkt_sched.h`, little endian.
     #[test]

@@ -173,6 +173,9 @@ impl Network {
                     let offloads = Offloads { index: device.index, software_segmentation: *software_segmentation };
                     self.made(device.node)?.offloads.push(offloads);
                 }
+                BuildStep::Burst { device, packets } => {
+                    self.queue(device.node, route::bound_bursts(device.index, *packets))?;
+                }
                 BuildStep::Address(device, address) => {
                     self.queue(device.node, route::add_address(device.index, *address))?;
                 }
@@ -254,7 +257,7 @@ impl Network {
         made.pending.push(route::create_ifb(&format!("queue{queue}"), queue, mtu_bytes));
         made.pending.extend(bottleneck::add_shaped_netem(queue, &netem::options(impairments), shaper, discipline));
         made.pending.push(route::set_up(queue));
-        made.pending.push(qdisc::add_netem(device.index, &netem::transmission(shaper.rate_bit_s)));
+        made.pending.push(qdisc::add_netem(device.index, &netem::transmission(shaper.transmission_bit_s())));
         made.pending.extend(redirect::redirect_egress(device.index, queue));
         self.collect(device, impairments)?;
         if !self.wakers.contains_key(&device.node) {

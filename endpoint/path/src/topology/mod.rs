@@ -109,6 +109,9 @@ impl Link<'_> {
         let End { device, address, presence, egress, routes, .. } = &self.ends[place];
         let device = *device;
         let mut steps = vec![BuildStep::Offloads { device, software_segmentation: egress.is_none() }];
+        if let Some(packets) = job.tso_packets().filter(|_| egress.is_none()) {
+            steps.push(BuildStep::Burst { device, packets });
+        }
         if *presence == Presence::Always {
             steps.push(BuildStep::Address(device, *address));
         }
@@ -203,6 +206,7 @@ pub fn shaper(impairments: &Impairments, mtu_bytes: u32) -> Option<Shaper> {
         frame_bytes: mtu_bytes + ETHERNET_HEADER_BYTES,
         queue_bytes: impairments.shaper_queue_bytes.unwrap_or(0),
         place: if reorders { Place::BeforeNetem } else { Place::BehindNetem },
+        burst_bytes: impairments.policer_bytes.unwrap_or(0),
     })
 }
 

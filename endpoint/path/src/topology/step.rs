@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use netwarp_core::addresses::{prefix_bits, unspecified};
 use netwarp_wire::job::Impairments;
 
-use super::{Device, Node};
+use super::{Device, Node, UNLIMITED_BIT_S};
 use crate::netlink::nftables::Numbers;
 
 /// One change of a host, a router or a device. The order of the steps matters.
@@ -35,6 +35,13 @@ pub enum BuildStep {
         device: Device,
         /// Whether `gso` stays on: it splits packets before the device, and saves work.
         software_segmentation: bool,
+    },
+    /// Hand a device at most so many packets at once, which it then gets one by one.
+    Burst {
+        /// The device of the host.
+        device: Device,
+        /// The most packets that TCP makes one segment of.
+        packets: u32,
     },
     /// Give a device an address in a network of its family's usual size.
     Address(Device, IpAddr),
@@ -194,6 +201,15 @@ pub struct Shaper {
     pub queue_bytes: u32,
     /// Whether it is before netem or behind it.
     pub place: Place,
+    /// How many bytes pass at once before the rate counts: a policer's bucket. 0 for a link, which sends at its rate.
+    pub burst_bytes: u32,
+}
+
+impl Shaper {
+    /// Returns the rate at which a packet that passed is transmitted. What passes a policer is not slowed by it.
+    pub fn transmission_bit_s(&self) -> u64 {
+        if self.burst_bytes > 0 { UNLIMITED_BIT_S } else { self.rate_bit_s }
+    }
 }
 
 /// The place of a shaper among the disciplines of a link.

@@ -187,6 +187,7 @@ mod tests {
             recovery: Recovery::Classic,
             accurate_ecn: false,
             tcp_rto_min_ns: None,
+            tso_packets: None,
             hystart: None,
         };
         for kind in [TransportKind::Tcp, TransportKind::Tls, TransportKind::Mptcp] {

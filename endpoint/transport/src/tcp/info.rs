@@ -224,6 +224,7 @@ mod tests {
             recovery: Recovery::Rack,
             accurate_ecn: false,
             tcp_rto_min_ns: None,
+            tso_packets: None,
             hystart: None,
         };
         info.check_options(&wanted).unwrap();

@@ -52,6 +52,12 @@ pub(crate) fn check(options: &Transport, problems: &mut Problems) {
          switch SACK off too"
             .to_owned()
     });
+    let bursts = 1..1 << 16;
+    problems.require(
+        options.tcp.tso_packets.is_none_or(|most| bursts.contains(&most)),
+        "transport.tcp.tso_packets",
+        || "must lie between 1 and 65535".to_owned(),
+    );
     problems.require(options.tcp.hystart.is_none() || options.congestion == "cubic", "transport.tcp.hystart", || {
         format!("is of CUBIC, and the congestion control is {}", options.congestion)
     });

@@ -77,6 +77,18 @@ pub struct Impairments {
     /// itself. It is a second netem, behind all else of the direction (`slot`).
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub aggregate_ns: u64,
+    /// Share of transmissions that are lost on the link and repeated by it, 0 to 1: such a packet comes later, and so
+    /// do those behind it. The third repetition always arrives. There is then no jitter.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub link_loss_ratio: f64,
+    /// Time from a transmission that is lost on the link to its repetition.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub link_repair_ns: u64,
+    /// Depth of the bucket of a policer: so many bytes pass at once, after them those that the rate allows, and what is
+    /// beyond is lost; one packet may wait. Null for a link, which sends at its rate. The shaper keeps it, with a queue
+    /// of one packet.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub policer_bytes: Option<u32>,
 }
 
 /// The shapes of netem's delay distributions.
@@ -148,6 +160,10 @@ pub struct Discipline {
     /// ECT(1) (RFC 9331).
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub any_ect: bool,
+    /// Whether `cake` drops acknowledgements of TCP that wait while later ones make them superfluous
+    /// (`TCA_CAKE_ACK_FILTER`).
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub ack_filter: bool,
 }
 
 /// A queueing discipline of the bottleneck, by the kernel's name.

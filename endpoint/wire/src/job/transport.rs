@@ -152,6 +152,10 @@ pub struct TcpOptions {
     /// default.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub tcp_rto_min_ns: Option<u64>,
+    /// The most packets that TCP hands over at once, of which the host makes single ones (`gso_max_segs` of its
+    /// devices); null for the kernel's default.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub tso_packets: Option<u32>,
     /// Whether CUBIC ends slow start when round trips take longer (`tcp_cubic.hystart`, a parameter of the whole
     /// kernel); null for the kernel's default, true.
     #[serde(default, skip_serializing_if = "is_left_out")]

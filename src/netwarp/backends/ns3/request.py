@@ -65,8 +65,8 @@ def _options_refusal(job: Job) -> str | None:
         return None
     if transport.congestion not in CONGESTION:
         return f"its model of ns-3 has no congestion control {transport.congestion!r}"
-    if transport.tcp.hystart is not None:
-        return "transport.hystart is of the kernel's CUBIC, and ns-3 has its own"
+    if transport.tcp.hystart is not None or transport.tcp.tso_packets is not None:
+        return "transport.hystart and transport.tso_packets are of the kernel's TCP, not of ns-3's"
     if transport.model == "ns3default":
         return None
     if not transport.tcp.timestamps or not transport.tcp.window_scaling:

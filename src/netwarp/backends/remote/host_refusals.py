@@ -107,6 +107,8 @@ def host_refusal(job: Job, host: Host) -> str | None:
             f" kernels begin with {DEFAULT_INITIAL_WINDOW_PACKETS}: leave"
             " transport.initial_window out"
         )
+    if transport.tcp.tso_packets is not None:
+        return "transport.tso_packets is a setting of devices, and hosts keep theirs: leave it out"
     if transport.tcp.hystart is not None:
         return (
             "transport.hystart is a parameter of a whole kernel (tcp_cubic.hystart), and hosts keep"

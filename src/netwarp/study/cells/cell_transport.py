@@ -207,6 +207,14 @@ class CellTransport(TransportOptions):
         return self
 
     @model_validator(mode="after")
+    def _refuse_impossible_bursts(self) -> Self:
+        packets = self.resolved_tcp.tso_packets
+        if packets is not None and not 1 <= packets < 2**16:
+            reason = "a device takes from 1 to 65535 packets at once"
+            raise KeyValueError("tso_packets", packets, reason, "choose 1 for each by itself")
+        return self
+
+    @model_validator(mode="after")
     def _refuse_hystart_without_cubic(self) -> Self:
         hystart = self.resolved_tcp.hystart
         if hystart is None:

@@ -79,10 +79,12 @@ def limit_packets(cell: CellSections, direction: Direction, index: int = 0) -> i
 
 def is_shaped(cell: CellSections, direction: Direction, index: int = 0) -> bool:
     """Return whether a shaper enforces the rate instead of netem: the rate changes, or a discipline
-    is set.
+    or a policer is set.
     """
     impairments = _path(cell, index).impairments(direction)
     if impairments.trace is not None or impairments.discipline is not None:
+        return True
+    if impairments.policer_bytes is not None:
         return True
     if not cell.path.events:
         return False
@@ -103,7 +105,7 @@ def keeps_order(cell: CellSections, direction: Direction, index: int = 0) -> boo
     """
     path = _path(cell, index)
     impairments = path.impairments(direction)
-    if impairments.jitter_ns == 0:
+    if impairments.jitter_ns == 0 and impairments.longest_repair_ns == 0:
         return False
     is_netems = not is_shaped(cell, direction, index) and not impairments.reorders
     if impairments.rate_bit_s is None or not is_netems:
@@ -132,7 +134,9 @@ def shaper_queue_bytes(cell: CellSections, direction: Direction, index: int = 0)
     frame = path.mtu_bytes + ETHERNET_HEADER_BYTES
     bdp = bdp_bytes(impairments, cell.queued_rtt_ns(path))
     queue = impairments.queue
-    if queue is None:
+    if impairments.policer_bytes is not None:
+        size_bytes = frame
+    elif queue is None:
         size_bytes = max(DEFAULT_QUEUE_MIN_PACKETS * frame, ceil(bdp))
     elif queue.unit == "packets":
         size_bytes = int(queue.amount) * frame
@@ -171,6 +175,7 @@ def discipline(cell: CellSections, direction: Direction, index: int = 0) -> wire
         frame_bytes=frame_bytes(cell, direction, index),
         ecn=bool(cell.transport.ecn),
         any_ect=kind == "dualpi2" and impairments.any_ect,
+        ack_filter=kind == "cake" and impairments.ack_filter,
     )
 
 
@@ -181,7 +186,8 @@ def longest_delay_ns(cell: CellSections, direction: Direction, index: int = 0) -
     changed_ns = down_ns if direction == "down" else up_ns
     if _path(cell, index).redraw is not None:
         return changed_ns
-    return max(impairments.delay_ns, changed_ns) + DEVIATIONS * impairments.jitter_ns
+    spread_ns = DEVIATIONS * impairments.jitter_ns + impairments.longest_repair_ns
+    return max(impairments.delay_ns, changed_ns) + spread_ns
 
 
 def _longest_rtt_ns(cell: CellSections, index: int) -> int:

@@ -13,6 +13,7 @@ from netwarp import wire
 from netwarp.fields import (
     DIRECTIONS,
     LARGEST_JITTER_NS,
+    MOST_REPAIRS,
     Duplex,
     DurationNs,
     IpVersion,
@@ -74,6 +75,8 @@ class AskedImpairments:
     """Queueing discipline at the bottleneck; None is FIFO."""
     any_ect: bool
     """Whether DualPI2's low-latency queue has the packets of all ECN-capable senders."""
+    ack_filter: bool
+    """Whether CAKE drops superfluous acknowledgements."""
 
     @property
     def delay_ns(self) -> int:
@@ -86,6 +89,18 @@ class AskedImpairments:
         """Spread of the delay, in ns."""
         jitter_ns: int = self.netem["jitter_ns"]
         return jitter_ns
+
+    @property
+    def longest_repair_ns(self) -> int:
+        """Longest time in ns by which repairs on the link delay a packet."""
+        repair_ns: int = self.netem["link_repair_ns"]
+        return MOST_REPAIRS * repair_ns if self.netem["link_loss_ratio"] else 0
+
+    @property
+    def policer_bytes(self) -> int | None:
+        """Depth of the policer's bucket in bytes; None for a link and its queue."""
+        policer_bytes: int | None = self.netem["policer_bytes"]
+        return policer_bytes
 
     @property
     def in_order(self) -> bool:
@@ -189,6 +204,8 @@ class SinglePath(_Keys):
         netem = {**_usual_netem(direction), "delay_ns": self._delay_ns(direction)}
         for name, row in [_NETEM[key] for key in self.model_fields_set if key in _NETEM]:
             netem[name] = self._value(row, direction)
+        if not netem["link_loss_ratio"]:
+            netem["link_repair_ns"] = 0
         loss = netem["loss"]
         if "loss_correlation" in self.model_fields_set and isinstance(loss, wire.RandomLoss):
             correlation = self._value(BY_KEY["loss_correlation"], direction)
@@ -200,6 +217,7 @@ class SinglePath(_Keys):
             queue=self._value(BY_KEY["queue"], direction),
             discipline=self._value(BY_KEY["discipline"], direction),
             any_ect=self._value(BY_KEY["l4s_queue"], direction),
+            ack_filter=self._value(BY_KEY["ack_filter"], direction),
         )
 
     def _delay_ns(self, direction: Direction) -> int:
@@ -248,6 +266,16 @@ class SinglePath(_Keys):
         }:
             reason = "only dualpi2 has a low-latency queue"
             raise KeyValueError("l4s_queue", None, reason, "drop it, or choose dualpi2")
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_filters_that_are_not_there(self) -> Self:
+        if "ack_filter" in self.model_fields_set and "cake" not in {
+            self.down.discipline,
+            self.up.discipline,
+        }:
+            reason = "only cake filters acknowledgements"
+            raise KeyValueError("ack_filter", None, reason, "drop it, or choose cake")
         return self
 
     @model_validator(mode="after")
@@ -342,6 +370,13 @@ def _refuse_impossible(impairments: AskedImpairments, direction: Direction) -> N
             f"jitter is larger than the {direction} delay: packets would arrive before being sent",
             "choose a jitter not above the one-way delay",
         )
+    if impairments.longest_repair_ns and impairments.jitter_ns:
+        reason = f"netem draws one time for each packet, and jitter {direction} is another"
+        raise KeyValueError("link_loss", None, reason, "drop link_loss or jitter")
+    if impairments.netem["link_repair_ns"] > LARGEST_JITTER_NS:
+        reason = "netem's times end at 2.147483647s"
+        raise KeyValueError("link_repair", None, reason, "choose a shorter time")
+    _refuse_impossible_policer(impairments, direction)
     if impairments.netem["aggregate_ns"] and impairments.netem["duplicate_ratio"]:
         reason = f"the kernel has no second netem beside one that duplicates {direction}"
         raise KeyValueError("aggregate", None, reason, "drop aggregate or duplicate")
@@ -353,6 +388,24 @@ def _refuse_impossible(impairments: AskedImpairments, direction: Direction) -> N
         raise KeyValueError(
             "reorder", None, f"there is no {direction} delay to overtake", "give rtt or delay"
         )
+
+
+def _refuse_impossible_policer(impairments: AskedImpairments, direction: Direction) -> None:
+    if impairments.policer_bytes is None:
+        return
+    beside = {
+        "queue": impairments.queue is not None,
+        "discipline": impairments.discipline is not None,
+        "reorder": impairments.reorders,
+        "trace": impairments.trace is not None,
+    }
+    met = next((key for key, is_met in beside.items() if is_met), None)
+    if met is not None:
+        reason = f"what a policer {direction} has no tokens for is lost, and {met} has no place"
+        raise KeyValueError("policer", None, reason, f"drop policer or {met}")
+    if impairments.rate_bit_s is None:
+        reason = f"no rate fills the bucket of the policer {direction}"
+        raise KeyValueError("policer", None, reason, f"give rate_{direction}")
 
 
 def _refuse_impossible_discipline(impairments: AskedImpairments, direction: Direction) -> None:
