@@ -28,6 +28,6 @@ apply_patches() {
     for patch in "${PATCHES[@]}"; do
         say "applying ${patch##*/}"
         patch --directory="$TREE" --strip=1 --forward --fuzz=0 --quiet <"$patch" >&2 ||
-            die_of_source "${patch##*/} does not apply to Linux $VERSION"
+            die_of_source "${patch##*/} does not apply to Linux $VERSION: make it of this very source (lines are matched exactly)"
     done
 }
