@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -150,7 +153,19 @@ def metrics(transport: str, loss: str, rtt: str, replicate: int) -> dict[str, fl
 
 
 def write_run_directory(path: Path) -> Path:
-    """Write a whole run directory, `results.parquet` included."""
+    """Write a whole run directory, `results.parquet` included: a copy of one that is made once."""
+    return shutil.copytree(Path(_made().name) / "made", path, dirs_exist_ok=True)
+
+
+@cache
+def _made() -> tempfile.TemporaryDirectory[str]:
+    """Return what is removed when the process ends, with the run directory in it."""
+    place = tempfile.TemporaryDirectory(prefix="netwarp-tests-")
+    _make_run_directory(Path(place.name) / "made")
+    return place
+
+
+def _make_run_directory(path: Path) -> None:
     directory = RunDirectory(path)
     directory.runs.mkdir(parents=True)
     study = study_from_mapping(STUDY)
@@ -173,7 +188,6 @@ def write_run_directory(path: Path) -> Path:
         )
         directory.finish(planned.run, status)
     write_results(results(), directory.results_file)
-    return path
 
 
 def records_of(job: Job, levels: Any, replicate: int, *, failed: bool) -> list[Record]:
