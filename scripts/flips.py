@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -63,14 +64,20 @@ def main(arguments: list[str] | None = None) -> int:
     while (done := sum(map(len, ended.values()))) < asked.repeats and _cpu_s() < asked.cpu_s:
         for seed, passed in _batch():
             ended[seed].append(passed)
-        print(f"{done + BATCH} repeats, {_cpu_s():.0f} s of CPU", file=sys.stderr)
+        found = f"{done + BATCH} repeats, {len(flips(ended))} flips, {_cpu_s():.0f} s of CPU"
+        print(found, file=sys.stderr)
     for seed, each in sorted(ended.items()):
         print(f"seed {seed}: passed {sum(each)}, failed {len(each) - sum(each)}")
-    flips = [seed for seed, each in ended.items() if len(set(each)) > 1]
+    flipped = flips(ended)
     per_repeat_s = _cpu_s() / max(1, sum(map(len, ended.values())))
-    print(f"{sum(map(len, ended.values()))} repeats, {len(flips)} flips,"
+    print(f"{sum(map(len, ended.values()))} repeats, {len(flipped)} flips,"
           f" {per_repeat_s:.2f} s of CPU each")  # fmt: skip
-    return 1 if flips else 0
+    return 1 if flipped else 0
+
+
+def flips(ended: Mapping[str, Sequence[bool]]) -> list[str]:
+    """Return the seeds with which the test passed once and failed once."""
+    return [seed for seed, each in ended.items() if len(set(each)) > 1]
 
 
 def _batch() -> list[tuple[str, bool]]:

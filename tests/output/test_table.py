@@ -369,11 +369,11 @@ def test_an_unknown_format_is_refused(kept: RunData) -> None:
 
 def test_a_simulator_is_named_in_words() -> None:
     levels = {"transport": "tcp", "transport.model": "ns3default", "workload.count": "100"}
-    assert cell_text(levels) == "TCP · ns-3 as it comes, messages 100"
+    assert cell_text(levels) == "TCP · ns-3 as it comes, count 100"
 
 
 def test_a_name_that_begins_small_does_so_at_the_head_of_a_panel() -> None:
     model = {"transport.model": "ns3default"}
     assert sentence_case(condition_text(model)) == "ns-3 as it comes"
     assert sentence_case(condition_text({"path.loss": "1%"})) == "Loss 1 %"
-    assert factor_title("workload.count") == "Number of messages"
+    assert factor_title("workload.count") == "Count"
