@@ -167,6 +167,15 @@ def test_records_that_are_none_are_a_failed_run(tmp_path: Path, plant: str) -> N
     assert len(done.stderr) < 10_000
 
 
+def test_a_program_that_fails_after_an_endless_line_fails_by_its_status(tmp_path: Path) -> None:
+    """The record that ends a run quotes the beginning of the line, and is read."""
+    script = "import sys; sys.stderr.write('a' * 3_000_000); sys.exit(3)"
+    done = run_exec(tmp_path, "--", str(PYTHON), "-c", script)
+    said = done.stderr.replace("a" * 3_000_000, "", 1)
+    assert "the client's program exited with status 3; the last it said: aaa" in said
+    assert len(said) < 5000
+
+
 def test_leftovers_are_made_harmless_and_files_stay(tmp_path: Path) -> None:
     (tmp_path / "written").mkdir()
     (tmp_path / "written" / "link").symlink_to("/nowhere")

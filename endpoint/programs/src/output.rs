@@ -14,6 +14,8 @@ use tokio::net::unix::pipe::Receiver;
 pub(crate) const KEPT_BYTES: u64 = 64 << 20;
 /// The most bytes of a stream that go into the record, for metrics.
 pub(crate) const RECORDED_BYTES: usize = 1 << 20;
+/// The most characters of a line that an error message quotes.
+const TOLD_CHARACTERS: usize = 1000;
 
 const READ_BYTES: usize = 64 * 1024;
 
@@ -62,10 +64,12 @@ impl Output {
         String::from_utf8_lossy(&self.recorded).into_owned()
     }
 
-    /// Returns the last line, for error messages.
+    /// Returns the last line, for error messages, or its beginning if it is long.
     pub fn last_line(&self) -> Option<String> {
         let text = self.text();
-        text.lines().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned())
+        let line = text.lines().rev().find(|line| !line.trim().is_empty())?.trim();
+        let beginning: String = line.chars().take(TOLD_CHARACTERS).collect();
+        Some(if beginning.len() < line.len() { beginning + "…" } else { beginning })
     }
 
     fn keep(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -127,6 +131,17 @@ mod tests {
             assert_eq!(output.text(), "listening\r\non 80\nand");
             assert_eq!(output.last_line().as_deref(), Some("and"));
             assert_eq!(output.bytes, 20);
+        });
+    }
+
+    #[test]
+    fn of_a_long_last_line_the_beginning_is_told() {
+        output(async |mut output, program| {
+            drop(program);
+            output.keep("ä".repeat(TOLD_CHARACTERS).as_bytes()).unwrap();
+            assert_eq!(output.last_line().unwrap(), "ä".repeat(TOLD_CHARACTERS));
+            output.keep("ä".repeat(100_000).as_bytes()).unwrap();
+            assert_eq!(output.last_line().unwrap(), "ä".repeat(TOLD_CHARACTERS) + "…");
         });
     }
 
