@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use netwarp_wire::job::{Contract, Job};
+use netwarp_wire::job::{Contract, HostProgram, Job};
 use netwarp_wire::record::{Failure, OfWorkloadRecord, Record, Side};
 use netwarp_wire::role_protocol::Order;
 use netwarp_workload::Workload;
@@ -97,12 +97,17 @@ impl<'a> Pair<'a> {
     pub(super) fn running_program(&self) -> Option<String> {
         let side = if self.client_began { Side::Client } else { Side::Server };
         let waiting = if self.client_began { "still ran" } else { "was not ready" };
-        let further = self.ready.checked_sub(1).and_then(|place| self.workload.further_programs().get(place));
-        if let (Side::Server, Some(program)) = (side, further) {
+        if let (Side::Server, Some(program)) = (side, self.further(Player::Server(self.ready))) {
             return Some(format!("; the program of {} {waiting}: {}", program.host, program.command.join(" ")));
         }
         let command = self.workload.command_line(side)?;
         Some(format!("; the {}'s program {waiting}: {command}", side.name()))
+    }
+
+    /// Returns the program on a further host that a role runs; none for the workload's own server and client.
+    fn further(&self, player: Player) -> Option<&HostProgram> {
+        let Player::Server(number) = player else { return None };
+        self.workload.further_programs().get(number.checked_sub(1)?)
     }
 
     /// Returns all roles, in the order in which messages of the same moment are read: when several fail at once, a
@@ -192,9 +197,13 @@ impl<'a> Pair<'a> {
         if how.is_none() && self.finished.contains(&player) {
             return Ok(());
         }
-        let side = player.side();
+        let side = player.side().name();
         let how = how.unwrap_or_else(|| "exited without a word".to_owned());
-        Err(self.failure(Failure { stage: side.name().to_owned(), message: format!("the {} {how}", side.name()) }))
+        let who = self.further(player).map_or_else(
+            || side.to_owned(),
+            |program| format!("role of the program of {} ({})", program.host, program.command.join(" ")),
+        );
+        Err(self.failure(Failure { stage: side.to_owned(), message: format!("the {who} {how}") }))
     }
 
     /// Returns a record of one of the roles, marked with the workload's name if the run has several.

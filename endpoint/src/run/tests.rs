@@ -125,6 +125,19 @@ fn a_role_that_goes_without_a_word_fails_the_run() {
 }
 
 #[test]
+fn a_role_of_a_further_program_that_goes_is_told_by_its_host_and_command() {
+    let job = golden::job("command-network");
+    let path = Path::new("job.json");
+    let mut host = Scripted { server: Vec::new(), client: Vec::new(), orders: Rc::default() };
+    let pair = Pair::spawn(&mut host, &job, |_| path, |_| Shared::default()).unwrap();
+    let gone = |player| pair.role_is_gone(player, Some("was killed by SIGKILL".to_owned())).unwrap_err().message;
+    assert_eq!(gone(Player::Server(0)), "get: the server was killed by SIGKILL");
+    let further = "get: the role of the program of proxy (/bin/sh -c relay server 80) was killed by SIGKILL";
+    assert_eq!(gone(Player::Server(1)), further);
+    assert_eq!(gone(Player::Client), "get: the client was killed by SIGKILL");
+}
+
+#[test]
 fn a_path_that_is_there_already_cannot_be_captured() {
     let (orders, failure) = run_scripted(Vec::new(), |job| (job.capture, job.run) = (true, "captured".to_owned()));
     assert!(orders.is_empty() && failure.message.contains("not this run's to change"), "{failure:?}");
