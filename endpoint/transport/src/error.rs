@@ -130,11 +130,7 @@ impl From<io::Error> for Error {
             ErrorKind::ConnectionReset => Kind::Reset,
             // A neighbour that three ARP requests did not find (net/ipv4/arp.c, arp_error_report), here or at a router.
             ErrorKind::TimedOut | ErrorKind::HostUnreachable => Kind::TimedOut,
-            // Of a connection that Fast Open has put off, the kernel keeps no other error if its SYN has no route
-            // (tcp_sendmsg_fastopen in net/ipv4/tcp.c).
-            ErrorKind::NetworkUnreachable | ErrorKind::AddrNotAvailable | ErrorKind::ConnectionAborted => {
-                Kind::Unreachable
-            }
+            ErrorKind::NetworkUnreachable | ErrorKind::AddrNotAvailable => Kind::Unreachable,
             _ => Kind::Other,
         };
         Self::new(kind, error)
@@ -296,7 +292,6 @@ mod tests {
         assert_eq!(of_kernel(libc::ETIMEDOUT).kind(), Kind::TimedOut);
         assert_eq!(of_kernel(libc::EHOSTUNREACH).kind(), Kind::TimedOut);
         assert_eq!(of_kernel(libc::ENETUNREACH).kind(), Kind::Unreachable);
-        assert_eq!(of_kernel(libc::ECONNABORTED).kind(), Kind::Unreachable);
         assert_eq!(of(Error::closed("the peer closed")).kind(), Kind::Closed);
         assert_eq!(of(ReadError::ConnectionLost(ConnectionError::Reset)).kind(), Kind::Reset);
         assert_eq!(of(WriteError::ConnectionLost(ConnectionError::TimedOut)).kind(), Kind::TimedOut);
@@ -307,6 +302,9 @@ mod tests {
     fn other_errors_are_no_loss() {
         assert_eq!(of(anyhow!("the client asks for something else")).kind(), Kind::Other);
         assert_eq!(of_kernel(libc::EACCES).kind(), Kind::Other);
+        // Of TCP it may say that there is no route (`Socket::explained`). SCTP has ended an association for what the
+        // peer sent, against its protocol (net/sctp/sm_statefuns.c, sctp_sf_abort_violation).
+        assert_eq!(of_kernel(libc::ECONNABORTED).kind(), Kind::Other);
         let unreadable = anyhow::Error::from(io::Error::from(ErrorKind::UnexpectedEof)).context("reading a file");
         assert_eq!(of(unreadable).kind(), Kind::Other, "a file that ends early is no connection that does");
     }

@@ -4,6 +4,7 @@
 //! The kernel's transports are blocking code behind [`kernel`]; QUIC is asynchronous.
 
 mod byte_stream;
+mod connection_errors;
 mod duplex;
 pub mod error;
 pub mod identity;

@@ -4,20 +4,25 @@ use std::io::{self, ErrorKind};
 
 use socket2::Protocol;
 
+use super::connection_errors::{lost_subflows, no_route, timed_out};
 use super::socket::Socket;
 use super::tcp::info::TcpInfo;
 
 impl Socket {
-    /// Tells two time-outs from other errors that the kernel reports in the same way.
+    /// Tells two time-outs, and a connection without a route, from other errors that the kernel reports in the same way.
     ///
     /// A kernel that has answered a SYN waits about a minute for the end of the handshake
     /// (`net.ipv4.tcp_synack_retries`). Then it knows the connection no more, and answers what arrives late with a
     /// reset: it did not hear from this end in time. The other is [`Self::has_lost_its_subflows`].
+    ///
+    /// Of a connection that Fast Open has put off, the kernel keeps no other error than ECONNABORTED if its SYN has no
+    /// route (`tcp_sendmsg_fastopen` in `net/ipv4/tcp.c`). SCTP has another meaning for it.
     pub(crate) fn explained(&self, error: io::Error) -> io::Error {
         match error.kind() {
             ErrorKind::ConnectionReset if TcpInfo::read(self).is_ok_and(|info| info.has_received_nothing()) => {
                 timed_out("the peer had given the connection up before it was set up, and reset it", &error)
             }
+            ErrorKind::ConnectionAborted if self.has_protocol(Protocol::TCP) => no_route(&error),
             ErrorKind::NotConnected | ErrorKind::BrokenPipe if self.has_lost_its_subflows() => lost_subflows(&error),
             _ => error,
         }
@@ -27,20 +32,14 @@ impl Socket {
     /// minute before, without a message of the peer that ends the connection. The kernel keeps no error for that
     /// (`mptcp_close_tout_expired` in `net/mptcp/protocol.c`): receiving fails with ENOTCONN, sending with EPIPE.
     pub(super) fn has_lost_its_subflows(&self) -> bool {
-        let is_mptcp = self.protocol().is_ok_and(|protocol| protocol == Some(Protocol::MPTCP));
         let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
         let is_closed = || self.receive_or_reset(&mut [0], flags).is_err_and(|of| of.kind() == ErrorKind::NotConnected);
-        is_mptcp && is_closed()
+        self.has_protocol(Protocol::MPTCP) && is_closed()
     }
-}
 
-/// Returns the error of an MPTCP connection whose subflows have all ended.
-pub(super) fn lost_subflows(error: &io::Error) -> io::Error {
-    timed_out("all subflows of the MPTCP connection had ended, and the kernel closed it", error)
-}
-
-fn timed_out(reason: &str, error: &io::Error) -> io::Error {
-    io::Error::new(ErrorKind::TimedOut, format!("{reason} ({error})"))
+    fn has_protocol(&self, wanted: Protocol) -> bool {
+        self.protocol().is_ok_and(|protocol| protocol == Some(wanted))
+    }
 }
 
 #[cfg(test)]
@@ -65,6 +64,19 @@ mod tests {
         set_option(theirs.as_raw_fd(), libc::SOL_SOCKET, libc::SO_LINGER, &at_once).unwrap();
         drop(theirs);
         socket.receive(&mut [0], 0).unwrap_err().kind()
+    }
+
+    #[test]
+    fn an_aborted_connection_has_no_route_if_it_is_of_tcp() {
+        let aborted = || io::Error::from_raw_os_error(libc::ECONNABORTED);
+        let kind = |kind| {
+            let socket = socket2::Socket::new(socket2::Domain::UNIX, kind, None).unwrap();
+            Socket::from(socket).explained(aborted()).kind()
+        };
+        assert_eq!(kind(socket2::Type::STREAM), ErrorKind::ConnectionAborted, "SCTP's association, or any other");
+        let tcp = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        let error = crate::error::Error::from(Socket::from(tcp).explained(aborted()));
+        assert_eq!(error.kind(), crate::error::Kind::Unreachable);
     }
 
     #[test]

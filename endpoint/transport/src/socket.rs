@@ -15,8 +15,8 @@ use nix::sys::sendfile::sendfile;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
+use super::connection_errors::lost_subflows;
 use super::error::{Context as _, Error, Result, bail};
-use super::lost_connection::lost_subflows;
 use super::system_call::{Plain, get_option, retry, set_option, size};
 
 /// How many bytes of content are handed to the kernel in one call.
@@ -239,7 +239,7 @@ impl Socket {
                 Ok(_) => {}
                 Err(error) if is_end(error.kind()) => return Ok(true),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
-                Err(error) => return Err(error),
+                Err(error) => return Err(self.explained(error)),
             }
         }
     }
