@@ -286,11 +286,13 @@ mod tests {
     fn a_stack_is_refused_what_it_would_not_do() {
         use TransportKind::{Quic, Sctp, Tcp};
         type Spoil = fn(&mut Transport);
-        let spoil: [(TransportKind, &str, Spoil); 10] = [
+        let spoil: [(TransportKind, &str, Spoil); 12] = [
             (Quic, "transport.initial_window_packets: is 1", |transport| transport.initial_window_packets = 1),
             (Tcp, "transport.mss_bytes: must", |transport| transport.mss_bytes = Some(87)),
             (Tcp, "transport.mss_bytes: must", |transport| transport.mss_bytes = Some(32_768)),
             (Tcp, "transport.tcp.recovery: is classic with SACK", |transport| transport.tcp.sack = true),
+            (Tcp, "transport.tcp.tcp_rto_min_ns: must", |transport| transport.tcp.tcp_rto_min_ns = Some(0)),
+            (Tcp, "transport.tcp.tcp_rto_min_ns: must", |transport| transport.tcp.tcp_rto_min_ns = Some(15_000_000)),
             (Sctp, "transport.mss_bytes: must", |transport| transport.mss_bytes = Some(463)),
             (Sctp, "transport.sctp.streams: is 0", |transport| transport.sctp.streams = 0),
             (Sctp, "transport.sctp.max_message_bytes: is 8", |transport| transport.sctp.max_message_bytes = 8),

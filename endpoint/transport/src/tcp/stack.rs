@@ -15,6 +15,12 @@ use crate::{Dialer, Listener, Place, Stack};
 /// The range of `TCP_MAXSEG` (`TCP_MIN_MSS`, `MAX_TCP_WINDOW`).
 const MSS_BYTES: RangeInclusive<u32> = 88..=32_767;
 
+/// The tick in which a guest's kernel counts time-outs (HZ is 100), in nanoseconds.
+const TICK_NS: u64 = 10_000_000;
+
+/// The longest retransmission time-out (`TCP_RTO_MAX`), in nanoseconds.
+const LONGEST_RTO_NS: u64 = 120_000_000_000;
+
 /// `tcp`: the kernel's TCP.
 pub(crate) struct TcpStack;
 
@@ -60,5 +66,9 @@ pub(crate) fn check(options: &Transport, problems: &mut Problems) {
     );
     problems.require(options.tcp.hystart.is_none() || options.congestion == "cubic", "transport.tcp.hystart", || {
         format!("is of CUBIC, and the congestion control is {}", options.congestion)
+    });
+    let is_kept = |least_ns: u64| least_ns > 0 && least_ns.is_multiple_of(TICK_NS) && least_ns <= LONGEST_RTO_NS;
+    problems.require(options.tcp.tcp_rto_min_ns.is_none_or(is_kept), "transport.tcp.tcp_rto_min_ns", || {
+        "must be a multiple of 10 ms, in which a guest's kernel counts it, up to 120 s, the longest time-out".to_owned()
     });
 }
