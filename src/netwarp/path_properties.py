@@ -315,8 +315,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         help="Whether hosts and router know each other's MAC addresses from the start. `cold`: each"
         " is asked for (ARP) when the first packet needs it, and until the answer comes three"
         " packets wait for it, as in ns-3 and in Linux before 3.3; of more the oldest are dropped."
-        " What the router asks and answers is delivered without having been offered:"
-        " `path_packets_…` may be less than what arrives.",
+        " What the router asks and answers is impaired and counted with the other packets.",
         is_common=False,
         option_help="warm: MAC addresses are known; cold: hosts ask by ARP.",
         default="warm",

@@ -70,11 +70,11 @@ def _path_faults(job: Job, counted: Calibration) -> Iterator[str]:
     where = f"path {counted.path + 1} {counted.direction}"
     sent = counted.offered_packets
     arrived = counted.delivered_packets + counted.dropped_packets + counted.left_packets
-    # The router's own ARP packets are counted at one end alone, and what waits there for an answer
-    # never leaves.
-    is_cold = path.neighbours == "cold"
-    if not (asked.duplicate_ratio or is_cold) and arrived != sent:
-        yield f"{where}: {sent} packets went in, {arrived} are accounted for"
+    accounted = arrived + counted.unresolved_packets
+    if not asked.duplicate_ratio and accounted != sent:
+        yield f"{where}: {sent} packets went in, {accounted} are accounted for"
+    if path.neighbours == "warm" and accounted != arrived:
+        yield f"{where}: {counted.unresolved_packets} packets wait for an address that is known"
     changes = [event.change for event in job.timeline.events if event.path == counted.path]
     # A token bucket starts with its burst, so nothing short is held against it.
     if asked.rate_bit_s and asked.shaper_queue_bytes is None:

@@ -9,6 +9,7 @@ use netwarp_core::clock::Moment;
 use netwarp_wire::job::{Direction, Impairments, Job, Neighbours, Path};
 use netwarp_wire::record::{CalibrationRecord, DisciplineRecord};
 
+use crate::asking::Asking;
 use crate::netlink::qdisc::NetemCounters;
 use crate::network::Network;
 use crate::topology::{Crossing, Node, NodeKind, Topology};
@@ -44,14 +45,16 @@ pub fn measure(
     let mut records = Vec::new();
     for (path, path_job) in (0..).zip(&job.paths) {
         for (direction, impairments) in path_job.directions() {
-            let (count, interval_ns) = match path_job.neighbours {
-                Neighbours::Warm => balanced(network, topology, path, path_job, direction, epoch_ns)?,
-                // ARP packets begin or end at the router, and packets that wait there for an ARP reply may never leave.
-                Neighbours::Cold => {
-                    (Count::read(network, topology.crossing(path, direction))?, Moment::now().since(epoch_ns))
+            records.push(match path_job.neighbours {
+                Neighbours::Warm => {
+                    let (count, interval_ns) = balanced(network, topology, path, path_job, direction, epoch_ns)?;
+                    count.record(path, direction, impairments, interval_ns)
                 }
-            };
-            records.push(count.record(path, direction, impairments, interval_ns));
+                Neighbours::Cold => {
+                    let count = Asking::balanced(network, topology, path, path_job, direction)?;
+                    count.record(path, direction, impairments, Moment::now().since(epoch_ns))
+                }
+            });
         }
     }
     if job.network.is_some() {
@@ -192,7 +195,7 @@ pub struct Count {
 }
 
 impl Count {
-    fn read(network: &mut Network, Crossing { sender, bottleneck, receiver }: Crossing) -> Result<Self> {
+    pub(crate) fn read(network: &mut Network, Crossing { sender, bottleneck, receiver }: Crossing) -> Result<Self> {
         let sent = network.link_counters(sender)?;
         let netem = match bottleneck {
             Some(device) => network.netem_counters(device)?,
@@ -212,7 +215,7 @@ impl Count {
     }
 
     /// Returns how many packets were delivered, dropped or wait.
-    fn accounted_packets(&self) -> u64 {
+    pub(crate) fn accounted_packets(&self) -> u64 {
         self.delivered_packets + self.netem.dropped_packets + self.netem.queued_packets
     }
 
@@ -247,6 +250,8 @@ impl Count {
             // A lost packet whose duplicate survives counts as lost in netem's statistics, but not as dropped.
             lost_packets: self.netem.lost_packets.filter(|_| impairments.duplicate_ratio == 0.0),
             left_packets: self.netem.queued_packets,
+            arp_packets: 0,
+            unresolved_packets: 0,
         }
     }
 }

@@ -4,6 +4,7 @@
 //!
 //! **Invariants:** only [`netns`] enters namespaces, and only [`netlink`] sends netlink messages.
 
+mod asking;
 pub mod calibration;
 pub mod capacity;
 pub mod capture;

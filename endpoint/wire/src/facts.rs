@@ -34,6 +34,14 @@ impl Direction {
         }
     }
 
+    /// Returns the other direction.
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::Down => Self::Up,
+            Self::Up => Self::Down,
+        }
+    }
+
     /// Returns the side that receives in this direction.
     pub fn receiver(self) -> Side {
         match self {

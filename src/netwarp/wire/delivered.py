@@ -11,10 +11,11 @@ from netwarp.wire.path import DisciplineKind, Loss, Reorder
 class Calibration(Wire):
     """What one direction of a path did to its packets, counted on its links before the probes.
 
-    Where neighbours are cold, ARP packets are among those offered and delivered, and packets that
-    wait at the router for an ARP reply that never arrives are counted only as offered. Between two
-    hosts that impose what the study asks for, the run's packets that arrived at the receiving host
-    are counted, without those that the network lost before.
+    Offered packets are delivered, dropped, left or unresolved. Where neighbours are cold, those of
+    the sender that ask or answer for an address (ARP) end at the router and are not counted, and
+    the router's own, which netem impairs like others, are counted as offered. Between two hosts
+    that impose what the study asks for, the run's packets that arrived at the receiving host are
+    counted, without those that the network lost before.
     """
 
     record: Literal["calibration"]
@@ -41,6 +42,11 @@ class Calibration(Wire):
     """Packets among these that were lost at random; null where the kernel does not count them."""
     left_packets: U64
     """Packets that were still in netem when the counters were read."""
+    arp_packets: U64 = 0
+    """ARP packets of the router among those offered, where neighbours are cold."""
+    unresolved_packets: U64 = 0
+    """Packets that the router discarded or still held because it had no answer for the next
+    address, where neighbours are cold."""
 
 
 class DisciplineInForce(Wire):

@@ -51,10 +51,7 @@ impl Watcher {
         direction: Direction,
         content_bytes: u64,
     ) -> Result<Self> {
-        let (into, out_of) = match direction {
-            Direction::Down => (Direction::Up, Direction::Down),
-            Direction::Up => (Direction::Down, Direction::Up),
-        };
+        let (into, out_of) = (direction.opposite(), direction);
         let router =
             |direction| topology.crossing(0, direction).bottleneck.context("packets are followed through a router");
         let selection =

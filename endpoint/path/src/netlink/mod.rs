@@ -1,5 +1,6 @@
 //! The only module that sends netlink messages: synchronous sockets, batched requests, errors that name the attempt.
 
+pub(crate) mod arp;
 pub mod bottleneck;
 pub(crate) mod discipline;
 pub mod ethtool;

@@ -13,8 +13,10 @@ const INGRESS: u32 = 0xffff_0000;
 const TC_H_INGRESS: u32 = 0xffff_fff1;
 /// `TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS)`: the parent of filters for the packets that leave by a device with a
 /// `clsact`.
-const TC_H_EGRESS: u32 = 0xffff_fff3;
-const TCA_MATCHALL_ACT: u16 = 2;
+pub(super) const TC_H_EGRESS: u32 = 0xffff_fff3;
+/// The priority of a filter for all packets that no other has taken.
+pub(super) const LAST: u32 = 2;
+pub(super) const TCA_MATCHALL_ACT: u16 = 2;
 const TCA_FLOWER_ACT: u16 = 3;
 const TCA_FLOWER_KEY_ETH_TYPE: u16 = 8;
 const TCA_FLOWER_KEY_IP_PROTO: u16 = 9;
@@ -26,7 +28,7 @@ const TCA_FLOWER_FLAGS: u16 = 22;
 const TCA_CLS_FLAGS_SKIP_HW: u32 = 1;
 const TCA_ACT_KIND: u16 = 1;
 const TCA_ACT_OPTIONS: u16 = 2;
-const TCA_ACT_STATS: u16 = 4;
+pub(super) const TCA_ACT_STATS: u16 = 4;
 const TCA_MIRRED_PARMS: u16 = 2;
 const TCA_EGRESS_REDIR: u32 = 1;
 const TC_ACT_STOLEN: u32 = 4;
@@ -61,18 +63,36 @@ pub fn add_ingress(index: u32) -> Request {
     add_classifying(format!("put an ingress qdisc on link {index}"), index, "ingress")
 }
 
+/// Adds a discipline to a device that gives packets to filters when they come in and before they are queued.
+pub(super) fn add_clsact(index: u32) -> Request {
+    add_classifying(format!("put a clsact qdisc on link {index}"), index, "clsact")
+}
+
 /// Redirects all packets that leave by a device through another device, which gives them back to the first one.
 pub(crate) fn redirect_egress(index: u32, target: u32) -> [Request; 2] {
-    let filter = Attributes::new().nest(TCA_MATCHALL_ACT, Attributes::new().nest(FIRST_ACTION, mirred_action(target)));
-    [
-        add_classifying(format!("put a clsact qdisc on link {index}"), index, "clsact"),
-        add_filter(
-            format!("send what leaves by link {index} through link {target} (matchall, mirred)"),
-            &tcmsg(index, TC_H_EGRESS, (1 << 16) | u32::from((libc::ETH_P_ALL as u16).to_be())),
-            "matchall",
-            filter,
-        ),
-    ]
+    let attempt = format!("send what leaves by link {index} through link {target} (matchall, mirred)");
+    [add_clsact(index), match_all(attempt, index, TC_H_EGRESS, LAST, libc::ETH_P_ALL, Some(target))]
+}
+
+/// Adds a filter of a device with a `clsact` that takes, and counts, all packets of a protocol.
+///
+/// # Arguments
+/// * `parent` - `TC_H_EGRESS`, or `TC_H_INGRESS_OF_CLSACT`.
+/// * `priority` - the order of filters: a packet that one takes comes to no further one.
+/// * `target` - the device through which they are redirected, if they are.
+pub(super) fn match_all(
+    attempt: String,
+    index: u32,
+    parent: u32,
+    priority: u32,
+    protocol: i32,
+    target: Option<u32>,
+) -> Request {
+    let options = target.into_iter().fold(Attributes::new(), |options, target| {
+        options.nest(TCA_MATCHALL_ACT, Attributes::new().nest(FIRST_ACTION, mirred_action(target)))
+    });
+    let information = (priority << 16) | u32::from((protocol as u16).to_be());
+    add_filter(attempt, &tcmsg(index, parent, information), "matchall", options)
 }
 
 /// Removes a device's ingress discipline with its filters.
@@ -130,10 +150,15 @@ impl Redirected {
 
     fn read(answer: &[u8]) -> Option<Self> {
         let options = attribute(answer.get(20..)?, libc::TCA_OPTIONS)?;
-        let action = attribute(attribute(options, TCA_FLOWER_ACT)?, FIRST_ACTION)?;
-        let basic = attribute(attribute(action, TCA_ACT_STATS)?, TCA_STATS_BASIC)?;
-        Some(Self { bytes: u64_at(basic, 0)?, packets: u32_at(basic, 8)?.into() })
+        acted_packets(attribute(options, TCA_FLOWER_ACT)?)
     }
+}
+
+/// Returns the packets that the only one of a filter's actions was applied to.
+pub(super) fn acted_packets(actions: &[u8]) -> Option<Redirected> {
+    let action = attribute(actions, FIRST_ACTION)?;
+    let basic = attribute(attribute(action, TCA_ACT_STATS)?, TCA_STATS_BASIC)?;
+    Some(Redirected { bytes: u64_at(basic, 0)?, packets: u32_at(basic, 8)?.into() })
 }
 
 /// Adds a discipline that only classifies packets.
@@ -176,7 +201,7 @@ fn mirred(target: u32) -> Vec<u8> {
 }
 
 /// Returns the `struct tcmsg` of a filter, whose `information` is its priority and its protocol.
-fn tcmsg(index: u32, parent: u32, information: u32) -> Vec<u8> {
+pub(super) fn tcmsg(index: u32, parent: u32, information: u32) -> Vec<u8> {
     words(&[0, index, 0, parent, information])
 }
 
@@ -184,12 +209,12 @@ fn tcmsg(index: u32, parent: u32, information: u32) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// By hand from the structures, little endian: `tc filter add dev 11 egress pref 1 protocol all matchall action
+    /// By hand from the structures, little endian: `tc filter add dev 11 egress pref 2 protocol all matchall action
     /// mirred egress redirect dev 12`.
     #[test]
     fn a_redirect_of_all_that_leaves_byte_by_byte() {
         let header = "70000000 2c00 0506 01000000 00000000";
-        let structure = "00000000 0b000000 00000000 f3ffffff 00030100";
+        let structure = "00000000 0b000000 00000000 f3ffffff 00030200";
         let kind = "0d000100 6d61746368616c6c00 000000";
         let parameters = "00000000 00000000 04000000 00000000 00000000 01000000 0c000000";
         let action = ["38000280 34000180 0b000100 6d6972726564 0000 24000280 20000200", parameters].concat();

@@ -8,6 +8,7 @@ use netwarp_core::addresses::Family;
 use netwarp_wire::job::DisciplineKind;
 
 use super::Network;
+use crate::netlink::arp::{self, Counted};
 use crate::netlink::bottleneck::{self, QueueSample};
 use crate::netlink::discipline::{self, InForce};
 use crate::netlink::message::Request;
@@ -51,6 +52,13 @@ impl Network {
         }
         let rules = self.socket(device.node, NETLINK_NETFILTER)?.dump(&nftables::ask_lost(device.index))?;
         Ok(nftables::lost_packets(&rules)?)
+    }
+
+    /// Reads how many packets came in, or left before they were queued, by a router's device that counts its ARP packets
+    /// ([`crate::topology::BuildStep::CountArp`]).
+    pub(crate) fn counted_packets(&mut self, device: Device, incoming: bool) -> Result<Counted> {
+        let answers = self.made(device.node)?.route.dump(&arp::ask_counted(device.index, incoming))?;
+        Ok(Counted::from_answers(&answers))
     }
 
     /// Reads back the queueing discipline that was given to a router's device.

@@ -19,7 +19,7 @@ use crate::netlink::message::{Attributes, Request};
 use crate::netlink::mptcp;
 use crate::netlink::qdisc;
 use crate::netlink::route::{self, VethEnd};
-use crate::netlink::{NetlinkError, Socket, nftables, redirect, shaper};
+use crate::netlink::{NetlinkError, Socket, arp, nftables, redirect, shaper};
 use crate::netns::{NetNs, write_sysctl};
 use crate::queue_waker::QueueWaker;
 use crate::topology::{BuildStep, Device, Node, Shaper};
@@ -199,6 +199,10 @@ impl Network {
                 }
                 BuildStep::NeighbourQueue { device, packets } => {
                     self.queue(device.node, route::bound_neighbour_queue(device.index, *packets))?;
+                }
+                BuildStep::CountArp(device) => {
+                    let redirected = self.shaped.contains(device).then(|| device.queue().index);
+                    self.made(device.node)?.pending.extend(arp::count(device.index, redirected));
                 }
                 BuildStep::Route(route) => self.queue(route.device.node, route::replace_route(route))?,
                 BuildStep::Rule { host, source, table } => self.queue(*host, route::add_rule(*source, *table))?,

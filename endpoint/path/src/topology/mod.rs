@@ -125,6 +125,9 @@ impl Link<'_> {
         }
         steps.push(self.neighbour_of(place));
         steps.extend(egress.iter().flat_map(|impairments| impair(device, impairments, self.path.mtu_bytes)));
+        if egress.is_some() && self.path.neighbours == Neighbours::Cold {
+            steps.push(BuildStep::CountArp(device));
+        }
         steps.extend(routes.iter().copied().map(BuildStep::Route));
         steps
     }

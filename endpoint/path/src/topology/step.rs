@@ -71,6 +71,8 @@ pub enum BuildStep {
         /// The most packets that wait.
         packets: u32,
     },
+    /// Count the ARP packets of a router's device, and those others that leave by it. What impairs these comes before.
+    CountArp(Device),
     /// Add a route, or replace the one to the same network in the same table.
     Route(Route),
     /// Let a host route the packets from one of its addresses by another table before the main one.

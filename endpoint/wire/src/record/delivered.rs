@@ -7,9 +7,10 @@ use crate::job::{Direction, DisciplineKind, Loss, Reorder};
 
 /// What one direction of a path did to its packets, counted on its links before the probes.
 ///
-/// Where neighbours are cold, ARP packets are among those offered and delivered, and packets that wait at the router
-/// for an ARP reply that never arrives are counted only as offered. Between two hosts that impose what the study asks
-/// for, the run's packets that arrived at the receiving host are counted, without those that the network lost before.
+/// Offered packets are delivered, dropped, left or unresolved. Where neighbours are cold, those of the sender that ask
+/// or answer for an address (ARP) end at the router and are not counted, and the router's own, which netem impairs like
+/// others, are counted as offered. Between two hosts that impose what the study asks for, the run's packets that
+/// arrived at the receiving host are counted, without those that the network lost before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct CalibrationRecord {
@@ -34,6 +35,13 @@ pub struct CalibrationRecord {
     pub lost_packets: Option<u64>,
     /// Packets that were still in netem when the counters were read.
     pub left_packets: u64,
+    /// ARP packets of the router among those offered, where neighbours are cold.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub arp_packets: u64,
+    /// Packets that the router discarded or still held because it had no answer for the next address, where neighbours
+    /// are cold.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub unresolved_packets: u64,
 }
 
 /// A bottleneck's queueing discipline as read back from the kernel, with its counters.

@@ -72,10 +72,10 @@ pub enum Record {
     PageLoad(PageLoadRecord),
     /// What one direction of a path did to its packets, counted on its links before the probes.
     ///
-    /// Where neighbours are cold, ARP packets are among those offered and delivered, and packets that wait at the
-    /// router for an ARP reply that never arrives are counted only as offered. Between two hosts that impose what the
-    /// study asks for, the run's packets that arrived at the receiving host are counted, without those that the network
-    /// lost before.
+    /// Offered packets are delivered, dropped, left or unresolved. Where neighbours are cold, those of the sender that
+    /// ask or answer for an address (ARP) end at the router and are not counted, and the router's own, which netem
+    /// impairs like others, are counted as offered. Between two hosts that impose what the study asks for, the run's
+    /// packets that arrived at the receiving host are counted, without those that the network lost before.
     Calibration(CalibrationRecord),
     /// The bottleneck of one direction of a path, sampled at the router.
     #[serde(rename = "queue_samples")]
