@@ -95,12 +95,21 @@ def _batch() -> list[tuple[str, bool]]:
         if said.returncode not in (0, 1):
             raise SystemExit(said.stdout + said.stderr)
         cases = list(ElementTree.parse(f"{directory}/ended.xml").iter("testcase"))  # noqa: S314 - pytest's
-    if any(case.find("error") is not None for case in cases) or len(cases) != BATCH:
+    if len(cases) != BATCH or not all(map(ran, cases)):
         raise SystemExit(said.stdout)
     return [
         (case.attrib["name"].partition("[")[2].split("-")[0], case.find("failure") is None)
         for case in cases
     ]
+
+
+def ran(case: ElementTree.Element) -> bool:
+    """Return whether a test passed, or failed because the client had no answer: one that netwarp
+    refused to run says nothing.
+    """
+    failure = case.find("failure")
+    was_asked = failure is None or "assert 1 == 0" in failure.get("message", "")
+    return case.find("error") is None and was_asked
 
 
 def _cpu_s() -> float:

@@ -6,9 +6,11 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
+from flips import flips, ran
 from minute import report
 from places import BEGIN, END, PAGE, PLACES, Found, debian_mirror, last_error, read, table
 from without_calls import parsed
@@ -120,3 +122,21 @@ def test_times_are_read_off_the_stamps_of_the_steps() -> None:
         "compare of one run: 0.8 s (goal 1 s), 0.8 s of CPU",
         "a job of 100 runs: 40.0 s (goal 90 s), 70.0 s of CPU",
     ]
+
+
+@pytest.mark.parametrize(
+    ("said", "is_answer"),
+    [
+        ("", True),
+        ('<failure message="AssertionError: assert 1 == 0"/>', True),
+        ('<failure message="netwarp.errors.BackendError: the endpoint is older"/>', False),
+        ('<error message="fixture netwarp_path not found"/>', False),
+    ],
+)
+def test_a_repeat_that_could_not_be_run_is_no_answer(said: str, is_answer: bool) -> None:
+    case = ElementTree.fromstring(f"<testcase>{said}</testcase>")  # noqa: S314 - ours
+    assert ran(case) == is_answer
+
+
+def test_a_seed_that_passed_once_and_failed_once_flipped() -> None:
+    assert flips({"1": [True, True], "2": [False, False], "3": [True, False]}) == ["3"]
