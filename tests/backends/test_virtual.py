@@ -47,7 +47,7 @@ def test_only_kernels_before_6_6_are_told_that_their_root_has_no_device() -> Non
 def test_the_environment_is_not_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("USERS_OWN", "x")
     environment = guest_environment(None, Path("/dev/shm"), 2**64 - 1)
-    assert set(environment) == {"PATH", "HOME", "TMPDIR", "NETWARP_SEED"}
+    assert set(environment) == {"PATH", "HOME", "TMPDIR", "NETWARP_SEED", "GLIBC_TUNABLES"}
     assert environment["NETWARP_SEED"] == "18446744073709551615"
 
 
