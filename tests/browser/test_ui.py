@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from browser.ui_page import served
+from browser.views import faults
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -368,6 +369,20 @@ def test_a_study_can_be_stopped(visit_ui: Open) -> None:
     page.click("#progress [data-does=stop]")
     page.wait_for_selector("#progress[data-state=stopped]")
     assert page.locator("#progress [data-does=stop]").is_hidden()
+
+
+@pytest.mark.parametrize("width", [1200, 400])
+def test_conclusions_come_while_a_publication_is_reproduced(visit_ui: Open, width: int) -> None:
+    page = visit_ui("studies", width=width)
+    page.click("[data-reproduces=quic-toy]")
+    page.locator("#judged li .verdict").first.wait_for()
+    # Four of its five studies are still to run.
+    assert page.get_attribute("#progress", "data-state") == "running"
+    assert page.locator("#judged [data-study]").count() < 5
+    assert page.locator("#judged li").first.get_by_text("Found: ").is_visible()
+    assert faults(page) == {}
+    page.click("#progress [data-does=stop]")
+    assert page.locator("#judged li .verdict").first.is_visible()
 
 
 def test_back_leads_to_the_page_before_and_not_to_the_report_before(visit_ui: Open) -> None:

@@ -10,6 +10,7 @@ import netwarp.library
 import support
 from fake_backend import FakeBackend
 from netwarp.errors import InputError
+from netwarp.sources.scorecard import MEANINGS
 from netwarp.ui import studies
 from netwarp.ui.asked import Asked, Event
 from netwarp.ui.reproducing import SourceRun
@@ -97,19 +98,24 @@ def _events(begun: Asked) -> list[Event]:
 
 @pytest.fixture
 def source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A source of one study, which is the only one that is shipped."""
+    """A source of two studies, the first with a control, which is the only one that is shipped."""
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "source.toml").write_text(
         'title = "Mine"\nauthors = "Me"\npublished = "2026"\nmethod = "None."\n'
-        'differs = "Nothing."\nstudies = ["one"]\n'
+        'differs = "Nothing."\nstudies = ["one", "two"]\n'
     )
-    (folder / "one.toml").write_text(
+    text = (
         '# Which?\ntitle = "One"\nreplicates = 2\n[path]\nrtt = "50ms"\nloss = "1%"\n'
         '[workload]\nkind = "bulk"\nsize = "10MB"\n[factors]\ntransport = ["tcp", "quic"]\n'
         '[[claim]]\ntext = "QUIC is sooner done"\nmetric = "completion_time_s"\n'
         'less = { transport = "quic" }\nthan = { transport = "tcp" }\n'
     )
+    (folder / "one.toml").write_text(
+        f'{text}why = "losses"\ncontrol = "calm"\nunder_control = "lower"\n[[control]]\n'
+        'id = "calm"\ntext = "without losses"\nchange = { path.loss = "0%" }\n'
+    )
+    (folder / "two.toml").write_text(text.replace("One", "Two"))
     monkeypatch.setattr("netwarp.sources.find_sources", lambda: {"mine": folder})
     return folder
 
@@ -119,7 +125,18 @@ def test_a_source_is_reproduced_with_progress_and_its_scorecard(
 ) -> None:
     monkeypatch.setattr(netwarp.library, "backend_for", lambda *_: FakeBackend())
     events = _events(SourceRun(source.name, tmp_path / "out"))
-    assert [name for name, _ in events] == ["started", "study", *["progress"] * 4, "scorecard"]
+    of_a_study = ["study", *["progress"] * 4, "judged"]
+    assert [name for name, _ in events] == ["started", *of_a_study * 3, "scorecard"]
+    judged = [said for name, said in events if name == "judged"]
+    # Each is judged before the next is run; the control comes last, and its study is judged again.
+    assert [(said["title"], said["left"]) for said in judged] == [
+        ("One", 1), ("Two", 0), ("One", 0),
+    ]  # fmt: skip
+    for said in judged:
+        (row,) = said["rows"]
+        assert row["text"] == "QUIC is sooner done"
+        assert row["word"] in (*MEANINGS, "supported", "not-supported")
+        assert row["found"]
     card = events[-1][1]["path"]
     assert studies.scorecards(tmp_path / "out") == [card] == ["reproduce/mine-quick/scorecard.html"]
 

@@ -1,6 +1,6 @@
 """Reproduces source documents: runs their studies and controls, and writes their scorecards."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +33,17 @@ RunStudy = Callable[[Study, Path, Staging | None], tuple[RunData, str | None]]
 """Runs a study into a directory, adds replicates according to the staging, and writes its report.
 Returns its data, and the reason why a part of it was not run, or None.
 """
+Judged = Callable[[StudyOutcome], None]
+"""Takes the outcome of a study as soon as the study has been executed, and again with each of its
+variants; what has not been executed yet counts as not tried.
+"""
 
 
 def reproduce_document(
-    prepared: Prepared, run_study: RunStudy, limit: TimeLimit | None = None
+    prepared: Prepared,
+    run_study: RunStudy,
+    limit: TimeLimit | None = None,
+    judged: Judged | None = None,
 ) -> Reproduction:
     """Run all studies of a source and their variants, and write its scorecard and page.
 
@@ -48,6 +55,7 @@ def reproduce_document(
         limit: the time in which all studies together may add replicates. Each gets a share in
             proportion to its cost; unused time goes to those that their shares cut short. Controls
             and sensitivities have the replicates that their studies begin with.
+        judged: takes outcomes as they come; None if nobody waits for them.
 
     Raises:
         RunDirectoryError: a directory contains something else, or a write fails.
@@ -63,7 +71,7 @@ def reproduce_document(
             write_figures(data)
         return data, not_run
 
-    outcomes = outcomes_of(prepared, run_and_draw, limit)
+    outcomes = outcomes_of(prepared, run_and_draw, limit, judged)
     done = Reproduction(
         prepared.source, prepared.directory, prepared.quick, prepared.seed, outcomes
     )
@@ -74,41 +82,61 @@ def reproduce_document(
 
 
 def outcomes_of(
-    prepared: Prepared, run_study: RunStudy, limit: TimeLimit | None
+    prepared: Prepared,
+    run_study: RunStudy,
+    limit: TimeLimit | None,
+    judged: Judged | None = None,
 ) -> tuple[StudyOutcome, ...]:
     """Run all studies of a source and their variants, see `reproduce_document`."""
-    decided = [one for each in prepared.studies for one in each.decided()]
-    variants = [one for each in prepared.studies for one in each.variants()]
-    if prepared.quick:
-        executed = _execute_once([*decided, *variants], run_study)
-    else:
-        executed = _execute_all(decided, run_study, limit)
-        if limit is not None and not is_over(limit):
-            cut_short = [one for one in decided if executed[one[1]].limit_text is not None]
-            executed |= _execute_all(cut_short, run_study, limit)
-        executed |= _execute_once(variants, run_study)
+    of = {place: each for each in prepared.studies for _, place in each.executions()}
+    executed: dict[Path, Executed] = {}
+    for one in _execute_all(prepared, run_study, limit):
+        executed[one.directory] = one
+        study = of[one.directory]
+        if judged is not None and study.place in executed:
+            judged(_outcome(study, executed))
     return tuple(_outcome(each, executed) for each in prepared.studies)
 
 
-def _execute_once(
-    executions: Sequence[tuple[Study, Path]], run_study: RunStudy
-) -> dict[Path, Executed]:
-    """Execute studies one after the other, with the number of replicates that they state."""
-    return {place: _execute(study, place, run_study, None) for study, place in executions}
-
-
 def _execute_all(
+    prepared: Prepared, run_study: RunStudy, limit: TimeLimit | None
+) -> Iterator[Executed]:
+    """Execute all studies of a source, then their variants. What a time limit cut short is executed
+    a second time, if time is left, and replaces the first.
+    """
+    decided = [one for each in prepared.studies for one in each.decided()]
+    variants = [one for each in prepared.studies for one in each.variants()]
+    if prepared.quick:
+        yield from _execute_once([*decided, *variants], run_study)
+        return
+    cut_short = []
+    for one in _execute_until_decided(decided, run_study, limit):
+        if one.limit_text is not None:
+            cut_short.append((one.study, one.directory))
+        yield one
+    if limit is not None and not is_over(limit):
+        yield from _execute_until_decided(cut_short, run_study, limit)
+    yield from _execute_once(variants, run_study)
+
+
+def _execute_once(
+    executions: Iterable[tuple[Study, Path]], run_study: RunStudy
+) -> Iterator[Executed]:
+    """Execute studies one after the other, with the number of replicates that they state."""
+    for study, place in executions:
+        yield _execute(study, place, run_study, None)
+
+
+def _execute_until_decided(
     executions: Sequence[tuple[Study, Path]], run_study: RunStudy, limit: TimeLimit | None
-) -> dict[Path, Executed]:
+) -> Iterator[Executed]:
     """Execute studies until they are decided, each within its share of the remaining time."""
     costs = [0.0 if limit is None else first_cost_cpu_s(study) for study, _ in executions]
-    done = {}
     for position, (study, place) in enumerate(executions):
         part = None
         if limit is not None:
             part = share(limit, costs[position] / sum(costs[position:]))
-        done[place] = _execute(study, place, run_study, Staging(limit=part))
-    return done
+        yield _execute(study, place, run_study, Staging(limit=part))
 
 
 def _execute(study: Study, place: Path, run_study: RunStudy, staging: Staging | None) -> Executed:
@@ -120,10 +148,10 @@ def _execute(study: Study, place: Path, run_study: RunStudy, staging: Staging | 
 
 
 def _outcome(prepared: PreparedStudy, executed: Mapping[Path, Executed]) -> StudyOutcome:
-    """Put the outcome of a study together with those of its variants."""
+    """Put the outcome of a study together with those of its variants that have been executed."""
     controls = tuple(
         ControlOutcome(
-            control, None if study is None else executed[prepared.control_place(control)]
+            control, None if study is None else executed.get(prepared.control_place(control))
         )
         for control, study in prepared.controls
     )
@@ -132,13 +160,14 @@ def _outcome(prepared: PreparedStudy, executed: Mapping[Path, Executed]) -> Stud
     def of(each: Sensitivity, study: Study | None) -> Executed | None:
         if each.lead is not None:
             return main
-        return None if study is None else executed[prepared.sensitivity_place(each)]
+        return None if study is None else executed.get(prepared.sensitivity_place(each))
 
     sensitivities = tuple(
         SensitivityOutcome(each, of(each, study), len(prepared.sensitivities))
         for each, study in prepared.sensitivities
     )
-    others = tuple(executed[prepared.seed_place(study)] for study in prepared.other_seeds)
+    seeds = map(prepared.seed_place, prepared.other_seeds)
+    others = tuple(executed[place] for place in seeds if place in executed)
     return StudyOutcome(main, prepared.name, controls, sensitivities, others)
 
 

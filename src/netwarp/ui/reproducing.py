@@ -1,10 +1,12 @@
-"""Reproduces a source document from a page: its studies one after the other, then its scorecard."""
+"""Reproduces a source document from a page: conclusions as its studies are judged, one after the
+other, then its scorecard.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netwarp.errors import InputError
 from netwarp.ui.asked import Asked, Event
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from netwarp.estimate.staging import Staging
     from netwarp.evaluation import RunData
     from netwarp.sources.preparation import Prepared
+    from netwarp.sources.reproduction import StudyOutcome
     from netwarp.study import Study
 
 
@@ -74,9 +77,36 @@ class SourceRun(Asked):
                 raise InputError("stopped")
             return done.data, None
 
-        done = reproduce_document(prepared, run_study)
+        executions = {each.name: len(list(each.executions())) for each in prepared.studies}
+
+        def judged(outcome: StudyOutcome) -> None:
+            self._put("judged", conclusions(outcome, executions[outcome.name]))
+
+        done = reproduce_document(prepared, run_study, judged=judged)
         found = ", ".join(f"{count} {word}" for word, count in done.counts(authors=True).items())
         yield "scorecard", {"path": f"reproduce/{directory.name}/{SCORECARD}", "found": found}
+
+
+def conclusions(outcome: StudyOutcome, executions: int) -> dict[str, Any]:
+    """Return what the page shows of a study that has been judged, in the scorecard's words.
+
+    Args:
+        outcome: its outcome, as far as its variants have been executed.
+        executions: the number of studies that are executed for it, itself included.
+    """
+    done = len(outcome.all_executed) + len(outcome.other_seeds)
+    return {
+        "study": outcome.name,
+        "title": outcome.study.title,
+        "trouble": (outcome.refused and f"not run: {outcome.refused}") or outcome.warning,
+        "left": executions - done,
+        "rows": [
+            {"verdict": row.verdict.value, "word": row.word, "text": row.result.claim.text,
+             "depends": row.depends_text, "claimed": row.result.claim.claimed,
+             "found": row.result.found, "authors": row.result.claim.authors}
+            for row in outcome.rows
+        ],
+    }  # fmt: skip
 
 
 def _refuse_what_is_to_be_installed(prepared: Prepared) -> None:

@@ -1,8 +1,9 @@
 // The page of studies: runs one with its progress, shows reports in a sandbox, compares two directories.
 import { Asking } from "./asking.js";
+import { forget, showJudged } from "./conclusions.js";
 import { explain, leave, look } from "./inside.js";
 
-const EVENTS = ["started", "study", "progress", "drawing", "kept", "scorecard", "refused", "failed", "done"];
+const EVENTS = ["started", "study", "progress", "judged", "drawing", "kept", "scorecard", "refused", "failed", "done"];
 const asking = new Asking("s", "run", EVENTS);
 const byId = (id) => document.getElementById(id);
 const progress = byId("progress");
@@ -28,6 +29,7 @@ function run(name, path, pairs) {
   let what = name;
   bar.value = 0;
   asking.path = path;
+  forget();
   say("running", `${name}: planning …`);
   progress.scrollIntoView({ block: "nearest" });
   asking.ask(new URLSearchParams(pairs), {
@@ -39,6 +41,7 @@ function run(name, path, pairs) {
       bar.value = ended;
       say("running", `${what}: ${ended} of ${of} runs${failed ? `, ${failed} failed` : ""}, ${left(said, ms)}`);
     },
+    judged: showJudged,
     drawing: () => say("running", `${name}: drawing the report …`),
     kept: ({ name: directory, failed }) => {
       listAgain();
@@ -47,6 +50,8 @@ function run(name, path, pairs) {
     },
     scorecard: ({ path: card, found }) => {
       listAgain();
+      // The scorecard has all of them, with their figures.
+      forget();
       say("done", `${name}: done; ${found}`);
       show(`scorecard/${card}`, card);
     },
