@@ -204,7 +204,7 @@ def test_a_network_switches_off_what_it_does_not_have(visit_ui: Open) -> None:
     page.locator("#now caption").filter(has_text="Jain").wait_for()
     _state(page, "done")
     assert page.is_disabled("#k-size")
-    assert page.text_content("#m-size") == "flows that share a path last until --stop"
+    assert page.text_content("#m-size") == "flows that share a path last until “Flows end after”"
     assert "size=" not in page.url
     page.select_option("#k-shape", "incast:4")
     assert page.is_enabled("#k-size")
@@ -347,6 +347,18 @@ def test_charts_over_time_have_the_width_of_a_small_window(visit_ui: Open) -> No
         ".map((e) => e.getBoundingClientRect().width))"
     )
     assert drawn > 200
+
+
+def test_titles_of_charts_over_time_are_whole_in_a_small_window(visit_ui: Open) -> None:
+    query = "transport=tcp&size=1MB&rtt=50ms&rate=5mbit&replicates=1&view=time"
+    page = visit_ui(f"?{query}", width=400)
+    _state(page, "done")
+    page.wait_for_selector("#time-chart svg")
+    titles = page.locator("#time-chart .role-title-text").all_text_contents()
+    # Lines follow each other without a space.
+    whole = "Goodput (Mbit/s); dotted: rate of the paths in use".replace(" ", "")
+    assert any("".join(title.split()).startswith(whole) for title in titles)
+    assert not [title for title in titles if "…" in title]
 
 
 @pytest.mark.parametrize("width", [1200, 400])

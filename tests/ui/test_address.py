@@ -19,12 +19,14 @@ from netwarp.ui.asked import refusal
 from netwarp.ui.knobs import (
     GROUPS,
     KINDS,
+    NETWORKS,
     OPTIONS,
     START,
     implied_kinds,
     kinds_of,
     networks_without,
     other_options,
+    with_labels,
 )  # fmt: skip
 from netwarp.ui.study_file import study_file
 from netwarp.ui.what_if import MOST_RUNS, looks, study_of
@@ -185,7 +187,9 @@ def test_what_a_kind_does_not_have_is_what_the_study_refuses(kind: str) -> None:
 def test_what_a_network_does_not_have_is_what_the_study_refuses(
     shape: str, name: str, value: str
 ) -> None:
-    why = networks_without(name).get(shape.partition(":")[0])
+    network = shape.partition(":")[0]
+    why, _ = NETWORKS[network].get(name, (None, None))
+    assert (why is None) == (network not in networks_without(name))
     given = options_of([("shape", shape), ("rate", "5mbit"), (name, value)])
     given |= {"transport": ["tls"]} if name == "resume" else {}
     if why is None:
@@ -193,3 +197,10 @@ def test_what_a_network_does_not_have_is_what_the_study_refuses(
     else:
         with pytest.raises(StudyError, match=re.escape(why)):
             study_of(given)
+
+
+def test_what_a_page_says_of_a_knob_has_the_label_of_that_knob() -> None:
+    until_stop = "flows that share a path last until “Flows end after”"
+    assert networks_without("size") == {"dumbbell": until_stop, "parking-lot": until_stop}
+    # The option has no knob of its own: its name is on the page.
+    assert with_labels("give --rtts or --shape") == "give --rtts or “Network of hosts”"

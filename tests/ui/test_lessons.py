@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+from guides import commands
 from netwarp.ui.address import options_of
 from netwarp.ui.knobs import OPTIONS
 from netwarp.ui.lessons import BY_NAME, LESSONS, Lesson
@@ -39,3 +40,9 @@ def test_the_page_is_made_of_the_table() -> None:
     assert page == pages["lessons.md"]
     for lesson in LESSONS:
         assert f"## {lesson.title}\n\n{lesson.sentence}\n" in page
+
+
+def test_the_tutorial_has_a_lesson_of_the_table() -> None:
+    typed = [shlex.join(line) for line in commands(REPOSITORY / "docs/tutorial.md")]
+    assert shlex.join(shlex.split(BY_NAME["slow-start"].command)) in typed
+    assert LESSONS[0] is BY_NAME["slow-start"]

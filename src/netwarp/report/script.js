@@ -17,16 +17,29 @@ function fitted(spec, room) {
     spec.columns = used;
     spec.spec.width = width;
   } else if (spec.vconcat) {
-    for (const row of spec.vconcat.flatMap((panel) => panel.vconcat)) fitRow(row, width);
+    for (const row of spec.vconcat.flatMap((panel) => panel.vconcat)) fitRow(row, width, spec.config.font);
   } else {
     spec.width = width;
   }
   return spec;
 }
 
-function fitRow(row, width) {
+// The lines of a text, none of them wider than there is room, if no single word is.
+function linesOf(text, room, font) {
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = font;
+  const lines = [];
+  for (const word of text.split(" ")) {
+    const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
+    if (lines.length && pen.measureText(longer).width <= room) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+function fitRow(row, width, font) {
   row.width = width;
-  if (row.title) row.title.limit = width;
+  if (row.title) row.title.text = linesOf(row.title.text, width, `${row.title.fontWeight} ${row.title.fontSize}px ${font}`);
   // A legend that is wider than its panel would make the panel narrower.
   for (const { encoding } of row.layer) {
     if (encoding.color?.legend) encoding.color.legend.columns = Math.max(1, Math.floor(width / LEGEND_COLUMN_WIDTH));

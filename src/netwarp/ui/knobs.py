@@ -4,6 +4,7 @@ What a knob is called, what it takes, its help and its refusals are those of its
 only offers values; any other one can be typed, and the study's own checks refuse it.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -58,10 +59,10 @@ def implied_kinds() -> list[tuple[str, str]]:
 
 
 def networks_without(name: str) -> dict[str, str]:
-    """Return the shapes of networks on which an option is refused, each with the reason; the shape
-    "" is two hosts.
+    """Return the shapes of networks on which an option is refused, each with the reason, in which
+    knobs are called as on the page; the shape "" is two hosts.
     """
-    return {shape: of[name][0] for shape, of in NETWORKS.items() if name in of}
+    return {shape: with_labels(of[name][0]) for shape, of in NETWORKS.items() if name in of}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +145,17 @@ START: Mapping[str, str] = {
     "replicates": "10",
 }  # fmt: skip
 """What a page shows whose address says nothing."""
+
+
+def with_labels(text: str) -> str:
+    """Replace the options in a text by the labels of their knobs; those without stay options."""
+    labels = {knob.option: knob.label for knobs in GROUPS.values() for knob in knobs}
+
+    def label(found: re.Match[str]) -> str:
+        name = found[1]
+        return f"“{labels[name]}”" if name in labels else found[0]
+
+    return re.sub(r"--([a-z-]+)", label, text)
 
 
 def other_options() -> list[Option]:
