@@ -398,7 +398,7 @@ def guest_environment(preloaded: Path | None, scratch: Path, seed: int) -> dict[
         "HOME": ".",  # for ~/.uml, into which UML writes its process number
         "TMPDIR": str(scratch),  # for the guest's memory, a file that is unlinked at once
         "NETWARP_SEED": str(seed),
-        # Before 6.13 UML's processes for guest programs inherit what glibc registered (rseq(2)), but
+        # Before 6.13 UML's processes for guest programs inherit what glibc registered (rseq(2)) and
         # not the memory that it lies in: the host ends them with SIGSEGV at their first signal.
         "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
         **({} if preloaded is None else {"LD_PRELOAD": str(preloaded)}),
