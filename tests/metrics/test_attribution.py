@@ -142,6 +142,31 @@ def test_a_sender_that_begins_late_is_waited_for() -> None:
     assert told_ms(found(transfer(1_000_000, asked_ms=350)))["application"] == pytest.approx(300)
 
 
+def test_the_wait_for_a_timer_that_no_sample_sees_fire_is_a_time_out() -> None:
+    """All is sent by 500 ms, and nothing changes any more: a round trip later it waits."""
+    records = waiting()
+    alone = {"avoidance": 250, "recovery": 350, "timeout": 400}
+    assert told_ms(found(records)) == pytest.approx(WAYS | alone)
+
+
+def test_a_connection_that_is_gone_has_no_part_in_the_wait_of_another() -> None:
+    """The other one was sampled at 0 ms only: at 500 ms it was gone."""
+    records = waiting()
+    (waits,) = (each for each in records if isinstance(each, ConnectionSamples))
+    columns = {name: column[:1] for name, column in waits if isinstance(column, tuple)}
+    made = told_ms(found([*records, waits.model_copy(update=columns)]))
+    both = {"avoidance": 375, "recovery": 225, "timeout": 400}
+    assert made == pytest.approx(WAYS | both)
+
+
+def waiting() -> list[Record]:
+    """Return a transfer whose last bytes are lost, and sent again after the last sample."""
+    return transfer(
+        0, acked_bytes=(100_000, 500_000, 500_000), has_sent_all=(False, True, True),
+        recovering=(False, True, True),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("kind", ["sctp", "quic"])
 def test_what_a_stack_does_not_report_is_shared_out_among_no_others(kind: str) -> None:
     made = told_ms(found(transfer(0, retrans_packets=(0, 0, 7)), job(kind)))

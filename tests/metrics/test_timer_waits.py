@@ -5,7 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from netwarp.metrics.timer_waits import joined, overlap_ns, timer_waits, waits_at_end
+from netwarp.metrics.timer_waits import (
+    joined,
+    overlap_ns,
+    stood_at_end,
+    timer_waits,
+    waits_at_end,
+)
 from netwarp.wire import ConnectionSamples, read_records
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -69,3 +75,16 @@ def test_spans_that_touch_are_one() -> None:
     spans = joined([(5, 9), (0, 5), (20, 30)])
     assert spans == [(0, 9), (20, 30)]
     assert overlap_ns(spans, 8, 25) == 6
+
+
+def test_a_sender_that_stands_still_to_its_last_sample_is_told() -> None:
+    """It sent the last of its content at 20 ms, and no sample sees that it was repeated."""
+    moved = tuple(int(n >= 1) * 1400 for n in range(10))
+    still = samples(10, acked_bytes=moved, has_sent_all=(True,) * 10)
+    assert stood_at_end(still, acks_packets=False) == (60 * MS, 180 * MS)
+    for other in (
+        {"has_sent_all": (False,) * 10},  # it may send something new
+        {"unacked_bytes": (0,) * 10},  # all has arrived
+        {"acked_bytes": tuple(range(10))},  # it makes progress
+    ):
+        assert stood_at_end(still.model_copy(update=other), acks_packets=False) is None

@@ -16,7 +16,15 @@ from typing import Literal
 from netwarp.measure.limits import has_room
 from netwarp.measure.run_records import RunRecords
 from netwarp.measure.select import sender
-from netwarp.metrics.timer_waits import LINUX_RTO_MIN_NS, overlap_ns, timer_waits, waits_at_end
+from netwarp.metrics.timer_waits import (
+    LINUX_RTO_MIN_NS,
+    Span,
+    joined,
+    overlap_ns,
+    stood_at_end,
+    timer_waits,
+    waits_at_end,
+)
 from netwarp.transports import TRANSPORTS
 from netwarp.wire import Connection, ConnectionSamples, Transfer
 
@@ -42,6 +50,9 @@ class HeldBack:
     """Whether its application writes all that it has as soon as the send buffer has room."""
     rto_min_ns: int
     """What TCP's timer exceeds the smoothed round-trip time by, at least."""
+    gone_ns: int | None = None
+    """When it was found to be gone: the first moment after its last sample at which others were
+    sampled. None if there was none."""
 
     def spent_ns(self, since_ns: int, until_ns: int) -> dict[Held, float]:
         """Return the time that each cause held it back between two times; empty when it was not
@@ -61,17 +72,19 @@ class HeldBack:
                 found[cause] = found.get(cause, 0.0) + part * spent_ns
         for index, outside_ns in self._outside(since_ns, until_ns):
             own = self._own(index)
-            if index and waits_at_end(self.samples):
+            if index and (self._stood_at_end or waits_at_end(self.samples)):
                 own = "timeout"
             found[own] = found.get(own, 0.0) + outside_ns
         return found
 
     def _outside(self, since_ns: int, until_ns: int) -> list[tuple[int, int]]:
         """Return the time before the first sample and after the last, with its index. It is known
-        no better than by this sample.
+        no better than by this sample. What is gone is not held back any more.
         """
         times = self.samples.at_ns
         before_ns = min(until_ns, times[0]) - since_ns
+        if self.gone_ns is not None:
+            until_ns = min(until_ns, self.gone_ns)
         after_ns = until_ns - max(since_ns, times[-1])
         return [(index, ns) for index, ns in ((0, before_ns), (-1, after_ns)) if ns > 0]
 
@@ -110,9 +123,17 @@ class HeldBack:
 
     @cached_property
     def _timer_waits(self) -> list[tuple[int, int]]:
-        return timer_waits(
+        waits = timer_waits(
             self.samples, acks_packets=not self.tells_repair, rto_min_ns=self.rto_min_ns
         )
+        return joined([*waits, self._stood_at_end]) if self._stood_at_end else waits
+
+    @cached_property
+    def _stood_at_end(self) -> Span | None:
+        """The time in which it stood still up to its last sample, waiting for its timer."""
+        if self.gone_ns is not None or not self.writes_at_once:
+            return None
+        return stood_at_end(self.samples, acks_packets=not self.tells_repair)
 
     def _own(self, index: int) -> Held:
         """Return the cause by which the sender itself held the connection back at a sample, such as
@@ -144,7 +165,12 @@ def _step(column: Sequence[int], index: int) -> int:
 def held_back(run: RunRecords) -> list[HeldBack]:
     """Return the sampled connections of a run's sender."""
     of_sender = sender(run.job)
-    own = (each for each in run.records if isinstance(each, ConnectionSamples))
+    own = [
+        each
+        for each in run.records
+        if isinstance(each, ConnectionSamples) and each.side == of_sender and each.at_ns
+    ]
+    moments = sorted({at_ns for each in own for at_ns in each.at_ns})
     paced = any(each.settings.paced for each in run.of_kind(Connection) if each.side == of_sender)
     only = run.job.only
     return [
@@ -153,7 +179,8 @@ def held_back(run: RunRecords) -> list[HeldBack]:
             tells_repair=TRANSPORTS[only.transport.kind].runs_over_tcp,
             writes_at_once=bool(run.of_kind(Transfer)),
             rto_min_ns=only.transport.tcp.tcp_rto_min_ns or LINUX_RTO_MIN_NS,
+            # All connections are sampled at the same moments.
+            gone_ns=next(iter(moments[bisect_right(moments, each.at_ns[-1]) :]), None),
         )
         for each in own
-        if each.side == of_sender and each.at_ns
     ]  # fmt: skip

@@ -35,6 +35,20 @@ def timer_waits(
     return joined([*_counted(samples, rto_min_ns), *_standing(samples, acks_packets=acks_packets)])
 
 
+def stood_at_end(samples: ConnectionSamples, *, acks_packets: bool) -> Span | None:
+    """Return the time up to the last sample in which nothing changed for longer than a round trip,
+    with data under way and nothing new to send; None if there is none. What arrives later has been
+    repeated, and no sample has seen it.
+    """
+    states, times = _states(samples, acks_packets=acks_packets), samples.at_ns
+    first = next(index for index, state in enumerate(states) if set(states[index:]) == {state})
+    since_ns = times[first] + samples.rtt_ns[first]
+    is_waiting = samples.unacked_bytes[first] and samples.unacked_bytes[-1]
+    if not (is_waiting and samples.has_sent_all[-1] and times[-1] > since_ns):
+        return None
+    return (since_ns, times[-1])
+
+
 def waits_at_end(samples: ConnectionSamples) -> bool:
     """Return whether the kernel still counted a recovery from a time-out at the last sample."""
     counted, times = samples.timeout_ns, samples.at_ns
@@ -81,9 +95,7 @@ def _standing(samples: ConnectionSamples, *, acks_packets: bool) -> Iterator[Spa
     """Yield the times in which nothing changed for longer than a round trip, up to the last sample
     before a retransmission.
     """
-    sent = () if acks_packets else (samples.unacked_bytes,)
-    columns = (samples.acked_bytes, samples.retrans_packets, samples.cwnd_bytes, *sent)
-    states = list(zip(*(column for column in columns if column), strict=True))
+    states = _states(samples, acks_packets=acks_packets)
     times, repeated = samples.at_ns, samples.retrans_packets
     first = 0
     for index in range(1, len(times)):
@@ -94,3 +106,10 @@ def _standing(samples: ConnectionSamples, *, acks_packets: bool) -> Iterator[Spa
         if timer_fired and samples.unacked_bytes[first] and until_ns > since_ns:
             yield (since_ns, until_ns)
         first = index
+
+
+def _states(samples: ConnectionSamples, *, acks_packets: bool) -> list[tuple[int, ...]]:
+    """Return what changes, at each sample, as long as the sender makes progress."""
+    sent = () if acks_packets else (samples.unacked_bytes,)
+    columns = (samples.acked_bytes, samples.retrans_packets, samples.cwnd_bytes, *sent)
+    return list(zip(*(column for column in columns if column), strict=True))
