@@ -226,3 +226,16 @@ def test_a_flow_that_begins_late_is_waited_for(tmp_path: Path) -> None:
     outcome, metrics, _ = run(tmp_path / "run", flow, {"kind": "udp"}, {})
     assert not outcome.failed, outcome.status.reason
     assert metrics["message_loss_ratio"] == 0
+
+
+@pytest.mark.parametrize("neighbours", ["warm", "cold"])
+def test_a_flow_of_datagrams_of_which_none_arrives_is_lost(neighbours: str, tmp_path: Path) -> None:
+    """The server has never heard of it, and says that it has received nothing."""
+    workload: dict[str, object] = {"kind": "flow", "direction": "up", "rate": "1mbit"}
+    path: dict[str, object] = {"loss_up": "100%", "neighbours": neighbours}
+    outcome, metrics, gave_up = run(
+        tmp_path / "run", workload | {"duration": "1s"}, {"kind": "udp"}, path
+    )
+    assert not outcome.failed, outcome.status.reason
+    assert gave_up == []
+    assert (metrics["loss_ratio"], metrics["message_loss_ratio"]) == (1, 1)

@@ -102,12 +102,15 @@ async fn serve(orchestrator: &mut Orchestrator, job: Job, directory: &Path, plac
     let run = Arc::new(Run::new(job, &begin, place.address, directory.to_owned()));
     let (finish, finished) = watch::channel(false);
     let mut served = JoinSet::new();
+    let mut is_reached = false;
     loop {
         tokio::select! {
             accepted = listener.accept() => {
+                is_reached = true;
                 served.spawn(serve_one(run.clone(), accepted?, finished.clone()));
             }
             accepted = accept_at(&mut other) => {
+                is_reached = true;
                 served.spawn(serve_one(run.clone(), accepted?, finished.clone()));
             }
             Some(records) = served.join_next() => {
@@ -118,6 +121,9 @@ async fn serve(orchestrator: &mut Orchestrator, job: Job, directory: &Path, plac
                 Some(order) => bail!("a server is not ordered to {order:?} while it serves"),
             },
         }
+    }
+    if !is_reached {
+        orchestrator.write(over_connections(&run.job, Side::Server)?.unreached(&run)?)?;
     }
     finish.send_replace(true);
     while let Some(records) = served.join_next().await {

@@ -282,6 +282,15 @@ pub trait OverConnections: Send + Sync {
     /// The workload was not carried out completely. It is no error if a client gives the connection up after a
     /// handover.
     async fn serve(&self, run: &Arc<Run>, connection: Box<dyn Connection>, finish: Finish) -> Result<Vec<Record>>;
+
+    /// Returns the records of a server that nothing of the client's has reached until the client was done. Only over
+    /// UDP is that possible: a client needs no answer, and the path may lose all that it sends.
+    ///
+    /// # Errors
+    /// The server's files cannot be written.
+    fn unreached(&self, _run: &Run) -> Result<Vec<Record>> {
+        Ok(Vec::new())
+    }
 }
 
 /// Returns the workload of a job.

@@ -78,7 +78,7 @@ impl OverConnections for Flow {
                             && stream.packet_header_bytes().is_some()
                             && run.token.is_none() =>
                     {
-                        sink(self, run, &*stream).finish(&run.directory)?
+                        sink(self, run, stream.packet_header_bytes()).finish(&run.directory)?
                     }
                     asked => {
                         asked?;
@@ -123,6 +123,14 @@ impl OverConnections for Flow {
         unless_finished(&mut finish, connection.closed()).await?;
         Ok(records)
     }
+
+    fn unreached(&self, run: &Run) -> Result<Vec<Record>> {
+        let may_be_lost = stack_of(run.job.only().transport.kind).has_message_packets();
+        if self.direction == Direction::Down || !may_be_lost {
+            return Ok(Vec::new());
+        }
+        Ok(sink(self, run, Some(0)).finish(&run.directory)?)
+    }
 }
 
 /// Returns the request for a flow: the run's token, if it has one, and a byte.
@@ -160,7 +168,8 @@ async fn send(flow: &Flow, run: &Run, side: Side, stream: &mut dyn Stream) -> Re
 }
 
 async fn receive(flow: &Flow, run: &Run, stream: &mut dyn Stream) -> Result<Vec<Record>> {
-    let sink = stream.receive_messages(sink(flow, run, stream), drain(&run.job)).await.context("receiving the flow")?;
+    let sink = sink(flow, run, stream.packet_header_bytes());
+    let sink = stream.receive_messages(sink, drain(&run.job)).await.context("receiving the flow")?;
     if stream.packet_header_bytes().is_none() {
         stream.send(&[CONFIRMATION]).await.context("confirming the flow")?;
     }
@@ -168,8 +177,11 @@ async fn receive(flow: &Flow, run: &Run, stream: &mut dyn Stream) -> Result<Vec<
 }
 
 /// Returns the sink of the flow's messages, none of which has arrived.
-fn sink(flow: &Flow, run: &Run, stream: &dyn Stream) -> MessageSink {
-    let sink = MessageSink::of(flow, run.epoch_ns, stream.packet_header_bytes());
+///
+/// # Arguments
+/// * `packet_header_bytes` - the size of the headers around a message, where each is a packet.
+fn sink(flow: &Flow, run: &Run, packet_header_bytes: Option<u64>) -> MessageSink {
+    let sink = MessageSink::of(flow, run.epoch_ns, packet_header_bytes);
     // Arrivals are logged over time only beside other workloads.
     sink.watching_arrivals(run.watched_arrivals().filter(|_| run.job.only().name.is_some()))
 }
