@@ -11,7 +11,12 @@ import pytest
 from netwarp import wire
 from netwarp.figures.lines import MOST_POINTS, Line, rebinned, thinned
 from netwarp.figures.over_time.run_timeline import RunTimeline, run_timeline
-from netwarp.figures.over_time.sampled import sampled_lines, sampling_interval_s, workload_goodputs
+from netwarp.figures.over_time.sampled import (
+    acknowledged_mbit_s,
+    sampled_lines,
+    sampling_interval_s,
+    workload_goodputs,
+)
 from netwarp.figures.over_time.sent import sent_over_time
 from netwarp.wire import (
     Attach,
@@ -291,6 +296,26 @@ def test_what_was_sent_is_what_was_acknowledged_and_what_is_under_way() -> None:
     assert sent_over_time(job, uncounted) == ()
     competing = wire.job_from_json((GOLDEN / "job-competing.json").read_text())
     assert sent_over_time(competing, both) == ()
+
+
+def test_what_was_acknowledged_stays_so_when_its_connection_is_gone() -> None:
+    job = wire.job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
+    golden = read_records(GOLDEN / "records-bulk-quic.jsonl")
+    one = next(e for e in golden if isinstance(e, ConnectionSamples) and e.side == "server")
+    gone = one.model_copy(
+        update={"at_ns": (S, 2 * S), "acked_bytes": (0, 10**6), "unacked_bytes": (0, 500_000),
+                "retrans_packets": (0, 3)}
+    )  # fmt: skip
+    new = one.model_copy(
+        update={"at_ns": (3 * S, 4 * S), "acked_bytes": (0, 10**6), "unacked_bytes": (0, 0),
+                "retrans_packets": (0, 1)}
+    )  # fmt: skip
+    found = sent_over_time(job, [gone, new])
+    assert [(each.acked_mb, each.sent_mb) for each in found] == [(0, 0), (1, 1.5), (1, 1), (2, 2)]
+    assert [each.repeated_packets for each in found] == [0, 3, 0, 1]
+    rate = acknowledged_mbit_s([gone, new])
+    assert rate is not None
+    assert rate.points == [(1, 8), (2, 0), (3, 8), (4, 0)]
 
 
 def test_what_several_workloads_got_is_in_steps_that_they_have_in_common() -> None:

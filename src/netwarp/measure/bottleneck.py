@@ -50,9 +50,13 @@ class Bottleneck:
 
     def busy_ns(self, since_ns: int, until_ns: int) -> float:
         """Return how long the bottleneck sent, in ns: what it sent, at its rate. Of several paths
-        the one that sent longest counts; 0 where the rate is unlimited.
+        the one that sent longest counts, but a client that moves is on one after another; 0 where
+        the rate is unlimited.
         """
-        return max(self._busy_ns(each, since_ns, until_ns) for each in self.sampled)
+        busy_ns = [self._busy_ns(each, since_ns, until_ns) for each in self.sampled]
+        if self.job.timeline.has_handovers:
+            return min(sum(busy_ns), until_ns - since_ns)
+        return max(busy_ns)
 
     def _busy_ns(self, samples: QueueSamples, since_ns: int, until_ns: int) -> float:
         rate = rate_at(self.job, self.records, samples.path, self.job.direction)

@@ -18,6 +18,7 @@ from netwarp.measure.bottleneck import Bottleneck
 from netwarp.measure.run_records import RunRecords
 from netwarp.measure.select import connections, sender
 from netwarp.metrics.held_back import HeldBack, held_back
+from netwarp.metrics.redials import Redial, redials
 from netwarp.metrics.timer_waits import Span, joined, overlap_ns
 from netwarp.transports import TRANSPORTS, TransportTraits
 from netwarp.wire import Connection, Transfer
@@ -168,8 +169,13 @@ class _Transfer:
         ]
         if not began:
             return
+        up_ns = self.bottleneck.delay_ns(self.until_ns, "up")
+        arrived_ns = min((each.first_byte_ns for each in self.run.received), default=0)
+        # Of content that a client which moved asked for again, the server tells the last part only.
+        if 0 < arrived_ns < min(began):
+            asked_ns = self.until_ns + (up_ns if of_sender == "server" else 0)
+            began = [min(asked_ns, arrived_ns)]
         if of_sender == "server":
-            up_ns = self.bottleneck.delay_ns(self.until_ns, "up")
             repeated = any(each.stats.retransmitted_packets for each in self.dialled)
             left_ns = max(0, min(began) - self.until_ns - up_ns)
             dials = {} if repeated else self._dialling(self.until_ns, min(began), left_ns)
@@ -186,10 +192,13 @@ class _Transfer:
             link_ns = min(self.bottleneck.busy_ns(since_ns, until_ns), length_ns)
             earlier_ns = self.bottleneck.delay_ns(since_ns, "content")
             own = _shares(senders, since_ns - earlier_ns, until_ns - earlier_ns)
-            idle_ns = length_ns - link_ns
-            spent: dict[Cause, float] = {"link": link_ns}
-            spent |= {cause: share * idle_ns for cause, share in own.items()}
+            moving = self._moving(since_ns, until_ns, length_ns - link_ns)
+            idle_ns = length_ns - link_ns - sum(moving.values())
+            spent: dict[Cause, float] = {cause: share * idle_ns for cause, share in own.items()}
             spent |= self._dialling(since_ns, until_ns, spent.get("application", 0.0))
+            for cause, moving_ns in ((k, v) for k, v in moving.items() if v):
+                spent[cause] = spent.get(cause, 0.0) + moving_ns
+            spent = {"link": link_ns, **spent}
             caused = [cause for cause in spent if cause != "link"]
             largest: Cause = max(caused, key=lambda cause: spent[cause], default="not_told")
             self._add(until_ns, {k: v for k, v in spent.items() if k != largest}, largest)
@@ -198,19 +207,41 @@ class _Transfer:
         """Divide the time in which the sender had no request among the set-up of connections by the
         client and the application; empty if the client set up none.
         """
-        spent: dict[Cause, float] = {}
-        for cause, spans in self._dials.items():
-            spent[cause] = min(asked_ns, overlap_ns(spans, since_ns, until_ns))
-            asked_ns -= spent[cause]
+        spent = _filled(self._dials, since_ns, until_ns, asked_ns)
+        asked_ns -= sum(spent.values())
         return {**spent, "application": asked_ns} if any(spent.values()) else {}
+
+    def _moving(self, since_ns: int, until_ns: int, idle_ns: float) -> Mapping[Cause, float]:
+        """Return the time in which the client, after a handover, set up connections and asked anew:
+        all of it in which the bottleneck is idle, as nothing else can arrive.
+        """
+        return _filled(self._moves, since_ns, until_ns, idle_ns)
+
+    @cached_property
+    def _moves(self) -> Mapping[Cause, list[Span]]:
+        way_ns = self.bottleneck.delay_ns(self.start_ns, "content")
+        if sender(self.run.job) == "server":
+            way_ns += self.bottleneck.delay_ns(self.start_ns, "up")
+        first = [min(each.dialled, key=lambda one: one.connected_ns) for each in self._redials]
+        asking = [(each.connected_ns, each.connected_ns + way_ns) for each in first]
+        return {**self._dial_spans(first), "propagation": joined(asking)}
+
+    @cached_property
+    def _redials(self) -> list[Redial]:
+        return redials(self.run)
 
     @cached_property
     def _dials(self) -> Mapping[Cause, list[Span]]:
-        """The times in which the client set up connections, by cause. TCP below TLS connects for
+        """The times in which the client set up connections, other than after a handover."""
+        anew = [each for redial in self._redials for each in redial.dialled]
+        return self._dial_spans([each for each in self.dialled if each not in anew])
+
+    def _dial_spans(self, dialled: Sequence[Connection]) -> Mapping[Cause, list[Span]]:
+        """Return the times in which connections were set up, by cause. TCP below TLS connects for
         the first round trip of each.
         """
         found: dict[Cause, list[Span]] = {"connecting": [], "handshake": []}
-        for each in self.dialled:
+        for each in dialled:
             rtt_ns = self.bottleneck.delay_ns(each.start_ns, "both")
             crossed_ns = each.connected_ns
             if self._traits.is_encrypted:
@@ -219,6 +250,17 @@ class _Transfer:
             found["connecting"].append((each.start_ns, crossed_ns))
             found["handshake"].append((crossed_ns, each.connected_ns))
         return {cause: joined(spans) for cause, spans in found.items()}
+
+
+def _filled(
+    spans_of: Mapping[Cause, Sequence[Span]], since_ns: int, until_ns: int, left_ns: float
+) -> dict[Cause, float]:
+    """Return the time of each cause's spans between two times, as far as there is any left."""
+    spent: dict[Cause, float] = {}
+    for cause, spans in spans_of.items():
+        spent[cause] = min(left_ns, overlap_ns(spans, since_ns, until_ns))
+        left_ns -= spent[cause]
+    return spent
 
 
 def _shares(senders: Sequence[HeldBack], since_ns: int, until_ns: int) -> Mapping[Cause, float]:

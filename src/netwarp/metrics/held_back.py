@@ -7,7 +7,7 @@ For the rest of the time a sample tells the state of congestion control.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +16,7 @@ from typing import Literal
 from netwarp.measure.limits import has_room
 from netwarp.measure.run_records import RunRecords
 from netwarp.measure.select import sender
+from netwarp.metrics.redials import redials
 from netwarp.metrics.timer_waits import (
     LINUX_RTO_MIN_NS,
     Span,
@@ -52,7 +53,10 @@ class HeldBack:
     """What TCP's timer exceeds the smoothed round-trip time by, at least."""
     gone_ns: int | None = None
     """When it was found to be gone: the first moment after its last sample at which others were
-    sampled. None if there was none."""
+    sampled, or when the client had moved and replaced it. None if there was none."""
+    came_ns: int = 0
+    """When it was known not to be there yet: the last moment before its first sample at which
+    others were sampled, or the handover that it was dialled after. 0 if there was none."""
 
     def spent_ns(self, since_ns: int, until_ns: int) -> dict[Held, float]:
         """Return the time that each cause held it back between two times; empty when it was not
@@ -79,10 +83,10 @@ class HeldBack:
 
     def _outside(self, since_ns: int, until_ns: int) -> list[tuple[int, int]]:
         """Return the time before the first sample and after the last, with its index. It is known
-        no better than by this sample. What is gone is not held back any more.
+        no better than by this sample. What is gone, or has not come yet, is not held back.
         """
         times = self.samples.at_ns
-        before_ns = min(until_ns, times[0]) - since_ns
+        before_ns = min(until_ns, times[0]) - max(since_ns, self.came_ns)
         if self.gone_ns is not None:
             until_ns = min(until_ns, self.gone_ns)
         after_ns = until_ns - max(since_ns, times[-1])
@@ -170,7 +174,8 @@ def held_back(run: RunRecords) -> list[HeldBack]:
         for each in run.records
         if isinstance(each, ConnectionSamples) and each.side == of_sender and each.at_ns
     ]
-    moments = sorted({at_ns for each in own for at_ns in each.at_ns})
+    moved_ns = [each.moved_ns for each in redials(run)]
+    lives = [_life(each, own, moved_ns) for each in own]
     paced = any(each.settings.paced for each in run.of_kind(Connection) if each.side == of_sender)
     only = run.job.only
     return [
@@ -179,8 +184,39 @@ def held_back(run: RunRecords) -> list[HeldBack]:
             tells_repair=TRANSPORTS[only.transport.kind].runs_over_tcp,
             writes_at_once=bool(run.of_kind(Transfer)),
             rto_min_ns=only.transport.tcp.tcp_rto_min_ns or LINUX_RTO_MIN_NS,
-            # All connections are sampled at the same moments.
-            gone_ns=next(iter(moments[bisect_right(moments, each.at_ns[-1]) :]), None),
+            gone_ns=gone_ns, came_ns=came_ns,
         )
-        for each in own
+        for each, came_ns, gone_ns in lives
     ]  # fmt: skip
+
+
+def _life(
+    seen: ConnectionSamples, of_all: Sequence[ConnectionSamples], moved_ns: Sequence[int]
+) -> tuple[ConnectionSamples, int, int | None]:
+    """Return a connection's samples, with when it came and when it was gone. A server goes on
+    sending to a client that has moved, until its timers give up: this is nobody's transfer.
+
+    Args:
+        seen: its samples.
+        of_all: those of all connections, which are sampled at the same moments.
+        moved_ns: when the client had moved and replaced its connections, in order.
+    """
+    moments = sorted({at_ns for each in of_all for at_ns in each.at_ns})
+    first, last = bisect_left(moments, seen.at_ns[0]), bisect_right(moments, seen.at_ns[-1])
+    came_ns = moments[first - 1] if first else 0
+    gone_ns = moments[last] if last < len(moments) else None
+    replaced = bisect_right(moved_ns, seen.at_ns[0])
+    if replaced:
+        came_ns = max(came_ns, moved_ns[replaced - 1])
+    if replaced < len(moved_ns):
+        replaced_ns = moved_ns[replaced]
+        seen = _until(seen, replaced_ns)
+        gone_ns = replaced_ns if gone_ns is None else min(gone_ns, replaced_ns)
+    return seen, came_ns, gone_ns
+
+
+def _until(seen: ConnectionSamples, until_ns: int) -> ConnectionSamples:
+    """Return the samples up to a time."""
+    kept = bisect_right(seen.at_ns, until_ns)
+    columns = {name: column[:kept] for name, column in seen if isinstance(column, tuple)}
+    return seen.model_copy(update=columns)

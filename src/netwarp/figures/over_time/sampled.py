@@ -9,6 +9,7 @@ from itertools import pairwise
 from statistics import median
 
 from netwarp.figures.lines import MOST_POINTS, Line, Point, thinned
+from netwarp.figures.over_time.sent import counted_so_far
 from netwarp.measure.queueing import queue_delays
 from netwarp.measure.sharing import Arrived
 from netwarp.metrics.competing import workload_views
@@ -121,7 +122,8 @@ def _carried_mbit_s(job: Job, records: Sequence[Record], path: int) -> list[Poin
 def acknowledged_mbit_s(records: Sequence[Record]) -> Line | None:
     """Make a step line of the rate of acknowledged bytes between samples, over all connections."""
     connections = [each for each in records if isinstance(each, ConnectionSamples)]
-    summed = _joined(connections, "acked_bytes", 1.0, sum)
+    columns = [(each.at_ns, each.acked_bytes) for each in connections if each.acked_bytes]
+    summed = [(at_ns / NS_PER_S, acked) for at_ns, acked in counted_so_far(columns).items()]
     steps = [
         (since_s, max(0.0, 8 * (after - before) / (until_s - since_s) / 1e6))
         for (since_s, before), (until_s, after) in pairwise(summed)

@@ -1,8 +1,9 @@
 """What a sender had sent over time, and what of it was acknowledged, from its samples. Pure."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from netwarp.figures.lines import MOST_POINTS
 from netwarp.units import NS_PER_S
@@ -28,19 +29,34 @@ def sent_over_time(job: Job, records: Sequence[Record]) -> tuple[Sent, ...]:
     """
     if job.names_workloads:
         return ()
-    of_time: dict[int, list[int]] = {}
-    for each in records:
-        if not isinstance(each, ConnectionSamples) or not any(each.acked_bytes):
-            continue
-        columns = (each.acked_bytes, each.unacked_bytes, each.retrans_packets)
-        for at_ns, values in zip(each.at_ns, zip(*columns, strict=True), strict=True):
-            of_others = of_time.get(at_ns, [0, 0, 0])
-            of_time[at_ns] = [a + b for a, b in zip(of_others, values, strict=True)]
-    times = sorted(of_time)
+    counting = [
+        each for each in records if isinstance(each, ConnectionSamples) and any(each.acked_bytes)
+    ]
+    acked_bytes = counted_so_far([(each.at_ns, each.acked_bytes) for each in counting])
+    repeated = counted_so_far([(each.at_ns, each.retrans_packets) for each in counting])
+    unacked_bytes: Counter[int] = Counter()
+    for each in counting:
+        unacked_bytes.update(dict(zip(each.at_ns, each.unacked_bytes, strict=True)))
+    times = list(acked_bytes)
     times = times[:: max(1, -(-len(times) // MOST_POINTS))]
     found = []
     for before, at_ns in pairwise([times[0], *times] if times else []):
-        acked, unacked, repeated = of_time[at_ns]
-        again = max(0, repeated - of_time[before][2])
+        acked, unacked = acked_bytes[at_ns], unacked_bytes[at_ns]
+        again = max(0, repeated[at_ns] - repeated[before])
         found.append(Sent(at_ns / NS_PER_S, acked / 1e6, (acked + unacked) / 1e6, again))
     return tuple(found)
+
+
+def counted_so_far(columns: Sequence[tuple[Sequence[int], Sequence[int]]]) -> dict[int, int]:
+    """Return the sum of what connections have counted by each time at which any was sampled. What
+    one that is gone had counted remains.
+
+    Args:
+        columns: of each connection, its times in ns and what it had counted at each.
+    """
+    grown: Counter[int] = Counter()
+    for at_ns, counts in columns:
+        steps = (after - before for before, after in pairwise([0, *counts]))
+        grown.update(dict(zip(at_ns, steps, strict=True)))
+    times = sorted(grown)
+    return dict(zip(times, accumulate(grown[at_ns] for at_ns in times), strict=True))
