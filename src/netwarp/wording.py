@@ -153,7 +153,7 @@ def mean_text(estimate: Estimate, shown: Quantity) -> str:
     The half-width keeps two significant digits and the mean as many decimals, but the mean has no
     more than `MOST_DIGITS`: then the half-width is rounded up. Of a wide interval, which is not
     symmetric, both bounds are given: `10.0 [4.1, 24]`; of one so wide that the samples do not tell
-    the mean, their range instead: `1.00 to 27.0`. An exact estimate has no ±, and
+    the mean, their range instead: `1.00 to 27.0`. An estimate of equal samples has no ±, and
     neither has a single sample: `spread_note` tells the two apart.
     """
     mean = estimate.mean * shown.scale
@@ -197,11 +197,19 @@ def median_text(estimate: Estimate, shown: Quantity) -> str:
     return f"{median} [{number(low)} – {number(high)}]"
 
 
-def spread_note(estimate: Estimate) -> str:
-    """Return the reason why a mean has no ±; empty if it has one."""
+def spread_note(estimate: Estimate, *, is_random: bool) -> str:
+    """Return the reason why a mean has no ±; empty if it has one.
+
+    Args:
+        estimate: of a cell's runs.
+        is_random: whether anything in them was planned to be random, or this is unknown: then
+            further runs may differ, although these are equal.
+    """
     if estimate.ci95 is None:
         return "one run"
-    return "exact" if estimate.exact else ""
+    if not estimate.all_equal:
+        return ""
+    return "all equal" if is_random else "exact"
 
 
 def percent(ratio: float, digits: int = 3) -> str:

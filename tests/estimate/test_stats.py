@@ -45,14 +45,14 @@ def test_one_sample_has_no_interval() -> None:
     assert estimate.ci95 is None
     assert estimate.half_width is None
     assert estimate.stdev is None
-    assert not estimate.exact
+    assert not estimate.all_equal
 
 
 def test_equal_samples_give_a_point_and_no_rounding() -> None:
     estimate = stats.estimate([0.1] * 7)
     assert estimate.mean == 0.1
     assert estimate.ci95 == (0.1, 0.1)
-    assert estimate.exact
+    assert estimate.all_equal
 
 
 @pytest.mark.parametrize("samples", [[], [1.0, math.nan], [math.inf]])

@@ -113,9 +113,10 @@ def test_a_mean_has_the_decimals_of_its_interval() -> None:
     shown = quantity("completion_time_s", 13.2)
     assert mean_text(estimate([13.0, 13.5, 13.1, 13.2]), shown) == "13.20 ± 0.34"
     exact = estimate([8.4521, 8.4521])
-    assert (mean_text(exact, shown), spread_note(exact)) == ("8.452", "exact")
-    assert spread_note(estimate([1.0])) == "one run"
-    assert spread_note(estimate([1.0, 2.0])) == ""
+    assert (mean_text(exact, shown), spread_note(exact, is_random=False)) == ("8.452", "exact")
+    assert spread_note(exact, is_random=True) == "all equal"
+    assert spread_note(estimate([1.0]), is_random=False) == "one run"
+    assert spread_note(estimate([1.0, 2.0]), is_random=True) == ""
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,13 @@ import pytest
 
 import netwarp.library
 from fake_backend import FakeBackend
+from netwarp.claims.too_few import too_few_as_planned
 from netwarp.run_directory import RECORDS_FILE
 from netwarp.run_status import Status
+from netwarp.ui.address import options_of
 from netwarp.ui.asked import Asked, Event
 from netwarp.ui.lanes import MOST_DIRECTORIES, MOST_LANES, Lanes
-from netwarp.ui.what_if import WhatIf
+from netwarp.ui.what_if import WhatIf, study_of
 from netwarp.units import NS_PER_S
 from netwarp.wire import Calibration, GaveUp, Job, read_records, record_to_json
 
@@ -207,3 +209,21 @@ def test_conditions_under_which_all_gave_up_are_part_of_the_answer(
     ]
     bars = [bar for group in answer["metrics"][0]["groups"] for bar in group["bars"]]
     assert [(bar["mean"] is None, bar["gave_up"]) for bar in bars] == [(False, 0), (True, 1)]
+
+
+@pytest.mark.parametrize(("loss", "note"), [("1%", "all equal"), ("0%", "exact")])
+def test_equal_runs_are_exact_only_where_nothing_random_was_planned(
+    use: Callable[..., None], tmp_path: Path, loss: str, note: str
+) -> None:
+    """And the answer says, as the command line does, what so few random ones cannot decide."""
+    use(FakeBackend())
+    pairs = [("transport", "tcp"), ("rtt", "50ms,60ms"), ("loss", loss), ("replicates", "3")]
+    happened = events_of(asked(pairs, tmp_path))
+    answer = [said for name, said in happened if name == "answer"][-1]
+    bars = [bar for group in answer["metrics"][0]["groups"] for bar in group["bars"]]
+    assert [bar["note"] for bar in bars] == [note, note]
+    said = [few.sentence() for few in too_few_as_planned(study_of(options_of(pairs)), None)]
+    assert answer["too_few"] == [f"warning: {each}" for each in said]
+    assert [
+        each.endswith("with 7 they could be, and called equivalent with 29") for each in said
+    ] == [True] * (loss == "1%")

@@ -68,16 +68,16 @@ class TooFew:
         """Return a sentence that describes it, for a command that has `--decide`."""
         return self.sentence("with --decide")
 
-    def sentence(self, adding: str) -> str:
+    def sentence(self, adding: str = "") -> str:
         """Return a sentence that describes it.
 
         Args:
             adding: the option by which replicates are added until all is decided, such as "without
-                --quick".
+                --quick"; empty where there is none.
         """
         have = f"{self.replicates} replicate{'s' * (self.replicates > 1)}"
         have += _unless(self.replicates, self.alpha)
-        adding = f", or {adding}" * self.can_be_added
+        adding = f", or {adding}" * (self.can_be_added and bool(adding))
         if not self.claims:
             return (
                 f"cells with something random cannot all be compared with {have}: with {self.least}"

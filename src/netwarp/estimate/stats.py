@@ -43,8 +43,10 @@ class Estimate:
         return None if self.ci95 is None else (self.ci95[1] - self.ci95[0]) / 2
 
     @property
-    def exact(self) -> bool:
-        """Whether there are several samples and all are equal, so that nothing was random."""
+    def all_equal(self) -> bool:
+        """Whether there are several samples and all are equal. They are exact if nothing random was
+        planned too.
+        """
         return self.n > 1 and self.minimum == self.maximum
 
 

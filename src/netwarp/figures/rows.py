@@ -181,7 +181,7 @@ def _top(group: Sequence[int], heights: Sequence[float], apart: float) -> float:
 
 def _mean_columns(estimate: Estimate, shown: Quantity, cell: CellResult) -> Row:
     low, high = estimate.ci95 or (estimate.mean, estimate.mean)
-    note = spread_note(estimate)
+    note = spread_note(estimate, is_random=cell.is_random)
     text = f"{mean_text(estimate, shown)} {shown.unit}".rstrip()
     return {
         "mean": estimate.mean * shown.scale,

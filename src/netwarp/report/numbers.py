@@ -208,7 +208,7 @@ def _metric(cell: CellResult, metric: str, unit: Quantity, clock: Clock) -> Numb
         text, detail = median_text(estimate, unit), f"n = {estimate.n}"
         return NumberCell(text, detail, repr(estimate.median))
     low, high = estimate.minimum * unit.scale, estimate.maximum * unit.scale
-    detail = spread_note(estimate) or (
+    detail = spread_note(estimate, is_random=cell.is_random) or (
         f"{number(estimate.median * unit.scale)} ({number(low)} – {number(high)})"
     )
     return NumberCell(mean_text(estimate, unit), detail, repr(estimate.mean))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from netwarp.claims.expected_sentences import WORDS, found_text
+from netwarp.claims.too_few import too_few_as_planned
 from netwarp.figures.style import series_styles
 from netwarp.measurement_notes import gave_up_text
 from netwarp.metrics import metric_named
@@ -39,6 +40,10 @@ def answer(data: RunData, of: int) -> dict[str, Any]:
         "directory": str(data.directory),
         "metrics": [_metric(compared, data) for compared in data.answers if _has_values(compared)],
         "notes": [note for note in [gave_up_text(data.results)] if note],
+        "too_few": [
+            f"warning: {each.sentence()}"
+            for each in too_few_as_planned(data.study, None, in_real_time=data.clock == "real")
+        ],
         "failures": list(dict.fromkeys(f"{run.run}: {run.reason}" for run in data.results.failed)),
         "expectations": [
             {
@@ -134,6 +139,6 @@ def _bar(each: ContenderResult, compared: Comparisons, shown: Quantity) -> dict[
         "low": None if low is None else low * shown.scale,
         "high": None if high is None else high * shown.scale,
         "text": f"{mean_text(estimate, shown)} {shown.unit}".rstrip(),
-        "note": spread_note(estimate),
+        "note": spread_note(estimate, is_random=each.cell.is_random),
         "samples": [value * shown.scale for value in estimate.samples],
     }

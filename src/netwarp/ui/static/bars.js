@@ -28,7 +28,7 @@ export function answerText({ metrics }) {
 
 export function drawAnswer(place, answer, most) {
   const whole = answer.replicates >= answer.of;
-  place.replaceChildren(...answer.metrics.flatMap((metric) => drawMetric(metric, most[metric.name], whole)), ...expectations(answer, whole), ...causes(answer), ...notes(answer), ...failures(answer));
+  place.replaceChildren(...answer.metrics.flatMap((metric) => drawMetric(metric, most[metric.name], whole)), ...expectations(answer, whole), ...causes(answer), ...(whole ? tooFew(answer) : []), ...notes(answer), ...failures(answer));
 }
 
 function drawMetric(metric, most, whole) {
@@ -85,6 +85,10 @@ function causes(answer) {
   if (!answer.causes.length) return [];
   const rows = answer.causes.map(({ cell, text }) => element("div", {}, element("dt", {}, cell), element("dd", {}, text)));
   return [element("dl", { class: "causes", "aria-label": "Where the time went" }, element("div", { class: "head" }, element("dt", {}, "Where the time went"), element("dd", {})), ...rows)];
+}
+
+function tooFew(answer) {
+  return answer.too_few.map((text) => element("p", { class: "note" }, text));
 }
 
 function notes(answer) {
