@@ -68,6 +68,19 @@ def test_what_cannot_be_bisected_is_refused_with_the_remedy(
     assert not (repository.parent / "netwarp-out").exists()
 
 
+def test_an_endpoint_that_no_run_could_use_is_named_before_a_kernel_is_built(
+    netwarp: Netwarp, repository: Path
+) -> None:
+    ends = ("--good", "old", "--bad", "new")
+    answer = netwarp(
+        "bisect", "study.toml", "--git", repository, *ends, *EXPECT,
+        NETWARP_ENDPOINT="/nowhere",
+    )  # fmt: skip
+    assert answer.returncode != 0
+    assert "no endpoint program at /nowhere" in answer.stderr
+    assert not (repository.parent / "netwarp-out").exists()
+
+
 def test_a_study_that_names_its_kernel_is_refused(netwarp: Netwarp, repository: Path) -> None:
     ends = ("--good", "old", "--bad", "new")
     answer = netwarp("bisect", "kernel.toml", "--git", repository, *ends, *EXPECT)

@@ -82,6 +82,7 @@ def bisect(
     decide nothing, is skipped. The log is one of git bisect's; the same command again goes on.
     """
     from netwarp.backends.git_history import History
+    from netwarp.backends.guest_files import find_endpoint
     from netwarp.backends.kernel_commits import CommitBuilder
     from netwarp.bisection.bisection import Bisection, default_place
     from netwarp.cache import cache_directory
@@ -101,6 +102,7 @@ def bisect(
             " is the first bad one; choose a good one that is (`git merge-base GOOD BAD` names one)"
         )
     loaded = judged_study(study, expect, changes, differs=differs)
+    find_endpoint()  # what refuses every run is better known before a kernel is compiled
     own = [word for line in config for word in ("--config", line)]
     own += [word for file in patch for word in ("--patch", str(Path(file).absolute()))]
     asked: dict[str, Any] = {"study": dict(loaded.raw), "seed": loaded.seed, "kernel": own}

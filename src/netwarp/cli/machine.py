@@ -61,7 +61,8 @@ def kernel_list(as_json: bool = False) -> None:
         return
     for each in kernels:
         mark = "*" if is_default(each) else " "
-        said = [str(each.info["source_package"]), *each.own]
+        said = [str(each.info["source_package"])]
+        said += [words for words in each.own if words not in said]
         lacking = lacks_in_words(each)
         said += [f"without {', '.join(lacking)}"] if lacking else []
         answer_console().print(
