@@ -261,7 +261,7 @@ def test_a_run_is_played_paused_and_scrubbed(visit_ui: Open) -> None:
     page.locator("[data-does=play]").filter(has_text="Pause").wait_for()
     # The longest run takes 15 s at speed 1: at 4 it is over soon, and can be played again.
     page.locator("[data-does=play]").filter(has_text="Play").wait_for()
-    assert "last sample at" in str(page.locator("#play .lane .said").last.text_content())
+    assert "ended at" in str(page.locator("#play .lane .said").last.text_content())
     page.focus("[name=scrub]")
     page.keyboard.press("Home")
     assert said.text_content() == at_first

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from netwarp.ui.play import MOST_SAMPLES, played_run
-from netwarp.wire import ConnectionSamples, QueueSamples, Record
+from netwarp.wire import Calibration, ConnectionSamples, QueueSamples, Record, Transfer
 from support import job_of
 
 MS = 1_000_000
@@ -64,3 +64,26 @@ def test_long_runs_are_thinned_and_keep_their_end() -> None:
     assert played is not None
     assert len(played["at_s"]) == MOST_SAMPLES
     assert played["dropped"][-1] == MOST_SAMPLES * 3 - 1
+
+
+def test_a_run_is_played_to_the_end_of_its_transfer() -> None:
+    # The last sample is at 30 ms; the last byte arrives at 90 ms, over a delay of 40 ms.
+    job = job_of("tcp", path=PATH)
+    counted = Calibration(
+        record="calibration", path=0, direction="down", interval_ns=100 * MS,
+        offered_packets=60, offered_bytes=70_000, delivered_packets=55, delivered_bytes=64_000,
+        dropped_packets=5, lost_packets=0, left_packets=0, arp_packets=0, unresolved_packets=0,
+    )  # fmt: skip
+    arrived = Transfer(
+        record="transfer", side="client", connection=0, stream=0, transfer=0, chunk=0,
+        direction="down", bytes=60_000, resumed_at_bytes=0, first_byte_ns=50 * MS,
+        last_byte_ns=90 * MS, sha256=None, longest_gap_ns=None, longest_gap_at_ns=None,
+    )  # fmt: skip
+    acknowledged = arrived.model_copy(update={"side": "server", "last_byte_ns": 130 * MS})
+    records: list[Record] = [_queue(), acknowledged, arrived, counted]
+    played = played_run(job, records)
+    assert played is not None
+    assert played["end_s"] == 0.09
+    assert played["left_s"] == [0, 0, 0, 0, 0.05]
+    assert played["sent_bytes"] == [0, 10_000, 20_000, 30_000, 64_000]
+    assert (played["at_s"][-1], played["dropped"][-1], played["queue_s"][-1]) == (0.05, 5, 0)

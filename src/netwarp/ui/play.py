@@ -1,7 +1,8 @@
 """Prepares runs for being played over their own time, from their jobs and records. Pure.
 
-What is drawn is what was counted: the bottleneck's frames and queueing delay at each sample, and
-the sender's congestion window. Between two samples frames leave evenly.
+What is drawn is what was counted: the bottleneck's frames and queueing delay at each sample, those
+of the whole run at its end, and the sender's congestion window. Between two samples frames leave
+evenly.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from netwarp.figures.over_time.run_timeline import end_of_chart_ns
 from netwarp.figures.style import series_styles
 from netwarp.measure.queueing import queue_delays
+from netwarp.measure.select import received
 from netwarp.ui.drawing import network_drawing
 from netwarp.units import NS_PER_S
-from netwarp.wire import ConnectionSamples, Job, QueueSamples, Record
+from netwarp.wire import Calibration, ConnectionSamples, Direction, Job, QueueSamples, Record
 from netwarp.wording import condition_text, level_text
 
 if TYPE_CHECKING:
@@ -61,11 +64,31 @@ def played_run(job: Job, records: Sequence[Record]) -> dict[str, Any] | None:
     path = job.paths[0]
     forth, back = (path.down, path.up) if job.direction == "down" else (path.up, path.down)
     places = _spread(len(queue.at_ns))
+    # Where one qdisc keeps the rate and the delay, its counter has a frame that has passed both.
+    ahead_ns = forth.delay_ns if forth.shaper_queue_bytes is None else 0
+    at_s = [queue.at_ns[place] / NS_PER_S for place in places]
+    left_s = [max(0.0, (queue.at_ns[place] - ahead_ns) / NS_PER_S) for place in places]
+    sent_bytes = [queue.sent_bytes[place] for place in places]
+    dropped = [queue.dropped_packets[place] for place in places]
+    queue_s = [delays.delay_ns[place] / NS_PER_S for place in places]
+    arrived_ns = [each.last_byte_ns for each in received(job, records)]
+    last_ns = max(arrived_ns, default=0) or end_of_chart_ns(job, records)
+    last_s = (last_ns - forth.delay_ns) / NS_PER_S
+    whole = _counted(records, job.direction)
+    if whole is not None and last_s > left_s[-1] and whole.delivered_bytes > sent_bytes[-1]:
+        left_s.append(last_s)
+        sent_bytes.append(whole.delivered_bytes)
+        if last_s > at_s[-1]:
+            at_s.append(last_s)
+            dropped.append(max(dropped[-1], whole.dropped_packets))
+            queue_s.append(0.0)
     return {
-        "at_s": [queue.at_ns[place] / NS_PER_S for place in places],
-        "sent_bytes": [queue.sent_bytes[place] for place in places],
-        "dropped": [queue.dropped_packets[place] for place in places],
-        "queue_s": [delays.delay_ns[place] / NS_PER_S for place in places],
+        "at_s": at_s,
+        "end_s": last_ns / NS_PER_S,
+        "left_s": left_s,
+        "sent_bytes": sent_bytes,
+        "dropped": dropped,
+        "queue_s": queue_s,
         "window": _windows(records, "server" if job.direction == "down" else "client"),
         "delay_s": forth.delay_ns / NS_PER_S,
         "back_s": back.delay_ns / NS_PER_S,
@@ -73,6 +96,16 @@ def played_run(job: Job, records: Sequence[Record]) -> dict[str, Any] | None:
         "sender": "server" if job.direction == "down" else "client",
         "network": network_drawing(job, records),
     }
+
+
+def _counted(records: Sequence[Record], direction: Direction) -> Calibration | None:
+    """Return what the bottleneck had counted at the end of the run."""
+    found = (
+        each
+        for each in records
+        if isinstance(each, Calibration) and (each.path, each.direction) == (0, direction)
+    )
+    return next(found, None)
 
 
 def _windows(records: Sequence[Record], side: str) -> dict[str, list[float]]:

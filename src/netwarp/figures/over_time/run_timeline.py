@@ -108,13 +108,13 @@ def link_timeline(job: Job, records: Sequence[Record], link: str) -> RunTimeline
         InputError: there is no such link, or nothing of it was sampled.
     """
     sampled = link_lines(job, records, link)
-    end_s = _end_ns(job, records) / NS_PER_S
+    end_s = end_of_chart_ns(job, records) / NS_PER_S
     return RunTimeline(end_s, sampled=sampled, sampling_interval_s=sampling_interval_s(records))
 
 
 def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
     """Arrange a run's records over time, also those of a failed run."""
-    end_ns = _end_ns(job, records)
+    end_ns = end_of_chart_ns(job, records)
     events = [each for each in records if isinstance(each, TimelineEvent) and each.at_ns < end_ns]
     goodput = next((each for each in records if isinstance(each, Goodput)), None)
     attached = [attached_stretches(job, events, path, end_ns) for path in _shown_paths(job)]
@@ -164,7 +164,7 @@ def _stacks(job: Job) -> tuple[str, ...]:
     return tuple(dict.fromkeys(stack.name for stack in stacks))
 
 
-def _end_ns(job: Job, records: Sequence[Record]) -> int:
+def end_of_chart_ns(job: Job, records: Sequence[Record]) -> int:
     """Return the end of the chart in ns: that of the workload, or of a failed run's last record."""
     ends_ns = [
         workload_of(view.job).chart_end_ns(view.records) for view in workload_views(job, records)

@@ -10,12 +10,16 @@ const HEIGHT = 92;
 const motionIsReduced = matchMedia("(prefers-reduced-motion: reduce)");
 const isDark = matchMedia("(prefers-color-scheme: dark)");
 
+/** When the run has ended, and the last packet that was counted has arrived. */
+const endOf = (run) => Math.max(run.end_s, run.left_s.at(-1) + run.delay_s);
+
 function prepare(run) {
-  const duration = run.at_s.at(-1) - run.at_s[0];
+  const left = { at_s: run.left_s, sent_bytes: run.sent_bytes };
+  const duration = left.at_s.at(-1) - left.at_s[0];
   const rate = (run.sent_bytes.at(-1) - run.sent_bytes[0]) / duration;
   const fastest = run.rate_bit_s ? run.rate_bit_s / 8 : 4 * rate;
   const packets = Math.max(1, Math.ceil((fastest * Math.max(run.delay_s, duration / 400)) / FRAME_BYTES / MOST_DOTS));
-  return { ...run, packets, dots: departures(run, packets * FRAME_BYTES), mostQueue: Math.max(...run.queue_s, 1e-9), mostWindow: Math.max(...run.window.bytes, 1) };
+  return { ...run, end: endOf(run), packets, dots: departures(left, packets * FRAME_BYTES), mostQueue: Math.max(...run.queue_s, 1e-9), mostWindow: Math.max(...run.window.bytes, 1) };
 }
 
 const kilo = (bytes) => `${(bytes / 1000).toLocaleString("en", { maximumFractionDigits: bytes < 1e5 ? 1 : 0 })} kB`;
@@ -24,7 +28,7 @@ const milli = (seconds) => `${(seconds * 1000).toLocaleString("en", { maximumFra
 function lane(run) {
   const canvas = element("canvas", { role: "img", height: HEIGHT, "aria-label": `${run.label}: packets on the link` });
   const said = element("p", { class: "note said" });
-  const network = run.network && prepareNetwork(run.network, run.at_s.at(-1));
+  const network = run.network && prepareNetwork(run.network, endOf(run));
   const drawn = network && element("canvas", { class: "network", role: "img", "aria-label": `${run.label}: ${networkText(network)}` });
   const bottleneck = network ? [drawn, element("p", { class: "note" }, "Its first link with a rate:")] : [];
   const place = element("div", { class: "lane" }, element("h3", {}, run.label), ...bottleneck, canvas, said);
@@ -72,11 +76,11 @@ function draw({ run, canvas, said }, now, most) {
     pen.fillStyle = run.colour;
     pen.fillRect(left, HEIGHT - 10, (window / most.window) * (right - left), 4);
   }
-  const [sent, all] = [at(run.at_s, run.sent_bytes, now) - run.sent_bytes[0], run.sent_bytes.at(-1) - run.sent_bytes[0]];
+  const [sent, all] = [at(run.left_s, run.sent_bytes, now) - run.sent_bytes[0], run.sent_bytes.at(-1) - run.sent_bytes[0]];
   const parts = [`${kilo(sent)} of ${kilo(all)} sent`, `queue ${milli(queue)}`];
   if (run.window.at_s.length) parts.push(`window ${kilo(window)}`);
   parts.push(`${Math.round(at(run.at_s, run.dropped, now, false))} dropped or lost`);
-  if (now >= run.at_s.at(-1)) parts.push(`last sample at ${run.at_s.at(-1).toFixed(2)} s`);
+  if (now >= run.end_s) parts.push(`ended at ${run.end_s.toFixed(2)} s`);
   said.textContent = parts.join(" · ");
 }
 
@@ -137,7 +141,7 @@ export class Player {
   show(number) {
     this.play(false);
     this.lanes = this.conditions[number].runs.map(lane);
-    this.end = Math.max(...this.lanes.map(({ run }) => run.at_s.at(-1) + run.delay_s));
+    this.end = Math.max(...this.lanes.map(({ run }) => run.end));
     const packets = Math.max(...this.lanes.map(({ run }) => run.packets));
     const shown = packets === 1 ? "A dot is a packet" : `A dot is up to ${packets} packets`;
     this.view.querySelector(".key").textContent = `${shown} that left the bottleneck, and below it the way back; the line at the bottom is the sender's congestion window. Queues and windows have one scale.${this.lanes.some(({ network }) => network) ? " In the network a bar beside a router is the queue of a link, and packets are drawn on a link for at least a fiftieth of the run." : ""}`;
