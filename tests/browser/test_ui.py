@@ -151,9 +151,23 @@ def test_pages_and_messages_have_knobs_of_their_own(visit_ui: Open) -> None:
     assert page.locator("#k-transport").is_hidden()
     _state(page, "done")
     assert page.locator("#now .bars tbody th").all_text_contents() == ["HTTP/2", "HTTP/3"]
+    assert "Time to first byte" in str(page.locator("#now .beside thead").first.text_content())
+    assert page.locator("[data-checks=transport][value=udp]").is_hidden()
     page.check("[name=kind][value=flow]")
     _state(page, "done")
+    assert page.locator("[data-checks=transport][value=udp]").is_visible()
+    page.fill("#k-transport", "tcp,5ms")
+    page.press("#k-transport", "Tab")
+    _state(page, "refused")
+    assert page.locator("[data-checks=transport][value='5ms']").count() == 0
+    page.fill("#k-transport", "tcp,udp")
+    page.press("#k-transport", "Tab")
+    _state(page, "done")
     assert page.locator("#now .bars").count() >= 1
+    beside = page.locator("#now .beside thead").first
+    assert "Time to first byte" in str(beside.text_content()) or "delay" in str(
+        beside.text_content()
+    )
 
 
 @pytest.mark.parametrize(
@@ -213,6 +227,18 @@ def test_a_network_switches_off_what_it_does_not_have(visit_ui: Open) -> None:
     page.locator("#now caption").filter(has_text="Completion time").wait_for()
     assert page.locator("#k-stop").is_hidden()
     assert page.input_value("#k-size") == "100kB"
+
+
+def test_a_share_of_one_of_several_flows_is_neither_better_for_less_nor_more(
+    visit_ui: Open,
+) -> None:
+    page = visit_ui("?transport=tcp&rtts=20ms,160ms&rate=20mbit&stop=1s&replicates=1", width=400)
+    _state(page, "done")
+    captions = page.locator("#now caption").all_text_contents()
+    assert [text for text in captions if text.startswith("Share")]
+    assert not [text for text in captions if text.startswith("Share") and "better" in text]
+    assert page.locator("#now").get_by_text("compared with").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
 @pytest.mark.parametrize("width", [1200, 400])

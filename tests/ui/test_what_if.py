@@ -82,11 +82,26 @@ def test_an_answer_comes_after_one_replicate_and_tightens(
     assert not second["is_first"]
     assert second["verdict"]
     assert len(first["samples"]) == 4
+    # What the command's table has beside it.
+    assert metric["beside"][0].startswith("Goodput (")
+    assert all(len(bar["beside"]) == len(metric["beside"]) for bar in (first, second))
+    assert float(first["beside"][0]) > 0
     question.join()
     again = FakeBackend()
     use(again)
     assert [name for name, _ in events_of(asked(PAIRS, tmp_path))] == ["started", *["answer"] * 4]
     assert again.ran == []  # the runs are kept
+
+
+def test_a_contender_that_is_alone_is_compared_with_nothing(
+    use: Callable[..., None], tmp_path: Path
+) -> None:
+    use(FakeBackend())
+    name, said = events_of(asked([("transport", "tcp"), *PAIRS[1:]], tmp_path))[-1]
+    assert name == "answer"
+    ((bar,),) = [group["bars"] for group in said["metrics"][0]["groups"]]
+    assert bar["verdict"] == ""
+    assert not bar["is_first"]
 
 
 def test_a_refusal_says_what_the_command_line_says(

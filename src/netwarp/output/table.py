@@ -20,7 +20,7 @@ from netwarp.metrics import metric_named
 from netwarp.output.claim_lines import claim_lines
 from netwarp.output.expectation_lines import expectation_lines
 from netwarp.results import Results
-from netwarp.results.comparisons import Comparisons, ContenderResult
+from netwarp.results.comparisons import Comparisons, ContenderResult, metrics_beside
 from netwarp.results.undecided import undecided_text
 from netwarp.verdict_wording import favourable, verdict_text
 from netwarp.wording import (
@@ -146,8 +146,8 @@ def blocks(
     Metrics beside the one compared are left out, starting with the last, if verdicts would not fit.
     """
     compared = compared.with_values
-    beside = _beside(compared.metric, results)
-    metrics = [compared.metric, *(m for m in beside if m != compared.metric)]
+    beside = metrics_beside(results, compared.metric)
+    metrics = [compared.metric, *beside]
     shown = {metric: _shown(results, metric) for metric in metrics if metric in results.metrics}
     while True:
         heads = _heads(compared, shown)
@@ -170,18 +170,6 @@ def blocks(
             laid_out.append(Text(sentence_case(condition_text(varied)), style="bold"))
         laid_out += [grid(heads, widths, contenders, show_header=False), Text("")]
     return laid_out
-
-
-def _beside(metric: str, results: Results) -> list[str]:
-    """Return the names of the metrics printed beside a metric; `*.NAME` is expanded to that of each
-    workload.
-    """
-    named = metric_named(metric).beside or ()
-    each = (
-        results.of_workloads(name.removeprefix("*.")) if name.startswith("*.") else [name]
-        for name in named
-    )
-    return [name for names in each for name in names]
 
 
 def grid(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from netwarp.estimate.comparison import ALPHA, Comparison, Verdict, compare, holm, replicates_needed
 from netwarp.estimate.criteria import Criteria
-from netwarp.metrics import MAIN_METRICS, METRICS
+from netwarp.metrics import MAIN_METRICS, METRICS, metric_named
 from netwarp.results.results import CellResult, Factors, Results
 from netwarp.study.contenders import LATENCY, shapes_queues
 
@@ -145,6 +145,19 @@ def main_metrics(results: Results) -> list[str]:
     ):
         found.append(LATENCY)
     return list(dict.fromkeys(found))
+
+
+def metrics_beside(results: Results, metric: str) -> list[str]:
+    """Return the names of the metrics that are printed beside a metric, of those that the runs
+    have; `*.NAME` is expanded to that of each workload.
+    """
+    named = metric_named(metric).beside or ()
+    each = (
+        results.of_workloads(name.removeprefix("*.")) if name.startswith("*.") else [name]
+        for name in named
+    )
+    found = [name for names in each for name in names if name in results.metrics]
+    return [name for name in found if name != metric]
 
 
 def _metrics_of_workloads(results: Results) -> list[str]:

@@ -15,11 +15,22 @@ from netwarp.measurement_notes import gave_up_text
 from netwarp.metrics import metric_named
 from netwarp.report.answer import answer_sentences, mark_class
 from netwarp.report.cause_table import cause_table
+from netwarp.results.comparisons import metrics_beside
 from netwarp.results.undecided import undecided_text
 from netwarp.verdict_wording import verdict_text
-from netwarp.wording import condition_text, level_text, mean_text, quantity, spread_note
+from netwarp.wording import (
+    condition_text,
+    count_text,
+    level_text,
+    mean_text,
+    number,
+    quantity,
+    spread_note,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from netwarp.evaluation import RunData
     from netwarp.results.comparisons import Comparisons, ConditionGroup, ContenderResult
     from netwarp.wording import Quantity
@@ -79,6 +90,7 @@ def _metric(compared: Comparisons, data: RunData) -> dict[str, Any]:
     ]
     shown = quantity(compared.metric, max(means, default=0.0))
     metric = metric_named(compared.metric)
+    beside = {name: _shown_beside(name, data) for name in _beside(compared.metric, data)}
     return {
         "name": compared.metric,
         "title": shown.title,
@@ -86,8 +98,21 @@ def _metric(compared: Comparisons, data: RunData) -> dict[str, Any]:
         "better": metric.better,
         "sentences": answer_sentences(compared.with_values),
         "open": (undecided_text(compared, data.results) or "").partition("; --decide")[0] or None,
-        "groups": [_group(group, compared, shown) for group in compared.groups],
-    }
+        "beside": [f"{each.title} ({each.unit})" if each.unit else each.title
+                   for each in beside.values()],
+        "groups": [_group(group, compared, shown, beside) for group in compared.groups],
+    }  # fmt: skip
+
+
+def _beside(metric: str, data: RunData) -> list[str]:
+    """Return the metrics that are printed beside a metric, without those that have bars."""
+    own = [compared.metric for compared in data.answers]
+    return [name for name in metrics_beside(data.results, metric) if name not in own]
+
+
+def _shown_beside(metric: str, data: RunData) -> Quantity:
+    found = (cell.estimate(metric) for cell in data.results.cells)
+    return quantity(metric, max((abs(each.mean) for each in found if each), default=0.0))
 
 
 def _with_those_that_gave_up(compared: Comparisons) -> Comparisons:
@@ -101,7 +126,9 @@ def _with_those_that_gave_up(compared: Comparisons) -> Comparisons:
     return replace(compared, groups=groups)
 
 
-def _group(group: ConditionGroup, compared: Comparisons, shown: Quantity) -> dict[str, Any]:
+def _group(
+    group: ConditionGroup, compared: Comparisons, shown: Quantity, beside: Mapping[str, Quantity]
+) -> dict[str, Any]:
     """Return what the page draws of one condition."""
     labels = [each.label for each in group.contenders]
     styles = series_styles(compared.factor, labels)
@@ -110,13 +137,26 @@ def _group(group: ConditionGroup, compared: Comparisons, shown: Quantity) -> dic
         for factor, level in group.condition.items()
         if len({each.condition.get(factor) for each in compared.groups}) > 1
     }
+    is_compared = any(each.comparison for each in group.contenders)
     return {
         "condition": condition_text(varied),
         "bars": [
-            _bar(each, compared, shown) | {"colour": style.colour}
+            _bar(each, compared, shown)
+            | {
+                "colour": style.colour,
+                "is_first": each.comparison is None and is_compared,
+                "beside": [_mean(each, metric, of) for metric, of in beside.items()],
+            }
             for each, style in zip(group.contenders, styles, strict=True)
         ],
     }
+
+
+def _mean(each: ContenderResult, metric: str, shown: Quantity) -> str:
+    estimate = each.cell.estimate(metric)
+    if estimate is None:
+        return "–"
+    return count_text(estimate.mean, shown) or number(estimate.mean * shown.scale)
 
 
 def _bar(each: ContenderResult, compared: Comparisons, shown: Quantity) -> dict[str, Any]:
@@ -126,7 +166,6 @@ def _bar(each: ContenderResult, compared: Comparisons, shown: Quantity) -> dict[
         "label": level_text(compared.factor, each.label) or "all",
         "verdict": verdict_text(each.comparison, compared.metric) if each.comparison else "",
         "mark": mark_class(each, compared),
-        "is_first": each.comparison is None,
         "failed": len(each.cell.failed),
         "gave_up": len(each.cell.gave_up),
         "mean": None, "low": None, "high": None, "text": "", "note": "", "samples": [],

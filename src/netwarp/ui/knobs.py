@@ -6,14 +6,14 @@ only offers values; any other one can be typed, and the study's own checks refus
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from netwarp.options import COMPARE, Option
 from netwarp.options.networks import SHAPES, USUAL_STOP, Misfit, misfits
 from netwarp.options.row import Panel
 from netwarp.path_profiles import PROFILES
 from netwarp.path_properties import PATH_PROPERTIES
-from netwarp.transports import ON_ONE_PATH
+from netwarp.transports import ON_ONE_PATH, TRANSPORTS
 from netwarp.workloads import WORKLOADS
 from netwarp.workloads.bulk.section import USUAL_SIZE
 
@@ -77,6 +77,10 @@ class Knob:
     shows: str = "slider"
     """How it is turned: slider, choice, several (boxes to check), or text."""
 
+    of_kinds: Mapping[str, str] = field(default_factory=dict)
+    """Further values that are offered, each with the kind of workload that can have it."""
+    known: Sequence[str] = ()
+    """All values of which a box is made once one of them is typed."""
     usual: str = ""
     """What is run when nothing is given, where that is a value."""
 
@@ -106,7 +110,10 @@ GROUPS: Mapping[str, Sequence[Knob]] = {
         _path("jitter", " 1ms 2ms 5ms 10ms 20ms 50ms"),
     ),
     "Who races": (
-        Knob(option="transport", label="Transports", offers=ON_ONE_PATH, shows="several"),
+        Knob(
+            option="transport", label="Transports", offers=ON_ONE_PATH, shows="several",
+            of_kinds={"udp": "flow"}, known=list(TRANSPORTS),
+        ),
         Knob(
             option="congestion", label="Congestion control",
             offers=["", "cubic", "reno", "bbr", "cubic,bbr"], shows="choice",

@@ -34,13 +34,22 @@ export function drawAnswer(place, answer, most) {
 function drawMetric(metric, most, whole) {
   const list = element("ul", { class: "answer" }, ...metric.sentences.map((text) => element("li", {}, text)));
   const unit = metric.unit ? ` (${metric.unit})` : "";
-  const better = metric.better === "higher" ? "more is better" : "less is better";
+  const better = { higher: "; more is better", lower: "; less is better" }[metric.better] ?? "";
   const rows = metric.groups.flatMap((group) => drawGroup(group, most, metric.groups.length));
-  const caption = element("caption", {}, `${metric.title}${unit}, mean and 95 % interval; ${better}`);
+  const caption = element("caption", {}, `${metric.title}${unit}, mean and 95 % interval${better}`);
   const head = element("thead", { class: "unseen" }, element("tr", {}, ...["Contender", "Bar", "Value", "Verdict"].map((text) => element("th", { scope: "col" }, text))));
   const table = element("table", { class: "bars" }, caption, head, element("tbody", {}, ...rows));
   const open = whole && metric.open ? [element("p", { class: "note" }, metric.open)] : [];
-  return [...(metric.sentences.length ? [list] : []), table, ...open];
+  return [...(metric.sentences.length ? [list] : []), table, ...beside(metric), ...open];
+}
+
+/** The means of the metrics that the command's table has beside this one. */
+function beside(metric) {
+  if (!metric.beside.length) return [];
+  const head = (text) => element("th", { scope: "col" }, text);
+  const rows = metric.groups.flatMap(({ condition, bars }) => bars.map((bar) => element("tr", {}, element("th", { scope: "row" }, metric.groups.length < 2 ? bar.label : `${bar.label}, ${condition}`), ...bar.beside.map((text) => element("td", {}, text)))));
+  const table = element("table", {}, element("thead", {}, element("tr", {}, head("Mean"), ...metric.beside.map(head))), element("tbody", {}, ...rows));
+  return [element("div", { class: "scroll beside", tabindex: "0", role: "region", "aria-label": `Beside ${metric.title}` }, table)];
 }
 
 function drawGroup(group, most, groups) {
@@ -72,7 +81,8 @@ function drawBar(bar, most) {
   const failed = bar.failed ? `${bar.failed} failed` : "";
   const gaveUp = bar.gave_up ? `${bar.gave_up} gave up` : "";
   const value = element("td", { class: "num" }, bar.text || "–", ...[bar.note, failed, gaveUp].filter(Boolean).flatMap((text) => [" ", element("small", {}, text)]));
-  const verdict = element("td", { class: "said" }, element("span", { class: `mark ${bar.is_first ? "first" : bar.mark}` }, bar.is_first ? "compared with" : bar.verdict));
+  const said = bar.is_first ? "compared with" : bar.verdict;
+  const verdict = element("td", { class: "said" }, ...(said ? [element("span", { class: `mark ${bar.is_first ? "first" : bar.mark}` }, said)] : []));
   return element("tr", {}, element("th", { scope: "row" }, bar.label), element("td", { class: "drawn" }, track), value, verdict);
 }
 

@@ -26,6 +26,9 @@ function shapeOf(kind) {
 /** Hide the knobs of other kinds of workload, and switch those off that the network refuses. */
 function show(kind) {
   for (const choice of form.elements.kind) choice.checked = choice.value === kind;
+  for (const label of form.querySelectorAll(".boxes [data-kind]")) {
+    label.hidden = label.dataset.kind !== kind && !label.querySelector("input").checked;
+  }
   const shape = shapeOf(kind);
   for (const knob of form.querySelectorAll(".knob")) {
     const why = JSON.parse(knob.dataset.misfits)[shape] ?? "";
@@ -49,11 +52,12 @@ function follow(field) {
   }
 }
 
-/** Add a box for each level that has none, as of a transport that only some workloads can have. */
+/** Add a box for each known level that has none, as of a transport of two paths. */
 function offer(field, had) {
   const boxes = [...form.querySelectorAll(`[data-checks="${field.name}"]`)];
-  for (const level of boxes.length ? had : []) {
-    if (boxes.some((box) => box.value === level)) continue;
+  const known = boxes.length ? JSON.parse(boxes[0].closest("[data-known]").dataset.known) : [];
+  for (const level of had) {
+    if (!known.includes(level) || boxes.some((box) => box.value === level)) continue;
     const label = boxes[0].parentElement.cloneNode(true);
     label.lastChild.textContent = level;
     label.querySelector("input").value = level;
