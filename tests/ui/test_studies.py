@@ -80,6 +80,7 @@ def test_a_study_is_run_with_progress_and_its_report(
     assert [name for name, _ in events] == ["started", *["progress"] * 4, "drawing", "kept"]
     assert events[-2 - 1][1] == {"ended": 4, "of": 4, "failed": 0, "kept": 0}
     directory = studies.kept_at(tmp_path / "out", events[-1][1]["name"])
+    assert events[0][1]["expected"].endswith(f"into {directory}")
     assert (directory / "report.html").is_file()
     unknown = StudyRun("other", quick=False, into=tmp_path / "out")
     unknown.begin()

@@ -125,7 +125,8 @@ class StudyRun(Asked):
             return
         cost = expected(study, backend=backend)
         self.directory = self._into / Path(cost["out"]).name
-        yield "started", {"title": study.title, "of": cost["runs"], "expected": cost["text"]}
+        into = expected(study, backend=backend, out=self.directory)["text"]
+        yield "started", {"title": study.title, "of": cost["runs"], "expected": into}
         line = ["netwarp", "run", self._name, *(["--quick"] if self._quick else [])]
         done = run(
             study, backend, out=self.directory, command_line=line, observer=Progress(self._put)

@@ -60,7 +60,7 @@ def share_panels(frame: Frame, runs: Sequence[ShownRun]) -> list[list[Row]]:
     top = 1.05 * max(rate for run in shown for rate in _sums(run.timeline.workloads)) or 1.0
     goodput = value_axis(frame, "mbit_s", top, 3) | {"stack": "zero"}
     share = value_axis(frame, "share", 100, 2) | {"stack": "zero"}
-    titles = ("Goodput, workload on workload (Mbit/s)", "Share of the goodput (%)")
+    titles = ("Goodput of the workloads, stacked (Mbit/s)", "Share of the goodput (%)")
     return [
         [
             Row(

@@ -29,6 +29,7 @@ function run(name, path, pairs) {
   let what = name;
   bar.value = 0;
   asking.path = path;
+  asking.what = name;
   forget();
   say("running", `${name}: planning …`);
   progress.scrollIntoView({ block: "nearest" });
@@ -91,8 +92,18 @@ async function compare() {
   place.textContent = said.message ?? `${before} → ${after}\n\n${said.text}`;
 }
 
+const GOES_ON = "What has ended is kept: click the same again to go on from there.";
+
+/** Whether what runs may be ended for something else. */
+const mayEnd = () => !asking.source || confirm(`${asking.what} is under way, and ends if another begins. ${GOES_ON}`);
+
+// A page that is left ends what it runs: the browser asks first.
+addEventListener("beforeunload", (event) => {
+  if (asking.source) event.preventDefault();
+});
 document.addEventListener("click", ({ target }) => {
   const { runs, reproduces, shows, inside, does, name } = target.dataset ?? {};
+  if ((runs || reproduces) && !mayEnd()) return;
   if (runs) run(runs, "run", "quick" in target.dataset ? { study: runs, quick: "1" } : { study: runs });
   else if (reproduces) run(reproduces, "reproduce", { source: reproduces });
   else if (shows) show(shows, name);
@@ -102,7 +113,7 @@ document.addEventListener("click", ({ target }) => {
   else if (does === "stop") {
     asking.stop();
     listAgain();
-    say("stopped", "Stopped. What has ended is kept; the same study goes on from there.");
+    say("stopped", `Stopped. ${GOES_ON}`);
   }
 });
 document.addEventListener("change", ({ target }) => {
