@@ -241,6 +241,15 @@ def test_a_share_of_one_of_several_flows_is_neither_better_for_less_nor_more(
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
+def test_what_a_network_does_not_have_is_left_out_of_an_address(visit_ui: Open) -> None:
+    page = visit_ui("?shape=dumbbell:2&size=2MB&stop=1s&transport=tcp&rate=5mbit&replicates=1")
+    _state(page, "done")
+    said = page.locator("[data-key='workload.size'] .left-out")
+    assert said.text_content() == "Left out of what the address says: 2MB"
+    assert said.is_visible()
+    assert "size=" not in page.url
+
+
 @pytest.mark.parametrize("width", [1200, 400])
 def test_a_network_is_drawn_with_its_packets(visit_ui: Open, width: int) -> None:
     page = visit_ui(

@@ -138,7 +138,17 @@ export function readKnobs() {
 export function withoutKnob(pairs) {
   const kind = kindOf(pairs);
   const shown = new Set([...fields()].filter((field) => isFor(field.closest(".knob"), kind)).map(({ name }) => name));
-  return [...pairs].filter(([name]) => !shown.has(name));
+  return [...pairs].filter(([name, value]) => !shown.has(name) && !leftOut(name, value));
+}
+
+/** Whether a pair is left out since the network does not have it, as where its shape is chosen; it is said beside its knob. */
+function leftOut(name, value) {
+  const knob = form.elements[name]?.closest?.(".knob");
+  if (!knob || knob.hidden || !knob.querySelector("[name]").disabled) return false;
+  const said = knob.querySelector(".left-out");
+  said.textContent = `Left out of what the address says: ${value}`;
+  said.hidden = false;
+  return true;
 }
 
 /** Call back when a value is let go of. */

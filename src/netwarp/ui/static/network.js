@@ -6,7 +6,7 @@ const MARGIN = { x: 60, y: 26 };
 const NODE = 5;
 const NAME_HEIGHT = 12;
 const MOST_DOTS = 12; // on a link at once
-const LEAST_SHARE = 1 / 50; // of the run, that a packet is drawn on a link, or it would not be seen
+export const LEAST_SHARE = 1 / 50; // of the run, that a packet is drawn on a link, or it would not be seen
 
 /** Make the part of a lane that shows a network, with the dots of each direction of its links. */
 export function prepareNetwork(network, end) {

@@ -1,7 +1,7 @@
 // Plays runs over their own time: packets on the link, the queue before it, the sender's window.
 import { element } from "./bars.js";
 import { at, departures } from "./columns.js";
-import { drawNetwork, networkText, prepareNetwork } from "./network.js";
+import { LEAST_SHARE, drawNetwork, networkText, prepareNetwork } from "./network.js";
 
 const WHOLE_S = 15; // at speed 1 the longest run takes this long
 const MOST_DOTS = 44; // on the link at once; beyond that a dot stands for several packets
@@ -18,8 +18,11 @@ function prepare(run) {
   const duration = left.at_s.at(-1) - left.at_s[0];
   const rate = (run.sent_bytes.at(-1) - run.sent_bytes[0]) / duration;
   const fastest = run.rate_bit_s ? run.rate_bit_s / 8 : 4 * rate;
-  const packets = Math.max(1, Math.ceil((fastest * Math.max(run.delay_s, duration / 400)) / FRAME_BYTES / MOST_DOTS));
-  return { ...run, end: endOf(run), packets, dots: departures(left, packets * FRAME_BYTES), mostQueue: Math.max(...run.queue_s, 1e-9), mostWindow: Math.max(...run.window.bytes, 1) };
+  const packets = Math.max(1, Math.ceil((fastest * Math.max(run.delay_s, duration / 400, run.network ? duration * LEAST_SHARE : 0)) / FRAME_BYTES / MOST_DOTS));
+  // A link of a network may have no delay: a packet is drawn on it nevertheless, as in the network above it.
+  const least = run.network ? endOf(run) * LEAST_SHARE : 0;
+  const [there, home] = [run.delay_s, run.back_s].map((delay) => Math.max(delay, least));
+  return { ...run, end: endOf(run), there, home, packets, dots: departures(left, packets * FRAME_BYTES), mostQueue: Math.max(...run.queue_s, 1e-9), mostWindow: Math.max(...run.window.bytes, 1) };
 }
 
 const kilo = (bytes) => `${(bytes / 1000).toLocaleString("en", { maximumFractionDigits: bytes < 1e5 ? 1 : 0 })} kB`;
@@ -69,8 +72,8 @@ function draw({ run, canvas, said }, now, most) {
     pen.lineTo(right, y);
     pen.stroke();
   }
-  drawDots(pen, run, now, { from: queueEnd, to: right, y: middle, after: 0, takes: run.delay_s, size: 4 });
-  drawDots(pen, run, now, { from: right, to: left, y: middle + 30, after: run.delay_s, takes: run.back_s, size: 2 });
+  drawDots(pen, run, now, { from: queueEnd, to: right, y: middle, after: 0, takes: run.there, size: 4 });
+  drawDots(pen, run, now, { from: right, to: left, y: middle + 30, after: run.there, takes: run.home, size: 2 });
   const window = at(run.window.at_s, run.window.bytes, now, false);
   if (run.window.at_s.length) {
     pen.fillStyle = run.colour;
