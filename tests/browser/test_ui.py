@@ -396,6 +396,19 @@ def test_titles_of_charts_over_time_are_whole_in_a_small_window(visit_ui: Open) 
     assert not [title for title in titles if "…" in title]
 
 
+def test_lines_of_configurations_are_light_on_a_dark_page(visit_ui: Open) -> None:
+    query = "transport=tcp&congestion=cubic,bbr&size=1MB&rtt=50ms&rate=5mbit&replicates=1"
+    page = visit_ui(f"?{query}&view=time&view=play", scheme="dark")
+    _state(page, "done")
+    page.wait_for_selector("#time-chart svg")
+    page.wait_for_selector("#play .lane >> nth=1")
+    darkest = """[...document.querySelectorAll('#time-chart [fill], #time-chart [stroke], .fill')]
+        .map(getComputedStyle).flatMap((s) => [s.fill, s.stroke, s.backgroundColor])
+        .filter((c) => ['rgb(51, 34, 136)', 'rgb(136, 34, 85)'].includes(c)).length"""
+    assert page.evaluate(darkest) == 0
+    assert page.locator("#time-chart [stroke='#332288' i], #time-chart [fill='#332288' i]").count()
+
+
 @pytest.mark.parametrize("width", [1200, 400])
 def test_a_study_is_run_and_its_report_is_inside(visit_ui: Open, width: int) -> None:
     page = visit_ui("studies", width=width)

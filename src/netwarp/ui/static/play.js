@@ -38,6 +38,9 @@ function lane(run) {
   return { run: prepare(run), canvas, said, place, network, drawn };
 }
 
+/** The colour of a run as the page's style has it: on a dark page dark ones are lighter. */
+const shown = (colour) => getComputedStyle(document.documentElement).getPropertyValue(`--on-dark-${colour.slice(1)}`) || colour;
+
 function draw({ run, canvas, said }, now, most) {
   const width = canvas.clientWidth;
   const scale = devicePixelRatio;
@@ -60,7 +63,7 @@ function draw({ run, canvas, said }, now, most) {
   pen.fillStyle = colour("--card");
   pen.fillRect(left, middle - 14, queueEnd - left, 28);
   const queue = at(run.at_s, run.queue_s, now);
-  pen.fillStyle = run.colour;
+  pen.fillStyle = shown(run.colour);
   const filled = (queue / most.queue) * (queueEnd - left);
   pen.fillRect(queueEnd - filled, middle - 14, filled, 28);
   // The link, and the packets on it; their acknowledgements travel back below it.
@@ -76,7 +79,7 @@ function draw({ run, canvas, said }, now, most) {
   drawDots(pen, run, now, { from: right, to: left, y: middle + 30, after: run.there, takes: run.home, size: 2 });
   const window = at(run.window.at_s, run.window.bytes, now, false);
   if (run.window.at_s.length) {
-    pen.fillStyle = run.colour;
+    pen.fillStyle = shown(run.colour);
     pen.fillRect(left, HEIGHT - 10, (window / most.window) * (right - left), 4);
   }
   const [sent, all] = [at(run.left_s, run.sent_bytes, now) - run.sent_bytes[0], run.sent_bytes.at(-1) - run.sent_bytes[0]];
@@ -88,7 +91,7 @@ function draw({ run, canvas, said }, now, most) {
 }
 
 function drawDots(pen, run, now, { from, to, y, after, takes, size }) {
-  pen.fillStyle = run.colour;
+  pen.fillStyle = shown(run.colour);
   if (!takes) return;
   // Dots are in the order of their times: find the first that has not arrived.
   const { dots } = run;
@@ -146,8 +149,8 @@ export class Player {
     this.lanes = this.conditions[number].runs.map(lane);
     this.end = Math.max(...this.lanes.map(({ run }) => run.end));
     const packets = Math.max(...this.lanes.map(({ run }) => run.packets));
-    const shown = packets === 1 ? "A dot is a packet" : `A dot is up to ${packets} packets`;
-    this.view.querySelector(".key").textContent = `${shown} that left the bottleneck, and below it the way back; the line at the bottom is the sender's congestion window. Queues and windows have one scale.${this.lanes.some(({ network }) => network) ? " In the network a bar beside a router is the queue of a link, and packets are drawn on a link for at least a fiftieth of the run." : ""}`;
+    const dots = packets === 1 ? "A dot is a packet" : `A dot is up to ${packets} packets`;
+    this.view.querySelector(".key").textContent = `${dots} that left the bottleneck, and below it the way back; the line at the bottom is the sender's congestion window. Queues and windows have one scale.${this.lanes.some(({ network }) => network) ? " In the network a bar beside a router is the queue of a link, and packets are drawn on a link for at least a fiftieth of the run." : ""}`;
     this.view.querySelector(".lanes").replaceChildren(...this.lanes.map(({ place }) => place));
     this.go(motionIsReduced.matches ? this.end / 2 : 0);
   }
@@ -175,7 +178,7 @@ export class Player {
     const most = { queue: Math.max(...this.lanes.map(({ run }) => run.mostQueue)), window: Math.max(...this.lanes.map(({ run }) => run.mostWindow)) };
     for (const each of this.lanes) {
       draw(each, this.now, most);
-      if (each.network) drawNetwork(each.drawn, each.network, this.now, each.run.colour);
+      if (each.network) drawNetwork(each.drawn, each.network, this.now, shown(each.run.colour));
     }
     this.scrub.value = this.end ? Math.round((1000 * this.now) / this.end) : 0;
     this.scrub.setAttribute("aria-valuetext", `${this.now.toFixed(2)} seconds`);
