@@ -43,6 +43,7 @@ def test_every_quantity_of_a_path_is_read_at_once() -> None:
         "Neighbours",
         "Duplex",
         "DisciplineName",
+        "AckFilter",
         "JitterOrder",
         "L4sQueue",
     }

@@ -199,6 +199,20 @@ def parse_ack_filter(value: object) -> bool:
     return value == "dropped"
 
 
+def parse_switch(value: object) -> bool:
+    """Read ``true`` or ``false``, a boolean of TOML or, from a command line, text.
+
+    Raises:
+        UnitError: the value is neither.
+    """
+    if isinstance(value, bool):
+        return value
+    if value not in ("true", "false"):
+        raise UnitError("neither true nor false", "write `true` or `false`")
+    return value == "true"
+
+
+Switch = Annotated[bool, BeforeValidator(parse_switch), Kind("`true` or `false`")]
 DurationNs = Annotated[
     int, BeforeValidator(parse_duration_ns), Kind('a duration such as `"100ms"` or `"1.5s"`')
 ]

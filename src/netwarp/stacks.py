@@ -16,12 +16,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictBool, ValidationError
+from pydantic import Field, ValidationError
 
 from netwarp import plugins, wire
 from netwarp.cache import cache_directory
 from netwarp.errors import InputError
-from netwarp.fields import Kind, Section
+from netwarp.fields import Kind, Section, Switch
 from netwarp.regular_files import UnreadableFileError, is_file, read_regular_file
 from netwarp.transports import TRANSPORTS, Missing, TransportTraits
 from netwarp.units import UnitError
@@ -66,15 +66,15 @@ class Manifest(Section):
     """Congestion controls, the default first."""
     workloads: Names
     """Workloads that it can carry."""
-    chunks: StrictBool = False
+    chunks: Switch = False
     """Whether it can carry a content in chunks, over streams of one connection."""
     resume: tuple[Resume, ...] = ()
     """Ways in which later connections can resume earlier ones."""
     initial_window: Annotated[int, Field(ge=1)] | None = None
     """Initial window in packets, if it is fixed."""
-    paced: StrictBool = False
+    paced: Switch = False
     """Whether it paces with every congestion control."""
-    interop: StrictBool = False
+    interop: Switch = False
     """Whether its program, started without arguments, also does what the QUIC interop runner asks
     of endpoints."""
     behaviour: Behaviour = Field(default={})

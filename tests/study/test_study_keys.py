@@ -307,7 +307,7 @@ def test_an_mss_is_one_that_the_stack_takes() -> None:
     assert job_of("sctp", transport={"mss": 40_000}, path=jumbo).only.transport.mss_bytes == 40_000
 
 
-@pytest.mark.parametrize("value", ["no", "off", "false", 0, 1, 1.0])
+@pytest.mark.parametrize("value", ["no", "off", "False", 0, 1, 1.0])
 @pytest.mark.parametrize("key", ["transport.nodelay", "transport.sack", "workload.verify"])
 def test_what_is_switched_on_or_off_is_a_boolean(key: str, value: object) -> None:
     section, option = key.split(".")

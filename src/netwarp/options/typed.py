@@ -16,6 +16,7 @@ from netwarp.units import (
     parse_queue,
     parse_rate_bit_s,
     parse_ratio,
+    parse_size_bytes,
 )
 
 _MOST_DIGITS = 19  # the digits of a seed; every other number is smaller
@@ -32,6 +33,7 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "DurationNs": parse_duration_ns,
     "RateBitS": parse_rate_bit_s,
     "RatioField": parse_ratio,
+    "SizeBytes": parse_size_bytes,
     "Queue": parse_queue,
     "LossField": _refuse_bad_share,
     "ReorderField": parse_ratio,

@@ -21,7 +21,7 @@ from netwarp.study.cells.design import Cell
 from netwarp.study.sections.transport import OWN_OPTIONS, OwnOption
 from netwarp.transports import TransportTraits, rfc9260_window_bytes
 from netwarp.units import format_duration, format_size
-from netwarp.wire import Command, Job
+from netwarp.wire import Job
 from netwarp.workloads import workload_of
 
 NOT_ITS_OWN = "–"
@@ -88,8 +88,7 @@ def _value(
     setting: str, value_of: Callable[[_Treated], str], treated: _Treated, sets_hosts: bool
 ) -> str:
     """Return a setting's value as text; a stack or program that decides it itself is said to."""
-    is_of_programs = isinstance(treated.job.only.workload, Command)
-    if setting in _OF_PROGRAMS and is_of_programs:
+    if setting in _OF_PROGRAMS and workload_of(treated.job).has_sockets_of_programs:
         return THE_PROGRAMS
     if setting in _OF_HOSTS and not (sets_hosts or workload_of(treated.job).dials(treated.job)):
         return THE_HOSTS

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from netwarp.report.calibration import loss_text
 from netwarp.report.network_places import HostGroup, Place, groups_of, places_of
 from netwarp.study.cells.sizing import UNLIMITED_LIMIT_PACKETS
-from netwarp.wire import Command
 from netwarp.wire.network import nodes_between
 from netwarp.wording import count, rate_text
+from netwarp.workloads import WORKLOADS
 
 if TYPE_CHECKING:
     from netwarp.evaluation import RunData
@@ -242,7 +242,7 @@ def _flows(
     """Return the workloads as arrows, those between the same groups of hosts as one."""
     alike: dict[tuple[int, int, str], list[tuple[Exchange, Ends]]] = {}
     for each in exchanges:
-        if each.ends is not None and not _further_programs(each):
+        if each.ends is not None and not WORKLOADS[each.workload.kind].further_hosts(each):
             key = group_of[each.ends.client], group_of[each.ends.server], each.workload.direction
             alike.setdefault(key, []).append((each, each.ends))
     drawn = []
@@ -257,17 +257,11 @@ def _flows(
         name = _named([exchange for exchange, _ in members])
         drawn.append(DrawnFlow(points, colour, f"{name}: {between}"))
     for each in exchanges:
-        if each.ends is not None and (further := _further_programs(each)):
+        if each.ends is not None and (further := WORKLOADS[each.workload.kind].further_hosts(each)):
             hosts = ", ".join((each.ends.client, each.ends.server, *further))
             text = f"{each.name}: programs on {hosts}, of which each may speak with any"
             drawn.append(DrawnFlow("", MOST_COLOURS, text))
     return drawn
-
-
-def _further_programs(exchange: Exchange) -> list[str]:
-    """Return the hosts, besides the client and the server, on which a workload has programs."""
-    workload = exchange.workload
-    return [each.host for each in workload.programs] if isinstance(workload, Command) else []
 
 
 def _named(members: Sequence[Exchange]) -> str:

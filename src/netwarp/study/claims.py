@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field, StrictBool
+from pydantic import Field
 
-from netwarp.fields import KeyValueError, RatioField, Section
+from netwarp.fields import KeyValueError, RatioField, Section, Switch
 from netwarp.metrics import metric_named
 from netwarp.study.cells.factors import Factor
 from netwarp.study.figures import (
@@ -47,7 +47,7 @@ class Claim(Section):
     """Short name, unique in the study. Default: `claim-1` and so on."""
     source: str | None = None
     """Who says so: document and figure."""
-    authors: StrictBool = True
+    authors: Switch = True
     """Whether the source says so. `false` for a hypothesis of the study's own, whose verdicts read
     `supported` and `not-supported` and are counted apart."""
     claimed: str | None = None
@@ -79,7 +79,7 @@ class Claim(Section):
     """How much less at most, of what `than` has. Beside `by_at_least` or `up_to` both must hold.
     Alone it is an upper bound, `"0%"` for a source that says not less; whether it is less at all is
     then not tested."""
-    needs_difference: StrictBool | None = None
+    needs_difference: Switch | None = None
     """`true`: the sentence says that there is a difference, and no relevant one refutes it."""
     grows_with: str | None = None
     """Factor with whose level the lead of `less` should grow."""
@@ -100,7 +100,7 @@ class Claim(Section):
     published: str | None = None
     """The number that the source has, above 0, with the unit of the metric: `"17.22 Mbit/s"`, or
     `"12"` for a count. The mean should be the same, within `tolerance`."""
-    of_one_run: StrictBool | None = None
+    of_one_run: Switch | None = None
     """`true`: the number in `published` is of a single run. It should lie within the range that has
     95 % of such runs, in place of a `tolerance`; of twenty numbers from the same distribution one
     does not."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from pydantic import Field, StrictBool
+from pydantic import Field
 
-from netwarp.fields import KeyValueError, Section
+from netwarp.fields import KeyValueError, Section, Switch
 from netwarp.study.claims import Claim
 from netwarp.suggestions import did_you_mean
 
@@ -25,7 +25,7 @@ class Control(Section):
     change: dict[str, Any]
     """Keys as they stand in the file, laid over it as `[quick]` is: `transport.sctp.rto_min =
     "200ms"`, or other levels in `factors`."""
-    quick: StrictBool = True
+    quick: Switch = True
     """Whether it is part of `--quick`; where it is not, the scorecard gives no reason that it would
     show, and says that it was not tried."""
 
@@ -56,7 +56,7 @@ class Sensitivity(Section):
     claims: list[str] = Field(default_factory=list)
     """Ids of the claims. Default: all that can be tested and are the source's; with `lead`, those
     of them with a lead that grows or shrinks."""
-    quick: StrictBool = True
+    quick: Switch = True
     """Whether it is part of `--quick`; where it is not, the scorecard says that it was not
     tried."""
 

@@ -16,7 +16,7 @@ from netwarp.fields import Section
 from netwarp.measure import select
 from netwarp.measure.metric import Metric
 from netwarp.measure.run_records import Arrival, ContentReader
-from netwarp.wire import Job, Record
+from netwarp.wire import Exchange, Job, Record
 from netwarp.workloads.activity import Activity
 from netwarp.workloads.section import WorkloadSection
 
@@ -198,11 +198,18 @@ class Workload(ContentReader, ABC, Generic[W]):
         """Estimate the CPU time of a run's programs in s, data transfer not counted."""
         return 0.0
 
+    has_sockets_of_programs: ClassVar[bool] = False
+    """Whether all its sockets are made by programs that netwarp tells nothing of transports."""
+
     def runs_programs(self, job: Job) -> bool:
         """Return whether a run executes programs other than netwarp's. Outside of a guest these can
         write anywhere, and they repeat exactly only if they take no random numbers from the CPU.
         """
         return False
+
+    def further_hosts(self, exchange: Exchange) -> tuple[str, ...]:
+        """Return the hosts, besides the client and the server, on which it has programs."""
+        return ()
 
     def reads(self, job: Job) -> Reads | None:
         """Return the files of this machine that a run reads; None if it reads none."""

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictBool
+from pydantic import Field
 
-from netwarp.fields import DurationNs, Kind, Section
+from netwarp.fields import DurationNs, Kind, Section, Switch
 from netwarp.study.sections.topology import MOST_HOSTS
 from netwarp.study.tables import Table
 
@@ -44,7 +44,7 @@ class RouterSection(Section):
 
     name: HostName
     """The router's name, by which links name it; no host or other router has the same."""
-    nat: StrictBool = False
+    nat: Switch = False
     """Whether it translates addresses (NAT): what it sends by its one link to another router, the
     outside, has its own address and a port of its own as source (the kernel's masquerading)."""
     nat_ports: Literal["kept", "random"] | None = None

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import BeforeValidator, Field, StrictBool, create_model
+from pydantic import BeforeValidator, Field, create_model
 
 import netwarp.fields
-from netwarp.fields import KeyValueError, Kind, Section, SizeBytes
+from netwarp.fields import KeyValueError, Kind, Section, SizeBytes, Switch
 from netwarp.stacks import StackField, refuse_as_transport
 from netwarp.study.tables import Table, Written
 from netwarp.transports import (
@@ -70,9 +70,9 @@ class CommonOptions(Section):
     """Largest payload of a packet in bytes; for `tcp` and `tls` together with TCP options, of which
     timestamps take 12 bytes (RFC 9293, 3.7.1); for `sctp` of a DATA chunk, several of which may
     share a packet. Default: what the MTU allows."""
-    nodelay: StrictBool = True
+    nodelay: Switch = True
     """Send small writes at once (Nagle's algorithm off; for `sctp`, no waiting to bundle)."""
-    ecn: StrictBool = False
+    ecn: Switch = False
     """Both hosts offer Explicit Congestion Notification (RFC 3168; RFC 9000, section 13.4), and a
     `path.discipline` that can mark then marks packets rather than drop them. Congestion control
     `dctcp` offers it in any case."""
@@ -125,7 +125,7 @@ class OwnOption:
         of_type = self.described.type
         of_values = self.annotation if of_type is None else getattr(netwarp.fields, of_type)
         if bool in (of_values, *get_args(of_values)):
-            of_values = StrictBool
+            of_values = Switch
         alias = self.key if self.key != self.name else None
         return of_values | None, Field(default=None, alias=alias, description=self.described.help)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, StrictBool, model_validator
+from pydantic import Field, model_validator
 
 from netwarp import wire
-from netwarp.fields import KeyValueError, Kind, PeriodNs, SizeBytes
+from netwarp.fields import KeyValueError, Kind, PeriodNs, SizeBytes, Switch
 from netwarp.interop_cases import CASES, CaseName
 from netwarp.transports import TRANSPORTS
 from netwarp.units import NS_PER_S
@@ -45,7 +45,7 @@ class BulkSection(WorkloadSection):
 
     kind: Literal["bulk"] = "bulk"
     """A file, or bytes generated from the seed."""
-    verify: StrictBool = True
+    verify: Switch = True
     """Hash the content at both ends and compare; otherwise the receiver counts and discards.
     Content with a `duration` is only counted."""
     size_bytes: SizeBytes | None = Field(default=None, alias="size")
@@ -63,7 +63,7 @@ class BulkSection(WorkloadSection):
     their number). Default: 1, and for `sctp` the number of its streams."""
     dial: wire.Dial = "sequential"
     """Whether each connection is opened when the one before is connected, or all at once."""
-    merge: StrictBool = False
+    merge: Switch = False
     """The client writes each part to a file of its own and, once its connections are closed, puts
     them together to one file, which is read back and compared with the content. In virtual time
     this takes none, of CPU time little. Otherwise the hashes of the parts are compared."""

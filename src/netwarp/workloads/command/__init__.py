@@ -7,7 +7,7 @@ from netwarp.measure.metric import Metric
 from netwarp.measure.printed import printed_metric
 from netwarp.measure.run_records import Arrival, RunRecords
 from netwarp.measure.select import of_kind
-from netwarp.wire import Job, Program, Record
+from netwarp.wire import Command, Exchange, Job, Program, Record
 from netwarp.workloads.base import Reads, ServerCommand, Workload
 from netwarp.workloads.command.dates import START_DATE
 from netwarp.workloads.command.metrics import COMMAND_METRICS
@@ -21,6 +21,13 @@ class CommandWorkload(Workload[wire.Command]):
     section = CommandSection
     wire_type = wire.Command
     metrics = COMMAND_METRICS
+
+    has_sockets_of_programs = True
+
+    def further_hosts(self, exchange: Exchange) -> tuple[str, ...]:
+        """Return the hosts of further programs."""
+        programs = exchange.workload.programs if isinstance(exchange.workload, Command) else ()
+        return tuple(each.host for each in programs)
 
     def dials(self, job: Job) -> bool:
         """Return False: programs open their own sockets."""

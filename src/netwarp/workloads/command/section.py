@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, StrictBool, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from netwarp import wire
-from netwarp.fields import KeyValueError, Kind, Section, SizeBytes
+from netwarp.fields import KeyValueError, Kind, Section, SizeBytes, Switch
 from netwarp.units import UnitError
 from netwarp.wire import Direction, TransportKind
 from netwarp.workloads.base import GUEST_MEMORY_BYTES
@@ -163,11 +163,11 @@ class CommandSection(WorkloadSection):
     the kernel has them, they move at its ticks, every 10 ms, and stand still while programs
     compute. `exact`: the time of the clocks that are not coarse, for programs that measure with
     them or wait for them; each reading then costs some 100 µs of CPU time."""
-    shared: StrictBool = False
+    shared: Switch = False
     """Whether the programs share the files that they write, Unix sockets, shared memory and message
     queues. By default each host has its own, as two machines have, and only the path connects them.
     """
-    keep: StrictBool = False
+    keep: Switch = False
     """Whether files that the programs wrote are kept, in `written/server/` and `written/client/` of
     the run's directory (in a network, by the hosts' names), or in `written/` if they share them."""
     programs: tuple[ProgramSection, ...] = Field(default=(), alias="program")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Literal, Self
 
-from pydantic import Field, StrictBool, model_validator
+from pydantic import Field, model_validator
 
 from netwarp import wire
-from netwarp.fields import KeyValueError, RateBitS, SizeBytes
+from netwarp.fields import KeyValueError, RateBitS, SizeBytes, Switch
 from netwarp.units import NS_PER_S
 from netwarp.wire import Direction
 from netwarp.wire.flow import LEAST_MESSAGE_BYTES, MOST_MESSAGE_BYTES
@@ -37,7 +37,7 @@ class FlowSection(ArrivalsSection):
     fragments."""
     rate_bit_s: RateBitS = Field(default=None, alias="rate")
     """Rate of the messages in payload bits per second. Either this or `interval`."""
-    packet_table: StrictBool = False
+    packet_table: Switch = False
     """Write a line for each message that arrived to `packets.csv` in the run's directory, and those
     of all runs to `packets.parquet`."""
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, StrictBool, model_validator
+from pydantic import Field, model_validator
 
 from netwarp import wire
-from netwarp.fields import KeyValueError, Kind, Section
+from netwarp.fields import KeyValueError, Kind, Section, Switch
 from netwarp.transports import TRANSPORTS, HttpVersion
 from netwarp.wire import Direction, Resume, TransportKind
 from netwarp.workloads.page.built_in import PageName, built_in_page
@@ -107,7 +107,7 @@ class PageSection(WorkloadSection):
     connections: ConnectionCount = 6
     """Most connections that the client opens over HTTP/1.1, as browsers do; other versions use
     one."""
-    verify: StrictBool = True
+    verify: Switch = True
     """Hash the content at netwarp's own client and compare; otherwise it counts and discards."""
 
     @property

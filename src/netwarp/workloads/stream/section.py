@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, StrictBool, model_validator
+from pydantic import Field, model_validator
 
 from netwarp import wire
-from netwarp.fields import DurationNs, KeyValueError, Kind, PeriodNs, RatioField, SizeBytes
+from netwarp.fields import DurationNs, KeyValueError, Kind, PeriodNs, RatioField, SizeBytes, Switch
 from netwarp.units import NS_PER_S, format_duration
 from netwarp.wire import Direction
 from netwarp.workloads.section import WorkloadSection
@@ -53,7 +53,7 @@ class StreamSection(WorkloadSection):
 
     kind: Literal["stream"]
     """A player with a buffer, at the client."""
-    verify: StrictBool = True
+    verify: Switch = True
     """Hash the content at both ends and compare; otherwise the receiver counts and discards."""
     watch_ns: PeriodNs = Field(default=60_000_000_000, alias="watch")
     """Time after which the viewer's session ends, by the viewer's clock."""
