@@ -94,16 +94,8 @@ async function compare() {
 
 const GOES_ON = "What has ended is kept: click the same again to go on from there.";
 
-/** Whether what runs may be ended for something else. */
-const mayEnd = () => !asking.source || confirm(`${asking.what} is under way, and ends if another begins. ${GOES_ON}`);
-
-// A page that is left ends what it runs: the browser asks first.
-addEventListener("beforeunload", (event) => {
-  if (asking.source) event.preventDefault();
-});
 document.addEventListener("click", ({ target }) => {
   const { runs, reproduces, shows, inside, does, name } = target.dataset ?? {};
-  if ((runs || reproduces) && !mayEnd()) return;
   if (runs) run(runs, "run", "quick" in target.dataset ? { study: runs, quick: "1" } : { study: runs });
   else if (reproduces) run(reproduces, "reproduce", { source: reproduces });
   else if (shows) show(shows, name);
