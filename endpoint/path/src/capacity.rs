@@ -105,7 +105,7 @@ mod tests {
     use netwarp_wire::golden;
 
     use super::*;
-    use crate::calibration::Count;
+    use crate::count::Count;
 
     /// Returns the result of [`Capacities::excess`] for `delivered_bytes` on the first path in one second, after some
     /// changes of rate.

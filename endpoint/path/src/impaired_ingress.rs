@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::process::id;
 
-use crate::calibration::{Count, read_until};
+use crate::count::{Count, read_until};
 use crate::netem::{self, InForce};
 use crate::netlink::bottleneck::{self, QueueSample};
 use crate::netlink::ethtool::Ethtool;

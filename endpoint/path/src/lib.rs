@@ -8,6 +8,7 @@ mod asking;
 pub mod calibration;
 pub mod capacity;
 pub mod capture;
+mod count;
 mod distribution;
 pub mod impaired_ingress;
 pub mod netem;

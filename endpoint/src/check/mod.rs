@@ -7,6 +7,7 @@ pub(crate) mod capabilities;
 #[cfg(test)]
 mod golden;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::ops::RangeInclusive;
@@ -122,15 +123,14 @@ pub(crate) fn problems(job: &Job) -> Vec<String> {
 fn check_several(job: &Job, problems: &mut Problems) {
     let is_shared = !job.has_programs() && !job.timeline.has_handovers();
     problems.require(is_shared, "workloads", || "are several, with programs or a client that moves".to_owned());
-    let of_cubic = job.workloads.iter().filter(|each| stack_of(each.transport.kind).uses_tcp());
-    let mut bursts: Vec<_> = job.workloads.iter().filter(|each| stack_of(each.transport.kind).uses_tcp()).collect();
-    bursts.dedup_by_key(|each| each.transport.tcp.tso_packets);
-    problems.require(bursts.len() < 2, "transport.tcp.tso_packets", || {
+    // Sets that hash would draw random numbers, of which the guest's records depend.
+    let over_tcp: Vec<_> = job.workloads.iter().filter(|each| stack_of(each.transport.kind).uses_tcp()).collect();
+    let bursts = over_tcp.iter().map(|each| each.transport.tcp.tso_packets);
+    problems.require(bursts.collect::<BTreeSet<_>>().len() < 2, "transport.tcp.tso_packets", || {
         "differs between workloads, and is of all devices".to_owned()
     });
-    let mut asked: Vec<_> =
-        of_cubic.filter(|each| each.transport.congestion == "cubic").map(|each| each.transport.tcp.hystart).collect();
-    asked.dedup();
+    let of_cubic = over_tcp.iter().filter(|each| each.transport.congestion == "cubic");
+    let asked: BTreeSet<_> = of_cubic.map(|each| each.transport.tcp.hystart).collect();
     problems.require(asked.len() < 2, "transport.tcp.hystart", || {
         "differs between workloads, and is a parameter of the whole kernel".to_owned()
     });

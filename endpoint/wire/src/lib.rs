@@ -5,7 +5,7 @@
 //! `src/netwarp/wire/`. Nothing here reads a clock, opens a socket or knows how a run is carried out.
 
 pub mod content;
-pub mod facts;
+mod facts;
 #[cfg(feature = "golden")]
 pub mod golden;
 pub mod job;

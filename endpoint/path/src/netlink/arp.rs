@@ -44,9 +44,9 @@ pub(crate) fn ask_counted(index: u32, incoming: bool) -> Request {
 /// Numbers of packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
-    /// The ARP packets.
+    /// Packets of ARP.
     pub arp: u64,
-    /// All others.
+    /// Packets of other protocols.
     pub others: u64,
 }
 

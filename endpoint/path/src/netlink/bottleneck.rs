@@ -163,14 +163,7 @@ impl QueueSample {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const SLOW: Shaper = Shaper {
-        rate_bit_s: 12_000_000,
-        frame_bytes: 1514,
-        queue_bytes: 150_000,
-        place: Place::BehindNetem,
-        burst_bytes: 0,
-    };
+    use crate::netlink::shaper::tests::SLOW;
 
     /// Returns the handle and the parent of each discipline.
     fn places(requests: &[Request]) -> Vec<String> {

@@ -140,11 +140,11 @@ fn ratespec(rate_byte_s: u64, mpu: u16) -> [u32; 3] {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::topology::Place;
 
-    const SLOW: Shaper = Shaper {
+    pub(in crate::netlink) const SLOW: Shaper = Shaper {
         rate_bit_s: 12_000_000,
         frame_bytes: 1514,
         queue_bytes: 150_000,
