@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
@@ -166,37 +166,22 @@ def parse_reorder(value: object) -> wire.Reorder:
     )
 
 
-def parse_jitter_order(value: object) -> bool:
-    """Read ``"kept"`` or ``"free"``; return whether packets stay in order.
+def parse_one_of_two(usual: str, other: str, reason: str, *, true: str) -> Callable[[object], bool]:
+    """Return a reader of two words.
 
-    Raises:
-        UnitError: the value is neither.
+    Args:
+        usual: the word for what is so by default.
+        other: the word for the contrary.
+        reason: of the `UnitError` that is raised for anything else.
+        true: that of the two words which is read as true.
     """
-    if value not in ("kept", "free"):
-        raise UnitError("not an order of packets", 'write "kept" or "free"')
-    return value == "kept"
 
+    def parse(value: object) -> bool:
+        if value not in (usual, other):
+            raise UnitError(reason, f'write "{usual}" or "{other}"')
+        return value == true
 
-def parse_l4s_queue(value: object) -> bool:
-    """Read ``"ect1"`` or ``"ect"``; return whether all ECN-capable packets are in the queue.
-
-    Raises:
-        UnitError: the value is neither.
-    """
-    if value not in ("ect1", "ect"):
-        raise UnitError("no packets of a low-latency queue", 'write "ect1" or "ect"')
-    return value == "ect"
-
-
-def parse_ack_filter(value: object) -> bool:
-    """Read ``"kept"`` or ``"dropped"``; return whether superfluous acknowledgements are dropped.
-
-    Raises:
-        UnitError: the value is neither.
-    """
-    if value not in ("kept", "dropped"):
-        raise UnitError("not what becomes of acknowledgements", 'write "kept" or "dropped"')
-    return value == "dropped"
+    return parse
 
 
 def parse_switch(value: object) -> bool:
@@ -242,7 +227,7 @@ PeriodNs = Annotated[DurationNs, Field(ge=1)]
 # netem stores the spread in a signed 32-bit number of nanoseconds (sch_netem.c, tabledist).
 LARGEST_JITTER_NS = 2**31 - 1
 MOST_REPAIRS = 3
-"""How often a link repeats a packet at most (`endpoint/path/src/distribution.rs`)."""
+"""How often a link repeats a packet at most (`endpoint/wire/src/job/path.rs`)."""
 SizeBytes = Annotated[
     int, BeforeValidator(parse_size_bytes), Kind('a size such as `"10MB"` or `"4MiB"`')
 ]
@@ -276,9 +261,28 @@ if TYPE_CHECKING:
     ProfileName = str
 else:
     ProfileName = Literal[tuple(PROFILES)]
-JitterOrder = Annotated[bool, BeforeValidator(parse_jitter_order), Kind('`"kept"` or `"free"`')]
-AckFilter = Annotated[bool, BeforeValidator(parse_ack_filter), Kind('`"kept"` or `"dropped"`')]
-L4sQueue = Annotated[bool, BeforeValidator(parse_l4s_queue), Kind('`"ect1"` or `"ect"`')]
+JitterOrder = Annotated[
+    bool,
+    BeforeValidator(parse_one_of_two("kept", "free", "not an order of packets", true="kept")),
+    Kind('`"kept"` or `"free"`'),
+]
+"""Whether packets stay in order."""
+AckFilter = Annotated[
+    bool,
+    BeforeValidator(
+        parse_one_of_two("kept", "dropped", "not what becomes of acknowledgements", true="dropped")
+    ),
+    Kind('`"kept"` or `"dropped"`'),
+]
+"""Whether superfluous acknowledgements are dropped."""
+L4sQueue = Annotated[
+    bool,
+    BeforeValidator(
+        parse_one_of_two("ect1", "ect", "no packets of a low-latency queue", true="ect")
+    ),
+    Kind('`"ect1"` or `"ect"`'),
+]
+"""Whether all ECN-capable packets are in the low-latency queue."""
 Distribution = wire.Distribution
 Neighbours = wire.Neighbours
 Duplex = Literal["full", "half"]

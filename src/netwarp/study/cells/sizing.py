@@ -15,7 +15,8 @@ from typing import Literal
 from netwarp import wire
 from netwarp.fields import KeyValueError
 from netwarp.study.cells.cell_sections import CellSections
-from netwarp.study.sections.path import AskedImpairments, SinglePath
+from netwarp.study.sections.impairments import AskedImpairments
+from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.timeline import halves_ns
 from netwarp.transports import TCP_HEADER_BYTES, ip_header_bytes
 from netwarp.units import ETHERNET_HEADER_BYTES, NS_PER_S

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -12,8 +11,6 @@ from pydantic import create_model, model_validator
 from netwarp import wire
 from netwarp.fields import (
     DIRECTIONS,
-    LARGEST_JITTER_NS,
-    MOST_REPAIRS,
     Duplex,
     DurationNs,
     IpVersion,
@@ -22,10 +19,9 @@ from netwarp.fields import (
     Section,
 )
 from netwarp.path_properties import BY_KEY, PATH_PROPERTIES, PathProperty
-from netwarp.study.sections.mahimahi import RateTrace
+from netwarp.study.sections.impairments import AskedImpairments, refuse_impossible
 from netwarp.study.sections.properties import absent_values, property_fields
 from netwarp.study.sections.timeline import RedrawSection, TraceSection, halves_ns
-from netwarp.units import NS_PER_S, QueueLength
 from netwarp.wire import Direction
 
 
@@ -45,7 +41,6 @@ else:
     _Keys = create_model("_Keys", __base__=Section, **property_fields())
 
 LEAST_IPV6_MTU_BYTES = 1280
-LARGEST_AGGREGATE_NS = 10 * NS_PER_S
 _ABSENT = absent_values()
 _KEYS_OF = {
     (row.key, direction): (
@@ -62,73 +57,11 @@ _NETEM = {
 """For each study key: the field of `wire.Impairments`, and the row of `PATH_PROPERTIES`."""
 
 
-@dataclass(frozen=True)
-class AskedImpairments:
-    """The impairments of one direction of a path in the study, before the queue is sized."""
-
-    netem: Mapping[str, Any]
-    """Fields of `wire.Impairments` that take the study's values unchanged."""
-    rate_bit_s: int | None
-    trace: RateTrace | None
-    queue: QueueLength | None
-    discipline: wire.DisciplineKind | None
-    """Queueing discipline at the bottleneck; None is FIFO."""
-    any_ect: bool
-    """Whether DualPI2's low-latency queue has the packets of all ECN-capable senders."""
-    ack_filter: bool
-    """Whether CAKE drops superfluous acknowledgements."""
-
-    @property
-    def delay_ns(self) -> int:
-        """One-way delay of the idle path, in ns."""
-        delay_ns: int = self.netem["delay_ns"]
-        return delay_ns
-
-    @property
-    def jitter_ns(self) -> int:
-        """Spread of the delay, in ns."""
-        jitter_ns: int = self.netem["jitter_ns"]
-        return jitter_ns
-
-    @property
-    def longest_repair_ns(self) -> int:
-        """Longest time in ns by which repairs on the link delay a packet."""
-        repair_ns: int = self.netem["link_repair_ns"]
-        return MOST_REPAIRS * repair_ns if self.netem["link_loss_ratio"] else 0
-
-    @property
-    def policer_bytes(self) -> int | None:
-        """Depth of the policer's bucket in bytes; None for a link and its queue."""
-        policer_bytes: int | None = self.netem["policer_bytes"]
-        return policer_bytes
-
-    @property
-    def in_order(self) -> bool:
-        """Whether packets stay in order in spite of their jitter; true where there is none."""
-        in_order: bool = self.netem["in_order"]
-        return in_order
-
-    @property
-    def loss(self) -> wire.Loss:
-        """The model by which packets are lost in this direction."""
-        loss: wire.Loss = self.netem["loss"]
-        return loss
-
-    @property
-    def reorders(self) -> bool:
-        """Whether packets are reordered."""
-        reorder: wire.Reorder = self.netem["reorder"]
-        return reorder.ratio > 0
-
-    @property
-    def usual_rate_bit_s(self) -> int | None:
-        """Rate in bit/s by which the queue is sized, the mean of a trace; None is unlimited."""
-        return self.rate_bit_s if self.trace is None else self.trace.mean_bit_s
-
-    @property
-    def peak_rate_bit_s(self) -> int:
-        """Largest rate in bit/s without timeline entries; 0 if it is unlimited."""
-        return (self.rate_bit_s or 0) if self.trace is None else self.trace.peak_bit_s
+_OF_DISCIPLINE: Mapping[str, tuple[wire.DisciplineKind, str]] = {
+    "l4s_queue": ("dualpi2", "only dualpi2 has a low-latency queue"),
+    "ack_filter": ("cake", "only cake filters acknowledgements"),
+}
+"""Keys of properties that one discipline alone has, with that discipline and the reason."""
 
 
 class SinglePath(_Keys):
@@ -259,23 +192,11 @@ class SinglePath(_Keys):
         return self
 
     @model_validator(mode="after")
-    def _refuse_a_queue_that_is_not_there(self) -> Self:
-        if "l4s_queue" in self.model_fields_set and "dualpi2" not in {
-            self.down.discipline,
-            self.up.discipline,
-        }:
-            reason = "only dualpi2 has a low-latency queue"
-            raise KeyValueError("l4s_queue", None, reason, "drop it, or choose dualpi2")
-        return self
-
-    @model_validator(mode="after")
-    def _refuse_filters_that_are_not_there(self) -> Self:
-        if "ack_filter" in self.model_fields_set and "cake" not in {
-            self.down.discipline,
-            self.up.discipline,
-        }:
-            reason = "only cake filters acknowledgements"
-            raise KeyValueError("ack_filter", None, reason, "drop it, or choose cake")
+    def _refuse_properties_of_other_disciplines(self) -> Self:
+        chosen = {self.down.discipline, self.up.discipline}
+        for key, (kind, reason) in _OF_DISCIPLINE.items():
+            if key in self.model_fields_set and kind not in chosen:
+                raise KeyValueError(key, None, reason, f"drop it, or choose {kind}")
         return self
 
     @model_validator(mode="after")
@@ -335,7 +256,7 @@ class SinglePath(_Keys):
     @model_validator(mode="after")
     def _refuse_impossible_directions(self) -> Self:
         for direction in DIRECTIONS:
-            _refuse_impossible(self.impairments(direction), direction)
+            refuse_impossible(self.impairments(direction), direction)
         if "loss_correlation" not in self.model_fields_set:
             return self
         losses = (self.down.loss, self.up.loss)
@@ -356,69 +277,3 @@ def _usual_netem(direction: Direction) -> Mapping[str, Any]:
     """Return the defaults of the fields of `wire.Impairments`."""
     path = cast(SinglePath, SinglePath.model_construct())
     return {name: path._value(row, direction) for name, row in _NETEM.values()}
-
-
-def _refuse_impossible(impairments: AskedImpairments, direction: Direction) -> None:
-    if impairments.jitter_ns > LARGEST_JITTER_NS:
-        raise KeyValueError(
-            "jitter", None, "netem's jitter ends at 2.147483647s", "choose a smaller jitter"
-        )
-    if impairments.jitter_ns > impairments.delay_ns:
-        raise KeyValueError(
-            "jitter",
-            None,
-            f"jitter is larger than the {direction} delay: packets would arrive before being sent",
-            "choose a jitter not above the one-way delay",
-        )
-    if impairments.longest_repair_ns and impairments.jitter_ns:
-        reason = f"netem draws one time for each packet, and jitter {direction} is another"
-        raise KeyValueError("link_loss", None, reason, "drop link_loss or jitter")
-    if impairments.netem["link_repair_ns"] > LARGEST_JITTER_NS:
-        reason = "netem's times end at 2.147483647s"
-        raise KeyValueError("link_repair", None, reason, "choose a shorter time")
-    _refuse_impossible_policer(impairments, direction)
-    if impairments.netem["aggregate_ns"] and impairments.netem["duplicate_ratio"]:
-        reason = f"the kernel has no second netem beside one that duplicates {direction}"
-        raise KeyValueError("aggregate", None, reason, "drop aggregate or duplicate")
-    if impairments.netem["aggregate_ns"] > LARGEST_AGGREGATE_NS:
-        reason = "no link collects packets for so long"
-        raise KeyValueError("aggregate", None, reason, "choose 10s or less")
-    _refuse_impossible_discipline(impairments, direction)
-    if impairments.reorders and impairments.delay_ns == 0:
-        raise KeyValueError(
-            "reorder", None, f"there is no {direction} delay to overtake", "give rtt or delay"
-        )
-
-
-def _refuse_impossible_policer(impairments: AskedImpairments, direction: Direction) -> None:
-    if impairments.policer_bytes is None:
-        return
-    beside = {
-        "queue": impairments.queue is not None,
-        "discipline": impairments.discipline is not None,
-        "reorder": impairments.reorders,
-        "trace": impairments.trace is not None,
-    }
-    met = next((key for key, is_met in beside.items() if is_met), None)
-    if met is not None:
-        reason = f"what a policer {direction} has no tokens for is lost, and {met} has no place"
-        raise KeyValueError("policer", None, reason, f"drop policer or {met}")
-    if impairments.rate_bit_s is None:
-        reason = f"no rate fills the bucket of the policer {direction}"
-        raise KeyValueError("policer", None, reason, f"give rate_{direction}")
-
-
-def _refuse_impossible_discipline(impairments: AskedImpairments, direction: Direction) -> None:
-    if impairments.discipline is None:
-        return
-    if impairments.usual_rate_bit_s is None:
-        reason = f"no queue forms where the {direction} rate is unlimited"
-        remedy = f"give rate or rate_{direction} too, or a discipline to the other direction alone"
-        raise KeyValueError("discipline", None, reason, remedy)
-    if impairments.reorders:
-        reason = f"netem keeps the {direction} queue itself where packets overtake"
-        raise KeyValueError("discipline", None, reason, "drop reorder, or choose fifo")
-    if impairments.discipline == "cake" and impairments.trace is not None:
-        raise KeyValueError(
-            "discipline", None, "cake keeps one rate by its own shaper", "drop the trace, or cake"
-        )
