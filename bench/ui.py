@@ -18,6 +18,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
+from netwarp.measure.ranks import nearest_rank
 from netwarp.ui.knobs import GROUPS
 
 NETWARP = Path(sys.prefix) / "bin" / "netwarp"
@@ -58,9 +59,9 @@ def main() -> None:
         process.communicate()
     print(json.dumps({
         "load": [load, os.getloadavg()[0]], "page_s": page_s, "page_cpu_s": page_cpu_s,
-        "answers": len(times), "first_answer_s_p50": quantile(times, 0.5),
-        "first_answer_s_p90": quantile(times, 0.9), "cpu_s_p50": quantile(cpu, 0.5),
-        "cpu_s_p90": quantile(cpu, 0.9), "unanswered": unanswered,
+        "answers": len(times), "first_answer_s_p50": nearest_rank(0.5, times),
+        "first_answer_s_p90": nearest_rank(0.9, times), "cpu_s_p50": nearest_rank(0.5, cpu),
+        "cpu_s_p90": nearest_rank(0.9, cpu), "unanswered": unanswered,
     }, indent=2))  # fmt: skip
 
 
@@ -76,11 +77,6 @@ def instead_of_an_answer(text: str) -> dict[str, str] | None:
     if place is None:
         return {"event": names[-1] if names else "none", "message": "no reason was sent"}
     return {"event": names[place], "message": json.loads(events[place][1])["message"]}
-
-
-def quantile(values: list[float], share: float) -> float:
-    """Return the smallest value below which at least this share of them is, or which is equal."""
-    return sorted(values)[max(0, -int(-share * len(values) // 1) - 1)]
 
 
 def cpu_s(pid: int) -> float:

@@ -117,7 +117,7 @@ def test_of_several_paths_the_one_that_asks_is_named() -> None:
 def test_what_the_endpoint_can_build_the_virtual_backend_does_not_refuse(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for refusal in ("_kernel_refusal", "_missing_of_mode"):  # whatever is built here
+    for refusal in ("_kernel_refusal", "_is_under_seccomp"):  # whatever is built here
         monkeypatch.setattr(VirtualBackend, refusal, lambda *_: None)
     virtual = object.__new__(VirtualBackend)
     reason = virtual.refuse(job_from_json(path.read_text()), "")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from browser.ui_page import served
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
@@ -26,6 +28,13 @@ def browser() -> Iterator[Browser]:
         started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield started
         started.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve the local pages to the tests of a file, and give their address."""
+    with served(tmp_path_factory.mktemp("pages")) as pages:
+        yield pages.address
 
 
 @pytest.fixture

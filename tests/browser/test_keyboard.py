@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from browser.ui_page import served
 from browser.views import SMALL, asked, played
 
 if TYPE_CHECKING:
@@ -29,12 +28,6 @@ FOCUSED = """() => {
         is_seen: look.outlineStyle !== 'none' && parseFloat(look.outlineWidth) >= 1
             && e.checkVisibility(), is_body: e === document.body };
 }"""
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(tmp_path_factory.mktemp("keys")) as pages:
-        yield pages.address
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from browser.ui_page import served
 from browser.views import LOOKS, SMALL, VIEWS, asked, faults
 
 if TYPE_CHECKING:
@@ -17,12 +16,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.guest]
 pytest.importorskip("starlette")
 
 LIMIT_MS = 240_000
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(tmp_path_factory.mktemp("views")) as pages:
-        yield pages.address
 
 
 @pytest.fixture

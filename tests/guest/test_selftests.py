@@ -86,12 +86,17 @@ def test_what_passes_has_status_0(cache: Path) -> None:
     assert selftest(cache, "able", "unable", "tunnel")[0] == 0
 
 
-def test_the_same_seed_prints_the_same_each_time(cache: Path) -> None:
+def add_chance(cache: Path, commands: str) -> None:
+    """Have a test `chance` of these commands of a shell, in place of all others."""
     place = cache / "netwarp" / "selftests" / find_kernel().name
     script = place / "tools" / "testing" / "selftests" / "net" / "chance.sh"
-    script.write_text("#!/bin/sh\nod -An -N8 -tx8 /dev/urandom; date +%s.%N; exit 1\n")
+    script.write_text(f"#!/bin/sh\n{commands}\n")
     script.chmod(0o755)
     (place / "tests").write_text("net:chance.sh\n")
+
+
+def test_the_same_seed_prints_the_same_each_time(cache: Path) -> None:
+    add_chance(cache, "od -An -N8 -tx8 /dev/urandom; date +%s.%N; exit 1")
     _, told = selftest(cache, "chance", "--repeat", "3", "--same-seed")
     runs = told["tests"][0]["runs"]
     assert len(runs) == 3
@@ -102,11 +107,7 @@ def test_the_same_seed_prints_the_same_each_time(cache: Path) -> None:
 
 
 def test_a_run_of_a_test_that_flips_is_repeated_by_its_options(cache: Path) -> None:
-    place = cache / "netwarp" / "selftests" / find_kernel().name
-    script = place / "tools" / "testing" / "selftests" / "net" / "chance.sh"
-    script.write_text("#!/bin/sh\nod -An -N8 -tx8 /dev/urandom; exit 1\n")
-    script.chmod(0o755)
-    (place / "tests").write_text("net:chance.sh\n")
+    add_chance(cache, "od -An -N8 -tx8 /dev/urandom; exit 1")
     _, told = selftest(cache, "chance", "--repeat", "6")
     last = told["tests"][0]["runs"][-1]
     _, again = selftest(cache, "chance", *last["again"].split())

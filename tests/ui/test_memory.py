@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from netwarp.ui import asked
 from netwarp.ui.asked import Asked, Event, import_what_runs
 from netwarp.ui.memory import COLLECT_AFTER
 
@@ -49,7 +50,9 @@ def test_results_of_a_question_are_freed_when_it_ends() -> None:
     assert question.made() is None
 
 
+@pytest.mark.usefixtures("rare_searches")
 def test_modules_are_left_out_of_searches() -> None:
+    asked._import.cache_clear()
     import_what_runs()
     assert gc.get_threshold()[0] == COLLECT_AFTER
     assert gc.get_freeze_count() > 10_000

@@ -188,7 +188,7 @@ class VirtualBackend:
             next(filter(None, lacking), None)
             or beyond(_asked_of_guests(job), IN_GUESTS, "the virtual backend")
             or self._kernel_refusal(job)
-            or self._missing_of_mode(job)
+            or (missing_calls([CLOSE_RANGE]) if self._is_under_seccomp(job) else None)
             or missing_directory(job)
             or missing_programs(
                 program
@@ -265,10 +265,6 @@ class VirtualBackend:
         except BackendError as error:
             return str(error)
 
-    def _missing_of_mode(self, job: Job) -> str | None:
-        """Return the system calls that the guest's kernel lacks for its programs' mode."""
-        return missing_calls([CLOSE_RANGE]) if self._is_under_seccomp(job) else None
-
     def _is_under_seccomp(self, job: Job) -> bool:
         """Whether a job's programs run under seccomp, which is faster, and not under ptrace."""
         return self._kernel_of(job).has_seccomp and not runs_code_of_others(job)
@@ -309,11 +305,9 @@ class VirtualBackend:
             confined = enclosed_in(self.endpoint, Path(), memory, must=must)
         kernel = self._kernel_of(job)
         guest = guest_command(
-            kernel.linux,
-            self._is_under_seccomp(job),
-            memory_bytes,
+            kernel.linux, self._is_under_seccomp(job), memory_bytes,
             says_no_root_device=kernel.expects_root_device,
-        )
+        )  # fmt: skip
         return [*confined, *pinned, *guest]
 
 

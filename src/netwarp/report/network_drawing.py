@@ -241,10 +241,17 @@ def _flows(
 ) -> list[DrawnFlow]:
     """Return the workloads as arrows, those between the same groups of hosts as one."""
     alike: dict[tuple[int, int, str], list[tuple[Exchange, Ends]]] = {}
+    of_programs = []
     for each in exchanges:
-        if each.ends is not None and not WORKLOADS[each.workload.kind].further_hosts(each):
-            key = group_of[each.ends.client], group_of[each.ends.server], each.workload.direction
-            alike.setdefault(key, []).append((each, each.ends))
+        if each.ends is None:
+            continue
+        if further := WORKLOADS[each.workload.kind].further_hosts(each):
+            hosts = ", ".join((each.ends.client, each.ends.server, *further))
+            text = f"{each.name}: programs on {hosts}, of which each may speak with any"
+            of_programs.append(DrawnFlow("", MOST_COLOURS, text))
+            continue
+        key = group_of[each.ends.client], group_of[each.ends.server], each.workload.direction
+        alike.setdefault(key, []).append((each, each.ends))
     drawn = []
     colours = min(len(alike), MOST_COLOURS + 1)
     for rank, ((client, server, direction), members) in enumerate(alike.items()):
@@ -256,12 +263,7 @@ def _flows(
         between = f"{groups[client].text} {arrow} {groups[server].text}"
         name = _named([exchange for exchange, _ in members])
         drawn.append(DrawnFlow(points, colour, f"{name}: {between}"))
-    for each in exchanges:
-        if each.ends is not None and (further := WORKLOADS[each.workload.kind].further_hosts(each)):
-            hosts = ", ".join((each.ends.client, each.ends.server, *further))
-            text = f"{each.name}: programs on {hosts}, of which each may speak with any"
-            drawn.append(DrawnFlow("", MOST_COLOURS, text))
-    return drawn
+    return drawn + of_programs
 
 
 def _named(members: Sequence[Exchange]) -> str:

@@ -29,7 +29,6 @@ function run(name, path, pairs) {
   let what = name;
   bar.value = 0;
   asking.path = path;
-  asking.what = name;
   forget();
   say("running", `${name}: planning …`);
   progress.scrollIntoView({ block: "nearest" });
