@@ -6,7 +6,8 @@
 //! are the mean and the standard deviation of the packets' delays. iproute2's own tables scale Pareto by 4/3 instead of
 //! by its deviation and cut its tail without correcting for that.
 
-use netwarp_wire::job::{Distribution, MOST_REPAIRS};
+use netwarp_wire::MOST_REPAIRS;
+use netwarp_wire::job::Distribution;
 
 /// The entry that stands for a deviation of one jitter (`NETEM_DIST_SCALE`).
 const SCALE: f64 = 8192.0;

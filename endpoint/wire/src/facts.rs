@@ -4,12 +4,16 @@ use std::time::Duration;
 
 use crate::job::{
     Change, Content, Contract, Direction, Distribution, Ends, Event, Exchange, Flow, Http, Impairments, Job, Loss,
-    MOST_REPAIRS, Network, Page, Path, Reconnect, Redraw, Reorder, Rr, Stack, Timeline, Trace, Transport, Workload,
+    Network, Page, Path, Reconnect, Redraw, Reorder, Rr, Stack, Timeline, Trace, Transport, Workload,
 };
 use crate::record::Side;
 
 /// The largest deviation of a delay from its mean, in units of the jitter: netem's tables end there.
 const DEVIATIONS: u32 = 8;
+
+/// How often a link repeats a packet at most. netem's tables have room for a deviation of three times their unit, and
+/// LTE's hybrid ARQ usually gives up after as many (maxHARQ-Tx, 3GPP TS 36.331).
+pub const MOST_REPAIRS: u32 = 3;
 
 impl Side {
     /// Returns the name of the side's role, which is also its subcommand and the stage of its failures.

@@ -14,3 +14,5 @@ pub mod record;
 pub mod request_prefix;
 pub mod role_protocol;
 pub mod seeded;
+
+pub use facts::MOST_REPAIRS;

@@ -35,10 +35,6 @@ pub enum Neighbours {
     Cold,
 }
 
-/// How often a link repeats a packet at most. netem's tables have room for a deviation of three times their unit, and
-/// LTE's hybrid ARQ usually gives up after as many (maxHARQ-Tx, 3GPP TS 36.331).
-pub const MOST_REPAIRS: u32 = 3;
-
 /// What one direction of a path does to packets: one `sch_netem` on the router.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
