@@ -130,3 +130,9 @@ def test_programs_are_expected_to_keep_a_bound_by_enough_replicates_alone() -> N
 def test_a_list_of_texts_that_is_something_else_is_refused_by_its_name(value: Any) -> None:
     with pytest.raises(InputError, match=r"metric: .* is neither a text nor a list of texts"):
         study_from_compare(metric=value)
+
+
+def test_one_command_is_not_told_to_take_lists() -> None:
+    told = {row.name: row.help for row in EXEC}
+    assert "list" in {row.name: row.help for row in COMPARE}["set"]
+    assert not [name for name, text in told.items() if re.search(r"\b(a list|factor)\b", text)]

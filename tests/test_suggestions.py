@@ -31,6 +31,8 @@ UNITS = ["ns", "us", "ms", "s", "min", "h"]
         ("msec", UNITS, "ms"),
         ("m", UNITS, "min"),
         ("Mbit/s", ["bit", "kbit", "mbit", "gbit"], "mbit"),
+        ("XB", ["b", "kb", "mb"], None),
+        ("B", ["b", "kb", "mb"], "b"),
         ("x" * 100_000, METRICS, None),
         ("", METRICS, None),
     ],

@@ -78,7 +78,12 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     for other in OTHER_NAMES.get(asked, ()):
         if other in names:
             return names[other]
-    scored = [(_nearness(asked, plain), -place, plain) for place, plain in enumerate(names)]
+    # A word with one of two letters in common with a word of one letter is not spelt like it.
+    scored = [
+        (_nearness(asked, plain), -place, plain)
+        for place, plain in enumerate(names)
+        if len(plain) > 1 or plain == asked
+    ]
     best, _, plain = max(scored, default=(0.0, 0, ""))
     return names[plain] if best >= NEAR else None
 

@@ -233,7 +233,7 @@ def factor_title(factor: str) -> str:
     if workload:
         return f"{workload}: {factor_name(own)}"
     known = FACTOR_TITLES.get(factor)
-    name = factor.rsplit(".", 1)[-1].replace("_", " ")
+    name = _last_word(factor)
     return known or (name.upper() if name in _ACRONYMS else name.capitalize())
 
 
@@ -286,6 +286,11 @@ def cell_text(factors: Mapping[str, str], between: str = " · ") -> str:
     return between.join(filter(None, [kind, rest])) or "all runs"
 
 
+def number_of_cells(n: int) -> str:
+    """Write a number of cells: "1 cell" or "18 cells"."""
+    return "1 cell" if n == 1 else f"{n} cells"
+
+
 def cells_text(cells: Sequence[Mapping[str, str]]) -> str:
     """Name the first five cells, and count the rest."""
     names = "; ".join(cell_text(factors, ", ") for factors in cells[:5])
@@ -306,8 +311,14 @@ def factor_name(factor: str) -> str:
         return f"{workload}'s {factor_name(own)}"
     if factor in FACTOR_NAMES:
         return FACTOR_NAMES[factor]
-    name = factor.rsplit(".", 1)[-1].replace("_", " ")
+    name = _last_word(factor)
     return name.upper() if name in _ACRONYMS else name
+
+
+def _last_word(factor: str) -> str:
+    """Return the last word of a factor's key, which is "stack" for the name of a stack."""
+    own = factor.removesuffix(".name") if factor.endswith(".stack.name") else factor
+    return own.rsplit(".", 1)[-1].replace("_", " ")
 
 
 def _of_workload(factor: str) -> tuple[str, str]:

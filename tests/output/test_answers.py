@@ -109,6 +109,7 @@ def test_a_row_names_the_stack_that_is_not_netwarps(kept: RunData) -> None:
     other = replace(kept)
     other.__dict__["fixed"] = {"transport.stack.name": "quic-go"}
     assert "\nQUIC (quic-go) " in printed(other)
+    assert printed(other).startswith("Stack quic-go\n")
     assert "\nTCP " in printed(other)
 
 

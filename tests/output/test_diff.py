@@ -105,6 +105,15 @@ def test_cells_and_conditions_of_one_alone_are_named(before: RunData) -> None:
     assert text.getvalue().endswith("and 1 more\n")
 
 
+def test_a_single_cell_is_one_cell(before: RunData) -> None:
+    cell = before.results.cells[0].factors
+    some = Results(tuple(run for run in before.results.runs if run.factors == cell))
+    text = io.StringIO()
+    alone = replace(before, results=some)
+    print_differences([difference(alone, alone)], Console(file=text, width=200))
+    assert "completion time of 1 cell: 0 changed, 1 did not" in text.getvalue()
+
+
 def test_another_kernel_of_the_same_version_is_another_condition(before: RunData) -> None:
     kernels = [{"version": "7.2.9", "key": f"7.2.9-{key}"} for key in ("aa", "bb")]
     one, two = (

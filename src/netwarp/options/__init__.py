@@ -52,7 +52,9 @@ EXEC: tuple[Option, ...] = (
     *(replace(row, metavar="VALUE", panel=Panel.ONE_PATH) for row in PATH),
     BACKEND,
     replace(KERNEL, metavar="NAME", takes=Takes.TEXT, help=f"{KERNEL.help.partition(';')[0]}."),
-    OUT, SEED, REPEATED, SET, EXPECTED,
+    OUT, SEED, REPEATED,
+    replace(SET, help="Change a key of the study: path.rtt=50ms. Repeatable."),
+    EXPECTED,
 )  # fmt: skip
 """Options of `netwarp exec` and `netwarp.exec`."""
 CHECKS: tuple[Option, ...] = (BASELINE, JUNIT, MARKDOWN)

@@ -12,7 +12,16 @@ from netwarp.output.disagreement import PathAsked
 from netwarp.output.table import grid
 from netwarp.results.undecided import open_text
 from netwarp.verdict_wording import verdict_text
-from netwarp.wording import cell_text, cells_text, mean_text, number, percent, quantity, value_text
+from netwarp.wording import (
+    cell_text,
+    cells_text,
+    mean_text,
+    number,
+    number_of_cells,
+    percent,
+    quantity,
+    value_text,
+)
 
 STYLES = {
     Answer.AGREES: "green",
@@ -119,7 +128,7 @@ def _counts(found: Agreement) -> str:
         for answer, count in counts.items()
         if count
     ]
-    return f"{len(found.cells)} cells: {', '.join(said) or 'none in both'}"
+    return f"{number_of_cells(len(found.cells))}: {', '.join(said) or 'none in both'}"
 
 
 def _notes(found: Agreement) -> Iterator[str]:

@@ -11,7 +11,7 @@ from netwarp.estimate.comparison import Verdict
 from netwarp.output.baseline import Standing
 from netwarp.output.diff_lines import both_text
 from netwarp.verdict_wording import verdict_text
-from netwarp.wording import cell_text, percent, quantity
+from netwarp.wording import cell_text, number_of_cells, percent, quantity
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,4 +103,4 @@ def counts_text(found: BaselineByMetric, relevant: float) -> str:
     listed = [unchanged, *(f"{counts[standing]} {word}" for standing, word in words.items()
                            if counts.get(standing))]  # fmt: skip
     title = quantity(found.difference.metric, 1).title.lower()
-    return f"{title} of {len(found.cells)} cells: {', '.join(listed)}"
+    return f"{title} of {number_of_cells(len(found.cells))}: {', '.join(listed)}"

@@ -10,7 +10,7 @@ from rich.text import Text
 from netwarp.estimate.stats import Estimate
 from netwarp.results.undecided import open_text
 from netwarp.verdict_wording import favourable, verdict_text
-from netwarp.wording import cell_text, cells_text, mean_text, number, quantity
+from netwarp.wording import cell_text, cells_text, mean_text, number, number_of_cells, quantity
 
 if TYPE_CHECKING:
     from netwarp.output.diff import CellChange, Difference
@@ -49,7 +49,7 @@ def _lines_of_one(found: Difference, width: int) -> Iterator[Text]:
         title += f", against {cell_text(found.against, ', ')},"
     changed, unchanged = len(found.changed), len(found.unchanged)
     yield Text(
-        f"{title} of {len(found.cells)} cells: {changed} changed, {unchanged} did not,"
+        f"{title} of {number_of_cells(len(found.cells))}: {changed} changed, {unchanged} did not,"
         f" {len(found.cells) - changed - unchanged} undecided"
     )
     if open_ := open_text(found.family):
