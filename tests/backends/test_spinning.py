@@ -56,6 +56,22 @@ def test_netwarps_own_endpoint_is_not_told_to_wait_otherwise(
         assert told(own, "server").startswith(": netwarp's own endpoint computes")
 
 
+def test_a_kernel_that_works_alone_is_not_taken_for_a_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(**ticks: int) -> str:
+        spent = {1: ticks["kernel"], 2: ticks["one"], 3: ticks["other"]}
+        monkeypatch.setattr(spinning, "ticks_spent", lambda *_: spent)
+        monkeypatch.setattr(spinning, "_userspace", lambda _: iter([2, 3]))
+        stack = stack_of(["/usr/bin/bc"], ["A=b"], [])
+        monkeypatch.setattr(spinning, "_top_of_stack", lambda _: stack)
+        return spinning.spinner_text(tmp_path, 1)
+
+    assert told(kernel=34, one=0, other=0).startswith(": the guest's kernel computes and none of")
+    assert told(kernel=30, one=2, other=0).startswith(": /usr/bin/bc asks over and over")
+    assert told(kernel=0, one=0, other=34).startswith(": /usr/bin/bc computes without a system")
+
+
 def test_a_program_that_prints_without_end_is_not_taken_for_netwarps_own_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -282,6 +282,27 @@ def test_a_program_that_spins_is_named_with_what_to_do(
     assert "--backend native" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("hog", "status"),
+    [
+        ("held = [b'x' * (4 << 20) for _ in range(99)]", 137),
+        # What the kernel holds for a program is nobody's: it ends others for it, then spins.
+        (
+            "import os\nheld = []\nwhile True:\n held.append(os.pipe())\n"
+            " os.set_blocking(held[-1][1], False)\n os.write(held[-1][1], bytes(65536))",
+            1,
+        ),
+    ],
+)
+def test_a_run_whose_memory_is_full_says_so(hog: str, status: int, tmp_path: Path) -> None:
+    path = ("--memory", "128MiB", "--set", "limits.stall_cpu_s=3", "--server", SERVE)
+    program = f"import resource\nresource.setrlimit(7, (9**6, 9**6))\n{hog}"
+    done = run_exec(tmp_path, *path, "--", str(PYTHON), "-c", program)
+    assert done.returncode == status
+    assert "memory was full, and its kernel ended python" in done.stderr
+    assert ": --memory (in a study workload.memory) gives it more" in done.stderr
+
+
 def test_a_server_that_ended_before_it_was_ready_is_said_to_have(tmp_path: Path) -> None:
     done = run_exec(tmp_path, "--server", "true", "--", "true")
     assert done.returncode == 1

@@ -30,6 +30,8 @@ KEPT_OUTPUT_BYTES = 64 << 20
 """How much is kept of what a program prints (`KEPT_BYTES` in endpoint/programs/src/output.rs)."""
 ALONE = 0.9
 """Least share of a guest's CPU time that a program uses if it spins without system calls."""
+KERNEL_ALONE = 0.02
+"""Share of a guest's CPU time below which its busiest program does not spin: its kernel does."""
 ENDPOINT_LINK = "endpoint"
 """Name of the link to the endpoint in the directory of a guest's run."""
 ASKS = (
@@ -44,6 +46,10 @@ COMPUTES = (
     " native)"
 )
 """The message about a program that spins. docs/exec.md contains it, too."""
+KERNEL_WORKS = (
+    "the guest's kernel computes and none of its programs does, as when its memory is full"
+    " (--memory, in a study workload.memory) or when it has more packets to send than that allows"
+)
 OWN_NAMES = (ENDPOINT_LINK, "netwarp-endpoint")
 """The names of netwarp's own processes in a guest."""
 
@@ -53,7 +59,7 @@ class Spinning:
     """A guest program that uses CPU time and never waits."""
 
     command: tuple[str, ...]
-    """The command line that starts the program in the guest."""
+    """The command line that starts the program in the guest; empty if its kernel works alone."""
     asks: bool
     """Whether it makes system calls; otherwise it only computes, and the guest's kernel, which runs
     in a process of its own, is idle.
@@ -71,11 +77,15 @@ def spinning(pid: int, watched_s: float = WATCHED_S) -> Spinning | None:
         The program; None if none can be read.
     """
     spent = ticks_spent(pid, watched_s)
-    busiest = max(_userspace(pid), key=lambda each: spent.get(each, 0), default=None)
-    command = None if busiest is None else command_line(_top_of_stack(busiest), STACK_TOP)
-    if busiest is None or command is None:
+    programs = {each: spent.get(each, 0) for each in _userspace(pid)}
+    busiest = max(programs, key=programs.__getitem__, default=None)
+    if busiest is None:
         return None
-    return Spinning(command, asks=spent.get(busiest, 0) < ALONE * sum(spent.values()))
+    of_all = programs[busiest] / max(1, sum(spent.values()))
+    if of_all < KERNEL_ALONE:
+        return Spinning((), asks=False)
+    command = command_line(_top_of_stack(busiest), STACK_TOP)
+    return None if command is None else Spinning(command, asks=of_all < ALONE)
 
 
 def command_line(stack: bytes, top: int) -> tuple[str, ...] | None:
@@ -131,6 +141,8 @@ def spinner_text(directory: Path, pid: int) -> str:
     found = spinning(pid)
     if found is None:
         return ""
+    if not found.command:
+        return f": {KERNEL_WORKS}"
     if Path(found.command[0]).name in OWN_NAMES:
         flooded = _flooded(directory)
         if flooded is not None:

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
@@ -18,6 +17,7 @@ from typing import Any, Self
 from netwarp.backends.abilities import IN_GUESTS, beyond
 from netwarp.backends.cpus import free_cpu
 from netwarp.backends.fixed_addresses import FIXED_ADDRESSES, fixed_addresses
+from netwarp.backends.full_memory import with_lack_of_memory
 from netwarp.backends.guest_files import (
     GuestKernel,
     endpoint_version,
@@ -41,12 +41,7 @@ from netwarp.backends.needs import (
 from netwarp.backends.outcome import status_of
 from netwarp.backends.platforms import refused_machine
 from netwarp.backends.processes import Processes
-from netwarp.backends.scratch import (
-    MEMORY,
-    full_scratch_text,
-    ran_out_of_scratch,
-    scratch_directory,
-)
+from netwarp.backends.scratch import MEMORY, scratch_directory
 from netwarp.backends.spinning import ENDPOINT_LINK, spinner_text
 from netwarp.backends.system_calls import CLOSE_RANGE, GUEST_CALLS, missing_calls, system_calls
 from netwarp.backends.watch import Bounds
@@ -219,9 +214,7 @@ class VirtualBackend:
             make_harmless(directory)
             remove(directory / ".uml")
         status = status_of(directory, ending)
-        if status.outcome == "failed" and ran_out_of_scratch(directory / CONSOLE_FILE):
-            return replace(status, reason=full_scratch_text(self.scratch))
-        return status
+        return with_lack_of_memory(status, directory / CONSOLE_FILE, self.scratch)
 
     def stop(self) -> None:
         """Kill all guests."""

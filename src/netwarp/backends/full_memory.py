@@ -1,0 +1,36 @@
+"""Finds out from a guest's console whether a run failed for want of memory."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from netwarp.backends.outcome import console_text
+from netwarp.backends.scratch import full_scratch_text, ran_out_of_scratch
+from netwarp.run_status import Status
+
+KILLED = re.compile(r"Out of memory: Killed process \d+ \((.*?)\) total-vm:")
+"""The kernel's message about a process that it ends when memory is full (`mm/oom_kill.c`)."""
+MOST_NAMES = 3
+
+
+def with_lack_of_memory(status: Status, console: Path, scratch: Path) -> Status:
+    """Add to the reason of a failed run that memory was full, the host's or the guest's.
+
+    Args:
+        status: of the run; returned as it is if the run did not fail, or memory was not full.
+        console: the output of the guest's kernel.
+        scratch: the directory that contains guests' memory.
+    """
+    if status.outcome != "failed":
+        return status
+    if ran_out_of_scratch(console):
+        return replace(status, reason=full_scratch_text(scratch))
+    killed = list(dict.fromkeys(KILLED.findall(console_text(console))))
+    if not killed:
+        return status
+    names = ", ".join(killed[:MOST_NAMES]) + (" and others" if len(killed) > MOST_NAMES else "")
+    return replace(
+        status,
+        reason=f"{status.reason}; the guest's memory was full, and its kernel ended {names}:"
+        " --memory (in a study workload.memory) gives it more",
+    )
