@@ -60,6 +60,7 @@ def test_a_guest_that_spins_is_given_up(tmp_path: Path) -> None:
     assert status.reason is not None
     assert "spins" in status.reason
     assert status.virtual_s == 3.0
+    assert status.cpu_s >= IMPATIENT.stall_cpu_s, "what it took is told although it was killed"
 
 
 def test_a_guest_that_panics_says_so_and_keeps_its_console(tmp_path: Path) -> None:

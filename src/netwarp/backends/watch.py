@@ -93,7 +93,8 @@ def watch(
         exit_code=process.returncode,
         given_up=watcher.given_up,
         wall_s=time.monotonic() - watcher.started,
-        cpu_s=sum(each.ru_utime + each.ru_stime for each in usages),
+        # Nobody tells the CPU time of processes that were killed in a number space of their own.
+        cpu_s=max(sum(each.ru_utime + each.ru_stime for each in usages), watcher.cpu_s),
         peak_rss_bytes=max([watcher.peak_rss_bytes, *(each.ru_maxrss * 1024 for each in left)]),
         virtual_s=watcher.virtual_s,
     )
