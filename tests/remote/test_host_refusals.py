@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from netwarp.backends.remote.host_refusals import Host, host_refusal, path_refusal
+from netwarp.backends.remote.session import settable_congestion
 from netwarp.study.sections.transport import TODAYS_TCP
 from netwarp.wire import Direction, Discipline, Impairments, Job, job_from_json
 from remote.jobs import job
@@ -41,6 +45,32 @@ def nothing() -> Impairments:
 
 def test_what_asks_for_nothing_of_the_path_is_not_refused() -> None:
     assert path_refusal(job(), cannot) is None
+
+
+def test_a_congestion_control_that_users_may_not_choose_is_refused_before_a_run() -> None:
+    """The kernel keeps what is loaded and not allowed for those with CAP_NET_ADMIN."""
+    reason = host_refusal(job(), dataclasses.replace(THERE, congestion=("reno", "bbr")))
+    assert reason is not None
+    assert "no congestion control 'cubic', only reno, bbr: choose one of them" in reason
+    assert "tcp_allowed_congestion_control='reno bbr cubic'" in reason
+    assert host_refusal(job(), THERE) is None
+
+
+def test_what_a_user_may_choose_is_tried_by_that_user() -> None:
+    settings = Path("/proc/sys/net/ipv4")
+    loaded = (settings / "tcp_available_congestion_control").read_text().split()
+    allowed = (settings / "tcp_allowed_congestion_control").read_text().split()
+    program = (
+        "from netwarp.backends.remote.session import settable_congestion;"
+        f"print(*settable_congestion({loaded!r}))"
+    )
+    # Without capabilities, as an ordinary user.
+    capless = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] if os.geteuid() == 0 else []
+    done = subprocess.run(
+        [*capless, sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert set(done.stdout.split()) == set(loaded) & set(allowed)
+    assert settable_congestion(["none-such"]) == ()
 
 
 def test_the_receiving_host_of_each_direction_is_asked_and_no_other() -> None:

@@ -29,7 +29,12 @@ from netwarp.backends.remote.measurement import path_measurement, with_measureme
 from netwarp.backends.remote.messages import Lift, Lifted, Run, Running
 from netwarp.backends.remote.offloads import offloads
 from netwarp.backends.remote.probe import Measured, measure
-from netwarp.backends.remote.session import shown_address, tcp_buffer_bytes, tcp_congestion
+from netwarp.backends.remote.session import (
+    settable_congestion,
+    shown_address,
+    tcp_buffer_bytes,
+    tcp_congestion,
+)
 from netwarp.backends.watch import Bounds, Ending
 from netwarp.errors import BackendError
 from netwarp.run_directory import RECORDS_FILE, Clock
@@ -171,7 +176,7 @@ class RemoteBackend:
         welcome, mine = self.connected.welcome, self.capabilities
         return (
             Host(
-                "this host", mine.missing_protocols, mine.congestion,
+                "this host", mine.missing_protocols, settable_congestion(mine.congestion),
                 mine.socket_buffer_bytes, tcp_buffer_bytes(), tcp_congestion(),
             ),
             Host(

@@ -25,6 +25,7 @@ class Host:
     `TransportTraits.kernel_option`.
     """
     congestion: tuple[str, ...]
+    """TCP congestion controls that its sockets may have."""
     socket_buffer_bytes: int
     tcp_buffer_bytes: int
     tcp_congestion: str
@@ -98,8 +99,12 @@ def host_refusal(job: Job, host: Host) -> str | None:
         return _programs_refusal(transport, host)
     if traits.runs_over_tcp and transport.congestion not in host.congestion:
         return (
-            f"the kernel of {host.name} has no congestion control {transport.congestion!r} loaded,"
-            f" only {', '.join(host.congestion)}: `modprobe tcp_{transport.congestion}` there"
+            f"the kernel of {host.name} gives netwarp's TCP no congestion control"
+            f" {transport.congestion!r}, only {', '.join(host.congestion)}: choose one of them with"
+            " --set transport.congestion=…, or there, as root, `modprobe"
+            f" tcp_{transport.congestion}`, and if users start netwarp `sysctl -w"
+            " net.ipv4.tcp_allowed_congestion_control="
+            f"'{' '.join((*host.congestion, transport.congestion))}'`"
         )
     if traits.runs_over_tcp and transport.initial_window_packets != DEFAULT_INITIAL_WINDOW_PACKETS:
         return (

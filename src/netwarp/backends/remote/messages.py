@@ -131,7 +131,7 @@ class Welcome(_Message):
     lacks: dict[str, Text]
     """Reasons why its kernel lacks protocols: `HostCapabilities.missing_protocols`."""
     congestion: list[Text]
-    """TCP congestion controls that are loaded."""
+    """TCP congestion controls that its role may choose."""
     socket_buffer_bytes: U64
     """Largest buffer that a UDP or SCTP socket is granted."""
     tcp_buffer_bytes: U64

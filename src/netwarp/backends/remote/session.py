@@ -5,8 +5,9 @@ import os
 import platform
 import secrets
 import selectors
+import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,7 +96,7 @@ class ServerFacts:
             cores=self.cores,
             data_port=self.data_port,
             lacks=dict(self.capabilities.missing_protocols),
-            congestion=list(self.capabilities.congestion),
+            congestion=list(settable_congestion(self.capabilities.congestion)),
             socket_buffer_bytes=self.capabilities.socket_buffer_bytes,
             tcp_buffer_bytes=self.tcp_buffer_bytes,
             missing_imposing=missing_imposing,
@@ -336,6 +337,22 @@ def tcp_buffer_bytes(root: Path = TCP_SETTINGS) -> int:
 def tcp_congestion(root: Path = TCP_SETTINGS) -> str:
     """Return the congestion control of TCP sockets for which none was set (tcp(7))."""
     return (root / "tcp_congestion_control").read_text().strip()
+
+
+def settable_congestion(loaded: Iterable[str]) -> tuple[str, ...]:
+    """Return the loaded congestion controls that this user's TCP sockets may have: the kernel
+    reserves all but those of `tcp_allowed_congestion_control` for CAP_NET_ADMIN.
+    """
+    return tuple(name for name in loaded if _is_settable(name))
+
+
+def _is_settable(congestion: str) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tried:
+        try:
+            tried.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
+        except OSError:
+            return False
+    return True
 
 
 def server_facts(
