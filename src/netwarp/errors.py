@@ -48,6 +48,7 @@ class StudyError(InputError):
         key: str | None = None,
         value: Any = None,
         remedy: str | None = None,
+        missing: str | None = None,
     ) -> None:
         self.file = file
         """The study's file, or the command that was given the option."""
@@ -61,12 +62,15 @@ class StudyError(InputError):
         """The reason why the value is refused."""
         self.remedy = remedy
         """What would be valid."""
+        self.missing = missing
+        """Dotted key or option that would have to be given as well; None if there is none."""
         super().__init__(str(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Support copying and pickling with all attributes, which errors of a process pool need."""
         where: dict[str, Any] = {"file": self.file, "line": self.line, "key": self.key}
-        return partial(type(self), **where, value=self.value, remedy=self.remedy), (self.reason,)
+        told = {"value": self.value, "remedy": self.remedy, "missing": self.missing}
+        return partial(type(self), **where, **told), (self.reason,)
 
     def __str__(self) -> str:
         file = one_line(self.file)

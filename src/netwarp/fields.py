@@ -48,14 +48,25 @@ class Section(BaseModel):
 class KeyValueError(ValueError):
     """A value that is invalid by itself or in combination; the error names its key."""
 
-    def __init__(self, key: str | None, value: Any, reason: str, remedy: str | None = None) -> None:
+    def __init__(
+        self,
+        key: str | None,
+        value: Any,
+        reason: str,
+        remedy: str | None = None,
+        missing: str | None = None,
+    ) -> None:
         self.key = key
         """Dotted key, relative to the section if it is within one; None if no key is at fault."""
         self.value = value
         """The value that was found; None if it is missing or not known here."""
         self.reason = reason
         self.remedy = remedy
-        super().__init__(key, value, reason, remedy)
+        self.missing = missing
+        """Dotted key without which the value cannot be, relative as `key` is; None where no key is
+        missing.
+        """
+        super().__init__(key, value, reason, remedy, missing)
 
     def __str__(self) -> str:
         return self.reason

@@ -102,8 +102,15 @@ class Quantity:
 
 def quantity(metric: str, largest: float) -> Quantity:
     """Choose title and unit for a metric whose largest shown value is `largest` (stored unit)."""
-    unit, scale = _unit(metric, abs(largest))
-    return Quantity(metric_named(metric).title, unit, scale)
+    return quantities(metric, largest)[-1]
+
+
+def quantities(metric: str, largest: float) -> list[Quantity]:
+    """Return the ways in which a metric may be shown, from the largest unit down to the one that
+    suits a value.
+    """
+    title = metric_named(metric).title
+    return [Quantity(title, unit, scale) for unit, scale in _units(metric, abs(largest))]
 
 
 def less_is_better(metric: str) -> bool:
@@ -258,6 +265,12 @@ def level_text(factor: str, label: str) -> str:
     return f"{scale.text(label)} {unit}".rstrip()
 
 
+def contender_text(factor: str, label: str) -> str:
+    """Write a level as the name of a contender: a number alone would not say of what it is one."""
+    text = level_text(factor, label)
+    return f"{factor_name(factor)} {text}" if text.isdecimal() else text
+
+
 def transport_text(label: str) -> str:
     """Write a transport's usual name: `quic` is "QUIC", `tcp-2008` is "TCP-2008"; names of
     implementations are left as they are.
@@ -349,11 +362,13 @@ _STEPS: Mapping[Unit, tuple[tuple[float, str], ...]] = {
 """Units a metric is shown in, by the unit it is stored in: size and name, largest first."""
 
 
-def _unit(metric: str, largest: float) -> tuple[str, float]:
-    """Return the unit that suits a metric's largest value, and the factor to convert to it."""
+def _units(metric: str, largest: float) -> list[tuple[str, float]]:
+    """Return the units of a metric with the factors to convert to them, the largest first, down to
+    the one that suits its largest value.
+    """
     steps = _STEPS.get(metric_named(metric).unit, ((1.0, ""),))
     # Gbit/s and GB are used only from 10 on: 1 000 Mbit/s is the usual way to write it.
-    for size, unit in steps:
-        if largest >= (10 * size if size == 1e9 else size):
-            return unit, 1 / size
-    return steps[-1][1], 1 / steps[-1][0]
+    suits = (
+        at for at, (size, _) in enumerate(steps) if largest >= size * (10 if size == 1e9 else 1)
+    )
+    return [(unit, 1 / size) for size, unit in steps[: 1 + next(suits, len(steps) - 1)]]

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 Visit = Callable[..., "Page"]
 """Opens a page: its file, and `width=` and `scheme=` of the window."""
+Open = Callable[..., "Page"]
+"""Opens one of the local pages: its path, and `width=` and `scheme=` of the window."""
+LIMIT_MS = 120_000
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +41,29 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
+def visit_ui(browser: Browser, address: str) -> Iterator[Open]:
+    """Open local pages; none may have complained or reached out."""
+    trouble: list[str] = []
+    contexts = []
+
+    def opened(path: str = "", width: int = 1200, scheme: Any = "light") -> Page:
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(LIMIT_MS)
+        page.on("console", lambda message: trouble.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
+        page.on("request", lambda request: _note_outside(request.url, (address,), trouble))
+        page.goto(address + path)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert trouble == []
+
+
+@pytest.fixture
 def visit(browser: Browser) -> Iterator[Visit]:
     """Open pages whose charts are all drawn; none may have complained or reached out."""
     trouble: list[str] = []
@@ -50,7 +76,7 @@ def visit(browser: Browser) -> Iterator[Visit]:
         page.on("console", lambda message: trouble.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
         page.on("dialog", lambda dialog: trouble.append(f"dialog: {dialog.message}"))
-        page.on("request", lambda request: _note_outside(request.url, trouble))
+        page.on("request", lambda request: _note_outside(request.url, ("file:",), trouble))
         page.goto(path.resolve().as_uri())
         for chart in page.query_selector_all(".chart"):
             chart.scroll_into_view_if_needed()
@@ -65,6 +91,6 @@ def visit(browser: Browser) -> Iterator[Visit]:
     assert trouble == []
 
 
-def _note_outside(url: str, trouble: list[str]) -> None:
-    if not url.startswith(("file:", "data:", "blob:")):
+def _note_outside(url: str, inside: tuple[str, ...], trouble: list[str]) -> None:
+    if not url.startswith((*inside, "data:", "blob:")):
         trouble.append(f"request: {url}")

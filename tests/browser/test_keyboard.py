@@ -94,9 +94,9 @@ def test_a_run_is_played_by_keys(page: Page, address: str) -> None:
     button, scrub = page.locator("[data-does=play]"), page.locator("[name=scrub]")
     scrub.focus()
     page.keyboard.press("Home")
-    assert scrub.get_attribute("aria-valuetext") == "0.00 seconds"
+    assert scrub.get_attribute("aria-valuetext") == "0.000 seconds"
     page.keyboard.press("PageUp")
-    assert scrub.get_attribute("aria-valuetext") != "0.00 seconds"
+    assert scrub.get_attribute("aria-valuetext") != "0.000 seconds"
     page.focus("[name=speed]")
     page.keyboard.press("1")
     button.focus()

@@ -3,49 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
+from browser.conftest import LIMIT_MS
 from browser.views import faults
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
+
+    from browser.conftest import Open
 
 pytestmark = [pytest.mark.browser, pytest.mark.guest]
 pytest.importorskip("starlette")
 
 SMALL = "transport=tcp,quic&size=100kB&rtt=50ms&rate=20mbit&loss=1%25&replicates=2"
-LIMIT_MS = 120_000
-Open = Callable[..., "Page"]
-
-
-@pytest.fixture
-def visit_ui(browser: Browser, address: str) -> Iterator[Open]:
-    trouble: list[str] = []
-    contexts = []
-
-    def opened(path: str = "", width: int = 1200, scheme: Any = "light") -> Page:
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(LIMIT_MS)
-        page.on("console", lambda message: trouble.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-        page.on("request", lambda request: _note_outside(request.url, address, trouble))
-        page.goto(address + path)
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert trouble == []
-
-
-def _note_outside(url: str, address: str, trouble: list[str]) -> None:
-    if not url.startswith((address, "data:", "blob:")):
-        trouble.append(f"request: {url}")
 
 
 def _state(page: Page, state: str, panel: str = "now") -> None:
@@ -197,7 +170,7 @@ def test_a_call_goes_both_ways(visit_ui: Open) -> None:
     _state(page, "done")
     assert page.is_checked("[data-checks=transport][value=udp]")
     assert [text.split(" (")[0] for text in page.locator("#now caption").all_text_contents()] == [
-        "Message delay, 95 %, down", "Message delay, 95 %, up",
+        "Message delay, 95\N{NO-BREAK SPACE}%, down", "Message delay, 95\N{NO-BREAK SPACE}%, up",
     ]  # fmt: skip
 
 

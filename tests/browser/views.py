@@ -59,7 +59,9 @@ def copied(page: Page, address: str) -> None:
 def options(page: Page, address: str) -> None:
     """All options."""
     asked(page, address, SMALL)
-    page.click("#others summary")
+    page.click("#others > summary")
+    for group in page.locator("#others .group > summary:visible").all():
+        group.click()
 
 
 def studied(page: Page, address: str, name: str) -> None:

@@ -131,7 +131,9 @@ def test_knobs_are_options_and_what_they_offer_is_valid() -> None:
                       "shape": [("rate", "5mbit")],
                       "congestion": [("transport", "tcp,quic")]}.get(knob.option, [])  # fmt: skip
             study_from_compare(**options_of([*needed, (knob.option, value)]))
-    shown = {knob.option for knob in knobs} | {row.name for row in other_options()}
+    shown = {knob.option for knob in knobs} | {
+        row.name for parts in other_options().values() for part in parts for row in part.rows
+    }
     assert shown == OPTIONS.keys()
     study_of(options_of(START.items()))
 

@@ -83,9 +83,11 @@ def test_an_answer_comes_after_one_replicate_and_tightens(
     assert second["verdict"]
     assert len(first["samples"]) == 4
     # What the command's table has beside it.
-    assert metric["beside"][0].startswith("Goodput (")
+    goodput = metric["beside"][0]
+    assert goodput["title"] == "Goodput"
     assert all(len(bar["beside"]) == len(metric["beside"]) for bar in (first, second))
-    assert float(first["beside"][0]) > 0
+    assert len(first["beside"][0]) == len(goodput["units"])
+    assert float(first["beside"][0][-1]) > 0
     question.join()
     again = FakeBackend()
     use(again)
@@ -242,3 +244,39 @@ def test_equal_runs_are_exact_only_where_nothing_random_was_planned(
     assert [
         each.endswith("with 7 they could be, and called equivalent with 29") for each in said
     ] == [True] * (loss == "1%")
+
+
+def test_values_have_texts_in_the_units_of_answers_beside_them(
+    use: Callable[..., None], tmp_path: Path
+) -> None:
+    """The last unit is the answer's own; larger ones suit another answer on the same axis."""
+    use(FakeBackend())
+    answer = events_of(asked(PAIRS, tmp_path))[-1][1]
+    (metric,) = answer["metrics"]
+    bar = metric["groups"][0]["bars"][0]
+    assert metric["units"] == ["s", "ms", "µs"][: len(metric["units"])]
+    assert [text.rpartition(" ")[2] for text in bar["texts"]] == metric["units"]
+    assert bar["mean"] == pytest.approx(sum(bar["samples"]) / 4)
+    in_s = float(bar["texts"][0].split(" ")[0])
+    assert in_s == pytest.approx(bar["mean"], rel=0.01)
+    assert metric["whole"] is None
+
+
+def test_a_refusal_names_the_option_that_it_asks_for(
+    use: Callable[..., None], tmp_path: Path
+) -> None:
+    """By the study's own check, so that the page has no second rule."""
+    use(FakeBackend())
+    asked_for = {
+        (("queue", "1bdp"), ("rate", "10mbit")): "--rtt",
+        (("queue", "1bdp"), ("rtt", "10ms")): "--rate",
+        (("discipline", "codel"), ("rtt", "10ms")): "--rate",
+        (("policer", "100kB"), ("rtt", "10ms")): "--rate",
+        (("jitter_order", "free"), ("rtt", "10ms")): "--jitter",
+        (("loss", "9999%"), ("rtt", "10ms")): None,
+    }
+    for pairs, missing in asked_for.items():
+        name, said = events_of(asked(list(pairs), tmp_path))[-1]
+        assert name == "refused"
+        assert said["option"] == "--" + pairs[0][0].replace("_", "-")
+        assert said["missing"] == missing

@@ -130,7 +130,7 @@ def _variant(base: SeriesStyle, rank: int) -> SeriesStyle:
     shade = _SHADES[rank % len(_SHADES)]
     shape = _SHAPES[(_SHAPES.index(base.shape) + rank) % len(_SHAPES)]
     dashes = [dash for dash in _DASHES if dash != base.dash]
-    return SeriesStyle(_shaded(base.colour, shade), shape, dashes[(rank - 1) % len(dashes)])
+    return SeriesStyle(shaded(base.colour, shade), shape, dashes[(rank - 1) % len(dashes)])
 
 
 def _kind(label: str) -> str:
@@ -138,15 +138,42 @@ def _kind(label: str) -> str:
     return label.replace(" ", "-").partition("-")[0].lower()
 
 
-def _shaded(colour: str, shade: float) -> str:
+def shaded(colour: str, shade: float) -> str:
+    """Return a shade of a colour, towards black where it is negative, or towards white."""
     end = 255 if shade > 0 else 0
     parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(part + abs(shade) * (end - part)):02X}" for part in parts)
 
 
+LEAST_CONTRAST = 4.5
+"""Contrast of text to its ground that WCAG 2 asks for, level AA."""
+_DARKER = (-0.2, -0.3, -0.4, -0.5, -0.6, -0.7, -0.8)
+
+
 def text_colour(colour: str) -> str:
-    """Darken a colour as far as text needs for contrast."""
-    return _shaded(colour, -0.2)
+    """Darken a colour as far as text on white needs for contrast."""
+    darker = [shaded(colour, shade) for shade in _DARKER]
+    found = (each for each in darker if contrast(each, "#FFFFFF") >= LEAST_CONTRAST)
+    return next(found, darker[-1])
+
+
+def contrast(colour: str, other: str) -> float:
+    """Return the contrast ratio of two colours (WCAG 2)."""
+    dark, light = sorted((_luminance(colour), _luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.03928 else float(((p + 0.055) / 1.055) ** 2.4) for p in parts]
+    red, green, blue = linear
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def series_palette() -> list[str]:
+    """Return all colours that series may have."""
+    transports = [style.colour for style in TRANSPORT_STYLES.values()]
+    return [*(shaded(colour, shade) for colour in transports for shade in _SHADES), *_OTHERS]
 
 
 def config(theme: Theme = SCREEN) -> Spec:

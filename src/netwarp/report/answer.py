@@ -14,7 +14,7 @@ from netwarp.metrics import metric_named
 from netwarp.results.comparisons import Comparisons, ContenderResult
 from netwarp.results.undecided import undecided_text
 from netwarp.verdict_wording import effect_text, favourable, outcome_text, verdict_text
-from netwarp.wording import condition_text, level_text, quantity
+from netwarp.wording import condition_text, contender_text, quantity
 
 if TYPE_CHECKING:
     from netwarp.evaluation import RunData
@@ -50,7 +50,7 @@ def answers(data: RunData) -> list[Answer]:
 
 def answer_sentences(compared: Comparisons) -> list[str]:
     """Answer the question in sentences, one for each contender."""
-    first = level_text(compared.factor, compared.first)
+    first = contender_text(compared.factor, compared.first)
     sentences = []
     for label, results in _by_contender(compared).items():
         by_outcome: dict[str, list[Comparison]] = {}
@@ -63,7 +63,7 @@ def answer_sentences(compared: Comparisons) -> list[str]:
             f"{outcome} {_where(len(found), len(results))}{_span(found, compared)}"
             for outcome, found in groups
         ]
-        name = level_text(compared.factor, label)
+        name = contender_text(compared.factor, label)
         sentences.append(f"{name} against {first}: {', '.join(part.strip() for part in parts)}.")
     return sentences
 
@@ -107,7 +107,7 @@ def verdict_grid(compared: Comparisons) -> VerdictGrid | None:
         for factor, level in group.condition.items():
             levels.setdefault(factor, set()).add(level)
     verdicts = {
-        (level_text(compared.factor, contender.label), condition_text(varied)): contender
+        (contender_text(compared.factor, contender.label), condition_text(varied)): contender
         for group in compared.groups
         if (varied := {f: level for f, level in group.condition.items() if len(levels[f]) > 1})
         for contender in group.contenders
@@ -121,7 +121,7 @@ def verdict_grid(compared: Comparisons) -> VerdictGrid | None:
         verdicts = {(condition, name): found for (name, condition), found in verdicts.items()}
     return VerdictGrid(
         quantity(compared.metric, 1).title,
-        level_text(compared.factor, compared.first),
+        contender_text(compared.factor, compared.first),
         [head.split(", ") for head in across],
         [
             (name, [_grid_cell(verdicts.get((name, head)), head, compared) for head in across])

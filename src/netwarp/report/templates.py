@@ -9,6 +9,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from netwarp.figures.chart import Chart
+from netwarp.figures.dark import dark_rules
 from netwarp.figures.style import page_overlay
 from netwarp.report.chart_script import chart_script
 from netwarp.version import __version__
@@ -31,7 +32,7 @@ def render_page(name: str, *, has_charts: bool, **values: Any) -> str:
     environment.filters["with_code"] = with_code
     return environment.get_template(name).render(
         version=__version__,
-        style=_own("style.css"),
+        style=_own("style.css") + Markup(dark_rules()),  # noqa: S704 - colours of ours
         script=_own("script.js"),
         bundle=Markup(chart_script()) if has_charts else "",  # noqa: S704 - a library's
         overlay=_json(page_overlay()),

@@ -43,4 +43,5 @@ class Refusals:
             key=None if error.key is None else self.display(error.key),
             value=error.value,
             remedy=error.remedy,
+            missing=None if error.missing is None else self.display(error.missing),
         )

@@ -170,7 +170,8 @@ class Table(Mapping[str, Written]):
         found = next((each for each in candidates if each.value is not None), candidates[0])
         value = error.value if error.value is not None else plain(found.value)
         value = value if found.stands is None else found.stands
-        return KeyValueError(found.place, value, error.reason, error.remedy)
+        missing = error.missing and self.find(*error.missing.split(".")).place
+        return KeyValueError(found.place, value, error.reason, error.remedy, missing)
 
 
 def plain(value: object) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from netwarp.claims.expected_sentences import WORDS, found_text
 from netwarp.claims.too_few import too_few_as_planned
+from netwarp.figures.dark import on_dark
 from netwarp.figures.style import series_styles
 from netwarp.measurement_notes import gave_up_text
 from netwarp.metrics import metric_named
@@ -20,16 +21,17 @@ from netwarp.results.undecided import undecided_text
 from netwarp.verdict_wording import verdict_text
 from netwarp.wording import (
     condition_text,
+    contender_text,
     count_text,
-    level_text,
     mean_text,
     number,
-    quantity,
+    quantities,
     spread_note,
+    value_text,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from netwarp.evaluation import RunData
     from netwarp.results.comparisons import Comparisons, ConditionGroup, ContenderResult
@@ -88,18 +90,19 @@ def _metric(compared: Comparisons, data: RunData) -> dict[str, Any]:
         for each in group.contenders
         if (found := each.cell.estimate(compared.metric)) is not None
     ]
-    shown = quantity(compared.metric, max(means, default=0.0))
+    largest = max(means, default=0.0)
+    shown = quantities(compared.metric, largest)
     metric = metric_named(compared.metric)
+    is_share = metric.unit in ("ratio", "index") and largest <= 1
     beside = {name: _shown_beside(name, data) for name in _beside(compared.metric, data)}
     return {
-        "name": compared.metric,
-        "title": shown.title,
-        "unit": shown.unit,
+        **_column(compared.metric, shown),
+        "whole": 1.0 if is_share else None,
+        "whole_text": value_text(compared.metric, 1.0),
         "better": metric.better,
         "sentences": answer_sentences(compared.with_values),
         "open": (undecided_text(compared, data.results) or "").partition("; --decide")[0] or None,
-        "beside": [f"{each.title} ({each.unit})" if each.unit else each.title
-                   for each in beside.values()],
+        "beside": [_column(name, of) for name, of in beside.items()],
         "groups": [_group(group, compared, shown, beside) for group in compared.groups],
     }  # fmt: skip
 
@@ -110,9 +113,16 @@ def _beside(metric: str, data: RunData) -> list[str]:
     return [name for name in metrics_beside(data.results, metric) if name not in own]
 
 
-def _shown_beside(metric: str, data: RunData) -> Quantity:
+def _shown_beside(metric: str, data: RunData) -> list[Quantity]:
     found = (cell.estimate(metric) for cell in data.results.cells)
-    return quantity(metric, max((abs(each.mean) for each in found if each), default=0.0))
+    return quantities(metric, max((abs(each.mean) for each in found if each), default=0.0))
+
+
+def _column(metric: str, shown: Sequence[Quantity]) -> dict[str, Any]:
+    """Return the name and title of a metric, and the units in which its texts are written: the
+    largest first, and last the one that suits this answer. Answers beside one another have one.
+    """
+    return {"name": metric, "title": shown[0].title, "units": [each.unit for each in shown]}
 
 
 def _with_those_that_gave_up(compared: Comparisons) -> Comparisons:
@@ -127,7 +137,10 @@ def _with_those_that_gave_up(compared: Comparisons) -> Comparisons:
 
 
 def _group(
-    group: ConditionGroup, compared: Comparisons, shown: Quantity, beside: Mapping[str, Quantity]
+    group: ConditionGroup,
+    compared: Comparisons,
+    shown: Sequence[Quantity],
+    beside: Mapping[str, Sequence[Quantity]],
 ) -> dict[str, Any]:
     """Return what the page draws of one condition."""
     labels = [each.label for each in group.contenders]
@@ -144,6 +157,7 @@ def _group(
             _bar(each, compared, shown)
             | {
                 "colour": style.colour,
+                "on_dark": on_dark(style.colour),
                 "is_first": each.comparison is None and is_compared,
                 "beside": [_mean(each, metric, of) for metric, of in beside.items()],
             }
@@ -152,32 +166,32 @@ def _group(
     }
 
 
-def _mean(each: ContenderResult, metric: str, shown: Quantity) -> str:
+def _mean(each: ContenderResult, metric: str, shown: Sequence[Quantity]) -> list[str]:
     estimate = each.cell.estimate(metric)
     if estimate is None:
-        return "–"
-    return count_text(estimate.mean, shown) or number(estimate.mean * shown.scale)
+        return ["–" for _ in shown]
+    return [count_text(estimate.mean, one) or number(estimate.mean * one.scale) for one in shown]
 
 
-def _bar(each: ContenderResult, compared: Comparisons, shown: Quantity) -> dict[str, Any]:
-    """Return what the page draws of one contender."""
+def _bar(each: ContenderResult, compared: Comparisons, shown: Sequence[Quantity]) -> dict[str, Any]:
+    """Return what the page draws of one contender, with values as they are stored."""
     estimate = each.cell.estimate(compared.metric)
     bar: dict[str, Any] = {
-        "label": level_text(compared.factor, each.label) or "all",
+        "label": contender_text(compared.factor, each.label) or "all",
         "verdict": verdict_text(each.comparison, compared.metric) if each.comparison else "",
         "mark": mark_class(each, compared),
         "failed": len(each.cell.failed),
         "gave_up": len(each.cell.gave_up),
-        "mean": None, "low": None, "high": None, "text": "", "note": "", "samples": [],
+        "mean": None, "low": None, "high": None, "texts": [], "note": "", "samples": [],
     }  # fmt: skip
     if estimate is None:
         return bar
     low, high = estimate.ci95 or (None, None)
     return bar | {
-        "mean": estimate.mean * shown.scale,
-        "low": None if low is None else low * shown.scale,
-        "high": None if high is None else high * shown.scale,
-        "text": f"{mean_text(estimate, shown)} {shown.unit}".rstrip(),
+        "mean": estimate.mean,
+        "low": low,
+        "high": high,
+        "texts": [f"{mean_text(estimate, one)} {one.unit}".rstrip() for one in shown],
         "note": spread_note(estimate, is_random=each.cell.is_random),
-        "samples": [value * shown.scale for value in estimate.samples],
+        "samples": list(estimate.samples),
     }

@@ -92,8 +92,8 @@ def application(lanes: Lanes, folder: Path, port: int, token: str) -> Guarded:
         Route("/scorecard/{path:path}", pages.scorecard),
         Route("/diff", pages.diff),
         Route("/static/{name}", static),
-        Route("/report.css", report_file("style.css")),
-        Route("/report.js", report_file("script.js")),
+        Route("/report.css", report_style),
+        Route("/report.js", report_script),
         Route("/vega.js", vega_script),
         Route("/ask", pages.ask),
         Route("/as", pages.written),
@@ -348,13 +348,17 @@ def _read(file: Traversable) -> Response:
     return Response(file.read_text(encoding="utf-8"), media_type=kind)
 
 
-def report_file(name: str) -> Callable[[Request], Response]:
-    """Return what answers with the style or the script of reports, which the pages share."""
+def report_style(_: Request) -> Response:
+    """The style of reports, which the pages share."""
+    from netwarp.figures.dark import dark_rules
 
-    def answered(_: Request) -> Response:
-        return _read(files("netwarp").joinpath("report", name))
+    own = files("netwarp").joinpath("report", "style.css").read_text(encoding="utf-8")
+    return Response(own + dark_rules(), media_type=TYPES[".css"])
 
-    return answered
+
+def report_script(_: Request) -> Response:
+    """The script of reports, which draws charts on the pages too."""
+    return _read(files("netwarp").joinpath("report", "script.js"))
 
 
 def vega_script(_: Request) -> Response:

@@ -123,6 +123,9 @@ class Asked(ABC):
 
 
 def refusal(error: InputError) -> dict[str, Any]:
-    """Return the command line's sentence, with the option that it is about."""
-    key = error.key if isinstance(error, StudyError) else str(error).partition(":")[0]
-    return {"message": str(error), "option": key}
+    """Return the command line's sentence, with the option that it is about, and the one that would
+    have to be given as well.
+    """
+    if isinstance(error, StudyError):
+        return {"message": str(error), "option": error.key, "missing": error.missing}
+    return {"message": str(error), "option": str(error).partition(":")[0]}

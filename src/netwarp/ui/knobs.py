@@ -6,13 +6,12 @@ only offers values; any other one can be typed, and the study's own checks refus
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from netwarp.options import COMPARE, Option
 from netwarp.options.networks import SHAPES, USUAL_STOP, Misfit, misfits
-from netwarp.options.row import Panel
 from netwarp.path_profiles import PROFILES
-from netwarp.path_properties import PATH_PROPERTIES
+from netwarp.path_properties import PATH_PROPERTIES, PathProperty
 from netwarp.transports import ON_ONE_PATH, TRANSPORTS
 from netwarp.workloads import WORKLOADS
 from netwarp.workloads.bulk.section import USUAL_SIZE
@@ -165,8 +164,61 @@ def with_labels(text: str) -> str:
     return re.sub(r"--([a-z-]+)", label, text)
 
 
-def other_options() -> list[Option]:
-    """Return the options that no knob turns; the page shows them folded."""
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Options that the page shows below one title: those of a property and of its directions."""
+
+    title: str
+    """Empty for an option that stands by itself."""
+    help: str
+    """Help of the property, where its own option is a knob above."""
+    rows: Sequence[Option]
+
+
+_OF_PATH: Mapping[str, Sequence[str]] = {
+    "Delay": ("delay", "jitter", "jitter_order", "distribution", "jitter_correlation", "aggregate"),
+    "Rate and queue": ("rate", "queue", "discipline", "policer", "l4s_queue", "ack_filter"),
+    "Losses and order": (
+        "loss", "loss_correlation", "link_loss", "link_repair", "reorder", "duplicate", "corrupt",
+    ),
+}  # fmt: skip
+"""Properties of the path by the title of their group."""
+_LAST_OF_PATH = "Addresses and links"
+"""The group of the properties that no other has."""
+OTHER_GROUPS = (
+    "Transport and contents", "Hosts that share the path", *_OF_PATH, _LAST_OF_PATH,
+    "What is asked of the runs",
+)  # fmt: skip
+
+
+def other_options() -> dict[str, list[Part]]:
+    """Return the options that no knob turns, by the title of their group; the page shows them
+    folded.
+    """
     shown = {knob.option for knobs in GROUPS.values() for knob in knobs}
-    rows = [row for name, row in OPTIONS.items() if name not in shown]
-    return sorted(rows, key=lambda row: list(Panel).index(row.panel))
+    groups: dict[str, list[Part]] = {title: [] for title in OTHER_GROUPS}
+    of_property = {key: row for row in PATH_PROPERTIES for key in row.keys}
+    for row in (row for name, row in OPTIONS.items() if name not in shown):
+        path = of_property.get(row.key.removeprefix("path."))
+        parts = groups[_group_of(row, path)]
+        if path is None:
+            parts.append(Part(title="", help="", rows=[row]))
+            continue
+        title = path.titles[path.key]
+        if not parts or parts[-1].title != title:
+            own = OPTIONS[path.key].help if path.key in shown else ""
+            parts.append(Part(title=title, help=own, rows=[]))
+        parts[-1] = replace(parts[-1], rows=[*parts[-1].rows, row])
+    return groups
+
+
+def _group_of(row: Option, path: PathProperty | None) -> str:
+    """Return the title of the group of an option, and of the path's property that it sets."""
+    if path is not None:
+        found = (title for title, keys in _OF_PATH.items() if path.key in keys)
+        return next(found, _LAST_OF_PATH)
+    if row.key.startswith("topology."):
+        return "Hosts that share the path"
+    if row.key.startswith(("transport.", "workload.")):
+        return "Transport and contents"
+    return "What is asked of the runs"

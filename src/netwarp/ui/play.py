@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from netwarp.figures.dark import on_dark
 from netwarp.figures.over_time.run_timeline import end_of_chart_ns
 from netwarp.figures.style import series_styles
 from netwarp.measure.queueing import queue_delays
@@ -17,7 +18,7 @@ from netwarp.measure.select import received
 from netwarp.ui.drawing import network_drawing
 from netwarp.units import NS_PER_S
 from netwarp.wire import Calibration, ConnectionSamples, Direction, Job, QueueSamples, Record
-from netwarp.wording import condition_text, level_text
+from netwarp.wording import condition_text, contender_text
 
 if TYPE_CHECKING:
     from netwarp.evaluation import RunData
@@ -36,7 +37,12 @@ def play(data: RunData) -> dict[str, Any]:
         first = [run for cell in cells for run in cell.runs if run.replicate == 0]
         labels = [run.factors.get(factor, "") for run in first]
         runs = [
-            played | {"label": level_text(factor, label) or "all", "colour": style.colour}
+            played
+            | {
+                "label": contender_text(factor, label) or "all",
+                "colour": style.colour,
+                "on_dark": on_dark(style.colour),
+            }
             for run, label, style in zip(first, labels, series_styles(factor, labels), strict=True)
             if (job := data.job(run.run)) is not None
             and (played := played_run(job, data.records(run.run))) is not None

@@ -13,7 +13,7 @@ from netwarp.results import CellResult, Results, RunResult
 from netwarp.study.figures import Figure
 from netwarp.units import span_text
 from netwarp.wire import Job, Record
-from netwarp.wording import cell_text, condition_text, level_text, number, sentence_case
+from netwarp.wording import cell_text, condition_text, contender_text, number, sentence_case
 
 SUBTITLE_LETTERS = 150
 """Most letters of a subtitle that fit in a line over the chart."""
@@ -76,7 +76,7 @@ def timeline_figure(
     for label, style in zip(labels, styles, strict=True):
         wanted = dict(figure.where) | ({figure.series: label} if figure.series else {})
         run = _replicate(results.select(wanted), figure.replicate or 0)
-        text = level_text(figure.series, label) if figure.series else ""
+        text = contender_text(figure.series, label) if figure.series else ""
         shown = _shown_run(run, kept, text, style.colour) if run else None
         if run is not None and shown is not None:
             found.append(shown)

@@ -59,7 +59,11 @@ def limit_packets(cell: CellSections, direction: Direction, index: int = 0) -> i
         if impairments.queue is not None:
             key = _key("queue", direction, path, index)
             raise KeyValueError(
-                key, None, "no queue forms where the rate is unlimited", "give rate too"
+                key,
+                None,
+                "no queue forms where the rate is unlimited",
+                "give rate too",
+                missing=_beside(key, "rate"),
             )
         return UNLIMITED_LIMIT_PACKETS
     rate_bit_s = impairments.usual_rate_bit_s
@@ -227,7 +231,8 @@ def _queue_bytes(cell: CellSections, direction: Direction, index: int) -> Fracti
     if size_bytes == 0:
         reason = "the bandwidth-delay product is 0 without a delay"
         remedy = 'give rtt, or the queue in bytes or packets, such as "64kB" or "1000p"'
-        raise KeyValueError(_key("queue", direction, path, index), None, reason, remedy)
+        key = _key("queue", direction, path, index)
+        raise KeyValueError(key, None, reason, remedy, missing=_beside(key, "rtt"))
     return size_bytes
 
 
@@ -275,7 +280,8 @@ def most_content_bytes(cell: CellSections, lasts_ns: int) -> int:
     """
     if _is_unlimited(cell):
         reason = "no rate bounds what arrives in that time"
-        raise KeyValueError("workload.size", None, reason, "give it, or path.rate")
+        remedy = "give it, or path.rate"
+        raise KeyValueError("workload.size", None, reason, remedy, missing="path.rate")
     direction = cell.content_direction
     indices = range(len(cell.path.all_paths))
     rate_bit_s = sum(_peak_rate_bit_s(cell, direction, index) for index in indices)
@@ -358,6 +364,11 @@ def _checked_buffer(size_bytes: int, remedy: str) -> int:
             remedy,
         )
     return size_bytes
+
+
+def _beside(key: str, other: str) -> str:
+    """Return another key of the section of a key."""
+    return f"{key.rpartition('.')[0]}.{other}"
 
 
 def _key(

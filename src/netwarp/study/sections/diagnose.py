@@ -33,7 +33,9 @@ def _key_value_error(error: ValidationError, model: type[BaseModel]) -> KeyValue
     key = joined(*map(str, details["loc"]))
     cause = details.get("ctx", {}).get("error")
     if isinstance(cause, KeyValueError):
-        return KeyValueError(joined(key, cause.key or ""), cause.value, cause.reason, cause.remedy)
+        missing = None if cause.missing is None else joined(key, cause.missing)
+        place = joined(key, cause.key or "")
+        return KeyValueError(place, cause.value, cause.reason, cause.remedy, missing)
     if isinstance(cause, UnitError):
         return KeyValueError(key, details["input"], cause.reason, cause.remedy)
     reason, remedy = _explain(details, model)

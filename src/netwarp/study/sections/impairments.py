@@ -117,7 +117,11 @@ def refuse_impossible(impairments: AskedImpairments, direction: Direction) -> No
     _refuse_impossible_discipline(impairments, direction)
     if impairments.reorders and impairments.delay_ns == 0:
         raise KeyValueError(
-            "reorder", None, f"there is no {direction} delay to overtake", "give rtt or delay"
+            "reorder",
+            None,
+            f"there is no {direction} delay to overtake",
+            "give rtt or delay",
+            missing="rtt",
         )
 
 
@@ -136,7 +140,7 @@ def _refuse_impossible_policer(impairments: AskedImpairments, direction: Directi
         raise KeyValueError("policer", None, reason, f"drop policer or {met}")
     if impairments.rate_bit_s is None:
         reason = f"no rate fills the bucket of the policer {direction}"
-        raise KeyValueError("policer", None, reason, f"give rate_{direction}")
+        raise KeyValueError("policer", None, reason, f"give rate_{direction}", missing="rate")
 
 
 def _refuse_impossible_discipline(impairments: AskedImpairments, direction: Direction) -> None:
@@ -145,7 +149,7 @@ def _refuse_impossible_discipline(impairments: AskedImpairments, direction: Dire
     if impairments.usual_rate_bit_s is None:
         reason = f"no queue forms where the {direction} rate is unlimited"
         remedy = f"give rate or rate_{direction} too, or a discipline to the other direction alone"
-        raise KeyValueError("discipline", None, reason, remedy)
+        raise KeyValueError("discipline", None, reason, remedy, missing="rate")
     if impairments.reorders:
         reason = f"netem keeps the {direction} queue itself where packets overtake"
         raise KeyValueError("discipline", None, reason, "drop reorder, or choose fifo")

@@ -188,7 +188,8 @@ class SinglePath(_Keys):
         for row in rows:
             if row.without is not None and not self.given(row.without):
                 reason = f"it has no effect without {row.without}"
-                raise KeyValueError(row.key, None, reason, f"give {row.without} or drop it")
+                remedy = f"give {row.without} or drop it"
+                raise KeyValueError(row.key, None, reason, remedy, missing=row.without)
         return self
 
     @model_validator(mode="after")

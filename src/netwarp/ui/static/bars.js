@@ -1,19 +1,34 @@
 // Draws answers: sentences, and a bar with its interval for each contender.
 
+/** A text whose numbers stay on the line of their unit. */
+const unbroken = (text) => text.replace(/(\d) (?=(?:%|[a-zA-Zµ]?(?:s|B|bit\/s))(?![\w/]))/g, "$1\u00a0");
+
 /** Make an element with attributes, and with children that are elements or texts. */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children.filter((child) => child !== ""));
+  made.append(...children.filter((child) => child !== "").map((child) => (typeof child === "string" ? unbroken(child) : child)));
   return made;
 }
 
-/** The largest value of each metric, so that two answers can share an axis. */
+const ROOM = 0.94; // of a bar's track, for the largest value
+
+/** The value at the end of the bars of each metric, so that two answers can share an axis: the whole of a share. */
 export function extents(answer) {
   const found = {};
-  for (const { name, groups } of answer?.metrics ?? []) {
+  for (const { name, whole, groups } of answer?.metrics ?? []) {
     const values = groups.flatMap(({ bars }) => bars.flatMap((bar) => [bar.mean, Math.min(bar.high ?? 0, 3 * bar.mean), ...bar.samples]));
-    found[name] = Math.max(0, ...values);
+    found[name] = whole ?? Math.max(0, ...values) / ROOM;
+  }
+  return found;
+}
+
+/** Which unit of its list answers beside one another write each metric in: the larger of theirs. Lists begin with the largest, and end with what suits one answer. */
+export function sharedUnits(answers) {
+  const found = {};
+  const metrics = answers.flatMap((answer) => answer?.metrics ?? []);
+  for (const { name, units } of metrics.flatMap((metric) => [metric, ...metric.beside])) {
+    found[name] = Math.min(found[name] ?? Infinity, units.length - 1);
   }
   return found;
 }
@@ -21,50 +36,59 @@ export function extents(answer) {
 /** An answer in words, for those who do not see it: the verdicts, or the values where none is compared. */
 export function answerText({ metrics }) {
   return metrics.map(({ title, sentences, groups }) => {
-    const values = groups.flatMap(({ condition, bars }) => bars.map((bar) => [condition, bar.label, bar.text || "no value"].filter(Boolean).join(" ")));
+    const values = groups.flatMap(({ condition, bars }) => bars.map((bar) => [condition, bar.label, bar.texts.at(-1) ?? "no value"].filter(Boolean).join(" ")));
     return `${title}: ${(sentences.length ? sentences : values).join(" ")}`;
   }).join(" ");
 }
 
-export function drawAnswer(place, answer, most) {
+/** Draw an answer: `most` has the value at the end of each metric's bars, and `units` which of its units it is written in. */
+export function drawAnswer(place, answer, most, units) {
   const whole = answer.replicates >= answer.of;
-  place.replaceChildren(...answer.metrics.flatMap((metric) => drawMetric(metric, most[metric.name], whole)), ...expectations(answer, whole), ...causes(answer), ...(whole ? tooFew(answer) : []), ...notes(answer), ...failures(answer));
+  place.replaceChildren(...answer.metrics.flatMap((metric) => drawMetric(metric, most[metric.name], units, whole)), ...expectations(answer, whole), ...causes(answer), ...(whole ? tooFew(answer) : []), ...notes(answer), ...failures(answer));
 }
 
-function drawMetric(metric, most, whole) {
+function drawMetric(metric, most, units, whole) {
   const list = element("ul", { class: "answer" }, ...metric.sentences.map((text) => element("li", {}, text)));
-  const unit = metric.unit ? ` (${metric.unit})` : "";
   const better = { higher: "; more is better", lower: "; less is better" }[metric.better] ?? "";
-  const rows = metric.groups.flatMap((group) => drawGroup(group, most, metric.groups.length));
-  const caption = element("caption", {}, `${metric.title}${unit}, mean and 95 % interval${better}`);
+  const scale = metric.whole === null ? "" : `; bars from 0 to ${metric.whole_text}`;
+  const rows = metric.groups.flatMap((group) => drawGroup(group, most, units[metric.name], metric.groups.length));
+  const caption = element("caption", {}, `${headOf(metric, units)}, mean and 95 % interval${better}${scale}`);
   const head = element("thead", { class: "unseen" }, element("tr", {}, ...["Contender", "Bar", "Value", "Verdict"].map((text) => element("th", { scope: "col" }, text))));
-  const table = element("table", { class: "bars" }, caption, head, element("tbody", {}, ...rows));
+  const columns = element("colgroup", {}, ...["named", "drawn", "valued", "judged"].map((name) => element("col", { class: name })));
+  const table = element("table", { class: "bars" }, caption, columns, head, element("tbody", {}, ...rows));
   const open = whole && metric.open ? [element("p", { class: "note" }, metric.open)] : [];
-  return [...(metric.sentences.length ? [list] : []), table, ...beside(metric), ...open];
+  return [...(metric.sentences.length ? [list] : []), table, ...beside(metric, units), ...open];
+}
+
+/** The title of a metric with the unit in which it is written. */
+function headOf({ name, title, units: own }, units) {
+  const unit = own[units[name]];
+  return unit ? `${title} (${unit})` : title;
 }
 
 /** The means of the metrics that the command's table has beside this one. */
-function beside(metric) {
+function beside(metric, units) {
   if (!metric.beside.length) return [];
   const head = (text) => element("th", { scope: "col" }, text);
-  const rows = metric.groups.flatMap(({ condition, bars }) => bars.map((bar) => element("tr", {}, element("th", { scope: "row" }, metric.groups.length < 2 ? bar.label : `${bar.label}, ${condition}`), ...bar.beside.map((text) => element("td", {}, text)))));
-  const table = element("table", {}, element("thead", {}, element("tr", {}, head("Mean"), ...metric.beside.map(head))), element("tbody", {}, ...rows));
+  const rows = metric.groups.flatMap(({ condition, bars }) => bars.map((bar) => element("tr", {}, element("th", { scope: "row" }, metric.groups.length < 2 ? bar.label : `${bar.label}, ${condition}`), ...bar.beside.map((texts, at) => element("td", {}, texts[units[metric.beside[at].name]])))));
+  const table = element("table", {}, element("thead", {}, element("tr", {}, head("Mean"), ...metric.beside.map((column) => head(headOf(column, units))))), element("tbody", {}, ...rows));
   return [element("div", { class: "scroll beside", tabindex: "0", role: "region", "aria-label": `Beside ${metric.title}` }, table)];
 }
 
-function drawGroup(group, most, groups) {
-  const rows = group.bars.map((bar) => drawBar(bar, most));
+function drawGroup(group, most, unit, groups) {
+  const rows = group.bars.map((bar) => drawBar(bar, most, unit));
   if (groups < 2) return rows;
   return [element("tr", { class: "condition" }, element("th", { colspan: "4", scope: "rowgroup" }, group.condition)), ...rows];
 }
 
-function drawBar(bar, most) {
+function drawBar(bar, most, unit) {
   const track = element("div", { class: "track", "aria-hidden": "true" });
   if (bar.mean !== null && most > 0) {
-    const percent = (value) => `${Math.max(0, Math.min(100, (value / most) * 94))}%`;
+    const percent = (value) => `${Math.max(0, Math.min(100, (value / most) * 100))}%`;
     const fill = element("div", { class: "fill" });
     fill.style.width = percent(bar.mean);
-    fill.style.background = bar.colour;
+    fill.style.setProperty("--colour", bar.colour);
+    fill.style.setProperty("--on-dark", bar.on_dark);
     track.append(fill);
     if (bar.low !== null && bar.high > bar.low) {
       const whisker = element("div", { class: "whisker" });
@@ -80,7 +104,7 @@ function drawBar(bar, most) {
   }
   const failed = bar.failed ? `${bar.failed} failed` : "";
   const gaveUp = bar.gave_up ? `${bar.gave_up} gave up` : "";
-  const value = element("td", { class: "num" }, bar.text || "–", ...[bar.note, failed, gaveUp].filter(Boolean).flatMap((text) => [" ", element("small", {}, text)]));
+  const value = element("td", { class: "num" }, bar.texts[unit] ?? "–", ...[bar.note, failed, gaveUp].filter(Boolean).flatMap((text) => [" ", element("small", {}, text)]));
   const said = bar.is_first ? "compared with" : bar.verdict;
   const verdict = element("td", { class: "said" }, ...(said ? [element("span", { class: `mark ${bar.is_first ? "first" : bar.mark}` }, said)] : []));
   return element("tr", {}, element("th", { scope: "row" }, bar.label), element("td", { class: "drawn" }, track), value, verdict);

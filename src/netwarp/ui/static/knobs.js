@@ -39,6 +39,7 @@ function show(kind) {
     // What only a network has is not there without one.
     knob.hidden = !knob.dataset.kinds.split(" ").includes(kind) || (why !== "" && !shape);
   }
+  tellFolded();
 }
 
 function follow(field) {
@@ -111,6 +112,7 @@ function leaveOut(field) {
 }
 
 export function setKnobs(pairs) {
+  for (const said of form.querySelectorAll(".left-out")) said.hidden = true;
   for (const field of fields()) {
     // An option that is repeated has a line for each.
     const value = pairs.getAll(field.name).join(field.tagName === "TEXTAREA" ? "\n" : ",");
@@ -191,27 +193,30 @@ function choose(kind) {
   follow(field);
 }
 
-/** Show a refusal beside its knob; returns whether there is one, and it is in sight. */
-export function refuse(option, message) {
-  const knob = [...form.querySelectorAll(".knob")].find((one) => one.dataset.option === option);
-  if (!knob || knob.hidden) return false;
-  knob.closest("details")?.setAttribute("open", "");
-  const said = knob.querySelector(".refusal");
-  said.textContent = message;
-  said.hidden = false;
-  knob.querySelector("[name]").setAttribute("aria-invalid", "true");
-  const { top, bottom } = said.getBoundingClientRect();
-  return top >= 0 && bottom <= innerHeight;
-}
-
 /** Mark a knob that a lesson wants turned. */
 export function markKnob(name) {
   const knob = form.elements[name]?.closest(".knob");
   knob?.classList.add("to-turn");
-  knob?.closest("details")?.setAttribute("open", "");
+  if (knob) openFolds(knob);
 }
 
-export function clearRefusals() {
-  for (const said of form.querySelectorAll(".refusal")) said.hidden = true;
-  for (const field of form.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
+/** Open what a knob is folded in. */
+export function openFolds(knob) {
+  for (let fold = knob.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+}
+
+/** Turn a knob, as a user does. */
+export function turnKnob(name, value) {
+  const field = form.elements[name];
+  field.value = value;
+  field.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+/** Say in the summary of the folded options which of them are given. */
+function tellFolded() {
+  const folded = form.querySelector("#others");
+  const names = [...folded.querySelectorAll("[name]")].filter((field) => field.value.trim() && !field.closest(".knob").hidden).map((field) => field.closest(".knob").dataset.option);
+  folded.querySelector(".given").textContent = names.length ? `given: ${names.join(", ")}` : "";
+  for (const group of folded.querySelectorAll("details")) group.hidden = !group.querySelector(".knob:not([hidden])");
+  for (const part of folded.querySelectorAll(".part")) part.hidden = !part.querySelector(".knob:not([hidden])");
 }

@@ -2,6 +2,7 @@
 import { element } from "./bars.js";
 import { at, departures } from "./columns.js";
 import { LEAST_SHARE, drawNetwork, networkText, prepareNetwork } from "./network.js";
+import { clock, size, time } from "./numbers.js";
 
 const WHOLE_S = 15; // at speed 1 the longest run takes this long
 const MOST_DOTS = 44; // on the link at once; beyond that a dot stands for several packets
@@ -14,32 +15,31 @@ const isDark = matchMedia("(prefers-color-scheme: dark)");
 const endOf = (run) => Math.max(run.end_s, run.left_s.at(-1) + run.delay_s);
 
 function prepare(run) {
-  const left = { at_s: run.left_s, sent_bytes: run.sent_bytes };
-  const duration = left.at_s.at(-1) - left.at_s[0];
-  const rate = (run.sent_bytes.at(-1) - run.sent_bytes[0]) / duration;
-  const fastest = run.rate_bit_s ? run.rate_bit_s / 8 : 4 * rate;
-  const packets = Math.max(1, Math.ceil((fastest * Math.max(run.delay_s, duration / 400, run.network ? duration * LEAST_SHARE : 0)) / FRAME_BYTES / MOST_DOTS));
   // A link of a network may have no delay: a packet is drawn on it nevertheless, as in the network above it.
   const least = run.network ? endOf(run) * LEAST_SHARE : 0;
   const [there, home] = [run.delay_s, run.back_s].map((delay) => Math.max(delay, least));
-  return { ...run, end: endOf(run), there, home, packets, dots: departures(left, packets * FRAME_BYTES), mostQueue: Math.max(...run.queue_s, 1e-9), mostWindow: Math.max(...run.window.bytes, 1) };
+  return { ...run, end: endOf(run), there, home, mostQueue: Math.max(...run.queue_s, 1e-9), mostWindow: Math.max(...run.window.bytes, 1) };
 }
 
-const kilo = (bytes) => `${(bytes / 1000).toLocaleString("en", { maximumFractionDigits: bytes < 1e5 ? 1 : 0 })} kB`;
-const milli = (seconds) => `${(seconds * 1000).toLocaleString("en", { maximumFractionDigits: 1 })} ms`;
+/** How many packets a dot stands for, so that no run ever has too many dots on its link. */
+function packetsOfADot(runs) {
+  const most = ({ left_s: times, sent_bytes: sent, there }) => Math.max(...times.map((time, place) => sent[place] - at(times, sent, time - there)));
+  return Math.max(1, Math.ceil(Math.max(...runs.map(most)) / FRAME_BYTES / MOST_DOTS));
+}
 
-function lane(run) {
+function lane(run, packets) {
   const canvas = element("canvas", { role: "img", height: HEIGHT, "aria-label": `${run.label}: packets on the link` });
   const said = element("p", { class: "note said" });
   const network = run.network && prepareNetwork(run.network, endOf(run));
   const drawn = network && element("canvas", { class: "network", role: "img", "aria-label": `${run.label}: ${networkText(network)}` });
   const bottleneck = network ? [drawn, element("p", { class: "note" }, "Its first link with a rate:")] : [];
   const place = element("div", { class: "lane" }, element("h3", {}, run.label), ...bottleneck, canvas, said);
-  return { run: prepare(run), canvas, said, place, network, drawn };
+  const dots = departures({ at_s: run.left_s, sent_bytes: run.sent_bytes }, packets * FRAME_BYTES);
+  return { run: { ...run, dots }, canvas, said, place, network, drawn };
 }
 
-/** The colour of a run as the page's style has it: on a dark page dark ones are lighter. */
-const shown = (colour) => getComputedStyle(document.documentElement).getPropertyValue(`--on-dark-${colour.slice(1)}`) || colour;
+/** The colour of a run on the page: on a dark one, dark ones are lighter. */
+const colourOf = (run) => (isDark.matches ? run.on_dark : run.colour);
 
 function draw({ run, canvas, said }, now, most) {
   const width = canvas.clientWidth;
@@ -56,14 +56,14 @@ function draw({ run, canvas, said }, now, most) {
   pen.font = "12px sans-serif";
   pen.fillStyle = colour("--faint");
   pen.fillText("queue", left, 16);
-  pen.fillText(`link, ${milli(run.delay_s)}`, queueEnd + 10, 16);
+  pen.fillText(`link, ${time(run.delay_s)}`, queueEnd + 10, 16);
   const receiver = run.sender === "server" ? "client" : "server";
   pen.fillText(receiver, right - pen.measureText(receiver).width, 16);
   // The queue, on one scale for all lanes.
   pen.fillStyle = colour("--card");
   pen.fillRect(left, middle - 14, queueEnd - left, 28);
   const queue = at(run.at_s, run.queue_s, now);
-  pen.fillStyle = shown(run.colour);
+  pen.fillStyle = colourOf(run);
   const filled = (queue / most.queue) * (queueEnd - left);
   pen.fillRect(queueEnd - filled, middle - 14, filled, 28);
   // The link, and the packets on it; their acknowledgements travel back below it.
@@ -79,19 +79,19 @@ function draw({ run, canvas, said }, now, most) {
   drawDots(pen, run, now, { from: right, to: left, y: middle + 30, after: run.there, takes: run.home, size: 2 });
   const window = at(run.window.at_s, run.window.bytes, now, false);
   if (run.window.at_s.length) {
-    pen.fillStyle = shown(run.colour);
+    pen.fillStyle = colourOf(run);
     pen.fillRect(left, HEIGHT - 10, (window / most.window) * (right - left), 4);
   }
   const [sent, all] = [at(run.left_s, run.sent_bytes, now) - run.sent_bytes[0], run.sent_bytes.at(-1) - run.sent_bytes[0]];
-  const parts = [`${kilo(sent)} of ${kilo(all)} sent`, `queue ${milli(queue)}`];
-  if (run.window.at_s.length) parts.push(`window ${kilo(window)}`);
+  const parts = [`${size(sent, all)} of ${size(all)} sent`, `queue ${time(queue, most.queue)}`];
+  if (run.window.at_s.length) parts.push(`window ${size(window, most.window)}`);
   parts.push(`${Math.round(at(run.at_s, run.dropped, now, false))} dropped or lost`);
-  if (now >= run.end_s) parts.push(`ended at ${run.end_s.toFixed(2)} s`);
+  if (now >= run.end_s) parts.push(`ended at ${clock(run.end_s)}`);
   said.textContent = parts.join(" · ");
 }
 
 function drawDots(pen, run, now, { from, to, y, after, takes, size }) {
-  pen.fillStyle = shown(run.colour);
+  pen.fillStyle = colourOf(run);
   if (!takes) return;
   // Dots are in the order of their times: find the first that has not arrived.
   const { dots } = run;
@@ -146,10 +146,11 @@ export class Player {
 
   show(number) {
     this.play(false);
-    this.lanes = this.conditions[number].runs.map(lane);
-    this.end = Math.max(...this.lanes.map(({ run }) => run.end));
-    const packets = Math.max(...this.lanes.map(({ run }) => run.packets));
-    const dots = packets === 1 ? "A dot is a packet" : `A dot is up to ${packets} packets`;
+    const runs = this.conditions[number].runs.map(prepare);
+    const packets = packetsOfADot(runs);
+    this.lanes = runs.map((run) => lane(run, packets));
+    this.end = Math.max(...runs.map(({ end }) => end));
+    const dots = packets === 1 ? "A dot is a packet" : `A dot is ${packets} packets`;
     this.view.querySelector(".key").textContent = `${dots} that left the bottleneck, and below it the way back; the line at the bottom is the sender's congestion window. Queues and windows have one scale.${this.lanes.some(({ network }) => network) ? " In the network a bar beside a router is the queue of a link, and packets are drawn on a link for at least a fiftieth of the run." : ""}`;
     this.view.querySelector(".lanes").replaceChildren(...this.lanes.map(({ place }) => place));
     this.go(motionIsReduced.matches ? this.end / 2 : 0);
@@ -178,10 +179,10 @@ export class Player {
     const most = { queue: Math.max(...this.lanes.map(({ run }) => run.mostQueue)), window: Math.max(...this.lanes.map(({ run }) => run.mostWindow)) };
     for (const each of this.lanes) {
       draw(each, this.now, most);
-      if (each.network) drawNetwork(each.drawn, each.network, this.now, shown(each.run.colour));
+      if (each.network) drawNetwork(each.drawn, each.network, this.now, colourOf(each.run));
     }
     this.scrub.value = this.end ? Math.round((1000 * this.now) / this.end) : 0;
-    this.scrub.setAttribute("aria-valuetext", `${this.now.toFixed(2)} seconds`);
-    this.view.querySelector("output").textContent = `${this.now.toFixed(2)} s`;
+    this.scrub.setAttribute("aria-valuetext", `${clock(this.now, this.end)}econds`);
+    this.view.querySelector("output").textContent = clock(this.now, this.end);
   }
 }

@@ -1,15 +1,15 @@
 // The page on which knobs are turned: the address has all of its state.
 import { Asking } from "./asking.js";
-import { answerText, drawAnswer, extents } from "./bars.js";
+import { answerText, drawAnswer, extents, sharedUnits } from "./bars.js";
+import { markKnob, onTurned, readKnobs, setKnobs, withoutKnob } from "./knobs.js";
 import { drawOverTime } from "./over_time.js";
 import { Player } from "./play.js";
-import { clearRefusals, onTurned, markKnob, readKnobs, refuse, setKnobs, withoutKnob } from "./knobs.js";
+import { clearRefusals, refuse, remedies } from "./refusals.js";
 
 const PIN = "pin"; // The address may have these beside the options.
 const VIEW = "view";
 const LESSON = "lesson";
 const lesson = document.querySelector("[data-lesson]");
-const NUMBERS = { minimumFractionDigits: 1, maximumFractionDigits: 1 };
 const byId = (id) => document.getElementById(id);
 
 class Panel {
@@ -36,8 +36,10 @@ class Panel {
         drawAll();
         this.say("running", `So far, after ${answer.replicates} of ${answer.of} replicates`);
       },
-      refused: ({ option, message }) => {
-        this.say("refused", refusing(option, message) ? "Refused: see the knob that is marked." : message);
+      refused: ({ option, message, missing }) => {
+        const isInSight = refusing(option, message, missing);
+        this.say("refused", isInSight ? "Refused: see the knob that is marked." : message);
+        if (!isInSight && this === now) this.place.querySelector(".state").append(remedies(option, missing));
       },
       failed: ({ message }) => this.say("failed", message),
       done: () => {
@@ -57,7 +59,7 @@ class Panel {
 
   doneText(first) {
     const runs = `${this.answer.of} replicate${this.answer.of === 1 ? "" : "s"}`;
-    return `${runs}; first answer after ${(first / 1000).toLocaleString("en", NUMBERS)} s`;
+    return `${runs}; first answer after ${(first / 1000).toFixed(1)} s`;
   }
 
   stop() {
@@ -71,13 +73,15 @@ const now = new Panel(byId("now"), "a");
 const pinned = new Panel(byId("pinned"), "b");
 const player = new Player(byId("play"));
 const views = ["time", "play"];
+let pin = new URLSearchParams(location.search).get(PIN); // the options of what is pinned
+let copies = 0;
 
 function drawAll() {
   const [here, there] = [extents(now.answer), extents(pinned.answer)];
+  const most = Object.fromEntries(Object.keys({ ...here, ...there }).map((name) => [name, Math.max(here[name] ?? 0, there[name] ?? 0)]));
+  const units = sharedUnits([now.answer, pinned.answer]);
   for (const panel of [now, pinned]) {
-    if (!panel.answer) continue;
-    const most = Object.fromEntries(Object.keys({ ...here, ...there }).map((name) => [name, Math.max(here[name] ?? 0, there[name] ?? 0)]));
-    drawAnswer(panel.place.querySelector(".found"), panel.answer, most);
+    if (panel.answer) drawAnswer(panel.place.querySelector(".found"), panel.answer, most, units);
   }
   drawActions();
 }
@@ -85,7 +89,8 @@ function drawAll() {
 function drawActions() {
   const button = (name) => document.querySelector(`[data-does=${name}]`);
   button("stop").hidden = !now.asking.source;
-  button("pin").textContent = pinnedText() === null ? "Pin, to compare with" : "Unpin";
+  button("pin").textContent = pin === null ? "Pin, to compare with" : "Unpin";
+  button("pin").hidden = pin === null && now.place.dataset.state !== "done";
   const report = byId("report");
   report.hidden = now.place.dataset.state !== "done";
   if (!report.hidden) report.href = `report/${kept(now)}`;
@@ -107,32 +112,54 @@ function drawViews() {
   if (byId("play").open) player.load(`play/${kept(now)}`);
 }
 
-function pinnedText() {
-  return new URLSearchParams(location.search).get(PIN);
-}
+let asked = null;
 
-/** Run what the knobs say, and further pairs that none of them shows. */
-function turn(others = []) {
+/** Run what the knobs say, and further pairs that none of them shows: a step of the browser's history, or in place of the present one. */
+function turn(others = [], isStep = false) {
   clearRefusals();
   const pairs = new URLSearchParams([...readKnobs(), ...others]);
   const address = new URLSearchParams(pairs);
-  if (pinnedText() !== null) address.set(PIN, pinnedText());
+  if (pin !== null) address.set(PIN, pin);
   for (const view of views) if (byId(view).open) address.append(VIEW, view);
   if (lesson) address.set(LESSON, lesson.dataset.lesson);
-  history.replaceState(null, "", `?${address}`);
-  byId("text").hidden = true;
+  const isOther = pairs.toString() !== asked;
+  history[isStep && isOther ? "pushState" : "replaceState"](null, "", `?${address}`);
+  asked = pairs.toString();
+  forgetCopy();
   now.ask(pairs, refuse);
 }
 
-function pin() {
+/** The options of an address, without what the page keeps beside them. */
+function optionsOf(address) {
+  const options = new URLSearchParams(address);
+  for (const name of [LESSON, PIN, VIEW]) options.delete(name);
+  return options;
+}
+
+/** Set the knobs as an address says, and run that. What is pinned and open stays: Back undoes the turn of a knob. */
+function restore() {
+  const options = optionsOf(location.search);
+  setKnobs(options.size ? options : new URLSearchParams(JSON.parse(byId("start").textContent)));
+  turn(withoutKnob(options));
+}
+
+function forgetCopy() {
+  copies += 1;
+  byId("text").hidden = true;
+  byId("copied").textContent = "";
+}
+
+function togglePin() {
   const address = new URLSearchParams(location.search);
-  if (pinnedText() === null) {
+  if (pin === null) {
     const pairs = readKnobs();
-    address.set(PIN, pairs.toString());
+    pin = pairs.toString();
+    address.set(PIN, pin);
     pinned.answer = now.answer;
     pinned.say(now.place.dataset.state, describe(pairs));
     pinned.place.hidden = false;
   } else {
+    pin = null;
     address.delete(PIN);
     pinned.stop();
     pinned.answer = null;
@@ -147,10 +174,13 @@ function describe(pairs) {
 }
 
 async function copy(what) {
+  forgetCopy();
+  const mine = copies;
   let text = location.href;
   if (what !== "link") {
     const response = await fetch(`as?${readKnobs()}`);
     const said = await response.json();
+    if (mine !== copies) return; // a knob was turned meanwhile
     text = said[what] ?? said.message;
     byId("text").textContent = text;
     byId("text").hidden = false;
@@ -166,7 +196,7 @@ async function copy(what) {
 document.querySelector(".actions").addEventListener("click", ({ target }) => {
   const does = target.dataset?.does;
   if (does === "stop") now.stop();
-  else if (does === "pin") pin();
+  else if (does === "pin") togglePin();
   else if (does) copy(does);
 });
 
@@ -180,19 +210,16 @@ for (const view of views) {
   });
 }
 
-onTurned(() => turn());
-const address = new URLSearchParams(location.search);
-const pinnedBefore = pinnedText();
-for (const view of views) byId(view).open = address.getAll(VIEW).includes(view);
+onTurned(() => turn([], true));
+// A link within the page is a step of the history too.
+addEventListener("popstate", () => optionsOf(location.search).toString() === asked || restore());
+const opened = new URLSearchParams(location.search).getAll(VIEW);
+for (const view of views) byId(view).open = opened.includes(view);
 for (const name of lesson?.dataset.turns.split(" ") ?? []) markKnob(name);
-address.delete(LESSON);
-address.delete(PIN);
-address.delete(VIEW);
-setKnobs(address.size ? address : new URLSearchParams(JSON.parse(byId("start").textContent)));
-if (pinnedBefore !== null) {
+if (pin !== null) {
   pinned.place.hidden = false;
-  const pairs = new URLSearchParams(pinnedBefore);
+  const pairs = new URLSearchParams(pin);
   pinned.ask(pairs);
   pinned.doneText = () => describe(pairs);
 }
-turn(withoutKnob(address));
+restore();

@@ -1,0 +1,47 @@
+"""The colours of charts on a dark page: those that are too dark there are lighter.
+
+Charts are drawn once, in the colours of print; a page's style replaces them, so that it follows the
+system and saved pictures stay as they are.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+
+from netwarp.figures.style import (
+    contrast,
+    series_palette,
+    shaded,
+    text_colour,
+)
+from netwarp.metrics.attribution import CAUSE_TEXTS
+
+PAGE = "#0D1117"
+"""The ground of a dark page, as the style of reports has it."""
+LEAST_OF_MARKS, LEAST_OF_TEXT = 4.0, 4.5
+"""Contrasts: of text what WCAG 2 asks for, level AA, and of marks more than its 3."""
+_LIGHTER = [step / 20 for step in range(20)]
+
+
+def on_dark(colour: str, least: float = LEAST_OF_MARKS) -> str:
+    """Lighten a colour as far as a mark on a dark page needs for contrast."""
+    lighter = (shaded(colour, shade) for shade in _LIGHTER)
+    return next(each for each in lighter if contrast(each, PAGE) >= least)
+
+
+@cache
+def dark_rules() -> str:
+    """Return the rules that a page's style has for charts where the system is dark."""
+    return "@media screen and (prefers-color-scheme: dark) {\n" + "\n".join(_rules()) + "\n}\n"
+
+
+def _rules() -> Iterator[str]:
+    colours = dict.fromkeys([*series_palette(), *(text.colour for text in CAUSE_TEXTS.values())])
+    for colour in colours:
+        light = on_dark(colour)
+        if light != colour:
+            yield f'  .chart [fill="{colour}" i] {{ fill: {light}; }}'
+            yield f'  .chart [stroke="{colour}" i] {{ stroke: {light}; }}'
+    for ink in dict.fromkeys(each for colour in colours for each in (colour, text_colour(colour))):
+        light = on_dark(ink, LEAST_OF_TEXT)
+        if light != ink:
+            yield f'  .chart .role-mark text[fill="{ink}" i] {{ fill: {light}; }}'
