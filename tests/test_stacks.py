@@ -187,7 +187,7 @@ def test_what_is_built_is_told_with_its_version(tmp_path: Path) -> None:
     for name in ("go", "cargo", "cmake", "c++", "python3", "setpriv", "sh"):
         (tmp_path / name).symlink_to("/bin/true")
     environ = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
-    unbuilt = "built: none; not built: netwarp stack build aioquic; netwarp stack build quic-go"
+    unbuilt = "built: none; not built: netwarp stack build aioquic; netwarp stack build noq"
     assert describe_stacks(environ).startswith(unbuilt)
     version = read_manifest(build_stack("quic-go", environ)).version
     assert describe_stacks(environ).startswith(f"built: quic-go {version}; not built: ")

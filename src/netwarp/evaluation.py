@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,9 +14,11 @@ from netwarp.estimate.criteria import Criteria
 from netwarp.estimate.staging import Look, older_looks
 from netwarp.execution.outcome import Outcome, read_outcome
 from netwarp.kept_runs import KeptRuns
+from netwarp.metrics.competing import CONFORMANCE_RATIO
 from netwarp.plan.randomness import REAL_TIME, randomness
 from netwarp.results import ComparedBy, Results, from_plan
 from netwarp.results.comparisons import Comparisons, compare_contenders, main_metrics
+from netwarp.results.conformance import with_conformance
 from netwarp.results.harm import with_harm
 from netwarp.results.two_modes import bimodal_text
 from netwarp.run_directory import Clock, RunDirectory, clock_of
@@ -237,13 +240,22 @@ def load(
         random_by_cell(paths, lines),
         read_compared_by(paths),
     )
+    results = with_harm(results)
+    if asks_for_conformance(paths.study() or {}):
+        results = with_conformance(results, KeptRuns(paths.runs))
     data = RunData(
-        directory, with_harm(results), paths.provenance(), paths.damage, study,
+        directory, results, paths.provenance(), paths.damage, study,
         directory.absolute(), tuple(line["run"] for line in lines if line["run"] not in known),
     )  # fmt: skip
     if any(not outcome.failed and not outcome.status.records_sha256 for outcome in known.values()):
         _note_changed_records(data, paths)
     return data
+
+
+def asks_for_conformance(study: Mapping[str, Any]) -> bool:
+    """Whether a study's tables name the metric of conformance, for which records are read."""
+    named = (study.get(table) for table in ("metrics", "figure", "claim", "expect"))
+    return CONFORMANCE_RATIO.name in json.dumps(list(named), default=str)
 
 
 def _note_changed_records(data: RunData, paths: RunDirectory) -> None:

@@ -23,6 +23,7 @@ HEADERS_BYTES = 28  # IPv4 and UDP
 MASK = (1 << 64) - 1
 WORD_BYTES = 8
 BLOCK_BYTES = 1 << 16
+STEPS_MAX, FIRST_STEP_NS = 2000, 10_000_000
 
 
 def part(workload, chunk):
@@ -61,6 +62,21 @@ def splitmix64(seed, index):
     return word ^ (word >> 31)
 
 
+class Goodput:
+    """The content that arrived in each step since the run's epoch; steps double before there are too many."""
+
+    def __init__(self):
+        self.step_ns, self.bytes = FIRST_STEP_NS, []
+
+    def count(self, at_ns, count):
+        while at_ns // self.step_ns >= STEPS_MAX:
+            self.bytes = [sum(self.bytes[at : at + 2]) for at in range(0, len(self.bytes), 2)]
+            self.step_ns *= 2
+        step = at_ns // self.step_ns
+        self.bytes += [0] * (step + 1 - len(self.bytes))
+        self.bytes[step] += count
+
+
 def anywhere(server):
     """Return the address of any interface, of the family of a server's address."""
     return "::" if ":" in server else "0.0.0.0"
@@ -77,6 +93,11 @@ class Role:
         exchange = job["workloads"][0]
         self.side, self.address = side, address
         self.workload, self.transport = exchange["workload"], exchange["transport"]
+        # What arrives is recorded over time where workloads share a run, or something happens to the path.
+        self.is_recorded_over_time = exchange.get("name") is not None or any(
+            job["timeline"].values()
+        )
+        self.goodput = Goodput()
         self.limit_s = job["limits"]["virtual_ns"] / 1e9
         mtu_bytes = min(path["mtu_bytes"] for path in job["paths"])
         self.payload_bytes = min(
@@ -102,6 +123,10 @@ class Role:
         else:
             for transfer in range(self.workload["transfers"]):
                 await self.drive(transfer, bytes.fromhex(begin["certificate"]))
+        if self.is_recorded_over_time and self.goodput.bytes:
+            self.write(
+                {"record": "goodput", "step_ns": self.goodput.step_ns, "bytes": self.goodput.bytes}
+            )
         self.say(message="done")
 
     async def move(self, reader, writer, transfer, chunk):
@@ -123,6 +148,7 @@ class Role:
                 if not block:
                     raise ValueError(f"chunk {chunk} ended {left_bytes} bytes before its end")
                 first_ns = first_ns or self.now_ns()
+                self.goodput.count(self.now_ns(), len(block))
                 left_bytes -= len(block)
                 hasher.update(block)
         last_ns = self.now_ns()

@@ -35,8 +35,9 @@ func decodeRequest(stream io.Reader) (transfer, chunk uint64, err error) {
 // role is one side of a run.
 type role struct {
 	*orchestrator
-	side string
-	job  *job
+	side    string
+	job     *job
+	goodput goodputRecord
 }
 
 // sends returns whether this side sends the content.
@@ -101,6 +102,9 @@ func (r *role) receive(stream *quic.Stream, length uint64, hasher hash.Hash, don
 		count, err := stream.Read(buffer[:min(uint64(len(buffer)), left)])
 		if count > 0 && left == length {
 			done.FirstByteNS = r.nowNS()
+		}
+		if count > 0 {
+			r.goodput.count(r.nowNS(), uint64(count))
 		}
 		if hasher != nil {
 			hasher.Write(buffer[:count])

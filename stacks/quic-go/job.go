@@ -15,7 +15,12 @@ type job struct {
 		IPv6     bool `json:"ipv6"`
 	} `json:"paths"`
 	Workloads []exchange `json:"workloads"`
-	Limits    struct {
+	Timeline  struct {
+		Events  []json.RawMessage `json:"events"`
+		Redraws []json.RawMessage `json:"redraws"`
+		Traces  []json.RawMessage `json:"traces"`
+	} `json:"timeline"`
+	Limits struct {
 		VirtualNS int64 `json:"virtual_ns"`
 	} `json:"limits"`
 	// The workloads, of which a role has exactly one.
@@ -24,6 +29,7 @@ type job struct {
 
 // exchange is a workload and its transport.
 type exchange struct {
+	Name      *string `json:"name"`
 	Transport struct {
 		Congestion  string `json:"congestion"`
 		BufferBytes uint64 `json:"buffer_bytes"`
@@ -87,6 +93,12 @@ func (j *job) payloadBytes(most int) uint64 {
 		headers = headersBytesIPv6
 	}
 	return uint64(max(leastPayloadBytes, min(most, j.Paths[0].MTUBytes-headers)))
+}
+
+// isRecordedOverTime returns whether what arrives is recorded over time: where workloads share a run, or something happens
+// to the path.
+func (j *job) isRecordedOverTime() bool {
+	return j.Name != nil || len(j.Timeline.Events)+len(j.Timeline.Redraws)+len(j.Timeline.Traces) > 0
 }
 
 // network returns the kind of UDP socket that reaches addresses of the job's version of IP.

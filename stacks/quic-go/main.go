@@ -45,12 +45,17 @@ func work(started *orchestrator, side, file string, address net.IP) error {
 	if err != nil {
 		return err
 	}
-	ours := &role{orchestrator: started, side: side, job: read}
+	ours := &role{orchestrator: started, side: side, job: read, goodput: goodputRecord{Record: "goodput", StepNS: firstStepNS}}
 	server := &net.UDPAddr{IP: address, Port: port}
 	if side == "server" {
-		return ours.serve(server)
+		err = ours.serve(server)
+	} else {
+		err = ours.drive(server)
 	}
-	return ours.drive(server)
+	if err == nil {
+		ours.writeGoodput()
+	}
+	return err
 }
 
 // config returns a configuration with the job's windows from the start, so that quic-go need not grow them. Packets begin with

@@ -1,5 +1,5 @@
 //! Makes the linker redirect every call of `clock_gettime` to the held clock of virtual time, and of `epoll_wait` to
-//! `src/clock.rs`, including s2n-quic's and tokio's.
+//! the role's own, including s2n-quic's and tokio's.
 
 fn main() {
     for symbol in ["clock_gettime", "epoll_wait"] {

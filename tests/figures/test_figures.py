@@ -27,7 +27,7 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 #: Those that are drawn from results alone: the others read the records of runs.
-OF_RECORDS = ("delay-cdf", "flow-cdf", "flow-slowdown", "timeline")
+OF_RECORDS = ("delay-cdf", "envelope", "flow-cdf", "flow-slowdown", "timeline")
 CHART_KINDS = [name for name in FIGURE_KINDS if name not in OF_RECORDS]
 
 
@@ -58,6 +58,16 @@ def test_each_kind_is_drawn(kind: str) -> None:
     else:
         assert "Completion time (s)" in text
     altair.Chart.from_dict(chart.spec)  # raises where it is no Vega-Lite
+
+
+def test_ratios_with_the_transport_as_series_have_a_row_for_each() -> None:
+    chart = draw(figure("ratio-heatmap", series="transport"), support.results(), "one")
+    rows = chart.spec["data"]["values"]
+    assert {row["series"] for row in rows} == {"TLS", "SCTP", "QUIC"}
+    assert not {row["panel"] for row in rows} & {"TLS", "SCTP", "QUIC"}
+    titles = {row["panel"] for row in rows}
+    others = draw(figure("ratio-heatmap"), support.results(), "two").spec["data"]["values"]
+    assert len(titles) < len({row["panel"] for row in others})
 
 
 @pytest.mark.parametrize("kind", ["line", "bar", "box", "scatter"])

@@ -9,6 +9,7 @@ import pytest
 
 from guest.lab import run_study_cells
 from guest.tshark import fields
+from netwarp.wire import QueueSamples
 
 TRANSPORTS = ("tcp", "tls", "sctp", "quic", "udp")
 PATHS: dict[str, dict[str, Any]] = {
@@ -52,3 +53,17 @@ def test_what_is_lost_by_number_repeats_with_every_seed(tmp_path: Path) -> None:
     runs = run_study_cells(tmp_path, asked, transports=["tcp"], replicates=3)
     assert len({run.metrics["completion_time_s"] for run in runs}) == 1
     assert runs[0].planned.random == ()
+
+
+@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+def test_samples_count_what_is_lost_by_number_as_it_is_lost(
+    tmp_path: Path, path: dict[str, Any]
+) -> None:
+    asked = path | {"loss": "packets 50 60"}
+    (run,) = run_study_cells(tmp_path, asked, transports=["tcp"])
+    (samples,) = (
+        each for each in run.records if isinstance(each, QueueSamples) and each.direction == "down"
+    )
+    dropped = run.calibration("down").dropped_packets
+    assert samples.dropped_packets[0] == 0
+    assert samples.dropped_packets[-1] == dropped >= 2

@@ -14,10 +14,14 @@ import pytest
 
 from bench.counting import count
 from bench.lines import FAST, Transfer
-from guest.lab import run_study_cells
+from guest.lab import run_study, run_study_cells
 from netwarp.backends.stack_building import shipped
+from netwarp.metrics.envelope import envelope_points
+from netwarp.plan import plan_study
 from netwarp.run_directory import RECORDS_FILE
 from netwarp.stacks import SOURCES, find_stack, missing_program, read_manifest
+from netwarp.study import study_from_mapping
+from netwarp.wire import Goodput, OfWorkload
 
 NETWARP = Path(sys.executable).with_name("netwarp")
 WRONG = Path(__file__).with_name("wrong_stack")
@@ -100,6 +104,42 @@ def test_a_study_races_a_stack_and_repeats(tmp_path: Path, name: str) -> None:
         records.append((tmp_path / place / "runs" / "c001-r00" / RECORDS_FILE).read_bytes())
     assert records[0] == records[1]
     assert f'"congestion":"{congestion}"'.encode() in records[0]
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_stack_has_a_share_of_a_path_and_an_envelope(tmp_path: Path, name: str) -> None:
+    require(name)
+    congestion = find_stack(name).congestion[0]
+    tested = {"kind": "quic", "stack": name, "label": name}
+    study = study_from_mapping(
+        {
+            "title": "beside TCP",
+            "replicates": 1,
+            "sampling": "20ms",
+            "path": {"rtt": "20ms", "rate": "10mbit"},
+            "workload": [
+                {
+                    "name": "tested",
+                    "kind": "bulk",
+                    "size": "2MB",
+                    "transport": tested | {"congestion": congestion},
+                },
+                {"name": "beside", "kind": "bulk", "size": "2MB", "transport": "tcp"},
+            ],
+        }
+    )
+    (run,) = run_study(plan_study(study), tmp_path)
+    assert run.status.outcome == "ok", run.status.reason
+    (goodput,) = (
+        each.line
+        for each in run.records
+        if isinstance(each, OfWorkload)
+        and each.workload == "tested"
+        and isinstance(each.line, Goodput)
+    )
+    assert sum(goodput.bytes) == 2_000_000
+    assert 0 < run.metrics["tested.share_ratio"] < 1
+    assert envelope_points(run.planned.job, run.records, "tested")
 
 
 def test_quiches_role_fills_the_window_with_whole_packets(tmp_path: Path) -> None:

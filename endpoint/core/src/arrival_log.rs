@@ -4,24 +4,17 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use netwarp_wire::arrived::Arrived;
 use netwarp_wire::job::{Change, Event, Job, Path};
-use netwarp_wire::record::{GoodputRecord, HandoverRecord, Record};
+use netwarp_wire::record::{HandoverRecord, Record};
 
 /// The log, shared by all receivers of one end.
 pub type SharedArrivalLog = Arc<Mutex<ArrivalLog>>;
 
-/// The largest number of steps in a goodput record.
-const STEPS_MAX: usize = 2000;
-
-/// The initial width of a step, in nanoseconds. It doubles whenever there would be more than [`STEPS_MAX`] steps.
-const FIRST_STEP_NS: u64 = 10_000_000;
-
 /// The arrivals at one end of a run. All times are in nanoseconds since the run's epoch.
 #[derive(Debug)]
 pub struct ArrivalLog {
-    step_ns: u64,
-    /// Bytes that arrived in each step, up to the last step in which any arrived.
-    bytes: Vec<u64>,
+    arrived: Arrived,
     last_arrival_ns: Option<u64>,
     handovers: Vec<Handover>,
 }
@@ -52,7 +45,7 @@ struct Gap {
 
 impl Default for ArrivalLog {
     fn default() -> Self {
-        Self { step_ns: FIRST_STEP_NS, bytes: Vec::new(), last_arrival_ns: None, handovers: Vec::new() }
+        Self { arrived: Arrived::nothing(), last_arrival_ns: None, handovers: Vec::new() }
     }
 }
 
@@ -64,7 +57,8 @@ impl ArrivalLog {
     ///   gap.
     pub fn record_arrival(&mut self, at_ns: u64, bytes: u64, awaited: bool) {
         let last_ns = self.last_arrival_ns.filter(|_| awaited);
-        self.count(at_ns, bytes);
+        self.arrived.count(at_ns, bytes);
+        self.last_arrival_ns = Some(at_ns);
         if let (Some(last_ns), Some(handover)) = (last_ns, self.handovers.last_mut()) {
             let start_ns = last_ns.max(handover.span.from_ns);
             let length_ns = at_ns.saturating_sub(start_ns);
@@ -75,22 +69,9 @@ impl ArrivalLog {
         }
     }
 
-    fn count(&mut self, at_ns: u64, bytes: u64) {
-        while at_ns / self.step_ns >= STEPS_MAX as u64 {
-            self.bytes = self.bytes.chunks(2).map(|pair| pair.iter().sum()).collect();
-            self.step_ns *= 2;
-        }
-        let step = (at_ns / self.step_ns) as usize;
-        if self.bytes.len() <= step {
-            self.bytes.resize(step + 1, 0);
-        }
-        self.bytes[step] += bytes;
-        self.last_arrival_ns = Some(at_ns);
-    }
-
     /// Returns the width of a step.
     pub fn step(&self) -> Duration {
-        Duration::from_nanos(self.step_ns)
+        Duration::from_nanos(self.arrived.step_ns())
     }
 
     /// Records that the client was told of its address on this path. [`Span::of`] computes the span.
@@ -108,8 +89,7 @@ impl ArrivalLog {
                 longest_gap_at_ns: handover.longest.map(|gap| gap.start_ns),
             })
         });
-        let goodput = Record::Goodput(GoodputRecord { step_ns: self.step_ns, bytes: self.bytes.clone() });
-        handovers.chain((!self.bytes.is_empty()).then_some(goodput)).collect()
+        handovers.chain(self.arrived.record().map(Record::Goodput)).collect()
     }
 }
 
@@ -220,28 +200,5 @@ mod tests {
         job.timeline.events.insert(2, back);
         assert_eq!(Span::of(&job, 1, 5200 * MS), span(5000, 5300), "handed over again");
         assert_eq!(Span::of(&job, 0, 6000 * MS).from_ns, 6000 * MS, "the other one is there");
-    }
-
-    #[test]
-    fn goodput_counts_every_byte_in_its_step() {
-        let mut arrival_log = ArrivalLog::default();
-        assert_eq!(arrival_log.records(), []);
-        for (at_ms, bytes) in [(0, 1), (9, 2), (10, 4), (35, 8)] {
-            arrival_log.record_arrival(at_ms * MS, bytes, true);
-        }
-        assert_eq!(
-            arrival_log.records(),
-            [Record::Goodput(GoodputRecord { step_ns: 10 * MS, bytes: vec![3, 4, 0, 8] })]
-        );
-    }
-
-    #[test]
-    fn steps_double_before_there_are_too_many() {
-        let mut arrival_log = ArrivalLog::default();
-        let last_ms = 10 * STEPS_MAX as u64 * 5;
-        (0..last_ms).step_by(10).for_each(|ms| arrival_log.record_arrival(ms * MS, 1, true));
-        let Record::Goodput(GoodputRecord { step_ns, bytes }) = &arrival_log.records()[0] else { panic!("no goodput") };
-        assert_eq!((*step_ns, bytes.len(), bytes.iter().sum::<u64>()), (80 * MS, 1250, last_ms / 10));
-        assert!(bytes.iter().all(|&each| each == 8));
     }
 }

@@ -4,6 +4,7 @@
 //! `job`, `record` and `role_protocol` are written by `scripts/generate_wire.py` from the models in
 //! `src/netwarp/wire/`. Nothing here reads a clock, opens a socket or knows how a run is carried out.
 
+pub mod arrived;
 pub mod content;
 mod facts;
 #[cfg(feature = "golden")]

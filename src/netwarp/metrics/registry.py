@@ -8,6 +8,7 @@ from netwarp.metrics.groups import GROUP_METRICS
 from netwarp.metrics.handovers import HANDOVER_METRICS
 from netwarp.metrics.limits import LIMIT_METRICS
 from netwarp.metrics.links import LINK_METRICS, link_metric_named
+from netwarp.metrics.loss_response import LOSS_RESPONSE_METRICS
 from netwarp.metrics.path import PATH_METRICS
 from netwarp.metrics.queueing import QUEUEING_METRICS
 from netwarp.metrics.second_half import SECOND_HALF_METRICS
@@ -27,6 +28,7 @@ METRICS: Extended[Metric] = Extended(
             *(metric for workload in WORKLOADS.own.values() for metric in workload.metrics),
             *PATH_METRICS,
             *QUEUEING_METRICS,
+            *LOSS_RESPONSE_METRICS,
             *STACK_METRICS,
             *LIMIT_METRICS,
             *ATTRIBUTION_METRICS,

@@ -6,6 +6,7 @@ from netwarp.fields import KeyValueError
 from netwarp.path_properties import PATH_PROPERTIES
 from netwarp.plan.plan import filter_cells
 from netwarp.study import Study, study_from_mapping
+from netwarp.study.cells.left_out import remaining
 from netwarp.transports import is_simulated
 
 OF_HOSTS = "mtu"
@@ -45,6 +46,7 @@ def without_path(study: Study, filters: Sequence[str] = ()) -> Study:
                     "there is one path between two hosts, and nobody sets it",
                     f"choose the level that is like it: --filter {factor.key}={levels[0].label}",
                 )  # fmt: skip
+    tables["leave_out"] = remaining(study.raw.get("leave_out", ()), study.factors, wanted)
     return study_from_mapping(tables, file=study.file)
 
 

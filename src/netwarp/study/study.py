@@ -108,7 +108,11 @@ class StudyFile(Section):
     """When a run is given up."""
     factors: dict[str, list[Any]] = Field(default_factory=dict)
     """What is varied: lists of levels by key, such as `transport` or `"path.loss"`. All
-    combinations are run."""
+    combinations are run, but for those in `leave_out`."""
+    leave_out: Tables = ()
+    """Combinations of levels that are not run, such as a congestion control that one of the
+    transports lacks: `[{ transport = "s2n-quic", "transport.congestion" = ["reno"] }]`, with a
+    level or a list of levels for each of two factors or more."""
     figure: list[Figure] = Field(default_factory=list)
     """Charts, in the order of the report."""
     claim: list[Claim] = Field(default_factory=list)
@@ -212,7 +216,7 @@ def study_from_mapping(
             raise _of_a_section(error) from None
         written = with_contents(written, folder)
         workloads = named_workloads(written)
-        design = build_design(written, workloads)
+        design = build_design(written, workloads, header.leave_out)
         templates = [cell.template for cell in design.cells]
         of_links = names_of_links(templates)
         own_metrics = (

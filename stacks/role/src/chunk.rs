@@ -4,7 +4,10 @@
 //! The client sends a [`Request`]; the sender sends the chunk; the receiver confirms it with one byte; the server ends
 //! its side of the stream when it knows that everything has arrived.
 
+use std::sync::Mutex;
+
 use anyhow::{Result, ensure};
+use netwarp_wire::arrived::Arrived;
 use netwarp_wire::content::{Hasher, Reader, hex_digest, new_hasher};
 use netwarp_wire::job::Bulk;
 use netwarp_wire::record::{Side, TransferRecord};
@@ -19,6 +22,14 @@ const CONFIRMATION: u8 = 0x06;
 
 /// The size of the blocks in which contents are read and streams are, in bytes.
 pub const BLOCK_BYTES: usize = 64 << 10;
+
+/// The content that has arrived at this end, of all chunks together.
+static ARRIVED: Mutex<Arrived> = Mutex::new(Arrived::nothing());
+
+/// Returns the content that has arrived at this end over time.
+pub(crate) fn arrived() -> Arrived {
+    ARRIVED.lock().expect("no holder panics").clone()
+}
 
 /// The chunk that a client requests. Both ends have the job, and so know the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,6 +186,7 @@ impl Chunk {
         let extra = (bytes.len() as u64).checked_sub(self.missing_bytes).filter(|&extra| extra > 0);
         ensure!(extra.is_none(), "{} bytes came beyond the chunk's end", extra.unwrap_or(0));
         self.first_byte_ns.get_or_insert(at_ns);
+        ARRIVED.lock().expect("no holder panics").count(at_ns, bytes.len() as u64);
         if let Some(hasher) = &mut self.hasher {
             hasher.update(bytes);
         }

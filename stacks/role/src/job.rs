@@ -32,6 +32,8 @@ pub struct Job {
     pub bulk: Bulk,
     /// Limits at which the run is given up.
     pub limits: Limits,
+    /// Whether what arrives is recorded over time: where workloads share a run, or something happens to the path.
+    pub(crate) is_recorded_over_time: bool,
     mtu_bytes: u32,
     ipv6: bool,
 }
@@ -52,7 +54,9 @@ impl Job {
         let own = job.alone().context("a role carries out one workload")?;
         let Workload::Bulk(bulk) = &own.workload else { bail!("this role has the workload bulk, and no other") };
         let &job::Path { mtu_bytes, ipv6, .. } = job.paths.first().context("it has no path")?;
-        Ok(Self { transport: own.transport.clone(), bulk: bulk.clone(), limits: job.limits, mtu_bytes, ipv6 })
+        let is_recorded_over_time = own.name.is_some() || !job.timeline.is_empty();
+        let (transport, bulk) = (own.transport.clone(), bulk.clone());
+        Ok(Self { transport, bulk, limits: job.limits, is_recorded_over_time, mtu_bytes, ipv6 })
     }
 
     /// Returns the size of the headers of IP and UDP, in bytes.

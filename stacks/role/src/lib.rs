@@ -4,6 +4,8 @@
 
 mod chunk;
 mod environment;
+#[cfg(feature = "tokio")]
+mod event_loop;
 mod identity;
 pub mod interop;
 mod job;
@@ -16,6 +18,8 @@ pub use netwarp_wire::role_protocol::Order;
 
 pub use self::chunk::{BLOCK_BYTES, Chunk, REQUEST_BYTES, Request};
 pub use self::environment::{grow_heap_by_large_steps, nanoseconds, now_ns, without_cpu_randomness};
+#[cfg(feature = "tokio")]
+pub use self::event_loop::{Orders, begin, block_on};
 pub use self::identity::{Identity, SERVER_NAME, to_pem};
 pub use self::job::{IDLE_BEYOND, Job, PROTOCOL};
 pub use self::orchestrator::{Begin, Orchestrator};

@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use netwarp_wire::record::Side;
+use netwarp_wire::record::{Record, Side};
 
+use crate::chunk::arrived;
 use crate::environment::{Arguments, without_cpu_randomness};
 use crate::job::Job;
 use crate::orchestrator::Orchestrator;
@@ -26,7 +27,11 @@ pub fn run(work: impl FnOnce(Side, &Job, &mut Orchestrator, SocketAddr) -> Resul
             return ExitCode::FAILURE;
         }
     };
-    let worked = Job::read(&job).and_then(|job| work(side, &job, &mut orchestrator, (address, PORT).into()));
+    let worked = Job::read(&job).and_then(|job| {
+        work(side, &job, &mut orchestrator, (address, PORT).into())?;
+        let goodput = arrived().record().filter(|_| job.is_recorded_over_time);
+        goodput.map_or(Ok(()), |goodput| orchestrator.write(Record::Goodput(goodput)))
+    });
     match orchestrator.end(side, &worked) {
         Ok(()) if worked.is_ok() => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
+use netwarp_role::block_on;
 use netwarp_role::interop::{
     self, AUTHORITY_FILE, CERTIFICATE_FILE, HQ, KEY_FILE, MOST_REQUEST_BYTES, Request, SERVED, Task, listening_address,
 };
@@ -15,7 +16,6 @@ use s2n_quic::provider::endpoint_limits;
 use s2n_quic::provider::tls::s2n_tls as tls;
 use s2n_quic::stream::BidirectionalStream;
 use s2n_quic::{Client, Connection, Server};
-use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
 use crate::endpoint::anywhere;
@@ -30,8 +30,7 @@ const USUAL_HANDSHAKES: usize = 1000;
 /// Does what the environment asks for, and returns the program's status.
 pub(crate) fn run() -> ExitCode {
     interop::run(&TEST_CASES, |test_case, task| {
-        let event_loop = Builder::new_current_thread().enable_io().enable_time().build();
-        event_loop.context("start the event loop")?.block_on(async {
+        block_on(async {
             match task {
                 Task::Serve => serve(test_case).await,
                 Task::Fetch(requests) => fetch(test_case, &interop::requests(&requests)?).await,

@@ -1,17 +1,15 @@
 //! The server: it answers clients until it is ordered to finish.
 
 use std::net::SocketAddr;
-use std::os::fd::RawFd;
 
 use anyhow::{Context as _, Result};
-use netwarp_role::{Chunk, ConnectionRecord, Identity, Job, Orchestrator, Record, Side, TransferRecord, now_ns};
+use netwarp_role::{
+    Chunk, ConnectionRecord, Identity, Job, Orchestrator, Orders, Record, Side, TransferRecord, begin, now_ns,
+};
 use s2n_quic::Connection;
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 use tokio::task::JoinSet;
 
 use crate::chunk_stream::{records, transfer_chunk};
-use crate::clock::begin;
 use crate::counters::Counters;
 use crate::endpoint;
 
@@ -21,10 +19,7 @@ pub(crate) async fn serve(job: &Job, orchestrator: &mut Orchestrator, address: S
     let identity = Identity::generate()?;
     let mut server = endpoint::server(job, &identity, address)?;
     orchestrator.ready(&identity.certificate_hex)?;
-    // SAFETY: standard input stays open and in its place.
-    let orders: AsyncFd<RawFd> =
-        unsafe { AsyncFd::register_with_interest(orchestrator.descriptor(), Interest::READABLE) }
-            .context("wait for orders")?;
+    let orders = Orders::of(orchestrator)?;
     let mut answered = Vec::new();
     loop {
         tokio::select! {
@@ -35,7 +30,7 @@ pub(crate) async fn serve(job: &Job, orchestrator: &mut Orchestrator, address: S
                 answered.push(answer(job, connection, connected_ns, begin.epoch_ns).await?);
             }
             readable = orders.readable() => {
-                readable.context("wait for orders")?.retain_ready();
+                readable?;
                 break;
             }
         }

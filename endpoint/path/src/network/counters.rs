@@ -95,6 +95,9 @@ impl Network {
                 }
             }
         }
+        for (device, sample) in devices.iter().zip(&mut samples) {
+            sample.dropped_packets += self.lost_by_number(*device)?;
+        }
         Ok(samples)
     }
 

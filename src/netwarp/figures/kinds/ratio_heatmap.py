@@ -6,14 +6,16 @@ from netwarp.figures.encodings import condition_tips, field
 from netwarp.figures.kinds.ratio import RatioKind
 from netwarp.figures.layout import Layout
 from netwarp.figures.marks import numbered_tiles
-from netwarp.figures.rows import ratio_rows
+from netwarp.figures.rows import Row, ratio_rows
 from netwarp.figures.style import DIVERGING, INK, Spec
 from netwarp.study.figures import Figure
-from netwarp.wording import factor_name
+from netwarp.wording import factor_name, sentence_case
 
 
 class RatioHeatmap(RatioKind):
-    """The ratio to the first transport as colours over two factors, in brackets if undecided."""
+    """The ratio to the first transport as colours over two factors, in brackets if undecided; with
+    the transport as `series`, a row for each.
+    """
 
     name = "ratio-heatmap"
     caption = "Ratios, in brackets where not significant (Holm)"
@@ -21,8 +23,9 @@ class RatioHeatmap(RatioKind):
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
         """Draw a field for each cell, in one colour where it is ahead and another where behind."""
+        are_rows = plan.series == plan.results.contender_factor
         rows = [
-            row | {"panel": ", ".join(filter(None, [row["contender"], row["others"]]))}
+            row | {"panel": sentence_case(row["others"]) if are_rows else _panel(row)}
             for row in ratio_rows(plan)
         ]
         widest = max([1.1, *(max(row["ratio"], 1 / row["ratio"]) for row in rows)])
@@ -41,6 +44,10 @@ class RatioHeatmap(RatioKind):
     def factors_text(self, figure: Figure) -> str:
         """Return the names of both factors."""
         return f"{super().factors_text(figure)} and {factor_name(figure.series or '')}"
+
+
+def _panel(row: Row) -> str:
+    return ", ".join(filter(None, [row["contender"], row["others"]]))
 
 
 KIND = RatioHeatmap()

@@ -4,12 +4,14 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from netwarp.fields import KeyValueError
 from netwarp.study.cells.builder import CellBuilder
 from netwarp.study.cells.cell_sections import CellSections
 from netwarp.study.cells.competing_builder import CompetingBuilder
 from netwarp.study.cells.factors import Factor, factor_key, read_factors
+from netwarp.study.cells.left_out import LeftOut, read_left_out
 from netwarp.study.cells.named_workload import NamedWorkload
 from netwarp.study.sections.diagnose import validated
 from netwarp.study.sections.hosts import TABLES, names_of_tables
@@ -53,15 +55,18 @@ class Design:
     cells: tuple[Cell, ...]
 
 
-def build_design(study: Table, workloads: Mapping[str, Table]) -> Design:
+def build_design(
+    study: Table, workloads: Mapping[str, Table], leave_out: Sequence[Mapping[str, Any]] = ()
+) -> Design:
     """Build every cell of a study completely, so that errors are found before anything runs.
 
     Args:
         study: the study's tables, factors flattened.
         workloads: the tables of its workloads by name, if it has several.
+        leave_out: the combinations of levels that it leaves out.
 
     Raises:
-        KeyValueError: a factor, level or combination cannot be run.
+        KeyValueError: a factor, level or combination cannot be run, or all are left out.
     """
     named = {kind: names_of_tables(study, kind) for kind in TABLES}
     factors = read_factors(study.table("factors"), tuple(workloads), named)
@@ -75,7 +80,9 @@ def build_design(study: Table, workloads: Mapping[str, Table]) -> Design:
     if math.prod(len(factor.levels) for factor in factors) > MOST_CELLS:
         reason = f"the factors make more than {MOST_CELLS} cells"
         raise KeyValueError("factors", None, reason, "drop levels, or make two studies of it")
-    cells = tuple(_cells(study, workloads, factors))
+    cells = tuple(_cells(study, workloads, factors, read_left_out(leave_out, factors)))
+    if not cells:
+        raise KeyValueError("leave_out", None, "every combination is left out", "drop an entry")
     _refuse_unused_options(transports, cells)
     # Only a command has keys that may be unused, and it is always the only workload.
     if not workloads:
@@ -93,15 +100,20 @@ def select_cells(cells: Sequence[Cell], wanted: Mapping[str, Sequence[str]]) -> 
 
 
 def _cells(
-    study: Table, workloads: Mapping[str, Table], factors: Sequence[Factor]
+    study: Table,
+    workloads: Mapping[str, Table],
+    factors: Sequence[Factor],
+    left_out: Sequence[LeftOut],
 ) -> Iterator[Cell]:
-    """Yield a cell for each combination of levels."""
+    """Yield a cell for each combination of levels that is not left out."""
     keys = [factor.key for factor in factors]
     competing = CompetingBuilder(study, workloads, keys) if workloads else None
     alone = CellBuilder(study, keys)
-    for index, combination in enumerate(itertools.product(*(each.levels for each in factors))):
-        chosen = dict(zip(keys, combination, strict=True))
-        labels = {key: level.label for key, level in chosen.items()}
+    combinations = itertools.product(*(each.levels for each in factors))
+    every = (dict(zip(keys, levels, strict=True)) for levels in combinations)
+    named = ((chosen, {key: level.label for key, level in chosen.items()}) for chosen in every)
+    kept = (each for each in named if not any(entry.has(each[1]) for entry in left_out))
+    for index, (chosen, labels) in enumerate(kept):
         if competing is not None:
             built, template = competing.build(chosen)
             yield Cell(index, labels, built[0].sections, template, built)

@@ -1,0 +1,103 @@
+"""The performance envelope of a flow, and the conformance of two: where its points of throughput
+and queueing delay lie (Mishra, Lim, Leong: "Understanding Speciation in QUIC Congestion Control",
+IMC 2022), as the authors' program computes them (github.com/NUS-SNL/QUICbench, commit 8d501d7,
+`visualize/plot_perf_env.py`).
+
+A point is the throughput and the mean queueing delay of a window of ten round-trip times. The
+twentieth of the points that is furthest from their mean is left out, and the envelope is the convex
+hull of the others. Pure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WINDOW_RTTS = 10
+"""Length of a window, in round-trip times of the idle path."""
+KEPT_SHARE = 0.95
+"""Share of a flow's time that is looked at, and share of the points that are kept."""
+_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class Point:
+    """One window of a flow."""
+
+    delay_ms: float
+    """Mean delay by queueing."""
+    rate_mbit_s: float
+    """Content that arrived, over the window's length."""
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """The performance envelope of a flow."""
+
+    points: tuple[Point, ...]
+    """The points that are kept."""
+    hull: tuple[Point, ...]
+    """Corners of their convex hull, counter-clockwise; fewer than three if it has no area."""
+
+    def contains(self, point: Point) -> bool:
+        """Whether a point lies in the hull or on its edge."""
+        if len(self.hull) < 3:
+            return point in self.hull
+        corners = zip(self.hull, (*self.hull[1:], self.hull[0]), strict=True)
+        return all(_turn(a, b, point) >= -_TOLERANCE for a, b in corners)
+
+
+def envelope(points: Sequence[Point]) -> Envelope | None:
+    """Return the envelope of a flow's points; None without points."""
+    if not points:
+        return None
+    mean = _mean(points)
+    from_mean = sorted(
+        points,
+        key=lambda each: math.hypot(
+            each.delay_ms - mean.delay_ms, each.rate_mbit_s - mean.rate_mbit_s
+        ),
+    )
+    kept = from_mean[: int(len(points) * KEPT_SHARE)] or list(points)
+    return Envelope(tuple(kept), _hull(kept))
+
+
+def conformance(one: Envelope, other: Envelope) -> float:
+    """Return the share of the points of two envelopes that lie in the hull of the other: 1 where
+    they coincide, 0 where they do not overlap.
+    """
+    inside = sum(map(other.contains, one.points)) + sum(map(one.contains, other.points))
+    return inside / (len(one.points) + len(other.points))
+
+
+def _mean(points: Sequence[Point]) -> Point:
+    return Point(
+        sum(each.delay_ms for each in points) / len(points),
+        sum(each.rate_mbit_s for each in points) / len(points),
+    )
+
+
+def _hull(points: Sequence[Point]) -> tuple[Point, ...]:
+    """Return the corners of a convex hull, counter-clockwise (Andrew's monotone chain)."""
+    ordered = sorted(set(points), key=lambda each: (each.delay_ms, each.rate_mbit_s))
+    if len(ordered) < 3:
+        return tuple(ordered)
+    lower, upper = _chain(ordered), _chain(ordered[::-1])
+    return (*lower[:-1], *upper[:-1])
+
+
+def _chain(ordered: Sequence[Point]) -> list[Point]:
+    chain: list[Point] = []
+    for point in ordered:
+        while len(chain) > 1 and _turn(chain[-2], chain[-1], point) <= 0:
+            chain.pop()
+        chain.append(point)
+    return chain
+
+
+def _turn(a: Point, b: Point, c: Point) -> float:
+    """Return twice the area of a triangle, positive if it is counter-clockwise."""
+    return (b.delay_ms - a.delay_ms) * (c.rate_mbit_s - a.rate_mbit_s) - (
+        b.rate_mbit_s - a.rate_mbit_s
+    ) * (c.delay_ms - a.delay_ms)

@@ -1,0 +1,113 @@
+"""How a sender answers to loss, as the bottleneck sees it: what the first overflow of a queue cost,
+and how far the rate falls after a single loss.
+
+Both are read from samples of the bottleneck, not from what the sender says of its window, and so
+exist for every implementation of a transport.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import pairwise
+
+from netwarp.measure.metric import Metric
+from netwarp.measure.queueing import Delays, rtts_under_load
+from netwarp.measure.run_records import RunRecords
+from netwarp.wire import QueueSamples
+
+BEFORE_RTTS = (0.5, 1.5)
+"""Window that is sent before the sender can know of a loss, in round-trip times after it: what the
+counter behind the delay line counts was sent half a round-trip time before."""
+AFTER_RTTS = (3.0, 4.0)
+"""Window that is sent after the loss is repaired: the sender learns of it after one round-trip
+time, and has reduced its window after another."""
+
+
+def _samples(run: RunRecords) -> QueueSamples | None:
+    """Return the samples of the first path in the content's direction; None without any."""
+    found = (
+        each
+        for each in run.of_kind(QueueSamples)
+        if (each.path, each.direction) == (0, run.job.direction) and len(each.at_ns) > 1
+    )
+    return next(found, None)
+
+
+def _drops(samples: QueueSamples) -> list[tuple[int, int]]:
+    """List the samples before which packets were dropped: the time of the sample before each, and
+    packets dropped by then. What is sent after that time may still be sent before the drop, and
+    nothing before it is sent after the drop.
+    """
+    counted = zip(samples.at_ns, samples.dropped_packets, strict=True)
+    steps = pairwise([(0, 0), *counted])
+    return [(earlier, now) for (earlier, before), (_, now) in steps if now > before]
+
+
+def _rtt_ns(rtts: Delays, at_ns: int) -> float:
+    """Return the round-trip time under load at a time, by the next sample."""
+    place = min(bisect_left(rtts.at_ns, at_ns), len(rtts.at_ns) - 1)
+    return rtts.delay_ns[place]
+
+
+def _overshoot(run: RunRecords) -> float | None:
+    samples, lost = (
+        _samples(run),
+        sum(each.lost_packets or 0 for each in run.calibration(run.job.direction)),
+    )
+    if samples is None or lost or run.job.network is not None:
+        return None
+    drops, rtts = _drops(samples), rtts_under_load(run.job, run.records)
+    if not drops:
+        return 0.0
+    last_ns, dropped = drops[0]
+    for at_ns, now in drops[1:]:
+        if at_ns - last_ns > _rtt_ns(rtts, last_ns):
+            break
+        last_ns, dropped = at_ns, now
+    return float(dropped)
+
+
+def _response(run: RunRecords) -> float | None:
+    samples = _samples(run)
+    drops = _drops(samples) if samples is not None else []
+    if samples is None or not drops or run.job.network is not None:
+        return None
+    lost_ns, now = drops[-1]
+    rtt_ns = _rtt_ns(rtts_under_load(run.job, run.records), lost_ns)
+    earlier_ns, before = drops[-2] if len(drops) > 1 else (0, 0)
+    is_alone = now - before == 1 and lost_ns - earlier_ns > AFTER_RTTS[1] * rtt_ns
+    if not is_alone or lost_ns + AFTER_RTTS[1] * rtt_ns > run.whole_span_ns[1]:
+        return None
+    full, reduced = (
+        _sent_bytes(samples, lost_ns + rtts[1] * rtt_ns)
+        - _sent_bytes(samples, lost_ns + rtts[0] * rtt_ns)
+        for rtts in (BEFORE_RTTS, AFTER_RTTS)
+    )
+    return reduced / full if full else None
+
+
+def _sent_bytes(samples: QueueSamples, at_ns: float) -> float:
+    """Return the bytes sent by a time, interpolated linearly between samples."""
+    after = min(max(bisect_left(samples.at_ns, at_ns), 1), len(samples.at_ns) - 1)
+    since_ns, until_ns = samples.at_ns[after - 1], samples.at_ns[after]
+    passed = min(max((at_ns - since_ns) / (until_ns - since_ns), 0.0), 1.0)
+    since, until = samples.sent_bytes[after - 1], samples.sent_bytes[after]
+    return since + passed * (until - since)
+
+
+LOSS_RESPONSE_METRICS = (
+    Metric(
+        "slow_start_overshoot_packets", "packets", "lower", "Overshoot of slow start",
+        "Packets that the first overflow of the queue cost: those dropped from the first one on,"
+        " until a round-trip time under load passes without another. 0 where the queue never"
+        " overflows; missing where the path is asked to lose packets, as those are not told apart.",
+        "queue_samples", _overshoot,
+    ),
+    Metric(
+        "loss_response_ratio", "ratio", "neither", "Rate after a loss",
+        "What is sent in a round-trip time once the run's last loss is repaired, over what is sent"
+        " in one before the sender can know of it: the multiplicative decrease. Missing unless that"
+        " loss is a single packet with four round-trip times without another before it and of"
+        " content after it.", "queue_samples", _response,
+    ),
+)  # fmt: skip

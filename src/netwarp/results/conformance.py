@@ -1,0 +1,78 @@
+"""The conformance of performance envelopes: each contender's flow against the flow of the one that
+the others are compared against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from netwarp.measure.envelope import Envelope, conformance, envelope
+from netwarp.metrics.competing import CONFORMANCE_RATIO
+from netwarp.metrics.envelope import envelope_points
+from netwarp.results.results import Results, RunResult
+from netwarp.wire import Job, Record
+
+
+class Kept(Protocol):
+    """Access to the jobs and records of runs."""
+
+    def job(self, run: str) -> Job | None:
+        """Return a run's job; None when it was not kept."""
+
+    def records(self, run: str) -> list[Record]:
+        """Return a run's records; empty when they were not kept."""
+
+
+def workload_compared(results: Results) -> str | None:
+    """Return the name of the workload whose transports are a study's contenders; None if they are
+    not those of one of several workloads.
+    """
+    parts = (results.contender_factor or "").split(".")
+    return parts[1] if len(parts) == 3 and parts[::2] == ["workload", "transport"] else None
+
+
+def with_conformance(results: Results, kept: Kept) -> Results:
+    """Add the conformance of each contender's performance envelope to that of the first.
+
+    A run is compared with the first contender's next replicate under the same condition, the last
+    with its first: so the first contender, too, is compared with another run than itself, and its
+    value says what conformance there is between runs of the same kind.
+    """
+    workload = workload_compared(results)
+    if workload is None:
+        return results
+    made: dict[str, Envelope | None] = {}
+
+    def envelope_of(run: RunResult) -> Envelope | None:
+        if run.run not in made:
+            job = kept.job(run.run) if run.outcome == "ok" else None
+            made[run.run] = (
+                envelope(envelope_points(job, kept.records(run.run), workload)) if job else None
+            )
+        return made[run.run]
+
+    found: dict[str, float] = {}
+    factor, first = results.contender_factor or "", results.first
+    for _, cells in results.conditions():
+        base = [run for cell in cells if cell.factors.get(factor) == first for run in cell.runs]
+        for run in (run for cell in cells for run in cell.runs):
+            other = _next(base, run)
+            own, theirs = envelope_of(run), envelope_of(other) if other is not None else None
+            if own is not None and theirs is not None:
+                found[run.run] = conformance(own, theirs)
+    name = f"{workload}.{CONFORMANCE_RATIO.name}"
+    runs = (
+        replace(run, metrics={**run.metrics, name: found[run.run]}) if run.run in found else run
+        for run in results.runs
+    )
+    return replace(results, runs=tuple(runs))
+
+
+def _next(base: Sequence[RunResult], run: RunResult) -> RunResult | None:
+    """Return the run that follows a replicate; None if there is none but the run itself."""
+    others = [each for each in base if each.outcome == "ok"]
+    later = (each for each in others if each.replicate > run.replicate)
+    found = next(later, next(iter(others), None))
+    return None if found is None or found.run == run.run else found

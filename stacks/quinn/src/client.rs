@@ -1,0 +1,53 @@
+//! The client: makes all transfers, one after another, each over a connection of its own.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use anyhow::{Context as _, Result};
+use netwarp_role::{Chunk, Job, Orchestrator, Record, Request, SERVER_NAME, Side, begin, now_ns};
+use quic::Endpoint;
+use tokio::task::JoinSet;
+
+use crate::chunk_stream::{records, transfer_chunk};
+use crate::endpoint::{self, connection_record};
+
+/// Does the client's part of the job.
+pub(crate) async fn drive(job: &Job, orchestrator: &mut Orchestrator, server: SocketAddr) -> Result<()> {
+    let begin = begin(orchestrator)?;
+    let trusted = begin.certificate.context("the server has no certificate")?;
+    let client = endpoint::client(job, &trusted, anywhere(server))?;
+    for transfer in 0..job.bulk.transfers {
+        run_transfer(job, orchestrator, &client, server, (transfer, begin.epoch_ns))
+            .await
+            .with_context(|| format!("transfer {transfer}"))?;
+    }
+    client.wait_idle().await;
+    Ok(())
+}
+
+/// Returns the address of a client's socket, of the server's family.
+pub(crate) fn anywhere(server: SocketAddr) -> SocketAddr {
+    let any = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    SocketAddr::new(any, 0)
+}
+
+async fn run_transfer(
+    job: &Job,
+    orchestrator: &mut Orchestrator,
+    client: &Endpoint,
+    server: SocketAddr,
+    (transfer, epoch_ns): (u32, u64),
+) -> Result<()> {
+    let start_ns = now_ns() - epoch_ns;
+    let connection = client.connect(server, SERVER_NAME).context("dial")?.await.context("connect")?;
+    let connected_ns = now_ns() - epoch_ns;
+    let mut chunks = JoinSet::new();
+    for chunk in 0..job.bulk.chunks {
+        let stream = connection.open_bi().await.context("open a stream")?;
+        let chunk = Chunk::ask(&job.bulk, Request { transfer, chunk }, epoch_ns)?;
+        chunks.spawn(transfer_chunk(stream, chunk, false));
+    }
+    records(chunks).await?.into_iter().try_for_each(|record| orchestrator.write(Record::Transfer(record)))?;
+    let record = connection_record(job, &connection, Side::Client, transfer, (start_ns, connected_ns));
+    connection.close(0_u32.into(), b"");
+    orchestrator.write(Record::Connection(record))
+}
