@@ -197,7 +197,8 @@ ROWS = {
         ("mariadbd", "mariadb", "mariadb-install-db"),
         "mkdir -m 777 /tmp/db; mariadb-install-db --user=root --datadir=/tmp/db"
         " --auth-root-authentication-method=normal >/tmp/log 2>&1; exec mariadbd --user=root"
-        " --datadir=/tmp/db --socket=/tmp/s --skip-grant-tables --bind-address=0.0.0.0 --port=3306",
+        " --datadir=/tmp/db --socket=/tmp/s --pid-file=/tmp/pid --skip-grant-tables"
+        " --bind-address=0.0.0.0 --port=3306",
         "mariadb -Nh server -e 'select 6*7'",
         "42",
         "port:3306",
