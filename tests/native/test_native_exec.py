@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -155,3 +157,31 @@ def test_nobody_needs_to_be_root(nobodys: Path) -> None:
     printed = {each.side: each.stdout for each in records if isinstance(each, Program)}
     assert printed["client"] == f"{(nobodys / JOB_FILE).stat().st_size}\n"
     assert {each.side for each in records if isinstance(each, Usage)} == {"client", "server"}
+
+
+@pytest.mark.parametrize("below", [".", "mine/deep"])
+def test_nobody_writes_in_a_folder_of_theirs_below_somebody_elses(
+    nobodys: Path, below: str
+) -> None:
+    """Writing there makes the folders above it in the layer first, which others own."""
+    outer = Path(tempfile.mkdtemp(prefix="netwarp-outer-", dir="/var/lib"))
+    folder = outer / "data" / "users" / below
+    try:
+        folder.mkdir(parents=True)
+        for each in (outer, outer / "data", outer / "data" / "users"):
+            each.chmod(0o755)
+        for each in (folder, *folder.parents):
+            if each.is_relative_to(outer / "data" / "users"):
+                os.chown(each, 65534, 65534)
+        write = ("sh", "-c", "echo written > new && cat new; ls -a ..; ls ../../../..")
+        (run,) = plan_study(study_from_exec(write, server=SERVE, folder=folder))
+        (nobodys / JOB_FILE).write_text(run.job_json)
+        command = [*AS_NOBODY, str(nobodys / "endpoint"), "native", str(nobodys)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env={})
+        assert done.returncode == 0, done.stderr
+        records = read_records(nobodys / RECORDS_FILE)
+        printed = {each.side: each.stdout for each in records if isinstance(each, Program)}
+        assert printed["client"].startswith("written\n")
+        assert not list(folder.iterdir())
+    finally:
+        shutil.rmtree(outer)

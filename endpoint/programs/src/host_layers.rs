@@ -7,9 +7,10 @@
 
 use std::ffi::OsString;
 use std::fs::{self, DirEntry, File};
+use std::io;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -18,6 +19,9 @@ use nix::mount::{MsFlags, mount};
 
 use super::files_of::{EMPTIED, FilesOf};
 use super::mounts::{bind, make_read_only};
+
+/// The owner or group, in a user namespace, of files whose own it does not have (user_namespaces(7)).
+const SOMEBODY_ELSES: u32 = 65534;
 
 /// Directories that do not hold files of the machine.
 const NOT_LAYERED: [&str; 3] = ["/proc", "/sys", "/dev"];
@@ -136,6 +140,9 @@ impl Layering<'_> {
             fs::create_dir_all(directory).with_context(|| format!("create {}", directory.display()))?;
         }
         let lower = self.machine.reached_at(path);
+        if let Ok(way) = self.working_directory.strip_prefix(path) {
+            own_what_leads(&lower, &upper, way)?;
+        }
         let options =
             format!("userxattr,lowerdir={},upperdir={},workdir={}", escaped(&lower), escaped(&upper), escaped(&work));
         match mount(Some("overlay"), target, Some("overlay"), MsFlags::empty(), Some(options.as_str())) {
@@ -149,6 +156,27 @@ impl Layering<'_> {
             }),
         }
     }
+}
+
+/// Creates in a layer the directories that lead to the working directory, if any of them is somebody else's. To create
+/// them when a program writes there, the kernel would have to give them to their owner, whom a user namespace of an
+/// ordinary user does not have (EOVERFLOW).
+fn own_what_leads(lower: &Path, upper: &Path, way: &Path) -> Result<()> {
+    let mut parts: Vec<&Path> = way.ancestors().filter(|part| !part.as_os_str().is_empty()).collect();
+    parts.reverse();
+    let Ok(found) = parts.iter().map(|part| fs::metadata(lower.join(part))).collect::<io::Result<Vec<_>>>() else {
+        return Ok(()); // That the working directory cannot be reached is reported when it is opened.
+    };
+    if !found.iter().any(|about| about.uid() == SOMEBODY_ELSES || about.gid() == SOMEBODY_ELSES) {
+        return Ok(());
+    }
+    for (part, about) in parts.iter().zip(&found) {
+        let ours = upper.join(part);
+        fs::create_dir_all(&ours)
+            .and_then(|()| fs::set_permissions(&ours, about.permissions()))
+            .with_context(|| format!("create {}", ours.display()))?;
+    }
+    Ok(())
 }
 
 /// Returns the directories at which file systems are mounted (proc_pid_mountinfo(5): the fifth field, with octal
