@@ -91,7 +91,7 @@ class Role:
 
     def __init__(self, side, job, address):
         exchange = job["workloads"][0]
-        self.side, self.address = side, address
+        self.side, self.address, self.port = side, address, PORT
         self.workload, self.transport = exchange["workload"], exchange["transport"]
         # What arrives is recorded over time where workloads share a run, or something happens to the path.
         self.is_recorded_over_time = exchange.get("name") is not None or any(
@@ -206,9 +206,11 @@ def identity():
 
 def run(role_of):
     """Run a role to its end, and return the program's exit status."""
-    side, _, job, _, address = sys.argv[1:]
+    side, _, job, _, address, *more = sys.argv[1:]
     with open(job) as file:
         role = role_of(side, json.load(file), address)
+    if more:
+        role.port = int(more[1])  # behind --port
     try:
         asyncio.run(role.work())
     except Exception as error:

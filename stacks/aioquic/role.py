@@ -15,7 +15,6 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from kit import (
     ALPN,
     NAME,
-    PORT,
     REQUEST_BYTES,
     Role,
     anywhere,
@@ -69,7 +68,7 @@ class Aioquic(Role):
 
         await serve(
             self.address,
-            PORT,
+            self.port,
             configuration=configuration,
             create_protocol=self.timed,
             stream_handler=answer,
@@ -99,7 +98,7 @@ class Aioquic(Role):
         endpoint, protocol = await asyncio.get_running_loop().create_datagram_endpoint(
             lambda: self.timed(connection), local_addr=(anywhere(self.address), 0)
         )
-        protocol.connect((self.address, PORT))
+        protocol.connect((self.address, self.port))
         await protocol.wait_connected()
         chunks = range(self.workload["chunks"])
         records = await asyncio.gather(*(self.ask(protocol, transfer, chunk) for chunk in chunks))

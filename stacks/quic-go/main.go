@@ -12,41 +12,41 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// port is the UDP port at which the server listens.
-const port = 4433
+// usualPort is the UDP port at which the server listens, unless it is told another one.
+const usualPort = 4433
 
 func main() {
 	if len(os.Args) == 1 && os.Getenv("ROLE") != "" {
 		os.Exit(interop())
 	}
 	if len(os.Args) < 2 || (os.Args[1] != "server" && os.Args[1] != "client") {
-		fmt.Fprintln(os.Stderr, "usage: role server|client --job FILE --address ADDRESS")
+		fmt.Fprintln(os.Stderr, "usage: role server|client --job FILE --address ADDRESS [--port PORT]")
 		os.Exit(2)
 	}
 	side := os.Args[1]
 	options := flag.NewFlagSet(side, flag.ExitOnError)
 	file := options.String("job", "", "the job")
 	address := options.String("address", "", "the server's address")
+	port := options.Int("port", usualPort, "the server's port")
 	_ = options.Parse(os.Args[2:])
 	started, err := openOrchestrator()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	if err := work(started, side, *file, net.ParseIP(*address)); err != nil {
+	if err := work(started, side, *file, &net.UDPAddr{IP: net.ParseIP(*address), Port: *port}); err != nil {
 		started.fail(side, err)
 		os.Exit(1)
 	}
 	started.say(map[string]any{"message": "done"})
 }
 
-func work(started *orchestrator, side, file string, address net.IP) error {
+func work(started *orchestrator, side, file string, server *net.UDPAddr) error {
 	read, err := readJob(file)
 	if err != nil {
 		return err
 	}
 	ours := &role{orchestrator: started, side: side, job: read, goodput: goodputRecord{Record: "goodput", StepNS: firstStepNS}}
-	server := &net.UDPAddr{IP: address, Port: port}
 	if side == "server" {
 		err = ours.serve(server)
 	} else {

@@ -13,7 +13,7 @@ use netwarp_role::interop::{
     self, AUTHORITY_FILE, CERTIFICATE_FILE, HQ, KEY_FILE, MOST_REQUEST_BYTES, Request, SERVED, Task, listening_address,
 };
 use netwarp_role::{BLOCK_BYTES, block_on};
-use quic::{Connection, Endpoint, Incoming, RecvStream, SendStream};
+use quic::{Connection, Endpoint, Incoming, RecvStream, SendStream, TransportConfig};
 use rustls::KeyLogFile;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
@@ -44,6 +44,14 @@ fn certificates(file: &str) -> Result<Vec<CertificateDer<'static>>> {
     read.collect::<Result<_, _>>().with_context(|| format!("understand {file}"))
 }
 
+/// Returns the usual settings without probes of the path's MTU: the case `zerortt` counts them among the bytes that the
+/// client should have sent early.
+fn without_probes() -> Arc<TransportConfig> {
+    let mut config = TransportConfig::default();
+    config.mtu_discovery_config(None);
+    Arc::new(config)
+}
+
 /// Serves until the program is killed.
 async fn serve(test_case: &str) -> Result<()> {
     let key = PrivateKeyDer::from_pem_file(KEY_FILE).context("read the server's key")?;
@@ -51,7 +59,9 @@ async fn serve(test_case: &str) -> Result<()> {
     tls.key_log = Arc::new(KeyLogFile::new());
     // All or nothing (RFC 9001, section 4.6.1).
     tls.max_early_data_size = if test_case == "zerortt" { u32::MAX } else { 0 };
-    let server = Endpoint::server(security::server(tls)?, listening_address()).context("listen")?;
+    let mut config = security::server(tls)?;
+    config.transport_config(without_probes());
+    let server = Endpoint::server(config, listening_address()).context("listen")?;
     while let Some(incoming) = server.accept().await {
         if test_case == "retry" && !incoming.remote_address_validated() {
             incoming.retry().context("send a Retry")?;
@@ -100,7 +110,9 @@ async fn fetch(test_case: &str, requests: &[Request<'_>]) -> Result<()> {
     tls.enable_early_data = test_case == "zerortt";
     let first = requests.first().context("there is no file to fetch")?;
     let endpoint = Endpoint::client(anywhere(first.server()?)).context("open a socket")?;
-    let client = with_default_client(endpoint, security::client(tls)?);
+    let mut config = security::client(tls)?;
+    config.transport_config(without_probes());
+    let client = with_default_client(endpoint, config);
     let updates = test_case == "keyupdate";
     match test_case {
         "multiconnect" => {

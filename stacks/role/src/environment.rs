@@ -1,7 +1,7 @@
 //! How a role is started, and the clock that it uses.
 
 use std::env;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Command;
@@ -24,25 +24,35 @@ pub(crate) struct Arguments {
     pub(crate) side: Side,
     /// The job's file.
     pub(crate) job: PathBuf,
-    /// The server's address.
-    pub(crate) address: IpAddr,
+    /// The server's address and port.
+    pub(crate) server: SocketAddr,
 }
 
+/// The UDP port at which the server listens, unless it is told another one.
+const USUAL_PORT: u16 = 4433;
+
 impl Arguments {
-    /// Reads `server|client --job FILE --address ADDRESS`.
+    /// Reads `server|client --job FILE --address ADDRESS [--port PORT]`.
     pub(crate) fn read() -> Result<Self> {
         let words: Vec<String> = env::args().skip(1).collect();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let [side, "--job", job, "--address", address] = words[..] else {
-            bail!("usage: role server|client --job FILE --address ADDRESS");
+        Self::of(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    fn of(words: &[&str]) -> Result<Self> {
+        let (side, job, address, port) = match *words {
+            [side, "--job", job, "--address", address] => (side, job, address, USUAL_PORT),
+            [side, "--job", job, "--address", address, "--port", port] => {
+                (side, job, address, port.parse().with_context(|| format!("{port} is no port"))?)
+            }
+            _ => bail!("usage: role server|client --job FILE --address ADDRESS [--port PORT]"),
         };
         let side = match side {
             "server" => Side::Server,
             "client" => Side::Client,
             other => bail!("a role is server or client, not {other}"),
         };
-        let address = address.parse().with_context(|| format!("{address} is no IP address"))?;
-        Ok(Self { side, job: job.into(), address })
+        let address: IpAddr = address.parse().with_context(|| format!("{address} is no IP address"))?;
+        Ok(Self { side, job: job.into(), server: (address, port).into() })
     }
 }
 
@@ -95,4 +105,21 @@ pub fn grow_heap_by_large_steps() -> Result<()> {
         std::io::Error::last_os_error()
     );
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_told_where_several_servers_share_a_host() {
+        let usual = ["server", "--job", "/j", "--address", "10.0.2.1"];
+        let server = |words: &[&str]| Arguments::of(words).unwrap().server.to_string();
+        assert_eq!(server(&usual), "10.0.2.1:4433");
+        assert_eq!(server(&[&usual[..], &["--port", "4434"]].concat()), "10.0.2.1:4434");
+        for wrong in [&usual[..4], &["proxy", "--job", "/j", "--address", "10.0.2.1"][..]] {
+            assert!(Arguments::of(wrong).is_err(), "{wrong:?}");
+        }
+        assert!(Arguments::of(&[&usual[..], &["--port", "many"]].concat()).is_err());
+    }
 }

@@ -11,16 +11,13 @@ use crate::environment::{Arguments, without_cpu_randomness};
 use crate::job::Job;
 use crate::orchestrator::Orchestrator;
 
-/// The UDP port at which the server listens.
-const PORT: u16 = 4433;
-
 /// Runs a role to its end, and returns the program's status.
 ///
 /// # Arguments
 /// * `work` - does the job as one side, with the server at an address.
 pub fn run(work: impl FnOnce(Side, &Job, &mut Orchestrator, SocketAddr) -> Result<()>) -> ExitCode {
     let started = without_cpu_randomness().and_then(|()| Ok((Arguments::read()?, Orchestrator::open()?)));
-    let (Arguments { side, job, address }, mut orchestrator) = match started {
+    let (Arguments { side, job, server }, mut orchestrator) = match started {
         Ok(started) => started,
         Err(error) => {
             eprintln!("{error:#}");
@@ -28,7 +25,7 @@ pub fn run(work: impl FnOnce(Side, &Job, &mut Orchestrator, SocketAddr) -> Resul
         }
     };
     let worked = Job::read(&job).and_then(|job| {
-        work(side, &job, &mut orchestrator, (address, PORT).into())?;
+        work(side, &job, &mut orchestrator, server)?;
         let goodput = arrived().record().filter(|_| job.is_recorded_over_time);
         goodput.map_or(Ok(()), |goodput| orchestrator.write(Record::Goodput(goodput)))
     });
