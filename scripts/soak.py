@@ -64,13 +64,18 @@ def main() -> None:
     end_s = time.monotonic() + 60 * given.minutes
     rounds: list[Round] = []
     while not rounds or time.monotonic() < end_s:
-        seed = given.seed + len(rounds) * RUNS
+        seed = seed_of_round(given.seed, len(rounds))
         print(f"seed {seed}: {RUNS} studies, {MUTANTS} mutants", flush=True)
         rounds.append(watched(fuzz_lane(), seed, given.out / f"{seed}.log"))
         (given.out / "report.md").write_text(report(rounds))
         print(row(rounds[-1]), flush=True)
     print(f"report: {given.out / 'report.md'}")
     sys.exit(0 if all(each.is_clean for each in rounds) else 1)
+
+
+def seed_of_round(first: int, number: int) -> int:
+    """Give the seed of a round's first case, such that no round repeats a case of another one."""
+    return first + number * max(RUNS, MUTANTS)
 
 
 def fuzz_lane() -> list[str]:

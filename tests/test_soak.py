@@ -56,3 +56,23 @@ def test_the_report_has_a_row_for_each_round() -> None:
     text = soak.report([clean, left])
     assert text.startswith("# Soak: 1 of 2 rounds clean\n")
     assert "| 391 | 5 | 0 | 0.0 | 0 | 0 | 0 | 0 | netwarp-memory-x |" in text
+
+
+def test_no_round_repeats_a_case_of_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds: list[int] = []
+
+    def watched(_: object, seed: int, __: object) -> object:
+        seeds.append(seed)
+        return soak.Round(seed, passed=1)
+
+    monkeypatch.setattr(soak, "watched", watched)
+    monkeypatch.setattr(soak, "adopt_orphans", lambda: None)
+    monkeypatch.setattr(soak.time, "monotonic", lambda: 0.0 if len(seeds) < 3 else 1e9)
+    monkeypatch.setattr(sys, "argv", ["soak", "--seed", "5", "--out", str(tmp_path)])
+    with pytest.raises(SystemExit, match="0"):
+        soak.main()
+    first, second, third = seeds
+    assert first == 5
+    assert min(second - first, third - second) >= max(soak.RUNS, soak.MUTANTS)
