@@ -282,6 +282,21 @@ def test_a_program_that_spins_is_named_with_what_to_do(
     assert "--backend native" in done.stderr
 
 
+def test_no_thread_that_sleeps_ends_a_loop(tmp_path: Path) -> None:
+    """It would set the flag after 50 ms, of which none pass; a loop that waits as well ends."""
+    spins = (
+        "import sys, threading, time\nset_ = threading.Event()\n"
+        "threading.Timer(0.05, set_.set).start()\nstarted = time.monotonic()\n"
+        "while not set_.is_set(): BODY\nprint(round(time.monotonic() - started, 2))"
+    )
+    path = ("--set", "limits.stall_cpu_s=1", "--server", SERVE, "--", str(PYTHON), "-c")
+    done = run_exec(tmp_path, *path, spins.replace("BODY", "pass"))
+    assert done.returncode == 1
+    assert "computes without a system call, and no time passes until all wait" in done.stderr
+    waits = run_exec(tmp_path, *path, spins.replace("BODY", "time.sleep(0.001)"))
+    assert waits.stdout == "0.05\n", waits.stderr
+
+
 @pytest.mark.parametrize(
     ("hog", "status"),
     [
