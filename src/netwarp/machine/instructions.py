@@ -1,10 +1,12 @@
 """Finds instructions in a program that read the CPU's clock or its random numbers.
 
 They are searched for in the bytes of the file, which is not disassembled: each pattern includes
-what compilers put behind the instruction, so that other bytes rarely match.
+what compilers put behind the instruction, so that other bytes rarely match. Libraries that a
+program is linked with are found by their names in it, and nothing is executed for that.
 """
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 MOST_BYTES = 256 << 20
@@ -20,18 +22,48 @@ PATTERNS = {
     "RDRAND": re.compile(rb"\x0f\xc7[\xf0-\xf7]" + _TESTED),
     "RDSEED": re.compile(rb"\x0f\xc7[\xf8-\xff]" + _TESTED),
 }
+LIBRARY_NAME = re.compile(rb"\0(lib[\w+.-]{1,60}\.so(?:\.\d+)*)(?=\0)")
+"""A library's name in the table of names that the dynamic loader reads (`.dynstr`, elf(5))."""
+LIBRARY_FOLDERS = tuple(
+    map(Path, ("/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/lib"))
+)
+MOST_LIBRARIES = 64
 
 
 def asks_of_the_cpu(path: Path) -> tuple[str, ...]:
-    """Return the instructions of an x86-64 program whose results differ from run to run; empty for
-    a script.
+    """Return the instructions of an x86-64 program or library whose results differ from run to
+    run; empty for a script.
     """
+    content = _content(path)
+    return tuple(name for name, pattern in PATTERNS.items() if pattern.search(content))
+
+
+def libraries_of(path: Path, folders: Sequence[Path] = LIBRARY_FOLDERS) -> tuple[Path, ...]:
+    """Find the libraries that a program is linked with, and those that they are linked with; of
+    such a number at most.
+
+    Args:
+        path: the program.
+        folders: where libraries are looked for; others are not found.
+    """
+    found: dict[Path, None] = {}
+    waiting = [path]
+    while waiting and len(found) < MOST_LIBRARIES:
+        for name in dict.fromkeys(LIBRARY_NAME.findall(_content(waiting.pop(0)))):
+            places = (folder / name.decode() for folder in folders)
+            library = next((place.resolve() for place in places if place.is_file()), None)
+            if library is not None and library not in found and library != path:
+                found[library] = None
+                waiting.append(library)
+    return tuple(found)
+
+
+def _content(path: Path) -> bytes:
+    """Read a program or library; empty if it is none, or cannot be read."""
     try:
         if not path.is_file() or path.stat().st_size > MOST_BYTES:
-            return ()
+            return b""
         content = path.read_bytes()
     except OSError:
-        return ()
-    if not content.startswith(ELF):
-        return ()
-    return tuple(name for name, pattern in PATTERNS.items() if pattern.search(content))
+        return b""
+    return content if content.startswith(ELF) else b""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netwarp.execution.files_read import named_files
-from netwarp.machine.instructions import asks_of_the_cpu
+from netwarp.machine.instructions import asks_of_the_cpu, libraries_of
 from netwarp.measure.select import of_kind
 from netwarp.metrics import metrics_until_failure
 from netwarp.output.export import values_in_base_units
@@ -148,13 +148,17 @@ def _means(data: RunData) -> str:
 
 
 def askers(job: Job) -> dict[str, list[str]]:
-    """Find the programs in a job's commands that read values from the CPU which differ each time.
+    """Find the programs in a job's commands, and their libraries, that read values from the CPU
+    which differ each time.
 
     Returns:
-        The names of the instructions, by program.
+        The names of the instructions, by program or library.
     """
     files = {file.resolve() for reads in reads_of(job) for file in named_files(reads)}
-    asked = {str(file): list(asks_of_the_cpu(file)) for file in sorted(files)}
+    libraries = {library for file in files for library in libraries_of(file)} - files
+    asked = {
+        str(file): list(asks_of_the_cpu(file)) for file in (*sorted(files), *sorted(libraries))
+    }
     return {file: names for file, names in asked.items() if names}
 
 
