@@ -117,6 +117,8 @@ def test_ns3_as_it_comes_has_the_congestion_control_that_is_asked_for(
             "same both ways",
         ),
         (job("tcp", transport={"congestion": "vegas"}), "no congestion control 'vegas'"),
+        (job("tcp", transport={"tcp_rto_min": "50ms"}), "tcp_rto_min is of the kernel's TCP"),
+        (job("tcp", transport={"mtu_probing": True}), "mtu_probing is of the kernel's TCP"),
         (
             job("tcp", "ns3default", transport={"congestion": "vegas"}),
             "no congestion control 'vegas'",

@@ -74,6 +74,8 @@ def _written(rng: Random, study: Table) -> list[tuple[str, str]]:
     homes = {f"h{number}": rng.choice(routers) for number in range(rng.randint(2, MOST_HOSTS))}
     between = list(pairwise(routers)) + list(homes.items())
     study["router"] = [{"name": name} for name in routers]
+    if rng.random() < 0.2:
+        rng.choice(study["router"])["icmp"] = "dropped"
     study["host"] = [{"name": name} for name in homes]
     study["link"] = [{"between": list(pair)} for pair in between]
     study["link"][0] |= study.pop("path")
@@ -84,6 +86,8 @@ def _written(rng: Random, study: Table) -> list[tuple[str, str]]:
             link[rng.choice(["rate", "rate_up", "rate_down"])] = f"{rng.randint(200, 50_000)}kbit"
         if rng.random() < 0.2:
             link["loss"] = rng.choice(["1%", "every 50", "packets 3 8"])
+        if rng.random() < 0.1:
+            link["mtu"] = rng.choice([1280, 1400, 9000])
     return [(one, other) for one in homes for other in homes if one != other]
 
 

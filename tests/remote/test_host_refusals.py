@@ -126,3 +126,17 @@ def test_what_nobody_sets_of_programs_tcp_is_refused(key: str, asked: dict[str, 
     reason = host_refusal(changed, THERE)
     assert reason is not None
     assert reason.startswith(f"transport.{key} is for hosts that are made for a run")
+
+
+@pytest.mark.parametrize(
+    "option", [{"hystart": False}, {"mtu_probing": True}, {"tcp_rto_min_ns": 1}, {"tso_packets": 1}]
+)
+def test_settings_of_a_host_are_left_alone(option: dict[str, object]) -> None:
+    usual = job("tcp")
+    assert host_refusal(usual, THERE) is None
+    tcp = usual.only.transport.tcp.model_copy(update=option)
+    transport = usual.only.transport.model_copy(update={"tcp": tcp})
+    only = usual.only.model_copy(update={"transport": transport})
+    reason = host_refusal(usual.model_copy(update={"workloads": (only,)}), THERE)
+    assert reason is not None
+    assert reason.startswith(f"transport.{next(iter(option)).removesuffix('_ns')} is a ")

@@ -6,8 +6,8 @@
 pub(crate) mod capabilities;
 #[cfg(test)]
 mod golden;
+mod several_workloads;
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::ops::RangeInclusive;
@@ -114,37 +114,9 @@ pub(crate) fn problems(job: &Job) -> Vec<String> {
         netwarp_workload::of(&each.only().workload).check(&each, &mut problems);
     }
     if job.workloads.len() > 1 {
-        check_several(job, &mut problems);
+        several_workloads::check(job, &mut problems);
     }
     problems.into_list()
-}
-
-/// Checks that several workloads can be told apart by name and by port, and that none needs the run for itself.
-fn check_several(job: &Job, problems: &mut Problems) {
-    let is_shared = !job.has_programs() && !job.timeline.has_handovers();
-    problems.require(is_shared, "workloads", || "are several, with programs or a client that moves".to_owned());
-    // Sets that hash would draw random numbers, of which the guest's records depend.
-    let over_tcp: Vec<_> = job.workloads.iter().filter(|each| stack_of(each.transport.kind).uses_tcp()).collect();
-    let bursts = over_tcp.iter().map(|each| each.transport.tcp.tso_packets);
-    problems.require(bursts.collect::<BTreeSet<_>>().len() < 2, "transport.tcp.tso_packets", || {
-        "differs between workloads, and is of all devices".to_owned()
-    });
-    let of_cubic = over_tcp.iter().filter(|each| each.transport.congestion == "cubic");
-    let asked: BTreeSet<_> = of_cubic.map(|each| each.transport.tcp.hystart).collect();
-    problems.require(asked.len() < 2, "transport.tcp.hystart", || {
-        "differs between workloads, and is a parameter of the whole kernel".to_owned()
-    });
-    for (place, each) in job.workloads.iter().enumerate() {
-        problems.require(each.name.is_some(), "name", || "is missing, where a run has several workloads".to_owned());
-        let before = &job.workloads[..place];
-        problems.require(before.iter().all(|other| other.name != each.name), "workloads", || {
-            format!("has {} twice", json!(each.name))
-        });
-        let is_free = before.iter().all(|other| other.port != each.port);
-        problems.require(each.port.is_some_and(|port| port > 0) && is_free, "port", || {
-            format!("is {}, which is no port of its own", json!(each.port))
-        });
-    }
 }
 
 /// Checks that the events of the timeline name existing paths.
@@ -341,31 +313,6 @@ mod tests {
             assert_eq!(cannot(kind, Resume::None, way, true), [expected]);
             assert_eq!(cannot(kind, Resume::None, way, false), Vec::<String>::new());
         }
-    }
-
-    #[test]
-    fn several_workloads_have_names_and_ports_of_their_own() {
-        let several = |change: fn(&mut Job)| {
-            let mut job = golden::job("bulk-tcp-impaired");
-            let named = |(name, port): (&str, u16)| Exchange {
-                name: Some(name.to_owned()),
-                port: Some(port),
-                ..job.only().clone()
-            };
-            job.workloads = [("a", 4433), ("b", 4434)].map(named).to_vec();
-            change(&mut job);
-            problems(&job)
-        };
-        assert_eq!(several(|_| {}), Vec::<String>::new());
-        assert_eq!(
-            several(|job| job.workloads[0].name = None),
-            ["name: is missing, where a run has several workloads"]
-        );
-        assert_eq!(several(|job| job.workloads[1].name = Some("a".to_owned())), ["workloads: has \"a\" twice"]);
-        assert_eq!(several(|job| job.workloads[1].port = Some(4433)), ["port: is 4433, which is no port of its own"]);
-        assert_eq!(several(|job| job.workloads[0].name = Some("../a".to_owned())).len(), 1);
-        let moving = several(|job| job.timeline.events = vec![Event { at_ns: 1, path: 0, change: Change::Detach {} }]);
-        assert!(moving.iter().any(|problem| problem.starts_with("workloads: are several")), "{moving:?}");
     }
 
     #[test]

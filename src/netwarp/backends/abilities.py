@@ -38,7 +38,7 @@ BUILT = (
 """What the endpoint can build between its own namespaces, in guests and on the host. It supports
 every queueing discipline: the endpoint does not compile without one.
 """
-IN_GUESTS = BUILT | {"loss.every", "loss.packets", "network.nats"}
+IN_GUESTS = BUILT | {"loss.every", "loss.packets", "network.nats", "network.silent"}
 """What the endpoint can build in guests, whose kernel has nf_tables; a host's kernel may lack
 it.
 """

@@ -28,6 +28,11 @@ class Network(Wire):
         default=(), strict=False
     )
     """Routers that translate addresses. Left out: none."""
+    silent: Annotated[tuple[NodeName, ...], Asks("a router that sends no ICMP")] = Field(
+        default=(), strict=False
+    )
+    """Routers of which no ICMP message leaves: none says that a packet was too big for a link, or
+    that it had been forwarded too often. Left out: none."""
 
 
 class Link(Wire):

@@ -236,6 +236,19 @@ class TcpOptions(Wire):
     ] = None
     """Whether CUBIC ends slow start when round trips take longer (`tcp_cubic.hystart`, a parameter
     of the whole kernel); null for the kernel's default, true."""
+    mtu_probing: Annotated[
+        bool,
+        Option(
+            False,
+            "TCP: both hosts look for a black hole of large packets: when retransmissions of"
+            " large segments are lost again and again, smaller ones are tried, and larger ones"
+            " again later (RFC 4821, `net.ipv4.tcp_mtu_probing` 1). Default: false, as in the"
+            " kernel.",
+            setting="MTU probing",
+        ),
+    ] = False
+    """Whether packetization layer path MTU discovery (RFC 4821) begins when a black hole is
+    suspected."""
 
 
 class SctpOptions(Wire):

@@ -1,5 +1,5 @@
-//! nf_tables requests that lose the packets with certain numbers on their way through a router, and count them, and that
-//! translate addresses. Pure.
+//! nf_tables requests that lose the packets with certain numbers on their way through a router, and count them, that
+//! translate addresses, and that keep a router from sending ICMP. Pure.
 //!
 //! Structures and numbers are those of `include/uapi/linux/netfilter/nf_tables.h` and `nfnetlink.h`. Numbers in
 //! attributes are big endian.
@@ -28,6 +28,7 @@ const NFTA_CHAIN_TYPE: u16 = 7;
 const NFTA_HOOK_HOOKNUM: u16 = 1;
 const NFTA_HOOK_PRIORITY: u16 = 2;
 const NF_INET_FORWARD: u32 = 2;
+const NF_INET_LOCAL_OUT: u32 = 3;
 const NF_INET_POST_ROUTING: u32 = 4;
 /// The priority of translating the source (`NF_IP_PRI_NAT_SRC`).
 const NAT_SOURCE_PRIORITY: u32 = 100;
@@ -59,6 +60,7 @@ const NFT_REG_1: u32 = 1;
 const NFTA_META_DREG: u16 = 1;
 const NFTA_META_KEY: u16 = 2;
 const NFT_META_OIF: u32 = 5;
+const NFT_META_L4PROTO: u32 = 16;
 const NFTA_CMP_SREG: u16 = 1;
 const NFTA_CMP_OP: u16 = 2;
 const NFTA_CMP_DATA: u16 = 3;
@@ -132,6 +134,30 @@ pub(crate) fn translate(index: u32, random_ports: bool) -> Vec<Request> {
         create(&attempt, NFT_MSG_NEWTABLE, &Attributes::new().put_string(NFTA_TABLE_NAME, TABLE)),
         create(&attempt, NFT_MSG_NEWCHAIN, &chain.described()),
         create(&attempt, NFT_MSG_NEWRULE, &rule),
+    ]
+}
+
+/// Drops the ICMP messages of both families that the node sends itself, by [`super::Socket::commit`]. What it forwards
+/// is not concerned.
+pub(crate) fn silence() -> Vec<Request> {
+    let attempt = "drop the router's own ICMP messages (nf_tables)";
+    let chain = Chain { name: "silence", kind: "filter", hook: NF_INET_LOCAL_OUT, priority: 0 };
+    let rule = |protocol: u8| {
+        let compared = big_endian(into_register(NFTA_CMP_SREG), NFTA_CMP_OP, NFT_CMP_EQ);
+        let value = Attributes::new().put(NFTA_DATA_VALUE, &[protocol]);
+        let expressions = [
+            ("meta", big_endian(into_register(NFTA_META_DREG), NFTA_META_KEY, NFT_META_L4PROTO)),
+            ("cmp", compared.nest(NFTA_CMP_DATA, value)),
+            dropping(),
+        ];
+        let rule = named(NFTA_RULE_TABLE, NFTA_RULE_CHAIN, chain.name);
+        create(attempt, NFT_MSG_NEWRULE, &rule.nest(NFTA_RULE_EXPRESSIONS, listed(expressions.into_iter())))
+    };
+    vec![
+        create(attempt, NFT_MSG_NEWTABLE, &Attributes::new().put_string(NFTA_TABLE_NAME, TABLE)),
+        create(attempt, NFT_MSG_NEWCHAIN, &chain.described()),
+        rule(libc::IPPROTO_ICMP as u8),
+        rule(libc::IPPROTO_ICMPV6 as u8),
     ]
 }
 
@@ -222,15 +248,20 @@ fn listed(expressions: impl Iterator<Item = Expression>) -> Attributes {
 fn losing(index: u32, modulus: u32, set: &str) -> Attributes {
     let into = into_register;
     let numbered = big_endian(into(NFTA_NG_DREG), NFTA_NG_MODULUS, modulus);
-    let verdict = Attributes::new().nest(NFTA_DATA_VERDICT, big_endian(Attributes::new(), NFTA_VERDICT_CODE, NF_DROP));
-    let dropped = big_endian(Attributes::new(), NFTA_IMMEDIATE_DREG, NFT_REG_VERDICT);
     let lost = [
         ("numgen", big_endian(numbered, NFTA_NG_TYPE, NFT_NG_INCREMENTAL)),
         ("lookup", big_endian(Attributes::new().put_string(NFTA_LOOKUP_SET, set), NFTA_LOOKUP_SREG, NFT_REG_1)),
         ("counter", Attributes::new()),
-        ("immediate", dropped.nest(NFTA_IMMEDIATE_DATA, verdict)),
+        dropping(),
     ];
     listed(leaving_by(index).into_iter().chain(lost))
+}
+
+/// Returns the expression of a rule that drops what it holds for.
+fn dropping() -> Expression {
+    let verdict = Attributes::new().nest(NFTA_DATA_VERDICT, big_endian(Attributes::new(), NFTA_VERDICT_CODE, NF_DROP));
+    let dropped = big_endian(Attributes::new(), NFTA_IMMEDIATE_DREG, NFT_REG_VERDICT);
+    ("immediate", dropped.nest(NFTA_IMMEDIATE_DATA, verdict))
 }
 
 /// Returns the number of packets of a rule's counter; [`None`] if it has no counter.
@@ -299,6 +330,17 @@ mod tests {
             let (_, data) = rule.split_once(&masquerade).expect("a rule that masquerades");
             assert!(data.contains(&format!("08000100{flags}")), "{data}");
         }
+    }
+
+    #[test]
+    fn a_silent_router_drops_icmp_of_both_families() {
+        let rules: Vec<String> = silence()[2..].iter().map(Request::hex).collect();
+        for (rule, protocol) in rules.iter().zip(["01", "3a"]) {
+            // NFTA_DATA_VALUE of one byte, padded to four.
+            assert!(rule.contains(&format!("05000100{protocol}000000")), "{rule}");
+            assert!(rule.contains(&hex::encode("immediate\0")), "{rule}");
+        }
+        assert_eq!(rules.len(), 2);
     }
 
     #[test]

@@ -231,6 +231,7 @@ impl Network {
                 BuildStep::Translate { device, random_ports } => {
                     self.commit(device.node, nftables::translate(device.index, *random_ports))?;
                 }
+                BuildStep::Silence(router) => self.commit(*router, nftables::silence())?,
                 BuildStep::Netem { device, impairments } => {
                     self.impaired.insert(*device);
                     let request = qdisc::add_netem(device.index, &netem::options(impairments));

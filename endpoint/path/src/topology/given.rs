@@ -196,6 +196,10 @@ pub fn problems(job: &Job, network: &Network) -> Vec<String> {
             format!("has {}, which is no router of IPv4 at the link {} to another router", nat.router, nat.link)
         });
     }
+    for name in &network.silent {
+        problems
+            .require(network.routers.contains(name), "network.silent", || format!("has {name}, which is no router"));
+    }
     check_workloads(job, network, &mut problems);
     problems.into_list()
 }

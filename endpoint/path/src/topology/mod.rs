@@ -82,7 +82,15 @@ impl Topology<'_> {
             steps.extend(routers.map(|(number, _)| BuildStep::Forward(Node(number))));
         }
         steps.extend(self.translations(job));
+        let routers = (0..).map(Node).take(self.nodes.len()).filter(|node| self.is_silent(job, *node));
+        steps.extend(routers.map(BuildStep::Silence));
         steps
+    }
+
+    /// Returns whether no ICMP leaves a node.
+    pub(crate) fn is_silent(&self, job: &Job, node: Node) -> bool {
+        let (_, name) = &self.nodes[usize::from(node.0)];
+        job.network.as_ref().is_some_and(|network| network.silent.contains(name))
     }
 }
 

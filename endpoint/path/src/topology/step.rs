@@ -123,6 +123,8 @@ pub enum BuildStep {
         /// Whether the port of a new mapping is drawn, and otherwise kept where it is free.
         random_ports: bool,
     },
+    /// Drop all ICMP messages that a router sends itself.
+    Silence(Node),
     /// Impair the packets that leave by a device of the router.
     Netem {
         /// The device of the router.

@@ -150,7 +150,8 @@ pub(super) fn tcp_sysctls(transport: &Transport) -> Vec<BuildStep> {
         ]);
     }
     let shortest = tcp.tcp_rto_min_ns.map(|least| sysctl("net/ipv4/tcp_rto_min_us", &(least / 1000).to_string()));
-    off.into_iter().map(|key| sysctl(key, "0")).chain(shortest).collect()
+    let probing = tcp.mtu_probing.then(|| sysctl("net/ipv4/tcp_mtu_probing", "1"));
+    off.into_iter().map(|key| sysctl(key, "0")).chain(shortest).chain(probing).collect()
 }
 
 pub(super) fn sysctl(key: &'static str, value: &str) -> BuildStep {
@@ -189,6 +190,7 @@ mod tests {
             tcp_rto_min_ns: None,
             tso_packets: None,
             hystart: None,
+            mtu_probing: false,
         };
         for kind in [TransportKind::Tcp, TransportKind::Tls, TransportKind::Mptcp] {
             let written = switched_off(|transport| (transport.kind, transport.tcp) = (kind, old.clone()));
@@ -204,6 +206,15 @@ mod tests {
         let mut transport = golden::job("bulk-quic").only().transport.clone();
         (transport.kind, transport.tcp.tcp_rto_min_ns) = (TransportKind::Tcp, Some(10_000_000));
         assert_eq!(tcp_sysctls(&transport), [sysctl("net/ipv4/tcp_rto_min_us", "10000")]);
+    }
+
+    #[test]
+    fn probing_for_a_black_hole_is_asked_of_tcp_alone() {
+        let mut transport = golden::job("bulk-quic").only().transport.clone();
+        transport.tcp.mtu_probing = true;
+        assert_eq!(tcp_sysctls(&transport), []);
+        transport.kind = TransportKind::Tls;
+        assert_eq!(tcp_sysctls(&transport), [sysctl("net/ipv4/tcp_mtu_probing", "1")]);
     }
 
     #[test]

@@ -226,6 +226,7 @@ mod tests {
             tcp_rto_min_ns: None,
             tso_packets: None,
             hystart: None,
+            mtu_probing: false,
         };
         info.check_options(&wanted).unwrap();
         let cases = [

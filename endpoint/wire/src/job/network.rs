@@ -29,6 +29,10 @@ pub struct Network {
     /// Routers that translate addresses. Left out: none.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub nats: Vec<Nat>,
+    /// Routers of which no ICMP message leaves: none says that a packet was too big for a link, or that it had been
+    /// forwarded too often. Left out: none.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub silent: Vec<String>,
 }
 
 /// A cable between two nodes. What a direction does to packets happens where they leave a router; hosts do nothing to

@@ -160,6 +160,9 @@ pub struct TcpOptions {
     /// kernel); null for the kernel's default, true.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub hystart: Option<bool>,
+    /// Whether packetization layer path MTU discovery (RFC 4821) begins when a black hole is suspected.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub mtu_probing: bool,
 }
 
 /// How TCP detects losses.

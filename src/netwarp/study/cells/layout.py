@@ -56,6 +56,8 @@ class Layout:
     places: Mapping[str, str] = field(default_factory=dict)
     """Where the study has each node; by default its shape."""
     nats: tuple[LaidNat, ...] = ()
+    silent: tuple[str, ...] = ()
+    """Routers that send no ICMP."""
 
     def __post_init__(self) -> None:
         self._refuse_loops()

@@ -53,6 +53,7 @@ def network_of(
         routers=tuple(routers),
         links=(*links, *(link for link, _ in further)),
         nats=nats_of(layout),
+        silent=layout.silent,
     )
     paths = [path for path, _ in built]
     return network, (*paths, *(_nothing(path.mtu_bytes, ipv6=path.ipv6) for _, path in further))

@@ -89,6 +89,7 @@ def written_layout(study: Table, chosen: Mapping[str, Level]) -> Layout:
         groups={name: names for name, names in groups.items() if names != (name,)},
         places=places,
         nats=laid_nats(routers, links),
+        silent=tuple(router.name for _, router in routers if router.icmp == "dropped"),
     )
 
 

@@ -54,6 +54,10 @@ class RouterSection(Section):
     """Whole seconds without a packet after which a mapping of UDP or of an established TCP
     connection is forgotten. Default: the kernel's, 30 s for UDP, 120 s where packets went both ways
     for more than 2 s, and five days for TCP."""
+    icmp: Literal["sent", "dropped"] = "sent"
+    """Whether ICMP messages leave it. `dropped`: none does, so that a sender is not told that a
+    packet was too big for the next link (a link's `mtu`) and was dropped: a black hole of path MTU
+    discovery. Default: `sent`."""
 
 
 class LinkSection(Section):

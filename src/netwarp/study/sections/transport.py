@@ -148,6 +148,17 @@ def _usual(group: type[Group]) -> Group:
 
 TODAYS_TCP = _usual(TcpOptions)
 """TCP options by the kernel's defaults."""
+
+
+def changed_tcp_options(asked: TcpOptions) -> frozenset[str]:
+    """Return the keys of the options that are not the kernel's defaults."""
+    return frozenset(
+        OWN_OPTIONS[name].key
+        for name in TcpOptions.model_fields
+        if getattr(asked, name) != getattr(TODAYS_TCP, name)
+    )
+
+
 TCP_2008 = TcpOptions(sack=False, timestamps=False, window_scaling=True, recovery="classic")
 """TCP options of 2008: loss recovery by three duplicate acknowledgements and timeouts."""
 USUAL_SCTP = _usual(SctpOptions)
