@@ -1,7 +1,7 @@
 //! Checks a job for what a kernel would silently change, or refuse when the run is half built.
 //!
 //! The planner decides what a study may ask for, and refuses the rest with file and line. It accepts nothing that is
-//! refused here (`tests/plan/test_agreement.py`): this check guards against jobs that something else has written.
+//! refused here (`tests/fuzz/test_agreement.py`): this check guards against jobs that something else has written.
 
 pub(crate) mod capabilities;
 #[cfg(test)]
