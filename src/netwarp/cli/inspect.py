@@ -99,7 +99,9 @@ def export(directory: Path, format_: str = "csv", run: str | None = None) -> Non
 
     opened = open_run(_run_directory(directory))
     print_damage(opened)
-    sys.stdout.writelines(export_results(opened.data, format_, run))
+    written = export_results(opened.data, format_, run)
+    # A file gets a level as it is; a terminal would carry out what is in it.
+    sys.stdout.writelines(map(without_controls, written) if sys.stdout.isatty() else written)
 
 
 @command(
