@@ -185,3 +185,33 @@ def test_nothing_moves_below_the_pointer_when_a_knob_gets_the_focus(visit_ui: Op
     page.focus("#k-rtt")
     assert page.locator("#h-rtt").is_visible()
     assert page.evaluate(places) == before
+
+
+def test_only_a_whole_answer_can_be_pinned(visit_ui: Open) -> None:
+    page = visit_ui("?transport=tcp&size=1GB&rtt=50ms&loss=5%25&replicates=100")
+    page.wait_for_selector("#now[data-state=running]", state="attached")
+    assert page.locator("[data-does=pin]").is_hidden()
+    page.click("[data-does=stop]")
+    assert page.locator("[data-does=pin]").is_hidden()
+
+
+def test_what_was_run_can_be_opened_in_a_small_window(visit_ui: Open) -> None:
+    """And the names of levels below a chart of its report do not run into one another."""
+    page = visit_ui("studies", width=400)
+    page.click("[data-runs=bufferbloat][data-quick]")
+    page.wait_for_selector("#progress[data-state=done]")
+    inside = page.locator("[data-inside^=bufferbloat]")
+    box = inside.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= 400
+    report = page.frame_locator("#shown iframe")
+    report.locator(".chart").first.scroll_into_view_if_needed()
+    report.locator(".chart[data-drawn] svg .role-axis-label text").first.wait_for()
+    name = "[...document.querySelectorAll('.chart svg .role-axis-label text')]"
+    frame = page.frames[1]
+    leaning = frame.evaluate(
+        f"{name}.filter((e) => e.textContent === 'fq_codel')"
+        ".map((e) => e.getAttribute('transform').includes('rotate(320'))"
+    )
+    assert leaning
+    assert all(leaning)

@@ -280,3 +280,11 @@ def test_a_refusal_names_the_option_that_it_asks_for(
         assert name == "refused"
         assert said["option"] == "--" + pairs[0][0].replace("_", "-")
         assert said["missing"] == missing
+
+
+def test_nothing_but_zeros_has_the_usual_unit(use: Callable[..., None], tmp_path: Path) -> None:
+    use(FakeBackend())
+    pairs = [*PAIRS, ("metric", "queue_delay_s_p95")]
+    (metric,) = events_of(asked(pairs, tmp_path))[-1][1]["metrics"]
+    texts = [bar["texts"] for group in metric["groups"] for bar in group["bars"]]
+    assert texts == [["0 s"], ["0 s"]]

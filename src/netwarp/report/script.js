@@ -21,7 +21,22 @@ function fitted(spec, room) {
   } else {
     spec.width = width;
   }
+  const font = `${spec.config.axis?.labelFontSize ?? 12}px ${spec.config.font}`;
+  leanLabels(spec, width, font);
   return spec;
+}
+
+// Names of levels below a narrow chart lean where they would run into one another.
+function leanLabels(part, width, font) {
+  if (Array.isArray(part)) for (const each of part) leanLabels(each, width, font);
+  if (typeof part !== "object" || part === null || Array.isArray(part)) return;
+  if (part.axis?.labelAngle === 0 && Array.isArray(part.sort)) {
+    const pen = document.createElement("canvas").getContext("2d");
+    pen.font = font;
+    const widest = Math.max(...part.sort.map((name) => pen.measureText(name).width));
+    if (widest + 4 > width / part.sort.length) Object.assign(part.axis, { labelAngle: -40, labelAlign: "right", labelBaseline: "middle" });
+  }
+  for (const [name, each] of Object.entries(part)) if (name !== "data") leanLabels(each, width, font);
 }
 
 // The lines of a text, none of them wider than there is room, if no single word is.

@@ -91,7 +91,7 @@ def _metric(compared: Comparisons, data: RunData) -> dict[str, Any]:
         if (found := each.cell.estimate(compared.metric)) is not None
     ]
     largest = max(means, default=0.0)
-    shown = quantities(compared.metric, largest)
+    shown = quantities(compared.metric, largest or 1.0)  # of nothing but zeros the usual unit
     metric = metric_named(compared.metric)
     is_share = metric.unit in ("ratio", "index") and largest <= 1
     beside = {name: _shown_beside(name, data) for name in _beside(compared.metric, data)}
@@ -115,7 +115,7 @@ def _beside(metric: str, data: RunData) -> list[str]:
 
 def _shown_beside(metric: str, data: RunData) -> list[Quantity]:
     found = (cell.estimate(metric) for cell in data.results.cells)
-    return quantities(metric, max((abs(each.mean) for each in found if each), default=0.0))
+    return quantities(metric, max((abs(each.mean) for each in found if each), default=0.0) or 1.0)
 
 
 def _column(metric: str, shown: Sequence[Quantity]) -> dict[str, Any]:

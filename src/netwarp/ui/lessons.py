@@ -209,10 +209,10 @@ LESSONS: Sequence[Lesson] = (
         title="HTTP/1.1 to HTTP/3",
         sentence="HTTP/3 is there a round trip sooner, since QUIC shakes hands once. But HTTP/2 and"
         " HTTP/3 have one congestion window where HTTP/1.1 has six, and a random loss halves it.",
-        look_for="The time to the first byte: two round trips with HTTP/3, three with the others;"
-        " and the time until the page is loaded, more than twice as long with HTTP/2 and HTTP/3."
-        " Open the first replicate over time for its waterfall. Set the loss to nothing: the order"
-        " is the other way round.",
+        look_for="The time to the first byte: two round trips with HTTP/3, three and more with the"
+        " others; and the time until the page is loaded, more than twice as long with HTTP/2 and"
+        " HTTP/3. Open the first replicate over time for its waterfall. Without loss the"
+        " order is the other way round.",
         turns=("loss", "rtt", "page"),
         given=_pairs(
             "page=web-30 http=1.1,2,3 rtt=100ms rate=20mbit loss=2%"

@@ -40,6 +40,7 @@ from netwarp.figures.style import (
     Spec,
     Theme,
     quality_colours,
+    text_colour,
 )
 from netwarp.workloads import Tone
 
@@ -144,7 +145,7 @@ def _plot(frame: Frame, row: Row, *, with_axis: bool) -> Spec:
 def _run_name(frame: Frame, row: Row) -> Spec:
     """Name the run at the right of its row."""
     mark = {"type": "text", "align": "left", "fontSize": frame.theme.font_size, "fontWeight": 600,
-            "color": row.run.colour, "clip": False}  # fmt: skip
+            "color": text_colour(row.run.colour), "clip": False}  # fmt: skip
     place = {"x": {"value": frame.width + 8}, "y": {"value": row.height / 2}}
     return {
         "data": {"values": [{"name": row.run.name}]}, "mark": mark,

@@ -216,7 +216,9 @@ export function turnKnob(name, value) {
 function tellFolded() {
   const folded = form.querySelector("#others");
   const names = [...folded.querySelectorAll("[name]")].filter((field) => field.value.trim() && !field.closest(".knob").hidden).map((field) => field.closest(".knob").dataset.option);
-  folded.querySelector(".given").textContent = names.length ? `given: ${names.join(", ")}` : "";
+  const whole = (name) => Object.assign(document.createElement("span"), { textContent: name }); // it is not broken at a hyphen
+  const listed = names.flatMap((name, place) => (place ? [", ", whole(name)] : ["given: ", whole(name)]));
+  folded.querySelector(".given").replaceChildren(...listed);
   for (const group of folded.querySelectorAll("details")) group.hidden = !group.querySelector(".knob:not([hidden])");
   for (const part of folded.querySelectorAll(".part")) part.hidden = !part.querySelector(".knob:not([hidden])");
 }

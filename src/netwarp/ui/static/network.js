@@ -49,19 +49,21 @@ export function drawNetwork(canvas, network, now, colour) {
     if (node.is_host) pen.rect(x - NODE, y - NODE, 2 * NODE, 2 * NODE);
     else pen.arc(x, y, NODE, 0, 2 * Math.PI);
     pen.fill();
-    write(pen, node, x, y, network.nodes.filter((other) => other.x === node.x));
+    const row = network.nodes.filter((other) => !other.is_host && other.y === node.y);
+    const isTight = !node.is_host && row.length > 1 && pen.measureText(node.name).width + 6 > (width - 2 * MARGIN.x) * Math.abs(row[1].x - row[0].x);
+    write(pen, node, x, y, network.nodes.filter((other) => other.x === node.x), isTight && row.indexOf(node) % 2 === 1);
   }
 }
 
-/** The name of a node: beside hosts at the edges, where others are not in its way, and below or above the others. */
-function write(pen, { name, x: share, y: height }, x, y, column) {
+/** The name of a node: beside hosts at the edges, where others are not in its way, and below or above the others; every second router's a line lower where they are close. */
+function write(pen, { name, x: share, y: height }, x, y, column, isLower) {
   const isAtAnEdge = share === 0 || share === 1;
   const isEnd = column.every((other) => other.y >= height) || column.every((other) => other.y <= height);
   const isCrowded = (HEIGHT - 2 * MARGIN.y) / column.length < NAME_HEIGHT;
   if (isAtAnEdge && isCrowded && !isEnd) return;
   pen.textAlign = share === 0 ? "right" : share === 1 ? "left" : "center";
   if (isAtAnEdge) pen.fillText(name, x + (share ? 1 : -1) * (NODE + 3), y + 4);
-  else pen.fillText(name, x, height === 0 ? y - NODE - 4 : y + NODE + 13);
+  else pen.fillText(name, x, height === 0 ? y - NODE - 4 : y + NODE + 13 + (isLower ? NAME_HEIGHT : 0));
 }
 
 function line(pen, [fromX, fromY], [toX, toY]) {

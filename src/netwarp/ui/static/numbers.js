@@ -25,5 +25,8 @@ export const size = (bytes, like = bytes) => inUnits(bytes, like, [[1e6, "MB"], 
 /** A length of time, written as one as long as `like` is. */
 export const time = (seconds, like = seconds) => inUnits(seconds, like, [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]]);
 
+/** A length of time as it was asked for: without decimals that say nothing. */
+export const asked = (seconds) => (seconds === 0 ? "0 ms" : time(seconds).replace(/(\.\d*?)0+ /, "$1 ").replace(". ", " "));
+
 /** A moment of a run that takes so long: all have the decimals of the end, in s, as the axes of charts. */
 export const clock = (seconds, end = seconds) => `${seconds.toFixed(end < 1 ? 3 : 2)} s`;

@@ -2,7 +2,7 @@
 import { element } from "./bars.js";
 import { at, departures } from "./columns.js";
 import { LEAST_SHARE, drawNetwork, networkText, prepareNetwork } from "./network.js";
-import { clock, size, time } from "./numbers.js";
+import { asked, clock, size, time } from "./numbers.js";
 
 const WHOLE_S = 15; // at speed 1 the longest run takes this long
 const MOST_DOTS = 44; // on the link at once; beyond that a dot stands for several packets
@@ -56,7 +56,7 @@ function draw({ run, canvas, said }, now, most) {
   pen.font = "12px sans-serif";
   pen.fillStyle = colour("--faint");
   pen.fillText("queue", left, 16);
-  pen.fillText(`link, ${time(run.delay_s)}`, queueEnd + 10, 16);
+  pen.fillText(`link, ${asked(run.delay_s)}`, queueEnd + 10, 16);
   const receiver = run.sender === "server" ? "client" : "server";
   pen.fillText(receiver, right - pen.measureText(receiver).width, 16);
   // The queue, on one scale for all lanes.
