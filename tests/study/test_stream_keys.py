@@ -117,6 +117,7 @@ def test_a_player_may_resume_after_a_handover() -> None:
         ({"rule": "bola", "qualities": {"a": "1MB"}}, 'workload.rule = "bola": it chooses between'),
         ({"rule": "throughput", "safety": "0%"}, 'workload.safety = "0%": no throughput suffices'),
         ({"watch": "24h"}, 'workload.watch = "24h": the run is given up after 86400s'),
+        ({"segment": "10us"}, "6000000 segments would be requested, and 100000 can be; watch less"),
         ({"segments": 0}, "a whole number from 1 to 1000000"),
         ({"seek": 0.3}, "workload.seek = 0.3"),
         ({"segment": "2562047h"}, "workload."),

@@ -35,6 +35,10 @@ OF_RULES: Mapping[str, tuple[RuleName, ...]] = {
 DEFAULT_BUFFER_SEGMENTS = 10
 MOST_STREAMS = 2000
 """Largest number of streams of an association: a thread at each end waits on each of them."""
+MOST_WATCHED = 100_000
+"""Largest number of segments that a viewer watches: each costs some 0.1 ms of CPU time, and a film
+of a day in segments of a second has fewer.
+"""
 LONGEST_NS = 2**63 - 1
 
 
@@ -56,7 +60,8 @@ class StreamSection(WorkloadSection):
     verify: Switch = True
     """Hash the content at both ends and compare; otherwise the receiver counts and discards."""
     watch_ns: PeriodNs = Field(default=60_000_000_000, alias="watch")
-    """Time after which the viewer's session ends, by the viewer's clock."""
+    """Time after which the viewer's session ends, by the viewer's clock; at most 100 000 segments.
+    """
     segment_ns: PeriodNs = Field(default=1_000_000_000, alias="segment")
     """Play time of a segment."""
     segments: SegmentCount = 600
@@ -148,7 +153,12 @@ class StreamSection(WorkloadSection):
         return MOST_STREAMS
 
     def refuse_misfit(self, limit_ns: int, parts: int) -> None:
-        """Refuse sessions that are longer than the run's limit."""
+        """Refuse sessions that are longer than the run's limit, or of too many segments."""
+        watched = -(-self.watch_ns // self.segment_ns)
+        if watched > MOST_WATCHED:
+            reason = f"{watched} segments would be requested, and {MOST_WATCHED} can be"
+            remedy = "watch less, or choose longer segments"
+            raise KeyValueError("workload.watch", None, reason, remedy)
         if self.watch_ns >= limit_ns:
             limit_s = limit_ns // NS_PER_S
             reason = f"the run is given up after {limit_s}s"
