@@ -1,5 +1,6 @@
 """The generated key reference is what the models say today."""
 
+import re
 import runpy
 from pathlib import Path
 
@@ -42,3 +43,11 @@ def test_every_decision_has_a_number_of_its_own() -> None:
     assert [int(record.name[:4]) for record in records] == list(range(1, len(records) + 1))
     for record in records:
         assert record.read_text(encoding="utf-8").startswith(f"# {int(record.name[:4])}. ")
+
+
+def test_the_site_keeps_keys_whole_and_cuts_no_command() -> None:
+    (named,) = re.findall(r"^extra_css: \[(.+)\]$", (REPOSITORY / "mkdocs.yml").read_text(), re.M)
+    style = (REPOSITORY / "docs" / named).read_text()
+    assert re.search(r"td:first-child code \{ white-space: nowrap; \}", style)
+    assert re.search(r"pre > code \{ white-space: pre-wrap; \}", style)
+    assert "pip install" in (REPOSITORY / "docs" / "index.md").read_text()
