@@ -87,9 +87,9 @@ class Row:
         """Whether it counts as the same."""
         return self.word == HIT
 
-    def point(self, place: int) -> Point:
-        """Return the point of the picture, in the unit that texts have."""
-        shown = quantity(self.metric, max(self.ours, self.published))
+    def point(self, place: int, largest: float) -> Point:
+        """Return the point of the picture, in the unit that texts have for its panel's largest."""
+        shown = quantity(self.metric, largest)
         low, high = interval_of(self.ours, self.interval)
         name = shown.title.partition(",")[0].lower()
         unit = f" ({shown.unit})" if shown.unit else ""
@@ -115,9 +115,19 @@ def main() -> None:
     kept = "".join(f"{json.dumps(asdict(row), ensure_ascii=False)}\n" for row in rows)
     ROWS.write_text(kept, encoding="utf-8")
     (DOCS / "validation.md").write_text(page(rows, not_run(rows)), encoding="utf-8")
-    points = [row.point(place) for place, row in enumerate(rows, start=1)]
-    picture = published_chart(points).svg()
+    picture = published_chart(points(rows)).svg()
     (DOCS / "images" / "validation.svg").write_text(picture, encoding="utf-8")
+
+
+def points(rows: Sequence[Row]) -> list[Point]:
+    """Return the points of the picture; those of one source and metric share a panel and unit."""
+    largest: dict[tuple[str, str], float] = {}
+    for row in rows:
+        key = (row.source, row.metric)
+        largest[key] = max(largest.get(key, 0.0), row.ours, row.published)
+    return [
+        row.point(place, largest[row.source, row.metric]) for place, row in enumerate(rows, start=1)
+    ]
 
 
 def kept_rows(path: Path = ROWS) -> list[Row]:

@@ -12,7 +12,7 @@ import pytest
 from cubic_windows import closed_form, round_by_round
 from netwarp.sources import find_sources, load_sources
 from netwarp.study import load_study
-from validation import DOCS, OF_RUNS, Row, kept_rows, page, rows_below, with_kept
+from validation import DOCS, OF_RUNS, Row, kept_rows, page, points, rows_below, with_kept
 
 TABLE_1 = {100: 12, 1000: 38, 10_000: 187, 100_000: 1054, 1_000_000: 5926}
 TABLE_2 = {100: 12, 1000: 38, 10_000: 120, 100_000: 379, 1_000_000: 1200}
@@ -148,12 +148,15 @@ def test_rows_have_the_provenance_of_their_runs(tmp_path: Path) -> None:
     assert "| RFC 9438 | Study a | 3 | 5 | 0.1.0 | 7.3.4 | 2026-11-26 |" in page([row], {})
 
 
-def test_numbers_that_were_run_too_few_times_are_not_called_not_run() -> None:
+def test_numbers_that_were_not_run_are_named() -> None:
     row = Row("s", "a", "missed", "cwnd_packets_second_half", "", 12, 9, None)
-    text = page([row], {"ccafct": 15})
-    assert "No rows yet: 15 of ccafct, run three or four times and not judged" in text
-    assert "Not run for this page" not in text
-    assert "| 160 ms | 977 | 1 268 [1 261, 1 273] |" in text, "what the headline repeats"
+    assert "Not run for this page: 15 of ccafct." in page([row], {"ccafct": 15})
+    assert "Not run for this page" not in page([row], {})
+
+
+def test_a_metric_has_one_panel_and_one_unit() -> None:
+    times = [Row("s", f"{ours}", "missed", "median_s", "", 0.5, ours, None) for ours in (0.5, 1.5)]
+    assert {(each.panel, each.published) for each in points(times)} == {("s: median (s)", 0.5)}
 
 
 def test_the_kept_rows_are_those_of_the_page() -> None:
