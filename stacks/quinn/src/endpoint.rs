@@ -22,6 +22,10 @@ use crate::security;
 /// The name of the BBR that there is: quinn has version 1, noq version 3.
 const BBR: &str = if cfg!(feature = "noq") { "bbr3" } else { "bbr" };
 
+/// The largest Initial, in bytes of UDP payload: what IPv6 leaves of an Ethernet frame, and all that quic-go reads before
+/// it has announced what it takes.
+const MOST_INITIAL_BYTES: u16 = 1452;
+
 /// Creates a client that trusts only this certificate (hex DER).
 ///
 /// # Errors
@@ -84,8 +88,8 @@ fn transport(job: &Job) -> Result<TransportConfig> {
         .stream_receive_window(window)
         .max_concurrent_bidi_streams((job.bulk.chunks + 1).into())
         .initial_mtu(payload_bytes)
-        // Otherwise a burst of losses would be taken for a decrease of the path's MTU.
-        .min_mtu(payload_bytes)
+        // Otherwise a burst of losses would be taken for a decrease of the path's MTU. Initials are padded to it.
+        .min_mtu(payload_bytes.min(MOST_INITIAL_BYTES))
         .mtu_discovery_config(None)
         .max_idle_timeout(Some(IdleTimeout::try_from(idle).with_context(|| format!("an idle timeout of {idle:?}"))?));
     Ok(config)
