@@ -410,6 +410,11 @@ def test_conclusions_come_while_a_publication_is_reproduced(visit_ui: Open, widt
     # Four of its five studies are still to run.
     assert page.get_attribute("#progress", "data-state") == "running"
     assert page.locator("#judged [data-study]").count() < 5
+    # They are at the top, and the card that was clicked is at the bottom.
+    page.click("#progress [href='#judged']")
+    box = page.locator("#judged h2").bounding_box()
+    assert box is not None
+    assert 0 <= box["y"] < 900
     assert page.locator("#judged li").first.get_by_text("Found: ").is_visible()
     assert faults(page) == {}
     page.click("#progress [data-does=stop]")

@@ -2,6 +2,7 @@
 import { element } from "./bars.js";
 
 const section = document.getElementById("judged");
+const link = document.querySelector("#progress [href='#judged']"); // they are above the list of publications, out of sight
 
 function rowOf({ verdict, word, text, depends, claimed, found, authors }) {
   const own = authors ? "" : "Hypothesis of ours: ";
@@ -20,10 +21,12 @@ export function showJudged({ study, title, trouble, left, rows }) {
   if (before) before.replaceWith(place);
   else section.append(place);
   section.hidden = false;
+  link.hidden = false;
 }
 
 /** Remove what was shown. */
 export function forget() {
   section.hidden = true;
+  link.hidden = true;
   for (const place of section.querySelectorAll("[data-study]")) place.remove();
 }
