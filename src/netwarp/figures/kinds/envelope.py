@@ -28,7 +28,7 @@ class EnvelopeFigure(MetricKind):
     """
 
     name = "envelope"
-    caption = "Hulls of throughput and queueing delay over ten round-trip times each"
+    caption = "Hulls of throughput and queueing delay over ten round trips each, first replicate"
     along_x = None
 
     def refuse_metric(self, metric: str, key: str) -> None:
