@@ -174,6 +174,14 @@ def test_what_a_stack_does_not_report_is_shared_out_among_no_others(kind: str) -
     assert "not_told" not in told_ms(found(transfer(0, retrans_packets=(0, 0, 7)), job("tcp")))
 
 
+@pytest.mark.parametrize("kind", ["sctp", "quic"])
+def test_a_recovery_that_is_not_reported_takes_a_round_trip_at_most(kind: str) -> None:
+    made = told_ms(found(transfer(0, retrans_packets=(0, 0, 2)), job(kind)))
+    assert made["not_told"] == pytest.approx(200)
+    unknown = transfer(0, retrans_packets=(0, 0, 2), rtt_ns=(0, 0, 0))
+    assert told_ms(found(unknown, job(kind)))["not_told"] == pytest.approx(500)
+
+
 def test_room_in_the_window_is_pacing_where_it_paces_and_untold_where_nagle_waits() -> None:
     roomy = transfer(0, unacked_bytes=(0, 0, 0))
     paced: list[Record] = [

@@ -7,6 +7,7 @@ For the rest of the time a sample tells the state of congestion control.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,8 +46,8 @@ class HeldBack:
     nagles: bool
     """Whether it keeps small writes back until the one before is acknowledged (RFC 896)."""
     tells_repair: bool
-    """Whether the stack reports recoveries and time-outs. Where it does not, the time between two
-    samples in which it repeated something is none of slow start's or avoidance's."""
+    """Whether the stack reports recoveries and time-outs. Where it does not, a round-trip time for
+    each packet that it repeated is none of slow start's or avoidance's."""
     writes_at_once: bool
     """Whether its application writes all that it has as soon as the send buffer has room."""
     rto_min_ns: int
@@ -108,12 +109,25 @@ class HeldBack:
             "application": lasted_ns - busy_ns, "rwnd": rwnd_ns, "sndbuf": sndbuf_ns,
             "timeout": timeout_ns,
         }  # fmt: skip
-        repairs = not self.tells_repair and _step(seen.retrans_packets, index) > 0
+        half_ns = (own_ns - timeout_ns) / 2
+        untold_ns = min(half_ns, self._longest_repair_ns(index) / 2)
         for at in (index, after):
             own = self._own(at)
-            own = "not_told" if repairs and own in ("slow_start", "avoidance") else own
-            found[own] = found.get(own, 0.0) + (own_ns - timeout_ns) / 2
+            own_untold_ns = untold_ns if own in ("slow_start", "avoidance") else 0.0
+            found[own] = found.get(own, 0.0) + half_ns - own_untold_ns
+            if own_untold_ns:
+                found["not_told"] = found.get("not_told", 0.0) + own_untold_ns
         return found
+
+    def _longest_repair_ns(self, index: int) -> float:
+        """Return the longest time of recoveries between a sample and the next of which the stack
+        says nothing. A recovery ends when what was sent in it is acknowledged, after a round trip
+        (RFC 9002, section 7.3.2; RFC 9260, section 7.2.4), and each takes a repeated packet.
+        """
+        seen = self.samples
+        repeated = 0 if self.tells_repair else _step(seen.retrans_packets, index)
+        rtt_ns = max(seen.rtt_ns[index : index + 2], default=0)
+        return repeated * (rtt_ns or math.inf) if repeated else 0.0
 
     def _ends_busy(self, index: int) -> bool:
         """Return whether the sender had data under way until its content was over. Where no kernel
