@@ -113,7 +113,7 @@ def test_a_lane_is_no_path(tmp_path: Path, folder: Path, lane: str) -> None:
     lanes = Lanes(tmp_path / "lanes")
     asked = quote(lane, safe="")
     for path in (f"ask?transport=tcp&lane={asked}", f"run?study=l4s&lane={asked}",
-                 f"report/{asked}/what-if-0123456789ab"):  # fmt: skip
+                 f"report/{asked}/what-if-0123456789ab-10"):  # fmt: skip
         status, _ = get(lanes, folder, path)
         assert status in (400, 404)
     assert not (tmp_path / "lanes").exists()

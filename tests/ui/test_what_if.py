@@ -95,6 +95,17 @@ def test_an_answer_comes_after_one_replicate_and_tightens(
     assert again.ran == []  # the runs are kept
 
 
+def test_fewer_replicates_than_before_are_an_answer_of_their_own(
+    use: Callable[..., None], tmp_path: Path
+) -> None:
+    use(FakeBackend())
+    events_of(asked(PAIRS, tmp_path))
+    fewer = [*PAIRS[:-1], ("replicates", "2")]
+    last = events_of(asked(fewer, tmp_path))[-1][1]
+    assert (last["replicates"], last["of"]) == (2, 2)
+    assert all(len(bar["samples"]) == 2 for bar in last["metrics"][0]["groups"][0]["bars"])
+
+
 def test_a_contender_that_is_alone_is_compared_with_nothing(
     use: Callable[..., None], tmp_path: Path
 ) -> None:
@@ -178,7 +189,7 @@ def test_old_run_directories_are_removed(use: Callable[..., None], tmp_path: Pat
     use(FakeBackend())
     lanes = Lanes(tmp_path)
     for number in range(MOST_DIRECTORIES + 3):
-        (tmp_path / "old" / f"what-if-{number:012x}").mkdir(parents=True)
+        (tmp_path / "old" / f"what-if-{number:012x}-10").mkdir(parents=True)
     question = lanes.ask("new", PAIRS)
     events_of(question)
     assert len(list(tmp_path.glob("old/*"))) == MOST_DIRECTORIES - 1

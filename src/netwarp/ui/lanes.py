@@ -71,7 +71,7 @@ class Lanes:
 
     def directory(self, lane: str, name: str) -> Path | None:
         """Return a run directory of a lane; None if there is none of this name any more."""
-        if not _NAME.fullmatch(lane) or not re.fullmatch("what-if-[0-9a-f]{12}", name):
+        if not _NAME.fullmatch(lane) or not re.fullmatch(r"what-if-[0-9a-f]{12}-\d+", name):
             return None
         path = self.folder / lane / name
         return path if path.is_dir() else None

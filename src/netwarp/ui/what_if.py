@@ -103,8 +103,11 @@ def study_of(given: Mapping[str, Any]) -> Study:
 
 
 def directory_name(study: Study) -> str:
-    """Return the name of a study's run directory: more replicates of the same go to the same."""
+    """Return the name of a study's run directory. Another number of replicates has another, since
+    a directory shows all the replicates that it has.
+    """
     from netwarp.pipeline import NO_OTHER_RUNS
 
     raw = {key: value for key, value in study.raw.items() if key not in NO_OTHER_RUNS}
-    return "what-if-" + sha256(json.dumps(raw, sort_keys=True).encode()).hexdigest()[:12]
+    digest = sha256(json.dumps(raw, sort_keys=True).encode()).hexdigest()[:12]
+    return f"what-if-{digest}-{study.replicates}"
