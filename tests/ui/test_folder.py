@@ -45,6 +45,12 @@ def test_what_a_killed_process_leaves_is_removed_by_the_next(tmp_path: Path) -> 
     assert not folder.exists()
 
 
+def test_what_an_interrupted_removal_leaves_is_removed_by_the_next(tmp_path: Path) -> None:
+    (tmp_path / f"{PREFIX}half" / "lane" / "what-if-1").mkdir(parents=True)
+    remove_leftovers(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_is_no_leftover_stays(tmp_path: Path) -> None:
     unlocked = tmp_path / f"{PREFIX}of-an-older-version"
     unlocked.mkdir()

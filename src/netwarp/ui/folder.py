@@ -42,8 +42,21 @@ def remove_leftovers(place: Path | None = None) -> None:
     """
     for folder in (place or Path(tempfile.gettempdir())).glob(f"{PREFIX}*"):
         with suppress(OSError):
-            if folder.lstat().st_uid == os.getuid() and not _is_locked(folder / LOCK):
+            if folder.lstat().st_uid == os.getuid() and _is_left(folder):
                 remove_tree(folder)
+
+
+def _is_left(folder: Path) -> bool:
+    """Whether a folder is a leftover. Nothing is in one before its lock is, so that one with runs
+    and without a lock is what an interrupted removal has left.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if folder.is_symlink():
+        return False
+    names = {each.name for each in folder.iterdir()} - {f"{LOCK}.new"}
+    return not _is_locked(folder / LOCK) if LOCK in names else bool(names)
 
 
 def _is_locked(lock: Path) -> bool:
