@@ -103,7 +103,7 @@ func (r *role) receive(stream *quic.Stream, length uint64, hasher hash.Hash, don
 		if count > 0 && left == length {
 			done.FirstByteNS = r.nowNS()
 		}
-		if count > 0 {
+		if count > 0 && r.job.isRecordedOverTime() {
 			r.goodput.count(r.nowNS(), uint64(count))
 		}
 		if hasher != nil {

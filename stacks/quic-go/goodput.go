@@ -1,5 +1,7 @@
 package main
 
+import "sync"
+
 // A goodput record has at most so many steps; their width doubles whenever there would be more.
 const (
 	mostSteps   = 2000
@@ -11,10 +13,14 @@ type goodputRecord struct {
 	Record string   `json:"record"`
 	StepNS int64    `json:"step_ns"`
 	Bytes  []uint64 `json:"bytes"`
+	// Streams are read by goroutines of their own.
+	counting sync.Mutex
 }
 
 // count counts bytes that have arrived.
 func (g *goodputRecord) count(atNS int64, bytes uint64) {
+	g.counting.Lock()
+	defer g.counting.Unlock()
 	for atNS/g.StepNS >= mostSteps {
 		var pairs []uint64
 		for step, came := range g.Bytes {
@@ -34,7 +40,7 @@ func (g *goodputRecord) count(atNS int64, bytes uint64) {
 
 // writeGoodput writes what arrived over time, in a run in which workloads share the path or something happens to it.
 func (r *role) writeGoodput() {
-	if r.job.isRecordedOverTime() && len(r.goodput.Bytes) > 0 {
+	if len(r.goodput.Bytes) > 0 {
 		r.write(&r.goodput)
 	}
 }
