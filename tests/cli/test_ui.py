@@ -138,7 +138,10 @@ def test_however_it_ends_its_guests_do_too(tmp_path: Path, how: str) -> None:
     terminal, slave = os.openpty()
     with os.fdopen(slave) as opened:
         shell = subprocess.Popen(
-            ["setsid", "--ctty", "sh", "-c", '"$0" ui; exit', NETWARP], cwd=tmp_path,
+            # Tests that run under nohup(1) ignore SIGHUP, and so would what they start.
+            ["env", "--default-signal=HUP", "setsid", "--ctty", "sh", "-c", '"$0" ui; exit',
+             NETWARP],
+            cwd=tmp_path,
             env={**os.environ, "TMPDIR": str(tmp_path)},
             stdin=opened, stdout=opened, stderr=opened,
         )  # fmt: skip
