@@ -31,6 +31,7 @@ def test_what_is_not_given_is_one_chunk_one_transfer_and_todays_stacks() -> None
         "accurate_ecn": False,
         "tcp_rto_min_ns": None,
         "tso_packets": None,
+        "mtu_probing": False,
         "hystart": None,
     }
     assert (job.only.transport.sctp.streams, job.only.transport.sctp.max_message_bytes) == (
@@ -60,6 +61,7 @@ def test_the_tcp_of_2008_is_reno_without_sack_and_with_the_window_of_rfc_3390() 
         "accurate_ecn": False,
         "tcp_rto_min_ns": None,
         "tso_packets": None,
+        "mtu_probing": False,
         "hystart": None,
     }
     assert job_of(level, transport={"mss": 1024}).only.transport.initial_window_packets == 4
