@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from netwarp.errors import RecordError
 from netwarp.run_directory import CONSOLE_FILE, JOB_FILE, RECORDS_FILE
@@ -10,6 +11,16 @@ from netwarp.wire import Job, Record, job_from_json, read_records
 
 CONSOLE_TAIL_BYTES = 64 << 10
 """Most bytes of a console that are shown."""
+
+
+class Kept(Protocol):
+    """Access to the jobs and records of runs."""
+
+    def job(self, run: str) -> Job | None:
+        """Return a run's job; None when it was not kept."""
+
+    def records(self, run: str) -> list[Record]:
+        """Return a run's records; empty when they were not kept."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from netwarp.figures.dark import LEAST_OF_MARKS, LEAST_OF_TEXT, PAGE, dark_rules, on_dark
+from netwarp.figures.dark import LEAST_OF_MARKS, PAGE, dark_rules, on_dark
 from netwarp.figures.style import (
     LEAST_CONTRAST,
     contrast,
@@ -25,7 +25,7 @@ def test_contrast_is_that_of_wcag() -> None:
 @pytest.mark.parametrize("colour", series_palette())
 def test_every_colour_of_a_series_can_be_seen(colour: str) -> None:
     assert contrast(on_dark(colour), PAGE) >= LEAST_OF_MARKS
-    assert contrast(on_dark(text_colour(colour), LEAST_OF_TEXT), PAGE) >= LEAST_OF_TEXT
+    assert contrast(on_dark(text_colour(colour), LEAST_CONTRAST), PAGE) >= LEAST_CONTRAST
     assert contrast(text_colour(colour), "#FFFFFF") >= LEAST_CONTRAST
 
 

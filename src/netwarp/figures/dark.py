@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from netwarp.figures.style import (
+    LEAST_CONTRAST,
     contrast,
     series_palette,
     shaded,
@@ -17,8 +18,8 @@ from netwarp.metrics.attribution import CAUSE_TEXTS
 
 PAGE = "#0D1117"
 """The ground of a dark page, as the style of reports has it."""
-LEAST_OF_MARKS, LEAST_OF_TEXT = 4.0, 4.5
-"""Contrasts: of text what WCAG 2 asks for, level AA, and of marks more than its 3."""
+LEAST_OF_MARKS = 4.0
+"""Contrast of marks: more than the 3 that WCAG 2 asks for."""
 _LIGHTER = [step / 20 for step in range(20)]
 
 
@@ -42,6 +43,6 @@ def _rules() -> Iterator[str]:
             yield f'  .chart [fill="{colour}" i] {{ fill: {light}; }}'
             yield f'  .chart [stroke="{colour}" i] {{ stroke: {light}; }}'
     for ink in dict.fromkeys(each for colour in colours for each in (colour, text_colour(colour))):
-        light = on_dark(ink, LEAST_OF_TEXT)
+        light = on_dark(ink, LEAST_CONTRAST)
         if light != ink:
             yield f'  .chart .role-mark text[fill="{ink}" i] {{ fill: {light}; }}'

@@ -15,7 +15,7 @@ from netwarp.wire import PathMeasurement
 from netwarp.wording import cell_text, level_text, number, quantity
 
 if TYPE_CHECKING:
-    from netwarp.figures.over_time.figure import Kept
+    from netwarp.kept_runs import Kept
 
 MEASURED = "path_median_rtt_s"
 """A metric that exactly the runs with a measured path have."""

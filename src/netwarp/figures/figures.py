@@ -19,7 +19,7 @@ from netwarp.run_files import write_bytes, write_text
 from netwarp.study.figures import Figure
 
 if TYPE_CHECKING:
-    from netwarp.figures.over_time.figure import Kept
+    from netwarp.kept_runs import Kept
 
 
 def draw_all(

@@ -11,7 +11,7 @@ from netwarp.wire import Exchange, FlowTable, OfWorkload, Record
 from netwarp.workloads.traffic.flows import CompletedFlow, flows_of_table
 
 if TYPE_CHECKING:
-    from netwarp.figures.over_time.figure import Kept
+    from netwarp.kept_runs import Kept
 
 SLOWDOWN, TIME = "flow_slowdown_index", "flow_completion_time_s"
 

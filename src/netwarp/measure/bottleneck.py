@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from netwarp.measure.queueing import delay_at, rate_at
+from netwarp.measure.queueing import delay_at, rate_at, sent_bytes_at
 from netwarp.units import NS_PER_S
 from netwarp.wire import Calibration, Direction, Job, QueueSamples, Record
 
@@ -70,14 +69,10 @@ class Bottleneck:
         """Return the bytes sent by a time, interpolated linearly between samples. After the last
         one the rest arrives by the end of the content.
         """
-        times, sent = samples.at_ns, samples.sent_bytes
-        place = bisect_right(times, at_ns)
-        if place == 0:
+        if at_ns < samples.at_ns[0]:
             return 0.0
-        if place < len(times):
-            passed = (at_ns - times[place - 1]) / (times[place] - times[place - 1])
-            return sent[place - 1] + passed * (sent[place] - sent[place - 1])
-        return float(sent[-1] if at_ns <= times[-1] else max(sent[-1], self._whole_bytes(samples)))
+        sent = sent_bytes_at(samples, at_ns)
+        return sent if at_ns <= samples.at_ns[-1] else max(sent, self._whole_bytes(samples))
 
     def _whole_bytes(self, samples: QueueSamples) -> int:
         counted = (

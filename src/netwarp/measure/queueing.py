@@ -61,6 +61,30 @@ class Delays:
         return Delays(tuple(at for at, _ in kept), tuple(delay for _, delay in kept))
 
 
+def queue_samples(
+    records: Sequence[Record], direction: Direction, path: int = 0
+) -> QueueSamples | None:
+    """Return the samples of a bottleneck; None if it was not sampled."""
+    found = (
+        each
+        for each in records
+        if isinstance(each, QueueSamples) and (each.path, each.direction) == (path, direction)
+    )
+    return next(found, None)
+
+
+def sent_bytes_at(samples: QueueSamples, at_ns: float) -> float:
+    """Return the bytes that a bottleneck had sent at a time, interpolated linearly between samples;
+    before the first and after the last one what that has.
+    """
+    times, sent = samples.at_ns, samples.sent_bytes
+    place = bisect_right(times, at_ns)
+    if place in (0, len(times)):
+        return float(sent[0 if place == 0 else -1])
+    passed = (at_ns - times[place - 1]) / (times[place] - times[place - 1])
+    return sent[place - 1] + passed * (sent[place] - sent[place - 1])
+
+
 def queue_delays(
     job: Job, records: Sequence[Record], direction: Direction, path: int = 0
 ) -> Delays:
@@ -68,14 +92,7 @@ def queue_delays(
 
     Zero if the rate is unlimited. Empty if the run was not sampled.
     """
-    samples = next(
-        (
-            each
-            for each in records
-            if isinstance(each, QueueSamples) and (each.path, each.direction) == (path, direction)
-        ),
-        None,
-    )
+    samples = queue_samples(records, direction, path)
     if samples is None:
         return Delays((), ())
     asked: Impairments = getattr(job.paths[path], direction)

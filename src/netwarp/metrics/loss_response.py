@@ -11,7 +11,7 @@ from bisect import bisect_left
 from itertools import pairwise
 
 from netwarp.measure.metric import Metric
-from netwarp.measure.queueing import Delays, rtts_under_load
+from netwarp.measure.queueing import Delays, queue_samples, rtts_under_load, sent_bytes_at
 from netwarp.measure.run_records import RunRecords
 from netwarp.wire import QueueSamples
 
@@ -24,13 +24,9 @@ time, and has reduced its window after another."""
 
 
 def _samples(run: RunRecords) -> QueueSamples | None:
-    """Return the samples of the first path in the content's direction; None without any."""
-    found = (
-        each
-        for each in run.of_kind(QueueSamples)
-        if (each.path, each.direction) == (0, run.job.direction) and len(each.at_ns) > 1
-    )
-    return next(found, None)
+    """Return the samples of the first path in the content's direction; None without two."""
+    samples = queue_samples(run.records, run.job.direction)
+    return samples if samples is not None and len(samples.at_ns) > 1 else None
 
 
 def _drops(samples: QueueSamples) -> list[tuple[int, int]]:
@@ -79,20 +75,11 @@ def _response(run: RunRecords) -> float | None:
     if not is_alone or lost_ns + AFTER_RTTS[1] * rtt_ns > run.whole_span_ns[1]:
         return None
     full, reduced = (
-        _sent_bytes(samples, lost_ns + rtts[1] * rtt_ns)
-        - _sent_bytes(samples, lost_ns + rtts[0] * rtt_ns)
+        sent_bytes_at(samples, lost_ns + rtts[1] * rtt_ns)
+        - sent_bytes_at(samples, lost_ns + rtts[0] * rtt_ns)
         for rtts in (BEFORE_RTTS, AFTER_RTTS)
     )
     return reduced / full if full else None
-
-
-def _sent_bytes(samples: QueueSamples, at_ns: float) -> float:
-    """Return the bytes sent by a time, interpolated linearly between samples."""
-    after = min(max(bisect_left(samples.at_ns, at_ns), 1), len(samples.at_ns) - 1)
-    since_ns, until_ns = samples.at_ns[after - 1], samples.at_ns[after]
-    passed = min(max((at_ns - since_ns) / (until_ns - since_ns), 0.0), 1.0)
-    since, until = samples.sent_bytes[after - 1], samples.sent_bytes[after]
-    return since + passed * (until - since)
 
 
 LOSS_RESPONSE_METRICS = (

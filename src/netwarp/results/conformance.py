@@ -6,23 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
 
+from netwarp.kept_runs import Kept
 from netwarp.measure.envelope import Envelope, conformance, envelope
 from netwarp.metrics.competing import CONFORMANCE_RATIO
 from netwarp.metrics.envelope import envelope_points
 from netwarp.results.results import Results, RunResult
-from netwarp.wire import Job, Record
-
-
-class Kept(Protocol):
-    """Access to the jobs and records of runs."""
-
-    def job(self, run: str) -> Job | None:
-        """Return a run's job; None when it was not kept."""
-
-    def records(self, run: str) -> list[Record]:
-        """Return a run's records; empty when they were not kept."""
 
 
 def workload_compared(results: Results) -> str | None:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from netwarp.figures.dark import on_dark
 from netwarp.figures.over_time.run_timeline import end_of_chart_ns
 from netwarp.figures.style import series_styles
-from netwarp.measure.queueing import queue_delays
+from netwarp.measure.queueing import queue_delays, queue_samples
 from netwarp.measure.select import received
 from netwarp.ui.drawing import network_drawing
 from netwarp.units import NS_PER_S
-from netwarp.wire import Calibration, ConnectionSamples, Direction, Job, QueueSamples, Record
+from netwarp.wire import Calibration, ConnectionSamples, Direction, Job, Record
 from netwarp.wording import condition_text, contender_text
 
 if TYPE_CHECKING:
@@ -56,14 +56,7 @@ def played_run(job: Job, records: Sequence[Record]) -> dict[str, Any] | None:
     """Return the columns of one run, in s, bytes and packets; None if its bottleneck was not
     sampled.
     """
-    queue = next(
-        (
-            each
-            for each in records
-            if isinstance(each, QueueSamples) and (each.path, each.direction) == (0, job.direction)
-        ),
-        None,
-    )
+    queue = queue_samples(records, job.direction)
     if queue is None or len(queue.at_ns) < 2 or queue.sent_bytes[-1] <= queue.sent_bytes[0]:
         return None
     delays = queue_delays(job, records, job.direction)

@@ -26,7 +26,7 @@ from netwarp.wording import (
 )
 
 if TYPE_CHECKING:
-    from netwarp.figures.over_time.figure import Kept
+    from netwarp.kept_runs import Kept
 
 
 class FigureKind(ABC):

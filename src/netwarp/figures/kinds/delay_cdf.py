@@ -20,7 +20,7 @@ from netwarp.wire import FlowStats
 from netwarp.wire.flow import FlowUnit
 
 if TYPE_CHECKING:
-    from netwarp.figures.over_time.figure import Kept
+    from netwarp.kept_runs import Kept
 
 PERMILLES = (*range(0, 960, 20), *range(960, 990, 5), *range(990, 1001))
 """Quantiles that are drawn, in thousandths: every one in the last percent, to show the tail."""

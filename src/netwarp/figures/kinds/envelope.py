@@ -18,7 +18,7 @@ from netwarp.results import Results
 from netwarp.study.figures import Figure
 
 if TYPE_CHECKING:
-    from netwarp.figures.over_time.figure import Kept
+    from netwarp.kept_runs import Kept
 
 
 class EnvelopeFigure(MetricKind):

@@ -22,7 +22,7 @@ from netwarp.results import Results
 from netwarp.study.figures import Figure
 
 if TYPE_CHECKING:
-    from netwarp.figures.over_time.figure import Kept
+    from netwarp.kept_runs import Kept
 
 MOST_STEPS = 400
 """Most steps of a line: quantiles are drawn where there are more flows."""

@@ -26,7 +26,7 @@ from netwarp.workloads.traffic.flows import CompletedFlow
 from netwarp.workloads.traffic.metrics import Statistic
 
 if TYPE_CHECKING:
-    from netwarp.figures.over_time.figure import Kept
+    from netwarp.kept_runs import Kept
 
 GROUPS = 10
 """Groups of flows by size, equally many in each: the deciles of Homa (SIGCOMM 2018, section 5)."""

@@ -5,8 +5,9 @@ from collections.abc import Collection, Sequence
 from netwarp.fields import KeyValueError
 from netwarp.figures.chart import Chart
 from netwarp.figures.kinds.base import FigureKind
-from netwarp.figures.over_time.figure import Kept, timeline_figure
+from netwarp.figures.over_time.figure import timeline_figure
 from netwarp.figures.style import Theme
+from netwarp.kept_runs import Kept
 from netwarp.results import Results
 from netwarp.study.cells.factors import Factor
 from netwarp.study.figures import Figure, refuse_unknown_factor, resolve_levels

@@ -2,31 +2,21 @@
 
 from collections.abc import Sequence
 from textwrap import wrap
-from typing import Protocol
 
 from netwarp.figures.chart import Chart, finished
 from netwarp.figures.over_time.panels import timeline_chart
 from netwarp.figures.over_time.plots import ShownRun
 from netwarp.figures.over_time.run_timeline import RunTimeline, link_timeline, run_timeline
 from netwarp.figures.style import SCREEN, TRANSPORT_STYLES, Spec, Theme, series_styles
+from netwarp.kept_runs import Kept
 from netwarp.results import CellResult, Results, RunResult
 from netwarp.study.figures import Figure
 from netwarp.units import span_text
-from netwarp.wire import Job, Record
+from netwarp.wire import Job
 from netwarp.wording import cell_text, condition_text, contender_text, number, sentence_case
 
 SUBTITLE_LETTERS = 150
 """Most letters of a subtitle that fit in a line over the chart."""
-
-
-class Kept(Protocol):
-    """Access to the jobs and records of runs."""
-
-    def job(self, run: str) -> Job | None:
-        """Return a run's job; None when it was not kept."""
-
-    def records(self, run: str) -> list[Record]:
-        """Return a run's records; empty when they were not kept."""
 
 
 def run_chart(

@@ -10,7 +10,7 @@ from statistics import median
 
 from netwarp.figures.lines import MOST_POINTS, Line, Point, thinned
 from netwarp.figures.over_time.sent import counted_so_far
-from netwarp.measure.queueing import queue_delays
+from netwarp.measure.queueing import queue_delays, queue_samples
 from netwarp.measure.sharing import Arrived
 from netwarp.metrics.competing import workload_views
 from netwarp.units import NS_PER_S
@@ -101,15 +101,7 @@ def _queueing_delay_ms(job: Job, records: Sequence[Record], path: int) -> list[P
 
 def _carried_mbit_s(job: Job, records: Sequence[Record], path: int) -> list[Point]:
     """Return the throughput between samples of a path's bottleneck, headers included."""
-    samples = next(
-        (
-            each
-            for each in records
-            if isinstance(each, QueueSamples)
-            and (each.path, each.direction) == (path, job.direction)
-        ),
-        None,
-    )
+    samples = queue_samples(records, job.direction, path)
     if samples is None:
         return []
     moments = zip(samples.at_ns, samples.sent_bytes, strict=True)
