@@ -123,7 +123,7 @@ class Role:
         else:
             for transfer in range(self.workload["transfers"]):
                 await self.drive(transfer, bytes.fromhex(begin["certificate"]))
-        if self.is_recorded_over_time and self.goodput.bytes:
+        if self.goodput.bytes:
             self.write(
                 {"record": "goodput", "step_ns": self.goodput.step_ns, "bytes": self.goodput.bytes}
             )
@@ -148,7 +148,8 @@ class Role:
                 if not block:
                     raise ValueError(f"chunk {chunk} ended {left_bytes} bytes before its end")
                 first_ns = first_ns or self.now_ns()
-                self.goodput.count(self.now_ns(), len(block))
+                if self.is_recorded_over_time:
+                    self.goodput.count(self.now_ns(), len(block))
                 left_bytes -= len(block)
                 hasher.update(block)
         last_ns = self.now_ns()

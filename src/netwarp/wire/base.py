@@ -77,6 +77,10 @@ class Option:
     """Its name in the equal-treatment table, in which it is listed if transports of a study differ
     in it; None if it is not.
     """
+    of_host: str | None = None
+    """What of a host it is a setting of, where a connection does not tell which it has; None for
+    all others.
+    """
 
 
 Direction = Annotated[

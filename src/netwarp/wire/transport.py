@@ -208,6 +208,7 @@ class TcpOptions(Wire):
             " least (`net.ipv4.tcp_rto_min_us`, Linux 6.11 or later): a multiple of the kernel's"
             " tick, 10ms, up to 120s. Default: the kernel's, 200ms.",
             "DurationNs",
+            of_host="a setting of a network namespace (net.ipv4.tcp_rto_min_us)",
         ),
     ] = None
     """By how much a retransmission time-out exceeds the smoothed round-trip time at least; null for
@@ -220,6 +221,7 @@ class TcpOptions(Wire):
             " (`gso_max_segs`): a sender that paces sends bursts of so many. From 1 to 65535."
             " Default: the kernel's, as many as 64 KiB have.",
             setting="burst of TCP segments",
+            of_host="a setting of devices",
         ),
     ] = None
     """The most packets that TCP hands over at once, of which the host makes single ones
@@ -232,6 +234,7 @@ class TcpOptions(Wire):
             " packets are lost; only with `congestion` cubic, and in a guest, whose kernel it is a"
             " parameter of (`tcp_cubic.hystart`). Default: the kernel's, true.",
             setting="CUBIC's HyStart",
+            of_host="a parameter of a whole kernel (tcp_cubic.hystart)",
         ),
     ] = None
     """Whether CUBIC ends slow start when round trips take longer (`tcp_cubic.hystart`, a parameter
@@ -245,6 +248,7 @@ class TcpOptions(Wire):
             " again later (RFC 4821, `net.ipv4.tcp_mtu_probing` 1). Default: false, as in the"
             " kernel.",
             setting="MTU probing",
+            of_host="a setting of a network namespace (net.ipv4.tcp_mtu_probing)",
         ),
     ] = False
     """Whether packetization layer path MTU discovery (RFC 4821) begins when a black hole is

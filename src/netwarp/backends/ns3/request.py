@@ -5,7 +5,7 @@ from typing import Any
 
 from netwarp import wire
 from netwarp.backends.abilities import beyond
-from netwarp.study.sections.transport import changed_tcp_options
+from netwarp.study.sections.transport import settings_of_hosts
 from netwarp.transports import IP_HEADER_BYTES, TCP_HEADER_BYTES, TRANSPORTS
 from netwarp.units import NS_PER_S
 from netwarp.wire import Impairments, Job, Record
@@ -18,7 +18,6 @@ CAN = frozenset({"delay_ns", "rate_bit_s", "loss.random", "neighbours.cold"})
 """What ns-3's links and queues can do to packets; some of it only in one model or in one
 direction.
 """
-_OF_THE_KERNELS_TCP = {"hystart", "tso_packets", "tcp_rto_min", "mtu_probing"}
 TIMESTAMPS_BYTES = 12
 SEEDS = 2**31 - 1
 DEFAULT_SEGMENT_BYTES = 536
@@ -67,9 +66,8 @@ def _options_refusal(job: Job) -> str | None:
         return None
     if transport.congestion not in CONGESTION:
         return f"its model of ns-3 has no congestion control {transport.congestion!r}"
-    of_the_kernel = changed_tcp_options(transport.tcp) & _OF_THE_KERNELS_TCP
-    if of_the_kernel:
-        return f"transport.{min(of_the_kernel)} is of the kernel's TCP, not of ns-3's: leave it out"
+    for key in settings_of_hosts(transport.tcp):
+        return f"transport.{key} is of the kernel's TCP, not of ns-3's: leave it out"
     if transport.model == "ns3default":
         return None
     if not transport.tcp.timestamps or not transport.tcp.window_scaling:

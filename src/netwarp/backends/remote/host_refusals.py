@@ -7,19 +7,13 @@ from netwarp.backends.abilities import IMPOSED, beyond
 from netwarp.study.sections.transport import (
     DEFAULT_INITIAL_WINDOW_PACKETS,
     TODAYS_TCP,
-    changed_tcp_options,
+    settings_of_hosts,
 )
 from netwarp.transports import TRANSPORTS
 from netwarp.wire import Direction, Impairments, Job, Transport
 from netwarp.wire.asked import asked_of_direction
 from netwarp.workloads import workload_of
 
-_SETTINGS_OF_A_HOST = {
-    "hystart": "a parameter of a whole kernel (tcp_cubic.hystart)",
-    "mtu_probing": "a setting of a network namespace (net.ipv4.tcp_mtu_probing)",
-    "tcp_rto_min": "a setting of a network namespace (net.ipv4.tcp_rto_min_us)",
-    "tso_packets": "a setting of devices",
-}
 RECEIVERS: Mapping[Direction, str] = {"down": "this host", "up": "the server"}
 """The host that receives each direction, as messages on the client name it."""
 
@@ -122,8 +116,8 @@ def host_refusal(job: Job, host: Host) -> str | None:
             f" kernels begin with {DEFAULT_INITIAL_WINDOW_PACKETS}: leave"
             " transport.initial_window out"
         )
-    for key in sorted(changed_tcp_options(transport.tcp) & _SETTINGS_OF_A_HOST.keys()):
-        return f"transport.{key} is {_SETTINGS_OF_A_HOST[key]}, and hosts keep theirs: leave it out"
+    for key, setting in settings_of_hosts(transport.tcp).items():
+        return f"transport.{key} is {setting}, and hosts keep theirs: leave it out"
     granted_bytes = host.tcp_buffer_bytes if traits.runs_over_tcp else host.socket_buffer_bytes
     if transport.buffer_bytes > granted_bytes:
         return _too_large(host, transport.buffer_bytes, granted_bytes, tcp=traits.runs_over_tcp)

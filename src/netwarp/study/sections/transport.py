@@ -150,20 +150,25 @@ TODAYS_TCP = _usual(TcpOptions)
 """TCP options by the kernel's defaults."""
 
 
-def changed_tcp_options(asked: TcpOptions) -> frozenset[str]:
-    """Return the keys of the options that are not the kernel's defaults."""
-    return frozenset(
-        OWN_OPTIONS[name].key
-        for name in TcpOptions.model_fields
-        if getattr(asked, name) != getattr(TODAYS_TCP, name)
-    )
-
-
 TCP_2008 = TcpOptions(sack=False, timestamps=False, window_scaling=True, recovery="classic")
 """TCP options of 2008: loss recovery by three duplicate acknowledgements and timeouts."""
 USUAL_SCTP = _usual(SctpOptions)
 """One stream, 16 KiB messages, and the kernel's defaults (net/sctp/protocol.c)."""
 USUAL_QUIC = _usual(QuicOptions)
+
+
+def settings_of_hosts(asked: TcpOptions) -> dict[str, str]:
+    """Return what of a host each option is a setting of, by its key in order: of the options that
+    differ from the kernel's defaults and of which no connection tells what it has.
+    """
+    differing = (
+        OWN_OPTIONS[name]
+        for name in TcpOptions.model_fields
+        if getattr(asked, name) != getattr(TODAYS_TCP, name)
+    )
+    found = {each.key: each.described.of_host for each in differing}
+    return {key: found_of for key, found_of in sorted(found.items()) if found_of is not None}
+
 
 if TYPE_CHECKING:
     TransportOptions = CommonOptions
