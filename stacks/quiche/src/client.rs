@@ -1,10 +1,10 @@
 //! The client: makes all transfers, one after another, each over a connection of its own.
 
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 use anyhow::{Context as _, Result, bail};
-use netwarp_role::{Chunk, Job, Orchestrator, Request, Resume, SERVER_NAME, Side, to_pem};
+use netwarp_role::{Chunk, Job, Orchestrator, Request, Resume, SERVER_NAME, Side, anywhere, to_pem};
 
 use crate::config;
 use crate::connection::{Connection, fresh_id};
@@ -83,8 +83,7 @@ fn run_transfer(
 /// # Errors
 /// There is no way to the server.
 pub(crate) fn local_address(server: SocketAddr) -> Result<IpAddr> {
-    let anywhere: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    let probe = std::net::UdpSocket::bind((anywhere, 0)).context("open a socket")?;
+    let probe = std::net::UdpSocket::bind(anywhere(server)).context("open a socket")?;
     probe.connect(server).with_context(|| format!("find the way to {server}"))?;
     Ok(probe.local_addr().context("ask for the socket's address")?.ip())
 }

@@ -7,7 +7,6 @@ mod outbox;
 mod server;
 mod socket;
 
-use std::env;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -16,10 +15,7 @@ use netwarp_role::{IDLE_BEYOND, Job, PROTOCOL, Resume, Side, grow_heap_by_large_
 use netwarp_virtual_time::held_clock;
 
 fn main() -> ExitCode {
-    if env::args_os().len() == 1 && env::var_os("ROLE").is_some() {
-        return interop::run();
-    }
-    netwarp_role::run(|side, job, orchestrator, server| {
+    netwarp_role::run(interop::run, |side, job, orchestrator, server| {
         grow_heap_by_large_steps()?;
         if held_clock::is_virtual() {
             held_clock::hold();

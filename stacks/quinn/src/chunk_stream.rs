@@ -1,19 +1,8 @@
 //! Transfers chunks over streams.
 
 use anyhow::{Context as _, Result, ensure};
-use netwarp_role::{BLOCK_BYTES, Chunk, TransferRecord};
+use netwarp_role::{BLOCK_BYTES, Chunk};
 use quic::{RecvStream, SendStream};
-use tokio::task::JoinSet;
-
-/// Waits until chunks are transferred, and returns their records in order.
-pub(crate) async fn records(mut transferred: JoinSet<Result<Chunk>>) -> Result<Vec<TransferRecord>> {
-    let mut records = Vec::new();
-    while let Some(chunk) = transferred.join_next().await {
-        records.extend(chunk.context("carry a chunk")??.record());
-    }
-    records.sort_by_key(|record| record.chunk);
-    Ok(records)
-}
 
 /// Transfers a chunk from beginning to end. Only one end has something to send at a time.
 ///

@@ -1,14 +1,14 @@
 //! The client: makes all transfers, one after another, each over a connection of its own.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use anyhow::{Context as _, Result};
-use netwarp_role::{Chunk, Job, Orchestrator, Record, Request, SERVER_NAME, Side, begin, now_ns};
+use netwarp_role::{Chunk, Job, Orchestrator, Record, Request, SERVER_NAME, Side, anywhere, begin, now_ns, records};
 use quic::Endpoint;
 use tokio::task::JoinSet;
 
-use crate::chunk_stream::{records, transfer_chunk};
-use crate::endpoint::{self, connection_record};
+use crate::chunk_stream::transfer_chunk;
+use crate::endpoint::{self, stats};
 
 /// Does the client's part of the job.
 pub(crate) async fn drive(job: &Job, orchestrator: &mut Orchestrator, server: SocketAddr) -> Result<()> {
@@ -22,12 +22,6 @@ pub(crate) async fn drive(job: &Job, orchestrator: &mut Orchestrator, server: So
     }
     client.wait_idle().await;
     Ok(())
-}
-
-/// Returns the address of a client's socket, of the server's family.
-pub(crate) fn anywhere(server: SocketAddr) -> SocketAddr {
-    let any = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    SocketAddr::new(any, 0)
 }
 
 async fn run_transfer(
@@ -47,7 +41,7 @@ async fn run_transfer(
         chunks.spawn(transfer_chunk(stream, chunk, false));
     }
     records(chunks).await?.into_iter().try_for_each(|record| orchestrator.write(Record::Transfer(record)))?;
-    let record = connection_record(job, &connection, Side::Client, transfer, (start_ns, connected_ns));
+    let record = job.connection_record(Side::Client, transfer, (start_ns, connected_ns), stats(&connection));
     connection.close(0_u32.into(), b"");
     orchestrator.write(Record::Connection(record))
 }

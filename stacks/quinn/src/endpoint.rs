@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use netwarp_role::{ConnectionRecord, IDLE_BEYOND, Identity, Job, PROTOCOL, Resume, Side, Stats, nanoseconds, to_pem};
+use netwarp_role::{IDLE_BEYOND, Identity, Job, PROTOCOL, Stats, nanoseconds, to_pem};
 #[cfg(feature = "noq")]
 use quic::congestion::Bbr3Config as Bbr;
 #[cfg(not(feature = "noq"))]
@@ -117,33 +117,17 @@ fn congestion(job: &Job) -> Result<Arc<dyn ControllerFactory + Send + Sync>> {
     })
 }
 
-/// Returns the record of a connection.
-pub(crate) fn connection_record(
-    job: &Job,
-    connection: &Connection,
-    side: Side,
-    transfer: u32,
-    (start_ns, connected_ns): (u64, u64),
-) -> ConnectionRecord {
+/// Returns what became of a connection.
+pub(crate) fn stats(connection: &Connection) -> Stats {
     #[cfg(not(feature = "noq"))]
     let path = Some(connection.stats().path);
     #[cfg(feature = "noq")]
     let path = connection.path_stats(quic::PathId::ZERO);
-    ConnectionRecord {
-        side,
-        connection: transfer,
-        transfer,
-        abandoned: false,
-        resumed: Resume::None,
-        start_ns,
-        connected_ns,
-        settings: job.settings(job.payload_bytes(), true),
-        stats: Stats {
-            retransmitted_packets: path.as_ref().map(|path| path.lost_packets),
-            smoothed_rtt_ns: path.as_ref().map(|path| nanoseconds(path.rtt)),
-            congestion_window_bytes: path.as_ref().map(|path| path.cwnd),
-            ..Stats::default()
-        },
+    Stats {
+        retransmitted_packets: path.as_ref().map(|path| path.lost_packets),
+        smoothed_rtt_ns: path.as_ref().map(|path| nanoseconds(path.rtt)),
+        congestion_window_bytes: path.as_ref().map(|path| path.cwnd),
+        ..Stats::default()
     }
 }
 

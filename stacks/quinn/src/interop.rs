@@ -12,14 +12,13 @@ use anyhow::{Context as _, Result, ensure};
 use netwarp_role::interop::{
     self, AUTHORITY_FILE, CERTIFICATE_FILE, HQ, KEY_FILE, MOST_REQUEST_BYTES, Request, SERVED, Task, listening_address,
 };
-use netwarp_role::{BLOCK_BYTES, block_on};
+use netwarp_role::{BLOCK_BYTES, anywhere, block_on};
 use quic::{Connection, Endpoint, Incoming, RecvStream, SendStream, TransportConfig};
 use rustls::KeyLogFile;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::task::JoinSet;
 
-use crate::client::anywhere;
 use crate::endpoint::with_default_client;
 use crate::security;
 

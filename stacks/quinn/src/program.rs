@@ -1,6 +1,5 @@
 //! The program: a role, or, without arguments, an endpoint of the QUIC interop runner.
 
-use std::env;
 use std::process::ExitCode;
 
 use netwarp_role::{Side, block_on};
@@ -9,10 +8,7 @@ use crate::{client, interop, server};
 
 /// Does what it was started for, and returns the program's status.
 pub(crate) fn run() -> ExitCode {
-    if env::args_os().len() == 1 && env::var_os("ROLE").is_some() {
-        return interop::run();
-    }
-    netwarp_role::run(|side, job, orchestrator, server| {
+    netwarp_role::run(interop::run, |side, job, orchestrator, server| {
         block_on(async {
             match side {
                 Side::Server => server::serve(job, orchestrator, server).await,

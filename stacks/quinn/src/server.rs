@@ -3,14 +3,12 @@
 use std::net::SocketAddr;
 
 use anyhow::{Context as _, Result};
-use netwarp_role::{
-    Chunk, ConnectionRecord, Identity, Job, Orchestrator, Orders, Record, Side, TransferRecord, begin, now_ns,
-};
+use netwarp_role::{Answered, Chunk, Identity, Job, Orchestrator, Orders, Side, begin, now_ns, records};
 use quic::{Connection, Incoming};
 use tokio::task::JoinSet;
 
-use crate::chunk_stream::{records, transfer_chunk};
-use crate::endpoint::{self, connection_record};
+use crate::chunk_stream::transfer_chunk;
+use crate::endpoint::{self, stats};
 
 /// Does the server's part of the job.
 pub(crate) async fn serve(job: &Job, orchestrator: &mut Orchestrator, address: SocketAddr) -> Result<()> {
@@ -34,23 +32,11 @@ pub(crate) async fn serve(job: &Job, orchestrator: &mut Orchestrator, address: S
         }
     }
     orchestrator.finish()?;
-    for each in &answered {
-        each.transfers.iter().cloned().try_for_each(|record| orchestrator.write(Record::Transfer(record)))?;
-        orchestrator.write(Record::Connection(each.record.clone()))?;
-    }
-    Ok(())
-}
-
-/// A connection over which all requested chunks have been transferred.
-struct Answered {
-    transfers: Vec<TransferRecord>,
-    record: ConnectionRecord,
-    /// Held until the order to finish: dropped, it would be closed, and the client may not have everything yet.
-    _connection: Connection,
+    answered.iter().try_for_each(|each| each.write(orchestrator))
 }
 
 /// Answers a client's requests on one connection, until all chunks have been transferred.
-async fn answer(job: &Job, incoming: Incoming, epoch_ns: u64) -> Result<Answered> {
+async fn answer(job: &Job, incoming: Incoming, epoch_ns: u64) -> Result<Answered<Connection>> {
     let start_ns = now_ns() - epoch_ns;
     let connection = incoming.await.context("accept a connection")?;
     let connected_ns = now_ns() - epoch_ns;
@@ -59,8 +45,7 @@ async fn answer(job: &Job, incoming: Incoming, epoch_ns: u64) -> Result<Answered
         let stream = connection.accept_bi().await.context("accept a stream")?;
         chunks.spawn(transfer_chunk(stream, Chunk::answer(&job.bulk, epoch_ns), true));
     }
-    let transfers = records(chunks).await?;
-    let transfer = transfers.first().map_or(0, |record| record.transfer);
-    let record = connection_record(job, &connection, Side::Server, transfer, (start_ns, connected_ns));
-    Ok(Answered { transfers, record, _connection: connection })
+    Answered::of(connection, records(chunks).await?, |connection, transfer| {
+        Ok(job.connection_record(Side::Server, transfer, (start_ns, connected_ns), stats(connection)))
+    })
 }

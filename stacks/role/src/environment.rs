@@ -1,7 +1,7 @@
 //! How a role is started, and the clock that it uses.
 
 use std::env;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Command;
@@ -54,6 +54,12 @@ impl Arguments {
         let address: IpAddr = address.parse().with_context(|| format!("{address} is no IP address"))?;
         Ok(Self { side, job: job.into(), server: (address, port).into() })
     }
+}
+
+/// Returns the address of a client's socket: any, of the server's family.
+pub fn anywhere(server: SocketAddr) -> SocketAddr {
+    let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    (any, 0).into()
 }
 
 /// Makes TLS take its random numbers only from `getrandom(2)`, which a run's seed determines, by restarting the program

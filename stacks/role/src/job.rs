@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use netwarp_wire::job::{self, Bulk, JOB_FORMAT, Limits, Transport, TransportKind, Workload};
-use netwarp_wire::record::Settings;
+use netwarp_wire::job::{self, Bulk, JOB_FORMAT, Limits, Resume, Transport, TransportKind, Workload};
+use netwarp_wire::record::{ConnectionRecord, Settings, Side, Stats};
 
 /// The sizes of headers, in bytes.
 const UDP_HEADER_BYTES: u32 = 8;
@@ -93,6 +93,25 @@ impl Job {
             send_buffer_bytes: transport.buffer_bytes,
             receive_buffer_bytes: transport.buffer_bytes,
             paced,
+        }
+    }
+
+    /// Returns the record of a connection that resumed none, and whose sender paces full packets.
+    ///
+    /// # Arguments
+    /// * `times_ns` - when it was begun and when it was there, since the run's epoch.
+    pub fn connection_record(&self, side: Side, transfer: u32, times_ns: (u64, u64), stats: Stats) -> ConnectionRecord {
+        let (start_ns, connected_ns) = times_ns;
+        ConnectionRecord {
+            side,
+            connection: transfer,
+            transfer,
+            abandoned: false,
+            resumed: Resume::None,
+            start_ns,
+            connected_ns,
+            settings: self.settings(self.payload_bytes(), true),
+            stats,
         }
     }
 }

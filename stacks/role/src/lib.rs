@@ -2,6 +2,8 @@
 //!
 //! The messages on the pipes are defined in the crate `netwarp-wire`; a stack's own program adds its transport.
 
+#[cfg(feature = "tokio")]
+mod answered;
 mod chunk;
 mod environment;
 #[cfg(feature = "tokio")]
@@ -16,8 +18,10 @@ pub use netwarp_wire::job::{Bulk, Resume, TransportKind};
 pub use netwarp_wire::record::{ConnectionRecord, Record, Settings, Side, Stats, TransferRecord};
 pub use netwarp_wire::role_protocol::Order;
 
+#[cfg(feature = "tokio")]
+pub use self::answered::{Answered, records};
 pub use self::chunk::{BLOCK_BYTES, Chunk, REQUEST_BYTES, Request};
-pub use self::environment::{grow_heap_by_large_steps, nanoseconds, now_ns, without_cpu_randomness};
+pub use self::environment::{anywhere, grow_heap_by_large_steps, nanoseconds, now_ns, without_cpu_randomness};
 #[cfg(feature = "tokio")]
 pub use self::event_loop::{Orders, begin, block_on};
 pub use self::identity::{Identity, SERVER_NAME, to_pem};

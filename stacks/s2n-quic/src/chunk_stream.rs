@@ -5,19 +5,8 @@ use std::task::{Context, Poll};
 
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
-use netwarp_role::{Chunk, TransferRecord};
+use netwarp_role::Chunk;
 use s2n_quic::stream::{BidirectionalStream, ReceiveStream, SendStream};
-use tokio::task::JoinSet;
-
-/// Waits until chunks are transferred, and returns their records in order.
-pub(crate) async fn records(mut transferred: JoinSet<Result<Chunk>>) -> Result<Vec<TransferRecord>> {
-    let mut records = Vec::new();
-    while let Some(chunk) = transferred.join_next().await {
-        records.extend(chunk.context("carry a chunk")??.record());
-    }
-    records.sort_by_key(|record| record.chunk);
-    Ok(records)
-}
 
 /// Transfers a chunk from beginning to end.
 ///

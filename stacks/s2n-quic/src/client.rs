@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 
 use anyhow::{Context as _, Result};
-use netwarp_role::{Chunk, Job, Orchestrator, Record, Request, SERVER_NAME, Side, begin, now_ns, to_pem};
+use netwarp_role::{Chunk, Job, Orchestrator, Record, Request, SERVER_NAME, Side, begin, now_ns, records, to_pem};
 use s2n_quic::Client;
 use s2n_quic::client::Connect;
 use tokio::task::JoinSet;
 
-use crate::chunk_stream::{records, transfer_chunk};
+use crate::chunk_stream::transfer_chunk;
 use crate::counters::Counters;
 use crate::endpoint;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netwarp_role::{ConnectionRecord, Job, Resume, Side, Stats, nanoseconds, now_ns};
+use netwarp_role::{ConnectionRecord, Job, Side, Stats, nanoseconds, now_ns};
 use s2n_quic::Connection;
 use s2n_quic::provider::event::events::{PacketLost, RecoveryMetrics};
 use s2n_quic::provider::event::{ConnectionInfo, ConnectionMeta, Subscriber};
@@ -53,30 +53,15 @@ impl Counters {
     }
 
     /// Returns the record of the connection.
-    pub(crate) fn record(
-        &self,
-        job: &Job,
-        side: Side,
-        transfer: u32,
-        (start_ns, connected_ns): (u64, u64),
-    ) -> ConnectionRecord {
+    pub(crate) fn record(&self, job: &Job, side: Side, transfer: u32, times_ns: (u64, u64)) -> ConnectionRecord {
         let last = self.last;
-        ConnectionRecord {
-            side,
-            connection: transfer,
-            transfer,
-            abandoned: false,
-            resumed: Resume::None,
-            start_ns,
-            connected_ns,
-            settings: job.settings(job.payload_bytes(), true),
-            stats: Stats {
-                retransmitted_packets: Some(self.lost_packets),
-                smoothed_rtt_ns: last.map(|last| nanoseconds(last.smoothed_rtt)),
-                min_rtt_ns: last.map(|last| nanoseconds(last.min_rtt)),
-                congestion_window_bytes: last.map(|last| last.congestion_window_bytes.into()),
-                ..Stats::default()
-            },
-        }
+        let stats = Stats {
+            retransmitted_packets: Some(self.lost_packets),
+            smoothed_rtt_ns: last.map(|last| nanoseconds(last.smoothed_rtt)),
+            min_rtt_ns: last.map(|last| nanoseconds(last.min_rtt)),
+            congestion_window_bytes: last.map(|last| last.congestion_window_bytes.into()),
+            ..Stats::default()
+        };
+        job.connection_record(side, transfer, times_ns, stats)
     }
 }

@@ -1,10 +1,10 @@
 //! Makes s2n-quic's clients and servers with the settings of a job.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use netwarp_role::{IDLE_BEYOND, Identity, Job, PROTOCOL};
+use netwarp_role::{IDLE_BEYOND, Identity, Job, PROTOCOL, anywhere};
 use s2n_quic::provider::congestion_controller::{self, Endpoint, bbr, cubic};
 use s2n_quic::provider::io::tokio as io;
 use s2n_quic::provider::limits::Limits;
@@ -26,12 +26,6 @@ pub(crate) fn client(job: &Job, trusted: &str, server: SocketAddr) -> Result<Cli
         Congestion::Cubic(controller) => client_with(job, trusted, own, controller),
         Congestion::Bbr(controller) => client_with(job, trusted, own, controller),
     }
-}
-
-/// Returns the address of a client's socket, of the server's family.
-pub(crate) fn anywhere(server: SocketAddr) -> SocketAddr {
-    let any = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    SocketAddr::new(any, 0)
 }
 
 /// Creates a server that listens at an address.

@@ -7,18 +7,16 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
-use netwarp_role::block_on;
 use netwarp_role::interop::{
     self, AUTHORITY_FILE, CERTIFICATE_FILE, HQ, KEY_FILE, MOST_REQUEST_BYTES, Request, SERVED, Task, listening_address,
 };
+use netwarp_role::{anywhere, block_on};
 use s2n_quic::client::Connect;
 use s2n_quic::provider::endpoint_limits;
 use s2n_quic::provider::tls::s2n_tls as tls;
 use s2n_quic::stream::BidirectionalStream;
 use s2n_quic::{Client, Connection, Server};
 use tokio::task::JoinSet;
-
-use crate::endpoint::anywhere;
 
 /// The test cases that this program supports. S2n-quic resumes no sessions and chooses no cipher suite without features
 /// that it calls unstable, has version 1 alone, and HTTP/3 is not a part of it.

@@ -7,16 +7,12 @@ mod endpoint;
 mod interop;
 mod server;
 
-use std::env;
 use std::process::ExitCode;
 
 use netwarp_role::{Side, block_on};
 
 fn main() -> ExitCode {
-    if env::args_os().len() == 1 && env::var_os("ROLE").is_some() {
-        return interop::run();
-    }
-    netwarp_role::run(|side, job, orchestrator, server| {
+    netwarp_role::run(interop::run, |side, job, orchestrator, server| {
         block_on(async {
             match side {
                 Side::Server => server::serve(job, orchestrator, server).await,

@@ -3,13 +3,11 @@
 use std::net::SocketAddr;
 
 use anyhow::{Context as _, Result};
-use netwarp_role::{
-    Chunk, ConnectionRecord, Identity, Job, Orchestrator, Orders, Record, Side, TransferRecord, begin, now_ns,
-};
+use netwarp_role::{Answered, Chunk, Identity, Job, Orchestrator, Orders, Side, begin, now_ns, records};
 use s2n_quic::Connection;
 use tokio::task::JoinSet;
 
-use crate::chunk_stream::{records, transfer_chunk};
+use crate::chunk_stream::transfer_chunk;
 use crate::counters::Counters;
 use crate::endpoint;
 
@@ -36,23 +34,16 @@ pub(crate) async fn serve(job: &Job, orchestrator: &mut Orchestrator, address: S
         }
     }
     orchestrator.finish()?;
-    for each in &answered {
-        each.transfers.iter().cloned().try_for_each(|record| orchestrator.write(Record::Transfer(record)))?;
-        orchestrator.write(Record::Connection(each.record.clone()))?;
-    }
-    Ok(())
-}
-
-/// A connection over which all requested chunks have been transferred.
-struct Answered {
-    transfers: Vec<TransferRecord>,
-    record: ConnectionRecord,
-    /// Held until the order to finish: dropped, it would be closed, and the client may not have everything yet.
-    _connection: Connection,
+    answered.iter().try_for_each(|each| each.write(orchestrator))
 }
 
 /// Answers a client's requests on one connection, until all chunks have been transferred.
-async fn answer(job: &Job, mut connection: Connection, connected_ns: u64, epoch_ns: u64) -> Result<Answered> {
+async fn answer(
+    job: &Job,
+    mut connection: Connection,
+    connected_ns: u64,
+    epoch_ns: u64,
+) -> Result<Answered<Connection>> {
     let mut chunks = JoinSet::new();
     for _ in 0..job.bulk.chunks {
         let stream = connection.accept_bidirectional_stream().await;
@@ -61,9 +52,8 @@ async fn answer(job: &Job, mut connection: Connection, connected_ns: u64, epoch_
             .context("the client closed the connection before it asked for all chunks")?;
         chunks.spawn(transfer_chunk(stream, Chunk::answer(&job.bulk, epoch_ns), true));
     }
-    let transfers = records(chunks).await?;
-    let transfer = transfers.first().map_or(0, |record| record.transfer);
-    let counted = Counters::of(&connection).context("s2n-quic has forgotten the connection")?;
-    let times = (counted.begun_ns - epoch_ns, connected_ns);
-    Ok(Answered { transfers, record: counted.record(job, Side::Server, transfer, times), _connection: connection })
+    Answered::of(connection, records(chunks).await?, |connection, transfer| {
+        let counted = Counters::of(connection).context("s2n-quic has forgotten the connection")?;
+        Ok(counted.record(job, Side::Server, transfer, (counted.begun_ns - epoch_ns, connected_ns)))
+    })
 }
