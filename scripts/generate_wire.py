@@ -3,7 +3,7 @@
 A module of `netwarp.wire` becomes a file of the crate `endpoint/wire`: in `src/job/`, in
 `src/record/` where only records have its types, or in `src/role_protocol/`. With --check it writes
 nothing and fails when a file is not what it would write. What the endpoint adds to these types is
-in `facts.rs`.
+in `facts/`.
 """
 
 from __future__ import annotations

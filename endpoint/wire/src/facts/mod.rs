@@ -1,19 +1,19 @@
 //! Properties of jobs and records that follow from their fields.
 
+mod path;
+
 use std::time::Duration;
 
 use crate::job::{
-    Change, Content, Contract, Direction, Distribution, Ends, Event, Exchange, Flow, Http, Impairments, Job, Loss,
-    Network, Page, Path, Reconnect, Redraw, Reorder, Rr, Stack, Timeline, Trace, Transport, Workload,
+    Change, Content, Contract, Direction, Ends, Event, Exchange, Flow, Http, Impairments, Job, Network, Page, Path,
+    Reconnect, Redraw, Rr, Stack, Timeline, Trace, Transport, Workload,
 };
 use crate::record::Side;
 
+pub use self::path::MOST_REPAIRS;
+
 /// The largest deviation of a delay from its mean, in units of the jitter: netem's tables end there.
 const DEVIATIONS: u32 = 8;
-
-/// How often a link repeats a packet at most. netem's tables have room for a deviation of three times their unit, and
-/// LTE's hybrid ARQ usually gives up after as many (maxHARQ-Tx, 3GPP TS 36.331).
-pub const MOST_REPAIRS: u32 = 3;
 
 impl Side {
     /// Returns the name of the side's role, which is also its subcommand and the stage of its failures.
@@ -227,97 +227,6 @@ impl Http {
             Self::H2 => "h2",
             Self::H3 => "h3",
         }
-    }
-}
-
-impl Impairments {
-    /// Returns no impairments, and a queue of one packet.
-    pub fn nothing() -> Self {
-        Self {
-            delay_ns: 0,
-            jitter_ns: 0,
-            jitter_correlation: 0.0,
-            distribution: Distribution::Uniform,
-            loss: Loss::None {},
-            rate_bit_s: None,
-            limit_packets: 1,
-            shaper_queue_bytes: None,
-            discipline: None,
-            reorder: Reorder { ratio: 0.0, correlation: 0.0, gap: 0 },
-            duplicate_ratio: 0.0,
-            corrupt_ratio: 0.0,
-            seed: 0,
-            in_order: false,
-            aggregate_ns: 0,
-            link_loss_ratio: 0.0,
-            link_repair_ns: 0,
-            policer_bytes: None,
-        }
-    }
-
-    /// Returns whether packets are impaired at all. Otherwise no netem is needed, and `limit_packets` has no effect.
-    pub fn impairs(&self) -> bool {
-        // There is no `..`, so that a new field does not compile until it is handled here.
-        let Self {
-            delay_ns,
-            jitter_ns,
-            loss,
-            rate_bit_s,
-            shaper_queue_bytes,
-            reorder,
-            duplicate_ratio,
-            corrupt_ratio,
-            jitter_correlation: _,
-            distribution: _,
-            limit_packets: _,
-            discipline: _,
-            seed: _,
-            in_order: _,
-            aggregate_ns,
-            link_loss_ratio,
-            link_repair_ns: _,
-            policer_bytes: _,
-        } = self;
-        *delay_ns > 0
-            || *jitter_ns > 0
-            || *loss != Loss::None {}
-            || rate_bit_s.is_some()
-            || shaper_queue_bytes.is_some()
-            || reorder.ratio > 0.0
-            || *duplicate_ratio > 0.0
-            || *corrupt_ratio > 0.0
-            || *aggregate_ns > 0
-            || *link_loss_ratio > 0.0
-    }
-
-    /// Returns the longest time by which repairs on the link delay a packet, in nanoseconds.
-    pub fn longest_repair_ns(&self) -> u64 {
-        if self.link_loss_ratio > 0.0 { u64::from(MOST_REPAIRS) * self.link_repair_ns } else { 0 }
-    }
-
-    /// Returns the most bytes that the queue of a direction with a rate holds.
-    fn queue_bytes(&self, mtu_bytes: u32) -> u64 {
-        let held_bytes = u64::from(self.limit_packets) * u64::from(mtu_bytes);
-        match (self.shaper_queue_bytes, self.rate_bit_s) {
-            (Some(shaper_bytes), _) => shaper_bytes.into(),
-            (None, Some(_)) => held_bytes,
-            (None, None) => 0,
-        }
-    }
-}
-
-impl Path {
-    /// Returns the impairments of a direction.
-    pub fn toward(&self, direction: Direction) -> &Impairments {
-        match direction {
-            Direction::Down => &self.down,
-            Direction::Up => &self.up,
-        }
-    }
-
-    /// Returns both directions with their impairments.
-    pub fn directions(&self) -> [(Direction, &Impairments); 2] {
-        [(Direction::Down, &self.down), (Direction::Up, &self.up)]
     }
 }
 
