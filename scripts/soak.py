@@ -21,6 +21,7 @@ from pathlib import Path
 
 from netwarp.backends.process_tree import descendants, is_alive
 from netwarp.backends.watch import adopt_orphans
+from netwarp.file_trees import leftovers
 
 RUNS = 384
 MUTANTS = 1152
@@ -94,7 +95,7 @@ def watched(command: Sequence[str], seed: int, log: Path) -> Round:
     counts = {"NETWARP_FUZZ_RUNS": str(RUNS), "NETWARP_FUZZ_MUTANTS": str(MUTANTS)}
     environ = {**os.environ, **counts, "NETWARP_FUZZ_SEED": str(seed)}
     found = Round(seed)
-    scratch = scratch_entries()
+    before = scratch_left()
     started_s = time.monotonic()
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, env=environ)
@@ -110,7 +111,7 @@ def watched(command: Sequence[str], seed: int, log: Path) -> Round:
     for pid in left:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    found.scratch_left = sorted(scratch_entries() - scratch)
+    found.scratch_left = sorted(scratch_left() - before)
     return found
 
 
@@ -122,9 +123,11 @@ def left_after(grace_s: float) -> list[int]:
     return left
 
 
-def scratch_entries() -> set[str]:
-    """List netwarp's entries where guests have their memory."""
-    return {each.name for each in SCRATCH.glob("netwarp-*")}
+def scratch_left() -> set[str]:
+    """List what ended processes have left where guests have their memory; what is in use is that of
+    other users of this machine, as everything of a round has ended.
+    """
+    return {each.name for each in leftovers("netwarp-", SCRATCH)}
 
 
 def count_tests(found: Round, text: str, status: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -137,3 +138,37 @@ def test_others_cannot_enter_the_runs_while_one_lasts(tmp_path: Path) -> None:
         raise KeyboardInterrupt
     assert stat.S_IMODE(directory.runs.stat().st_mode) == 0o755
     assert {each.name for each in directory.runs.iterdir()} == {"c000-r00"}
+
+
+HOLDS = """
+import subprocess
+import sys
+from pathlib import Path
+from netwarp.file_trees import temporary_directory
+with temporary_directory("netwarp-", Path(sys.argv[1])) as place:
+    (place / "shut").mkdir()
+    (place / "shut" / "file").touch()
+    (place / "shut").chmod(0)
+    print(place, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_what_a_killed_process_leaves_is_removed_by_the_next(tmp_path: Path) -> None:
+    unlocked = tmp_path / "netwarp-of-an-earlier-version"
+    unlocked.mkdir()
+    (tmp_path / "netwarp-link.locked").symlink_to(unlocked)
+    holding = [sys.executable, "-c", HOLDS, tmp_path]
+    held = subprocess.Popen(holding, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert held.stdout is not None
+    place = Path(held.stdout.readline().strip())
+    with temporary_directory("netwarp-", tmp_path):
+        assert place.is_dir(), "it is in use"
+    held.kill()
+    held.communicate()
+    assert place.is_dir()
+    with temporary_directory("netwarp-other-", tmp_path):
+        assert place.is_dir(), "it is of others"
+    with temporary_directory("netwarp-", tmp_path):
+        assert not place.exists()
+    assert {each.name for each in tmp_path.iterdir()} == {unlocked.name, "netwarp-link.locked"}

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from netwarp.file_trees import temporary_directory
+
 SCRIPT = Path(__file__).parents[1] / "scripts" / "soak.py"
 _spec = importlib.util.spec_from_file_location("soak", SCRIPT)
 assert _spec is not None
@@ -26,6 +28,14 @@ soak.GRACE_S = 0.2
 soak.adopt_orphans()
 found = soak.watched(["sh", "-c", sys.argv[1]], 7, Path(sys.argv[2]))
 print(found.passed, found.failed, found.processes_left, found.is_clean)
+"""
+
+DIES = """
+import os, sys
+from pathlib import Path
+from netwarp.file_trees import temporary_directory
+with temporary_directory("netwarp-memory-", Path(sys.argv[1])):
+    os.kill(os.getpid(), 9)
 """
 
 
@@ -48,6 +58,19 @@ def test_a_round_is_clean_only_if_all_passed_and_nothing_is_left(
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert ran.stdout.strip() == found
+
+
+def test_memory_that_is_in_use_is_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(soak, "SCRATCH", tmp_path)
+    (tmp_path / "netwarp-0-cpu0.lock").touch()
+    with temporary_directory("netwarp-memory-", tmp_path) as memory:
+        assert soak.scratch_left() == set()
+        killed = [sys.executable, "-c", DIES, tmp_path]
+        left = soak.watched(killed, 7, tmp_path / "log")
+    assert len(left.scratch_left) == 1
+    assert memory.name not in left.scratch_left
 
 
 def test_the_report_has_a_row_for_each_round() -> None:

@@ -8,6 +8,8 @@ a walk; the first one is raised after everything else was done.
 """
 
 import errno
+import fcntl
+import glob
 import os
 import stat
 import tempfile
@@ -17,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOCKED = ".locked"
+"""The end of a temporary directory's name; earlier versions used none, and locked theirs not."""
 
 
 @dataclass(frozen=True)
@@ -190,6 +194,9 @@ def temporary_directory(prefix: str, place: Path | None = None) -> Iterator[Path
     """Create a directory that no other user can enter, and remove it at the end with everything in
     it.
 
+    A process that is killed removes nothing. So the directory is locked, which ends with the
+    process, and the next one with this prefix removes what is not locked any more.
+
     `tempfile.TemporaryDirectory` follows links when it removes (CVE-2023-6597, Python before
     3.11.8), and fails if a tree is deep.
 
@@ -200,9 +207,45 @@ def temporary_directory(prefix: str, place: Path | None = None) -> Iterator[Path
     Raises:
         OSError: it cannot be created, or something in it cannot be removed.
     """
-    made = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+    for left in leftovers(prefix, Path(tempfile.gettempdir()) if place is None else place):
+        with suppress(OSError):
+            remove_tree(left)
+    made, lock = _locked_directory(prefix, place)
     try:
         yield made
     finally:
-        with suppress(FileNotFoundError):
-            remove_tree(made)
+        try:
+            with suppress(FileNotFoundError):
+                remove_tree(made)
+        finally:
+            os.close(lock)
+
+
+def leftovers(prefix: str, place: Path) -> Iterator[Path]:
+    """Yield this user's temporary directories of processes that have ended. Each is locked until
+    the next is asked for.
+
+    Args:
+        prefix: the beginning of their names.
+        place: the directory in which they are.
+    """
+    for found in place.glob(f"{glob.escape(prefix)}*{_LOCKED}"):
+        with suppress(OSError):
+            lock = os.open(found, _FOLDER_FLAGS)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.fstat(lock).st_uid == os.getuid():
+                    yield found
+            finally:
+                os.close(lock)
+
+
+def _locked_directory(prefix: str, place: Path | None) -> tuple[Path, int]:
+    """Create a directory, and return it with the descriptor that locks it."""
+    while True:
+        made = Path(tempfile.mkdtemp(prefix=prefix, suffix=_LOCKED, dir=place))
+        lock = os.open(made, _FOLDER_FLAGS)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if made.exists():
+            return made, lock
+        os.close(lock)  # Somebody has removed it before it was locked.
