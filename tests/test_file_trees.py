@@ -158,7 +158,7 @@ def test_what_a_killed_process_leaves_is_removed_by_the_next(tmp_path: Path) -> 
     unlocked = tmp_path / "netwarp-of-an-earlier-version"
     unlocked.mkdir()
     (tmp_path / "netwarp-link.locked").symlink_to(unlocked)
-    holding = [sys.executable, "-c", HOLDS, tmp_path]
+    holding = [sys.executable, "-c", HOLDS, str(tmp_path)]
     held = subprocess.Popen(holding, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert held.stdout is not None
     place = Path(held.stdout.readline().strip())

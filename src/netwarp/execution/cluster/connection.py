@@ -24,7 +24,7 @@ from netwarp.execution.executor import Executor
 
 CONNECT_S = 10
 # Tasks' results are bytes; what would have to be unpickled is refused.
-PLAIN_DATA = ["dask", "msgpack"]
+PLAIN_DATA = ["msgpack"]
 ANY_LOOPBACK_PORT = "127.0.0.1:0"
 # Settings that disable what Dask's processes do beside their tasks: by default they sample
 # themselves up to a hundred times a second for a dashboard, and report over HTTP, which nobody

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from distributed import Client, Future
 
-from netwarp.errors import NetwarpError
+from netwarp.errors import NetwarpError, one_line
 from netwarp.execution.cluster import worker
 from netwarp.execution.cluster.message import FinishedRun, MessageError, Refused, unpack
 from netwarp.execution.cluster.programs import Programs
@@ -90,6 +90,9 @@ class HandedIn:
             if self._client.status != "running":
                 raise NetwarpError(SCHEDULER_GONE) from None
             return runs, []
+        except Exception as error:  # noqa: BLE001 - whatever a worker makes Dask stumble over
+            kind = type(error).__name__
+            return runs, Lost(f"the worker's answer cannot be read: {kind}: {one_line(str(error))}")
 
     def give_up(self) -> None:
         """End all runs under way, and make the workers forget them."""
