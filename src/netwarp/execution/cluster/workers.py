@@ -6,7 +6,7 @@ from typing import Any
 
 from distributed import Client
 
-from netwarp.errors import BackendError
+from netwarp.errors import BackendError, one_line
 from netwarp.execution.cluster import worker
 from netwarp.execution.cluster.programs import Programs
 
@@ -83,8 +83,14 @@ def guests_of(client: Client) -> dict[str, int]:
 def _refusal(here: Programs, answer: object) -> str | None:
     """Return the reason why a worker cannot do what this machine can; None when it can."""
     if not isinstance(answer, bytes):
-        return f"netwarp does not work there ({answer}): install the same one on both machines"
-    there = json.loads(answer)
-    if "missing" in there:
-        return str(there["missing"])
-    return here.difference(Programs(**there))
+        said = one_line(str(answer))
+        return f"netwarp does not work there ({said}): install the same one on both machines"
+    try:
+        there = json.loads(answer)
+        if "missing" in there:
+            return one_line(str(there["missing"]))
+        return here.difference(Programs(**there))
+    except (ValueError, TypeError, RecursionError):
+        return (
+            "what it says of its programs cannot be read: install the same netwarp on both machines"
+        )
