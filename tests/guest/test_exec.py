@@ -6,6 +6,7 @@ What sleeps here sleeps on the guest's clock, which costs nobody any time.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from netwarp.backends.guest_files import find_kernel
 from netwarp.backends.needs import Machine
 from netwarp.backends.virtual import CONFINEMENT
 from netwarp.errors import BackendError
@@ -109,6 +111,23 @@ def test_programs_see_files_and_leave_none(tmp_path: Path) -> None:
     assert done.stdout == "beforeafter\n/etc/new\n"
     assert (tmp_path / "mine").read_text() == "before"
     assert not Path("/etc/new").exists()
+
+
+def test_home_is_the_runs_own_and_the_users_real_one_is_files_like_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Path(sys.prefix)  # A home below /tmp would not be seen.
+    monkeypatch.setenv("NETWARP_KERNEL", str(find_kernel(os.environ).directory))
+    monkeypatch.setenv("HOME", str(real))
+    before = sorted(os.listdir(real))  # noqa: PTH208
+    script = (
+        f"ls -A $HOME; ls -A ~; grep -c home {real}/pyvenv.cfg; echo x > $HOME/own; cat ~/own;"
+        f" echo x > {real}/new; cat {real}/new; rm {real}/pyvenv.cfg; ls {real}/pyvenv.cfg"
+    )
+    done = run_exec(tmp_path, "--server", SERVE, "--", "sh", "-c", script)
+    assert done.stdout == "1\nx\nx\n", done.stderr
+    assert "pyvenv.cfg: No such file" in done.stderr.replace("'", "")
+    assert sorted(os.listdir(real)) == before  # noqa: PTH208
 
 
 def test_a_program_that_mounts_the_machine_cannot_write_to_it(tmp_path: Path) -> None:
