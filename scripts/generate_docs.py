@@ -191,12 +191,12 @@ def _study_format() -> Iterator[str]:
             yield from ("### Kinds of figures", "")
             kinds = ((f"`{name}`", _line(figure_kind(name).__doc__)) for name in FIGURE_KINDS)
             yield from _table(("kind", "what is drawn"), kinds)
-    yield from ("## Path profiles", "", "What `path.profile` stands for.", "")
+    yield from ("## Path profiles", "", "What `path.profile` stands for, in its year.", "")
     yield from _table(
-        ("profile", "rtt", "rate_down", "rate_up", "source"),
+        ("profile", "rtt", "rate_down", "rate_up", "year", "source"),
         (
-            (f"`{name}`", profile.rtt, profile.rate_down, profile.rate_up, profile.source)
-            for name, profile in PROFILES.items()
+            (f"`{name}`", each.rtt, each.rate_down, each.rate_up, str(each.year), each.source)
+            for name, each in PROFILES.items()
         ),
     )
 

@@ -273,7 +273,7 @@ print(path.down.delay_ns + path.up.delay_ns, path.up.rate_bit_s)
 print("moon" in path_properties.BY_KEY["profile"].option_help)
 """
     old = "PROFILES: Mapping[str, PathProfile] = {\n"
-    new = f'{old}    "moon": PathProfile("2600ms", "10mbit", "1mbit", "light"),\n'
+    new = f'{old}    "moon": PathProfile("2600ms", "10mbit", "1mbit", 1969, "light"),\n'
     lines = in_a_changed_copy(tmp_path, "path_profiles.py", old, new, script)
     assert lines == ["2600000000 1000000", "True"]
 

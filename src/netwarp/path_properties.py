@@ -78,7 +78,9 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         type="ProfileName",
         help="A named access network: its round-trip time and rates, unless they are given. See"
         " [path profiles](#path-profiles).",
-        option_help=f"Round-trip time and rates of a kind of network: {', '.join(PROFILES)}.",
+        option_help="Round-trip time and rates of a kind of network, in a year: "
+        + ", ".join(f"{name} ({profile.year})" for name, profile in PROFILES.items())
+        + ".",
     ),
     PathProperty(
         key="rtt",

@@ -8,6 +8,7 @@ import pytest
 
 from netwarp.errors import StudyError
 from netwarp.path_profiles import PROFILES
+from netwarp.path_properties import BY_KEY
 from netwarp.plan import plan_study
 from netwarp.results.fixed_conditions import fixed_conditions
 from netwarp.study import Study, study_from_mapping
@@ -42,6 +43,8 @@ def test_every_profile_is_a_path_with_a_source(name: str) -> None:
     assert rtt_ms > 0
     assert (down_bit_s or 0) >= (up_bit_s or 0) > 0
     assert PROFILES[name].source
+    # Networks become faster: a number without its year says little.
+    assert f"{name} ({PROFILES[name].year})" in BY_KEY["profile"].option_help
 
 
 @pytest.mark.parametrize(
