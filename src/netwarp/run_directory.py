@@ -130,8 +130,10 @@ class RunDirectory:
         except OSError as error:
             is_file = isinstance(error, FileExistsError) and not self.path.is_dir()
             why = "it is a file, not a directory" if is_file else _why(error)
+            is_link = error.errno == errno.ELOOP and isinstance(error.filename, str)
+            where = one_line(error.filename if is_link else str(self.path))
             raise RunDirectoryError(
-                f"cannot write to {one_line(str(self.path))} ({why}): choose another with --out DIR"
+                f"cannot write to {where} ({why}): choose another with --out DIR"
             ) from None
         try:
             with self._closed_to_others():

@@ -117,7 +117,7 @@ def make_folder(path: Path) -> None:
     """
     path.mkdir(exist_ok=True)
     if path.is_symlink():
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
 
 
 def missing_folders(path: Path) -> list[Path]:

@@ -117,6 +117,9 @@ def test_memory_is_elsewhere_where_the_usual_place_is_too_small(
     assert scratch_directory({}, places) == places[chosen]
     named = {"NETWARP_SCRATCH": str(tmp_path)}
     assert scratch_directory(named, places) == tmp_path
+    monkeypatch.chdir(tmp_path)
+    # A guest starts in its run directory, so that a relative path would lead elsewhere.
+    assert scratch_directory({"NETWARP_SCRATCH": "shm"}, places) == places[0]
 
 
 def test_a_guest_whose_memory_found_no_room_names_the_place(tmp_path: Path) -> None:

@@ -187,6 +187,8 @@ def test_bad_overrides_are_refused(
         (["--file", "~nouser/x"], ["--file", "~nouser"]),
         (["--chunks", "9" * 4400], ["--chunks"]),
         (["--out", "\udcff"], ["UTF-8"]),
+        (["--out", ""], ["--out", '"" is no path']),
+        (["--junit", ""], ["--junit", '"" is no path']),
     ],
 )
 def test_bad_options_are_refused(

@@ -211,3 +211,29 @@ def test_what_is_below_a_closed_directory_is_refused(
         )  # fmt: skip
         assert answer.returncode == 2, answer.stderr
         assert said in answer.stderr
+
+
+def test_a_working_directory_that_is_gone_is_named(recorded: Path, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = (
+        f"cd {gone} && rmdir {gone} && {NETWARP} export {recorded} --format csv; {NETWARP} run x"
+    )
+    answer = subprocess.run(
+        ["sh", "-c", f"{script}; {NETWARP} compare --transport tcp --size 1kB --out new"],
+        capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert "the working directory has been removed" in answer.stderr
+    assert answer.stdout, "what needs none is not refused"
+
+
+@pytest.mark.parametrize("columns", ["0", "1"])
+def test_a_terminal_without_a_size_shows_the_answer(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    answer = subprocess.run(
+        [NETWARP, "show", recorded], capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.split(), "it shows something"

@@ -137,3 +137,11 @@ def test_a_file_that_cannot_be_read_is_named_with_the_line_that_names_it(tmp_pat
 
 def test_what_is_quick_stands_in_its_own_table(tmp_path: Path) -> None:
     assert refusal(tmp_path, '"5ms"', '"5"', quick=True).startswith("s.toml:15: path.rtt")
+
+
+def test_a_byte_order_mark_is_no_part_of_a_study(tmp_path: Path) -> None:
+    """Editors of Windows begin files with one."""
+    file = tmp_path / "study.toml"
+    text = 'title = "t"\r\n[workload]\r\nsize = "1kB"\r\n[transport]\r\nkind = "tcp"\r\n'
+    file.write_bytes(text.encode("utf-8-sig"))
+    assert load_study(file).title == "t"

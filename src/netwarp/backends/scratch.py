@@ -24,7 +24,7 @@ def scratch_directory(environ: Mapping[str, str], places: Sequence[Path] = PLACE
     """
     named = environ.get("NETWARP_SCRATCH")
     if named:
-        return Path(named)
+        return Path(named).absolute()
     return next((place for place in places if _unsuitable(place) is None), places[0])
 
 

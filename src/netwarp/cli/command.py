@@ -50,6 +50,20 @@ class Whole(click.ParamType[int]):
             self.fail(str(error), param, ctx)
 
 
+class FilePath(click.ParamType[Path]):
+    """A path on the command line. An empty one, of a variable without a value, is refused: it would
+    stand for the working directory.
+    """
+
+    name = "path"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path."""
+        if not str(value):
+            self.fail('"" is no path', param, ctx)
+        return Path(value)
+
+
 class Argument(click.Argument):
     """A positional argument with help; its name is the parameter of the command's function."""
 
@@ -67,7 +81,7 @@ class RowOption(click.Option):
         types: dict[Takes, Any] = {
             Takes.LEVELS: _Levels(row),
             Takes.WHOLE: Whole(row.least, row.most),
-            Takes.PATH: Path,
+            Takes.PATH: FilePath(),
         }
         super().__init__(
             [*row.on_command_line, row.name],

@@ -6,17 +6,25 @@ escape sequence in one would be executed by the reader's terminal.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from netwarp.errors import without_controls
 
+UNKNOWN_WIDTH = 80
+
 
 class PrintableConsole(Console):
     """A console that prints control characters in texts as escapes; its own control sequences are
     kept.
     """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        if self.width < 1:  # COLUMNS=0, as of a terminal that has no size
+            self.width = UNKNOWN_WIDTH
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None

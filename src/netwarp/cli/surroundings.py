@@ -112,8 +112,19 @@ def _is_of_output(error: OSError) -> bool:
 
 
 def _of_call(error: OSError) -> str:
+    if error.errno == errno.ENOENT and error.filename is None and not _is_somewhere():
+        return "the working directory has been removed: change to one that is there"
     about = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
     return f"the system refuses this: {about}{error.strerror or error}"
+
+
+def _is_somewhere() -> bool:
+    """Return whether there is a working directory."""
+    try:
+        os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _of_panic(error: BaseException) -> str | None:

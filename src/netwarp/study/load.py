@@ -66,7 +66,7 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
     """
     with Refusals(str(path)).as_study_errors():
         try:
-            text = read_regular_file(path, MOST_BYTES).decode()
+            text = read_regular_file(path, MOST_BYTES).decode("utf-8-sig")
         except UnreadableFileError as error:
             raise KeyValueError(None, None, error.reason, "name a readable TOML file") from None
         except UnicodeDecodeError as error:
