@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -172,3 +177,24 @@ def test_what_a_killed_process_leaves_is_removed_by_the_next(tmp_path: Path) -> 
     with temporary_directory("netwarp-", tmp_path):
         assert not place.exists()
     assert {each.name for each in tmp_path.iterdir()} == {unlocked.name, "netwarp-link.locked"}
+
+
+@pytest.mark.parametrize("when", ["before it is opened", "before it is locked"])
+def test_a_directory_that_others_remove_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    removed: list[Path] = []
+
+    def remove_first(original: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        result = original(*given, **named)
+        if not removed:
+            (place,) = tmp_path.iterdir()
+            place.rmdir()
+            removed.append(place)
+        return result
+
+    module, name = (tempfile, "mkdtemp") if when == "before it is opened" else (fcntl, "flock")
+    monkeypatch.setattr(module, name, partial(remove_first, getattr(module, name)))
+    with temporary_directory("netwarp-", tmp_path) as place:
+        assert place.is_dir()
+        assert [place] != removed

@@ -244,8 +244,10 @@ def _locked_directory(prefix: str, place: Path | None) -> tuple[Path, int]:
     """Create a directory, and return it with the descriptor that locks it."""
     while True:
         made = Path(tempfile.mkdtemp(prefix=prefix, suffix=_LOCKED, dir=place))
-        lock = os.open(made, _FOLDER_FLAGS)
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if made.exists():
-            return made, lock
-        os.close(lock)  # Somebody has removed it before it was locked.
+        # Until it is locked, others take it for one of a process that has ended, and remove it.
+        with suppress(FileNotFoundError):
+            lock = os.open(made, _FOLDER_FLAGS)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if made.exists():
+                return made, lock
+            os.close(lock)
