@@ -17,7 +17,7 @@ from netwarp.backends.remote.admission import refusal as server_refusal
 from netwarp.backends.remote.host_refusals import path_refusal
 from netwarp.backends.replay import ReplayBackend
 from netwarp.backends.virtual import VirtualBackend
-from netwarp.wire import Impairments, Job, job_from_json, job_sha256
+from netwarp.wire import Impairments, Job, RandomLoss, job_from_json, job_sha256
 from netwarp.wire import Path as JobPath
 from netwarp.wire.asked import asked
 from netwarp.wire.base import Ratio
@@ -122,6 +122,21 @@ def test_what_the_endpoint_can_build_the_virtual_backend_does_not_refuse(
     virtual = object.__new__(VirtualBackend)
     reason = virtual.refuse(job_from_json(path.read_text()), "")
     assert "asks for" not in str(reason)
+
+
+def test_correlated_loss_is_what_every_netem_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for refusal in ("_kernel_refusal", "_is_under_seccomp"):  # whatever is built here
+        monkeypatch.setattr(VirtualBackend, refusal, lambda *_: None)
+    path = JOB.paths[0]
+    loss = RandomLoss(kind="random", ratio=0.1, correlation=0.25)
+    way = path.down.model_copy(update={"loss": loss})
+    job = JOB.model_copy(update={"paths": (path.model_copy(update={"down": way}),)})
+    answers = refusals(job, tmp_path)
+    assert "correlated loss" in str(answers["ns3"])
+    for name in ("virtual", "native", "remote"):
+        assert "loss" not in str(answers[name]), name
 
 
 def test_two_hosts_refuse_arp_that_nobody_would_ask_for() -> None:

@@ -47,7 +47,7 @@ def test_what_an_old_netem_draws_without_a_seed_is_refused(
 def test_what_is_imposed_on_packets_is_drawn_by_netem_or_not_drawn() -> None:
     """A new impairment is decided about here: what netem draws needs its seed."""
     not_drawn = {"delay_ns", "in_order", "rate_bit_s", "shaper_queue_bytes"}
-    part_of_loss = {"loss.random.correlation"}
+    part_of_loss = {"loss.correlation"}
     by_guests_alone = {"corrupt_ratio", "link_loss_ratio"}
     assert IMPOSED | by_guests_alone == DRAWN_BY_NETEM | not_drawn | part_of_loss
 

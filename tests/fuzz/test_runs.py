@@ -11,7 +11,7 @@ import pytest
 from fuzz.conftest import FIRST_SEED, RUNS, block_id, blocks, report
 from fuzz.judge import faults
 from fuzz.studies import random_study
-from fuzz.test_extremes import refused_by_endpoint
+from fuzz.test_extremes import refused_by_backend, refused_by_endpoint
 from fuzz.toml import to_toml
 from guest.lab import run_study
 from netwarp.backends.virtual import VirtualBackend
@@ -31,9 +31,9 @@ def test_random_studies_run(seeds: range, tmp_path: Path) -> None:
         planned = _plan(seed)
         if planned is None or _lacks_its_kernel(planned):
             continue
-        refused = refused_by_endpoint(planned, tmp_path)
+        refused = refused_by_backend(planned) or refused_by_endpoint(planned, tmp_path)
         if refused:
-            failures.append(_told(seed, f"planned, but refused by the endpoint: {refused}"))
+            failures.append(_told(seed, f"planned, but refused: {refused}"))
             continue
         (run,) = run_study([planned], tmp_path / str(seed), jobs=1)
         failures += [_told(seed, fault) for fault in faults(run)]

@@ -13,7 +13,7 @@ IMPOSED = frozenset(
         "jitter_ns",
         "in_order",
         "loss.random",
-        "loss.random.correlation",
+        "loss.correlation",
         "loss.gemodel",
         "rate_bit_s",
         "shaper_queue_bytes",
