@@ -75,10 +75,16 @@ class Backend(Protocol):
 
         Returns:
             The status. A run that goes wrong is a failed status, not an exception.
+
+        Raises:
+            BackendError: `stop` was called, before or meanwhile.
         """
 
     def stop(self) -> None:
-        """End all runs under way at once; they count as failed. Any thread may call this."""
+        """End all runs under way at once, and start no more. Any thread may call this.
+
+        A run that is ended so has measured nothing: `run` raises BackendError.
+        """
 
     def provenance(self) -> dict[str, Any]:
         """Versions and hashes of everything that the results depend on, such as kernel and

@@ -43,11 +43,11 @@ class Processes:
             inherited: further descriptors that the program inherits.
 
         Raises:
-            BackendError: `stop` was called before.
+            BackendError: `stop` was called, before or meanwhile: what was killed has measured
+                nothing.
         """
         with self._lock:
-            if self._stopped:
-                raise BackendError("the backend was stopped")
+            self._refuse_if_stopped()
             process = subprocess.Popen(
                 ending_with_us(command),
                 cwd=directory,
@@ -60,10 +60,18 @@ class Processes:
             )
             self._running.add(process)
         try:
-            return watch(process, directory / CONSOLE_FILE, self.bounds, on_progress, name_spinner)
+            ending = watch(
+                process, directory / CONSOLE_FILE, self.bounds, on_progress, name_spinner
+            )
         finally:
             with self._lock:
                 self._running.discard(process)
+        self._refuse_if_stopped()
+        return ending
+
+    def _refuse_if_stopped(self) -> None:
+        if self._stopped:
+            raise BackendError("the backend was stopped")
 
     def stop(self) -> None:
         """Kill all that are running, and start no more."""

@@ -70,6 +70,7 @@ class Ns3Backend:
             simulator = self._simulator(slot)
             answer, cpu_s = simulator.ask(request(job))
         except SimulatorEndedError as ended:
+            self._refuse_if_stopped()
             (directory / CONSOLE_FILE).write_text(str(ended))
             self._forget(slot)
             return Status("failed", str(ended), time.monotonic() - begun_s, 0.0, 0, 0.0)
@@ -106,12 +107,15 @@ class Ns3Backend:
     def _simulator(self, slot: int) -> _Simulator:
         """Return the simulation process of a slot; it is started when it is first needed."""
         with self._lock:
-            if self._stopped:
-                raise BackendError("the backend was stopped")
+            self._refuse_if_stopped()
             if slot not in self._simulators:
                 python = find_python(Machine(self.environ))
                 self._simulators[slot] = self._starter.submit(_Simulator, python).result()
             return self._simulators[slot]
+
+    def _refuse_if_stopped(self) -> None:
+        if self._stopped:
+            raise BackendError("the backend was stopped")
 
     def _forget(self, slot: int) -> None:
         with self._lock:
