@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
@@ -132,6 +132,16 @@ SIGNALS = {"Ctrl-C": signal.SIGINT, "SIGTERM": signal.SIGTERM, "SIGHUP": signal.
            "SIGKILL": signal.SIGKILL}  # fmt: skip
 
 
+def removers_of(folder: Path) -> list[int]:
+    """Processes that remove a folder when the one that made it has ended."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if os.fsencode(folder) in (process / "cmdline").read_bytes().split(b"\0"):
+                found.append(int(process.name))
+    return found
+
+
 @pytest.mark.guest
 @pytest.mark.parametrize("how", [*SIGNALS, "the terminal is closed", "the shell is killed"])
 def test_however_it_ends_its_guests_do_too(tmp_path: Path, how: str) -> None:
@@ -149,6 +159,12 @@ def test_however_it_ends_its_guests_do_too(tmp_path: Path, how: str) -> None:
         parts = urlsplit(printed.readline().split()[-1])
     (netwarp,) = children(shell.pid)
     (folder,) = tmp_path.glob("netwarp-ui-*")
+    # Many lessons' runs: they are not removed in the time that Ctrl-C has.
+    for number in range(2000 if how == "Ctrl-C" else 1):
+        run = folder / "other" / str(number)
+        run.mkdir(parents=True)
+        for name in ("job.json", "records.jsonl", "status.json"):
+            (run / name).write_text("a record\n" * 1000)
     asked = {"lane": "a", "transport": "tcp", "size": "1GB", "rtt": "50ms", "loss": "5%"}
     with closing(http.client.HTTPConnection(parts.netloc, timeout=60)) as connection:
         connection.request("GET", f"{parts.path}ask?{urlencode(asked | {'replicates': '50'})}")
@@ -163,6 +179,7 @@ def test_however_it_ends_its_guests_do_too(tmp_path: Path, how: str) -> None:
             os.kill(netwarp, SIGNALS[how])
         assert all(map(has_ended, [netwarp, *guests])), "a guest outlived the pages"
     assert guests_in(folder) == []
+    assert all(map(has_ended, removers_of(folder)))
     # Nothing can be removed by a process that is killed; the next one to start does it.
     assert folder.exists() == (how == "SIGKILL")
     if how != "the terminal is closed":

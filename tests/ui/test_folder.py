@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from netwarp.ui.folder import LOCK, PREFIX, remove_leftovers, runs_folder
+from netwarp.ui.folder import LOCK, PREFIX, remove_leftovers, remove_when_unlocked, runs_folder
 
 HOLDS = """
 import sys
@@ -21,11 +21,14 @@ with runs_folder(Path(sys.argv[1])) as folder:
 """
 
 
-def test_a_folder_is_removed_at_the_end(tmp_path: Path) -> None:
+def test_a_folder_is_removed_when_its_process_has_done_with_it(tmp_path: Path) -> None:
     with runs_folder(tmp_path) as folder:
         assert (folder / LOCK).is_file()
         remove_leftovers(tmp_path)
         assert folder.is_dir()
+        remover = remove_when_unlocked(folder)
+        (folder / "lane" / "what-if-1").mkdir(parents=True)  # a run may be under way
+    assert remover.wait() == 0
     assert list(tmp_path.iterdir()) == []
 
 

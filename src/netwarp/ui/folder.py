@@ -1,17 +1,21 @@
 """The temporary folder in which pages run: removed at the end, or by the next start.
 
 A process that is killed removes nothing. So each holds a lock in its folder, which the kernel takes
-away when the process ends, however it ends; a folder whose lock is free is a leftover.
+away when the process ends, however it ends; a folder whose lock is free is a leftover. One that is
+ended in order has another process wait for that lock and remove the folder: thousands of files take
+seconds on some disks, and Ctrl-C does not wait for them.
 """
 
 import fcntl
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from netwarp.file_trees import remove_tree, temporary_directory
+from netwarp.file_trees import remove_tree
 
 PREFIX = "netwarp-ui-"
 LOCK = "in-use"
@@ -19,19 +23,44 @@ LOCK = "in-use"
 
 @contextmanager
 def runs_folder(place: Path | None = None) -> Iterator[Path]:
-    """Create a folder that is locked while the block runs, and remove it at the end.
+    """Create a folder that is locked while the block runs; see :func:`remove_when_unlocked`.
 
     Args:
         place: the directory in which it is created; None for the usual place (TMPDIR).
 
     Raises:
-        OSError: see :func:`netwarp.file_trees.temporary_directory`.
+        OSError: it cannot be created.
     """
-    with temporary_directory(PREFIX, place) as folder, (folder / f"{LOCK}.new").open("w") as lock:
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+    with (folder / f"{LOCK}.new").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         # It gets its name when it is locked: others never see it free.
         Path(lock.name).rename(folder / LOCK)
         yield folder
+
+
+def remove_when_unlocked(folder: Path) -> subprocess.Popen[bytes]:
+    """Start a process that removes a folder as soon as nobody holds its lock any more.
+
+    Args:
+        folder: the folder, whose lock this process may hold, until its end at most.
+
+    Raises:
+        OSError: the process cannot be started.
+    """
+    # In a session of its own it goes on when the terminal is closed.
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", __name__, folder.absolute()],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True, cwd="/",
+    )  # fmt: skip
+
+
+def _remove_unlocked(folder: Path) -> None:
+    with suppress(OSError):  # what cannot be removed stays, for the next start
+        opened = os.open(folder / LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        remove_tree(folder)
 
 
 def remove_leftovers(place: Path | None = None) -> None:
@@ -73,3 +102,7 @@ def _is_locked(lock: Path) -> bool:
     finally:
         os.close(opened)
     return False
+
+
+if __name__ == "__main__":
+    _remove_unlocked(Path(sys.argv[1]))

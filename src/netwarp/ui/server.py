@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from netwarp.errors import InputError
-from netwarp.ui.folder import remove_leftovers, runs_folder
+from netwarp.ui.folder import remove_leftovers, remove_when_unlocked, runs_folder
 
 INSTALL = "pip install 'netwarp[ui]'"
-LOOK_EVERY_S = 0.2
-PATIENCE_S = 0.4
+LOOK_EVERY_S = 0.1
+PATIENCE_S = 0.3
 """Time in s for which the end of questions under way is awaited; Ctrl-C ends all within half a
 second.
 """
@@ -62,6 +62,8 @@ def serve(folder: Path, port: int, on_ready: Callable[[str], None]) -> None:
             while thread.is_alive():
                 thread.join(LOOK_EVERY_S)
         finally:
+            # First, since Ctrl-C may leave no time for what comes after it.
+            remove_when_unlocked(temporary)
             server.should_exit = server.force_exit = True
             lanes.end(PATIENCE_S)
             thread.join(PATIENCE_S)
