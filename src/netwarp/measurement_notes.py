@@ -1,14 +1,20 @@
 """Notes on the uncertainty of a measurement: of its path, its clocks, the cause of its
-latency, and runs without an answer.
+latency, its means, and runs without an answer.
 """
+
+from collections.abc import Iterator, Sequence
 
 from netwarp.evaluation import RunData
 from netwarp.measure.two_hosts import MOST_UNCERTAIN, early_s
 from netwarp.metrics.registry import metric_named
 from netwarp.results import Results, RunResult
+from netwarp.results.comparisons import Comparisons
 from netwarp.wire.path import FLOW_QUEUEING
 from netwarp.wording import number
 from netwarp.workloads import workload_of
+
+APART = 0.03
+"""Smallest difference, as a ratio, at which a ratio is said not to be that of the means shown."""
 
 
 def uncertainty_notes(data: RunData) -> list[str]:
@@ -26,6 +32,35 @@ def disturbed_text(data: RunData) -> str | None:
         f"The path changed during {len(disturbed)} of {len(runs)} runs, such as {disturbed[0]}:"
         " path_measurement in their records has what it did before and after."
     )
+
+
+def means_text(answers: Sequence[Comparisons]) -> str | None:
+    """Note that verdicts compare other means than those that are shown, if that can be seen in one
+    of them; None otherwise.
+    """
+    for said, of_shown in (each for compared in answers for each in _ratios(compared)):
+        if abs(of_shown / said - 1) >= APART:
+            # Verdicts say factors of at least 1.
+            factors = [ratio if said > 1 else 1 / ratio for ratio in (said, of_shown)]
+            return (
+                "ratios are of geometric means, which a few slow runs move less than the"
+                f" arithmetic means that are shown: {number(factors[0])}× is said where these"
+                f" give {number(factors[1])}×"
+            )
+    return None
+
+
+def _ratios(compared: Comparisons) -> Iterator[tuple[float, float]]:
+    """Yield the ratio of each verdict that has one, and that of the means beside it."""
+    for group in compared.groups:
+        shown = {each.label: each.cell.estimate(compared.metric) for each in group.contenders}
+        first = shown.get(compared.first)
+        for each in group.contenders:
+            found, own = each.comparison, shown[each.label]
+            if found is None or found.scale != "ratio" or not found.verdict.decided:
+                continue
+            if found.effect and own and first and first.mean:
+                yield found.effect, own.mean / first.mean
 
 
 def gave_up_text(results: Results) -> str | None:

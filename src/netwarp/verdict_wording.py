@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from netwarp.estimate.comparison import Comparison, Verdict
 from netwarp.estimate.stats import Interval
 from netwarp.metrics import metric_named
-from netwarp.wording import MINUS, less_is_better, number, quantity
+from netwarp.wording import MINUS, difference_unit, less_is_better, number, quantity
 
 SMALL = 1.1
 """Differences by less than this factor are written in per cent."""
@@ -92,7 +92,8 @@ def _interval(comparison: Comparison, metric: str) -> str:
     if shown.bounds is None:
         return ""
     low, high = (_rounded(bound, shown.decimals, signed=shown.signed) for bound in shown.bounds)
-    unit = f" {shown.unit}" if shown.unit not in ("", "×") else ""
+    is_said = shown.unit == difference_unit("%") and comparison.verdict.decided
+    unit = "" if shown.unit in ("", "×") or is_said else f" {shown.unit}"
     if shown.unit == "×" and not comparison.verdict.decided:
         unit = "×"
     if shown.signed and low == high == "0":
@@ -122,7 +123,7 @@ def _shown(comparison: Comparison, metric: str) -> _Shown:
         return _Shown("", None, None, 0, signed=False)
     if comparison.scale == "difference":
         quantity_of = quantity(metric, effect)
-        unit, scale, neutral = quantity_of.unit, quantity_of.scale, 0.0
+        unit, scale, neutral = difference_unit(quantity_of.unit), quantity_of.scale, 0.0
         is_turned = decided and comparison.verdict is Verdict.LESS
         limits = [neutral, *(sign * comparison.relevant * scale for sign in (-1, 1))]
     else:

@@ -148,6 +148,13 @@ def count(whole: int) -> str:
     return f"{whole:,}".replace(",", THIN)
 
 
+def difference_unit(unit: str) -> str:
+    """Return the unit of the difference of two values: that of two shares is percentage points,
+    since per cent would be read as a ratio of theirs.
+    """
+    return "percentage points" if unit == "%" else unit
+
+
 def value_text(metric: str, value: float) -> str:
     """Write a value of a metric with its unit."""
     shown = quantity(metric, value)

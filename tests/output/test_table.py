@@ -223,6 +223,29 @@ def test_a_difference_from_zero_is_given_in_units() -> None:
     assert effect_text(by_student(a, b), "completion_time_s") == "250 ms"
 
 
+def test_a_difference_of_shares_is_in_percentage_points() -> None:
+    """A loss of 1.10 % against none is no loss that is 1.10 % higher."""
+    none = {at: Sample(0.0, at) for at in range(10)}
+    some = {at: Sample(0.011 + 0.0001 * (at % 2), at) for at in range(10)}
+    found = by_student(none, some)
+    text = verdict_text(found, "message_loss_ratio")
+    assert text.startswith("1.105 percentage points higher [")
+    assert "%" not in text
+    assert effect_text(found, "message_loss_ratio") == "1.105 percentage points"
+
+
+def test_a_ratio_that_is_not_that_of_the_means_is_said_to_be_of_other_means() -> None:
+    runs = support.results(failed_run=None).runs
+    slow = [
+        replace(run, metrics={**run.metrics, "completion_time_s": (20.0, 80.0)[run.replicate % 2]})
+        if run.factors["transport"] == "quic"
+        else run
+        for run in runs
+    ]
+    assert "geometric means" not in printed(Results(tuple(runs)))
+    assert "geometric means" in printed(Results(tuple(slow)))
+
+
 def test_p_values_stop_at_a_thousandth() -> None:
     assert (p_text(0.0004), p_text(0.04)) == ("p < 0.001", "p = 0.040")
 

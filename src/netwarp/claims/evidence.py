@@ -19,6 +19,7 @@ from netwarp.estimate.needed import Undecided, to_decide
 from netwarp.results import CellResult
 from netwarp.wording import (
     condition_text,
+    difference_unit,
     digits_to_tell,
     factor_name,
     level_text,
@@ -335,8 +336,9 @@ def _two_means(cell: CellResult, other: CellResult, metric: str, found: Comparis
         spread = ", identical" if effect == found.neutral else ""
     unit = f" {shown.unit}" if shown.unit else ""
     against = f"{texts[0]} against {texts[1]}{unit}"
-    of_effect = unit if found.scale == "difference" else ""
-    return f"{against}, {found.scale} {number(effect * scale, digits)}{of_effect}{spread}"
+    of_effect = f" {difference_unit(shown.unit)}" if found.scale == "difference" else ""
+    size = f"{number(effect * scale, digits)}{of_effect}".rstrip()
+    return f"{against}, {found.scale} {size}{spread}"
 
 
 def _means(cell: CellResult, other: CellResult, metric: str, found: Comparison) -> list[float]:

@@ -15,7 +15,12 @@ from rich.text import Text
 
 from netwarp.estimate.comparison import WITHHELD, Comparison, Verdict
 from netwarp.estimate.location import FIXED_RANGE
-from netwarp.measurement_notes import disturbed_text, gave_up_text, uncertainty_notes
+from netwarp.measurement_notes import (
+    disturbed_text,
+    gave_up_text,
+    means_text,
+    uncertainty_notes,
+)
 from netwarp.metrics import metric_named
 from netwarp.output.claim_lines import claim_lines
 from netwarp.output.expectation_lines import expectation_lines
@@ -58,7 +63,8 @@ def result_blocks(data: RunData, width: int = WIDTH) -> list[Table | Text | Padd
     results, clock = data.results, data.clock
     if not results.runs:
         return [Text("no run has finished yet")]
-    laid_out: list[Table | Text | Padding] = [*_conditions(data)]
+    conditions = conditions_text(data)
+    laid_out: list[Table | Text | Padding] = [Text(f"{conditions}\n")] if conditions else []
     names = _names(data)
     for compared in data.answers:
         if len(data.answers) > 1:
@@ -87,8 +93,10 @@ USUAL = {"path.mtu": "1500", "path.loss": "0%", "workload.kind": "bulk", "worklo
 """Conditions that are usual, and are not listed."""
 
 
-def _conditions(data: RunData) -> list[Text]:
-    """Write the conditions that all cells share in a line, defaults such as the queue included."""
+def conditions_text(data: RunData) -> str:
+    """Write the conditions that all cells share in a line, defaults such as the queue included;
+    empty if there are none.
+    """
     single = {
         factor: levels[0]
         for factor, levels in data.results.factors.items()
@@ -104,7 +112,7 @@ def _conditions(data: RunData) -> list[Text]:
         and not key.endswith((".stack", ".title"))
     }  # fmt: skip
     brief = {key: value for key, value in shown.items() if len(value) <= MOST_SHOWN}
-    return [Text(f"{sentence_case(condition_text(brief))}\n")] if brief else []
+    return sentence_case(condition_text(brief))
 
 
 def _is_of_another(key: str) -> bool:
@@ -257,6 +265,8 @@ def notes(results: Results, answers: Sequence[Comparisons], clock: Clock = "virt
     if same:
         lines.append(f"equivalent: {unseen_text(min(same))}.")
     lines += exact_notes(comparisons)
+    if clock == "virtual" and (other_means := means_text(answers)):
+        lines.append(f"{other_means}.")
     main = [cell.estimate(compared.metric) for compared in answers for cell in results.cells]
     if clock == "virtual" and any(each is not None and is_mean_unknown(each) for each in main):
         lines.append("“to”: the range of replicates that do not tell the mean.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from netwarp.claims.expected_sentences import WORDS, found_text
 from netwarp.figures.chart import Chart
 from netwarp.kernels_of_runs import kernels_text
-from netwarp.measurement_notes import disturbed_text, uncertainty_notes
+from netwarp.measurement_notes import disturbed_text, means_text, uncertainty_notes
 from netwarp.report import trust
 from netwarp.report.answer import answers
 from netwarp.report.cause_table import cause_table
@@ -45,6 +45,7 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
         claims=data.claims,
         disturbed=disturbed_text(data),
         uncertainty=uncertainty_notes(data),
+        other_means=None if data.clock == "real" else means_text(data.answers),
         expectations=[
             (result.text, found_text(result), result.kept.value, WORDS[result.kept])
             for result in data.expectations
