@@ -140,12 +140,14 @@ def _lessons() -> Iterator[str]:
         "<!-- Written by scripts/generate_docs.py from src/netwarp/ui/lessons.py. -->",
         "",
         "Twelve things to see for yourself, on the [local pages](ui.md) (`netwarp ui`, then"
-        " Lessons) or in a shell. What each states is an expectation that a test judges by runs.",
+        " Lessons) or in a shell. What each states, at first and after each turn, is an expectation"
+        " that a test judges by runs.",
     )
     for lesson in LESSONS:
         yield from (
             "", f"## {lesson.title}", "", lesson.sentence, "", "```", lesson.command, "```", "",
-            f"*Look for:* {lesson.look_for}",
+            f"*Look for:* {lesson.look_for}", "", "*Turn next:*", "",
+            *(f"- {turn.text}" for turn in lesson.next_turns),
         )  # fmt: skip
     yield ""
 

@@ -34,6 +34,21 @@ def test_a_lesson_can_be_run_and_states_something(lesson: Lesson) -> None:
     assert shlex.split(lesson.command)[:2] == ["netwarp", "compare"]
 
 
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_each_turn_of_a_lesson_states_something_of_its_own(lesson: Lesson) -> None:
+    assert lesson.next_turns
+    for turn in lesson.next_turns:
+        given = lesson.given_after(turn)
+        study = study_of(options_of(given))
+        assert study.expectations
+        assert study.replicates == 10
+        changed = {name for name, _ in turn.changes} - {"expect"}
+        assert changed <= {*lesson.turns, "transport", "set", "congestion", "discipline"}
+        name, *shown = parse_qsl(urlsplit(lesson.address_after(turn)).query)
+        assert name == ("lesson", lesson.name)
+        assert shown == given
+
+
 def test_the_page_is_made_of_the_table() -> None:
     pages = runpy.run_path(str(REPOSITORY / "scripts/generate_docs.py"))["pages"]()
     page = (REPOSITORY / "docs/lessons.md").read_text(encoding="utf-8")

@@ -2,7 +2,7 @@
 
 Each states what one sees, as an expectation that its own runs are judged by, so that a test finds a
 lesson that no longer holds. All have the usual number of replicates. The page, docs/lessons.md and
-the tests read this table.
+the tests read this table. What changes within a second is sampled more often than is usual.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,18 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from netwarp.ui.address import command_of, options_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """What to turn next in a lesson, and what is seen then."""
+
+    text: str
+    """What to turn, and what happens."""
+    changes: Sequence[tuple[str, str]]
+    """The options that are others, expectations included: what is stated of the lesson need not
+    hold any more. An empty value leaves an option away.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,16 +33,37 @@ class Lesson:
     sentence: str
     """What it is about."""
     look_for: str
-    """What to look for, and what to turn next."""
+    """What to look for."""
     turns: Sequence[str]
     """Names of the options to turn."""
+    next_turns: Sequence[Turn]
     given: Sequence[tuple[str, str]]
     """The options that it begins with, expectations included."""
 
     @property
     def address(self) -> str:
         """The address of the page that shows it, relative to the pages."""
-        return "./?" + urlencode([("lesson", self.name), *self.given])
+        return self._address_of(self.given)
+
+    def given_after(self, turn: Turn) -> list[tuple[str, str]]:
+        """Return the options after a turn."""
+        turned = {name for name, _ in turn.changes}
+        kept = [(name, value) for name, value in self.given if name not in turned]
+        return [*kept, *((name, value) for name, value in turn.changes if value)]
+
+    def address_after(self, turn: Turn) -> str:
+        """Return the address of the page after a turn."""
+        return self._address_of(self.given_after(turn))
+
+    @property
+    def stated(self) -> list[list[tuple[str, str]]]:
+        """All the options of which something is stated: those that it begins with, and after each
+        of its turns.
+        """
+        return [list(self.given), *map(self.given_after, self.next_turns)]
+
+    def _address_of(self, given: Sequence[tuple[str, str]]) -> str:
+        return "./?" + urlencode([("lesson", self.name), *given])
 
     @property
     def command(self) -> str:
@@ -49,6 +82,11 @@ def _pairs(text: str, *sets: str, expect: Sequence[str]) -> list[tuple[str, str]
     ]
 
 
+def _turn(text: str, changes: str, *sets: str, expect: Sequence[str]) -> Turn:
+    """Make a turn; for the others see `_pairs`."""
+    return Turn(text=text, changes=_pairs(changes, *sets, expect=expect))
+
+
 LESSONS: Sequence[Lesson] = (
     Lesson(
         name="slow-start",
@@ -56,10 +94,20 @@ LESSONS: Sequence[Lesson] = (
         sentence="A small file takes round trips, not rate: the window begins with ten packets and"
         " doubles with each round trip, so it ends before the link is full.",
         look_for="Ten times the rate hardly helps: 403 ms in place of 425. Play the first"
-        " replicate: the window doubles with each round trip, 14.5, 29 and 58 kB. Halve the"
-        " round-trip time instead, and the completion time is halved; or send a larger file: from"
-        " about 3 MB on the rate counts.",
+        " replicate: the window doubles with each round trip, 14.5, 29 and 58 kB.",
         turns=("size", "rtt", "rate"),
+        next_turns=(
+            _turn(
+                "Halve the round-trip time: the completion time is halved.",
+                "rtt=50ms",
+                expect=["200mbit / 20mbit: completion_time_s >= 0.7"],
+            ),
+            _turn(
+                "Send 3 MB: from about there on the rate counts.",
+                "size=3MB",
+                expect=["200mbit / 20mbit: completion_time_s <= 0.7"],
+            ),
+        ),
         given=_pairs(
             "transport=tcp size=100kB rtt=100ms rate=20mbit,200mbit"
             " against=path.rate=20mbit",
@@ -74,8 +122,23 @@ LESSONS: Sequence[Lesson] = (
         " on the link waits behind it.",
         look_for="The round-trip time under load grows with the queue, the completion time does"
         " not shrink. Open the first replicate over time: the queueing delay rises to the length of"
-        " the queue, 40 and 320 ms. A file of 10 MB ends before the longer one is full.",
+        " the queue, 40 and 320 ms.",
         turns=("queue", "size", "congestion"),
+        next_turns=(
+            _turn(
+                "Send 10 MB: the file ends before the longer queue is full, at 217 ms in "
+                "place of 360.",
+                "size=10MB",
+                expect=["8bdp / 1bdp: rtt_under_load_s_p95 <= 3.5"],
+            ),
+            _turn(
+                "Set the congestion control to BBR: it does not fill a queue of 8 BDP, "
+                "whose round-trip time under load is a third longer than that of 1 BDP, not"
+                " four times.",
+                "congestion=bbr",
+                expect=["8bdp / 1bdp: rtt_under_load_s_p95 <= 1.5"],
+            ),
+        ),
         given=_pairs(
             "transport=tcp size=20MB rtt=40ms rate=20mbit queue=1bdp,8bdp"
             " against=path.queue=1bdp metric=rtt_under_load_s_p95,completion_time_s",
@@ -89,11 +152,26 @@ LESSONS: Sequence[Lesson] = (
         " repetition, also those that have arrived.",
         look_for="The 99th percentile of the delay: of UDP it is the path's, half a round trip; of"
         " TCP it is a round trip and more above that. UDP has lost one message of a hundred in"
-        " exchange, TCP none. Without loss the two are alike.",
+        " exchange, TCP none.",
         turns=("loss", "rtt", "flow"),
+        next_turns=(
+            _turn(
+                "Set the loss to nothing: the two are alike.",
+                "loss=",
+                expect=["tcp / udp: message_delay_s_p99 <= 1.1"],
+            ),
+            _turn(
+                "Set the round-trip time to 200 ms: a repetition takes longer, and TCP's "
+                "window, which losses keep small, carries the messages no more. They wait "
+                "for seconds before they are sent.",
+                "rtt=200ms",
+                expect=["tcp / udp: message_delay_s_p99 >= 5"],
+            ),
+        ),
         given=_pairs(
             "flow=1mbit duration=10s transport=udp,tcp rtt=80ms rate=20mbit loss=1%"
             " metric=message_delay_s_p99,message_loss_ratio",
+            "sampling=20ms",
             expect=["tcp / udp: message_delay_s_p99 >= 1.5"],
         ),
     ),
@@ -104,11 +182,25 @@ LESSONS: Sequence[Lesson] = (
         " round-trip time, and goes on.",
         look_for="With random losses BBR keeps the link nearly full, and CUBIC's window stays so"
         " small that its goodput is a seventh of that. BBR pays with retransmissions, and with"
-        " a queue when it begins. Set the loss to nothing: the two are alike.",
+        " a queue when it begins.",
         turns=("loss", "rtt", "queue"),
+        next_turns=(
+            _turn(
+                "Set the loss to nothing: the two are alike.",
+                "loss=",
+                expect=["bbr / cubic: completion_time_s >= 0.9"],
+            ),
+            _turn(
+                "Set the round-trip time to 10 ms: CUBIC's window grows back sooner, and "
+                "BBR needs more than half its time.",
+                "rtt=10ms",
+                expect=["bbr / cubic: completion_time_s >= 0.5"],
+            ),
+        ),
         given=_pairs(
             "transport=tcp congestion=cubic,bbr size=10MB rtt=50ms rate=20mbit loss=1%"
             " against=transport.congestion=cubic",
+            "sampling=25ms",
             expect=["bbr / cubic: completion_time_s <= 0.7"],
         ),
     ),
@@ -117,10 +209,22 @@ LESSONS: Sequence[Lesson] = (
         title="Round-trip times are not equal",
         sentence="Two flows share a link; the one whose round trip is eight times as long opens its"
         " window more slowly, and gets less.",
-        look_for="The shares: nine tenths and one. With BBR the flow with the long round trip"
-        " has most of the link. A queue for each flow (discipline fq_codel) brings them near one"
-        " another, and Jain's index near 1.",
+        look_for="The shares: nine tenths and one.",
         turns=("rtts", "congestion", "discipline"),
+        next_turns=(
+            _turn(
+                "Set the congestion control to BBR: now the flow with the long round trip "
+                "has most of the link.",
+                "congestion=bbr",
+                expect=["flow2.share_ratio >= 60 %"],
+            ),
+            _turn(
+                "Set the discipline to fq_codel, a queue for each flow: the second has more"
+                " than a third, and Jain's index is 0.94.",
+                "discipline=fq_codel",
+                expect=["flow2.share_ratio >= 33 %"],
+            ),
+        ),
         given=_pairs(
             "transport=tcp congestion=reno rtts=20ms,160ms rate=20mbit stop=30s",
             expect=["flow2.share_ratio <= 40 %"],
@@ -132,9 +236,16 @@ LESSONS: Sequence[Lesson] = (
         sentence="A discipline that drops early, or gives each flow a queue of its own, keeps a"
         " long queue empty.",
         look_for="The round-trip time under load: 217 ms with a plain queue, 46 with fq_codel in"
-        " as much room, where the path itself has 40. The download pays 5 % of its time for it."
-        " A plain queue of 1 BDP does not help as much: 79 ms.",
+        " as much room, where the path itself has 40. The download pays 5 % of its time for it.",
         turns=("discipline", "queue"),
+        next_turns=(
+            _turn(
+                "Set the queue to 1 BDP: a plain one of this length is at 79 ms, which does"
+                " not help as much as fq_codel does in any length.",
+                "queue=1bdp",
+                expect=["fq_codel / fifo: rtt_under_load_s_p95 >= 0.5"],
+            ),
+        ),
         given=_pairs(
             "transport=tcp size=10MB rtt=40ms rate=20mbit queue=8bdp discipline=fifo,fq_codel"
             " against=path.discipline=fifo"
@@ -147,10 +258,17 @@ LESSONS: Sequence[Lesson] = (
         title="0-RTT",
         sentence="Who has been at a server before need not shake hands again: the request goes with"
         " the first packet.",
-        look_for="Two round trips with a handshake, one without. Send 10 kB: most of the gain is"
-        " gone, since a server sends at most three times what it has received until it knows that"
-        " the address is the client's (RFC 9000, section 8).",
+        look_for="Two round trips with a handshake, one without.",
         turns=("size", "rtt", "resume"),
+        next_turns=(
+            _turn(
+                "Send 10 kB: the gain is gone, since a server sends at most three times "
+                "what it has received until it knows that the address is the client's (RFC "
+                "9000, section 8).",
+                "size=10kB",
+                expect=["0rtt / none: completion_time_s >= 0.95"],
+            ),
+        ),
         given=_pairs(
             "transport=quic size=1kB rtt=100ms rate=20mbit resume=none,0rtt"
             " against=transport.resume=none",
@@ -165,10 +283,29 @@ LESSONS: Sequence[Lesson] = (
         look_for="How long nothing arrives after a handover: four round trips with TLS, two with"
         " QUIC. Each has one more than its handshake, in which the request travels. TLS's fourth is"
         " that of a record of 16 kB, of which nothing can be read before all of it is there: the"
-        " first window, ten packets, is smaller. With `transport.initial_window=20` there are"
-        " three. Set `transport.reconnect=new,migrate` for QUIC alone: a connection that goes along"
-        " saves hardly more than the handshake did, since the new path has to be proven too.",
+        " first window, ten packets, is smaller.",
         turns=("rtt", "set"),
+        next_turns=(
+            _turn(
+                "Set `transport.initial_window=20` beside the handovers: TLS has three "
+                "round trips in place of four.",
+                "",
+                "path.handovers.every=2s",
+                "path.handovers.count=2",
+                "transport.initial_window=20",
+                expect=["quic / tls: handover_gap_s >= 0.6"],
+            ),
+            _turn(
+                "Set `transport.reconnect=new,migrate` for QUIC alone: a connection that "
+                "goes along saves hardly more than the handshake did, since the new path "
+                "has to be proven too.",
+                "transport=quic",
+                "path.handovers.every=2s",
+                "path.handovers.count=2",
+                "transport.reconnect=new,migrate",
+                expect=["migrate / new: handover_gap_s >= 0.95"],
+            ),
+        ),
         given=_pairs(
             "transport=tls,quic size=10MB rtt=50ms rate=20mbit"
             " metric=handover_gap_s,completion_time_s",
@@ -181,9 +318,18 @@ LESSONS: Sequence[Lesson] = (
         title="Two paths at once",
         sentence="Multipath TCP carries one connection over several paths, and takes what each of"
         " them gives.",
-        look_for="Two links of the same rate, and little more than half the time of one. Give the"
-        " second path another round-trip time (`path.second.rtt=100ms`): it still pays.",
+        look_for="Two links of the same rate, and little more than half the time of one.",
         turns=("set", "rate", "rtt"),
+        next_turns=(
+            _turn(
+                "Give the second path another round-trip time, `path.second.rtt=100ms`: it "
+                "still pays.",
+                "",
+                "path.second.rate=10mbit",
+                "path.second.rtt=100ms",
+                expect=["mptcp / tcp: completion_time_s <= 0.7"],
+            ),
+        ),
         given=_pairs(
             "transport=tcp,mptcp size=10MB rtt=30ms rate=10mbit",
             "path.second.rate=10mbit",
@@ -196,8 +342,16 @@ LESSONS: Sequence[Lesson] = (
         sentence="Eight streams of one association share a handshake and a window; eight"
         " associations have eight of each, and a loss halves one window of eight.",
         look_for="Under loss, eight associations (streams 1) are sooner done than eight streams of"
-        " one. Without loss the difference is that of the handshakes and the first windows.",
+        " one.",
         turns=("streams", "chunks", "loss"),
+        next_turns=(
+            _turn(
+                "Set the loss to nothing: the difference is that of the first windows, an "
+                "eighth.",
+                "loss=",
+                expect=["8 / 1: completion_time_s <= 1.2"],
+            ),
+        ),
         given=_pairs(
             "transport=sctp size=4MB chunks=8 streams=1,8 rtt=80ms rate=20mbit loss=1%"
             " against=transport.streams=1",
@@ -211,9 +365,15 @@ LESSONS: Sequence[Lesson] = (
         " HTTP/3 have one congestion window where HTTP/1.1 has six, and a random loss halves it.",
         look_for="The time to the first byte: two round trips with HTTP/3, three and more with the"
         " others; and the time until the page is loaded, more than twice as long with HTTP/2 and"
-        " HTTP/3. Open the first replicate over time for its waterfall. Without loss the"
-        " order is the other way round.",
+        " HTTP/3. Open the first replicate over time for its waterfall.",
         turns=("loss", "rtt", "page"),
+        next_turns=(
+            _turn(
+                "Set the loss to nothing: the order is the other way round.",
+                "loss=",
+                expect=["2 / 1.1: page_load_time_s <= 0.9", "3 / 2: first_byte_s <= 0.8"],
+            ),
+        ),
         given=_pairs(
             "page=web-30 http=1.1,2,3 rtt=100ms rate=20mbit loss=2%"
             " metric=page_load_time_s,first_byte_s",
@@ -228,9 +388,20 @@ LESSONS: Sequence[Lesson] = (
         sentence="Many answers come to one host at once: the queue before it has no room, and who"
         " loses the end of an answer waits for a time-out of 200 ms, a thousand round trips.",
         look_for="The same bytes over 4 and over 64 connections that begin together: open the first"
-        " replicate over time for the pause, in which nothing arrives. With a queue of 4 MB there"
-        " is none; one of 64 kB loses handshakes too, which wait for a second.",
+        " replicate over time for the pause, in which nothing arrives.",
         turns=("chunks", "queue", "size"),
+        next_turns=(
+            _turn(
+                "Set the queue to 4 MB: there is no pause.",
+                "queue=4MB",
+                expect=["64 / 4: completion_time_s <= 1.5"],
+            ),
+            _turn(
+                "Set the queue to 64 kB: it loses handshakes too, which wait for a second.",
+                "queue=64kB",
+                expect=["64 / 4: completion_time_s >= 3"],
+            ),
+        ),
         given=_pairs(
             "transport=tcp size=4MB chunks=4,64 rtt=200us rate=1gbit queue=256kB"
             " against=workload.chunks=4 dial=parallel",
