@@ -215,3 +215,61 @@ def test_what_was_run_can_be_opened_in_a_small_window(visit_ui: Open) -> None:
     )
     assert leaning
     assert all(leaning)
+
+
+def test_what_is_refused_as_too_little_stands_at_the_low_end(visit_ui: Open) -> None:
+    page = visit_ui(f"?{SMALL}&loss=-1%25")
+    page.wait_for_selector("#now[data-state=refused]", state="attached")
+    assert int(page.input_value("[data-turns=loss]")) <= 1
+
+
+def test_the_queue_that_nobody_asked_for_is_shown(visit_ui: Open) -> None:
+    page = visit_ui(f"?{SMALL}")
+    _done(page)
+    assert page.get_attribute("#k-queue", "placeholder") == "usually 1bdp"
+    assert "All have: Queue 1 BDP" in str(page.text_content("#now .found"))
+
+
+def test_an_emptied_list_of_transports_says_what_races(visit_ui: Open) -> None:
+    page = visit_ui(f"?{SMALL}")
+    _done(page)
+    said = page.locator("[data-key='transport.kind'] .usual, .knob .usual").first
+    assert said.is_hidden()
+    page.uncheck("[data-checks=transport][value=tcp]")
+    _done(page)
+    assert "tcp, tls, sctp, quic" in str(said.text_content())
+    assert said.is_visible()
+    assert page.locator("#now .fill").count() == 4
+
+
+def test_what_is_pinned_says_in_what_it_differs(visit_ui: Open) -> None:
+    page = visit_ui(f"?{SMALL}")
+    _done(page)
+    page.click("[data-does=pin]")
+    said = page.locator("#pinned .state")
+    assert said.text_content() == "Pinned: the same as above"
+    _turn(page, "loss", "1%")
+    page.wait_for_url("**loss=1%25**")
+    _done(page)
+    assert said.text_content() == "Pinned, with packet loss not set (above: 1%)"
+    page.reload()
+    _done(page)
+    page.wait_for_selector("#pinned[data-state=done]", state="attached")
+    assert said.text_content() == "Pinned, with packet loss not set (above: 1%)"
+
+
+def test_an_old_answer_is_dimmed_while_another_is_on_its_way(visit_ui: Open) -> None:
+    page = visit_ui(f"?{SMALL}")
+    _done(page)
+    assert page.get_attribute("#now", "aria-busy") == "false"
+    _turn(page, "size", "10GB")
+    _turn(page, "loss", "1%")
+    page.wait_for_selector("#now[data-state=running][data-outdated][aria-busy=true]")
+    assert page.locator("#now .found").evaluate("(e) => getComputedStyle(e).opacity") == "0.4"
+    # How long all takes is said at once, and how far it is as it goes on.
+    going = page.locator("#now .going")
+    going.filter(has_text=re.compile(r"about .* in all")).wait_for()
+    going.filter(has_text=re.compile(r"0 of 1 runs have ended; .* of their own time")).wait_for()
+    page.click("[data-does=stop]")
+    page.wait_for_selector("#now[data-state=stopped][data-outdated][aria-busy=false]")
+    assert going.text_content() == ""

@@ -287,9 +287,11 @@ def test_a_lesson_says_what_to_look_for_and_whether_it_holds(visit_ui: Open, wid
 
 @pytest.mark.parametrize(
     ("value", "key", "then"),
+    # Of a list the last value is turned, and none that it has already is offered.
     [
         ("33ms", "ArrowRight", "50ms"), ("33ms", "ArrowLeft", "30ms"), ("5s", "ArrowLeft", "1s"),
-        ("250us", "ArrowRight", "1ms"), ("20ms,100ms", "ArrowRight", "30ms"),
+        ("250us", "ArrowRight", "1ms"), ("20ms,100ms", "ArrowRight", "20ms%2C150ms"),
+        ("20ms,10ms", "ArrowRight", "20ms%2C30ms"),
     ],
 )  # fmt: skip
 def test_a_slider_stands_where_a_typed_value_is(

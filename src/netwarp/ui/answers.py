@@ -12,8 +12,9 @@ from netwarp.claims.expected_sentences import WORDS, found_text
 from netwarp.claims.too_few import too_few_as_planned
 from netwarp.figures.dark import on_dark
 from netwarp.figures.style import series_styles
-from netwarp.measurement_notes import gave_up_text
+from netwarp.measurement_notes import gave_up_text, means_text
 from netwarp.metrics import metric_named
+from netwarp.output.table import conditions_text
 from netwarp.report.answer import answer_sentences, mark_class
 from netwarp.report.cause_table import cause_table
 from netwarp.results.comparisons import metrics_beside
@@ -52,7 +53,9 @@ def answer(data: RunData, of: int) -> dict[str, Any]:
         "of": of,
         "directory": str(data.directory),
         "metrics": [_metric(compared, data) for compared in data.answers if _has_values(compared)],
-        "notes": [note for note in [gave_up_text(data.results)] if note],
+        "conditions": conditions_text(data),
+        "warnings": [data.bimodal_text] if data.bimodal_text else [],
+        "notes": list(filter(None, [gave_up_text(data.results), means_text(data.answers)])),
         "too_few": [
             f"warning: {each.sentence()}"
             for each in too_few_as_planned(data.study, None, in_real_time=data.clock == "real")

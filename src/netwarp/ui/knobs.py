@@ -94,8 +94,10 @@ def _title(key: str) -> str:
     return row.titles[key]
 
 
-def _path(key: str, offers: str, shows: str = "slider") -> Knob:
-    return Knob(option=key, label=_title(key), offers=offers.split(" "), shows=shows)
+def _path(key: str, offers: str, shows: str = "slider", usual: str = "") -> Knob:
+    return Knob(
+        option=key, label=_title(key), offers=offers.split(" "), shows=shows, usual=usual
+    )  # fmt: skip
 
 
 GROUPS: Mapping[str, Sequence[Knob]] = {
@@ -104,7 +106,7 @@ GROUPS: Mapping[str, Sequence[Knob]] = {
         _path("rtt", " 1ms 5ms 10ms 20ms 30ms 50ms 70ms 100ms 150ms 200ms 300ms 600ms 1s"),
         _path("rate", " 1mbit 2mbit 5mbit 10mbit 20mbit 50mbit 100mbit 200mbit 500mbit 1gbit"),
         _path("loss", " 0.01% 0.1% 0.2% 0.5% 1% 2% 3% 5% 8% 10%"),
-        _path("queue", " 10p 0.25bdp 0.5bdp 1bdp 2bdp 4bdp 8bdp 16bdp"),
+        _path("queue", " 10p 0.25bdp 0.5bdp 1bdp 2bdp 4bdp 8bdp 16bdp", usual="1bdp"),
         _path("discipline", " fifo codel fq_codel cake pie", "choice"),
         _path("jitter", " 1ms 2ms 5ms 10ms 20ms 50ms"),
     ),

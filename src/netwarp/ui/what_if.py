@@ -47,8 +47,10 @@ class WhatIf(Asked):
         self._pairs, self._folder = pairs, folder
 
     def _answers(self) -> Iterator[Event]:
+        from netwarp.execution.local import LocalExecutor
         from netwarp.library import backend_for, run
         from netwarp.ui.answers import answer
+        from netwarp.ui.going import Going, expected_text
 
         given = options_of(self._pairs)
         study = study_of(given)
@@ -56,11 +58,13 @@ class WhatIf(Asked):
         if not self._begins_with(backend):
             return
         self.directory = self._folder / directory_name(study)
-        yield "started", {"title": study.title, "cells": len(study.cells), "of": study.replicates}
+        going = Going(self._put, len(study.cells) * study.replicates)
+        expected = expected_text(study, LocalExecutor().at_a_time(backend))
+        yield "started", {"title": study.title, "of": study.replicates, "expected": expected}
         for step in looks(study.replicates):
             done = run(
                 study_of({**given, "replicates": step}), backend, out=self.directory,
-                command_line=shlex.split(command_of(given)),
+                command_line=shlex.split(command_of(given)), observer=going,
             )  # fmt: skip
             found = answer(done.data, study.replicates)
             yield "answer", found

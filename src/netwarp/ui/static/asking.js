@@ -4,7 +4,7 @@ const TAB = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => (byt
 
 export class Asking {
   /** side: a letter that names one of the page's lanes; path and events: what is asked, and what comes of it. */
-  constructor(side, path = "ask", events = ["started", "answer", "refused", "failed", "done"]) {
+  constructor(side, path = "ask", events = ["started", "progress", "answer", "refused", "failed", "done"]) {
     this.path = path;
     this.events = events;
     this.lane = TAB + side;
@@ -12,7 +12,7 @@ export class Asking {
     this.turn = 0;
   }
 
-  /** Begin; `on` has a function for each event: started, answer, refused, failed, done. */
+  /** Begin; `on` has a function for each event: started, progress, answer, refused, failed, done. */
   ask(pairs, on) {
     this.stop();
     const query = new URLSearchParams(pairs);

@@ -44,7 +44,7 @@ export function answerText({ metrics }) {
 /** Draw an answer: `most` has the value at the end of each metric's bars, and `units` which of its units it is written in. */
 export function drawAnswer(place, answer, most, units) {
   const whole = answer.replicates >= answer.of;
-  place.replaceChildren(...answer.metrics.flatMap((metric) => drawMetric(metric, most[metric.name], units, whole)), ...expectations(answer, whole), ...causes(answer), ...(whole ? tooFew(answer) : []), ...notes(answer), ...failures(answer));
+  place.replaceChildren(...answer.metrics.flatMap((metric) => drawMetric(metric, most[metric.name], units, whole)), ...expectations(answer, whole), ...causes(answer), ...(whole ? tooFew(answer) : []), ...notes(answer, whole), ...failures(answer));
 }
 
 function drawMetric(metric, most, units, whole) {
@@ -125,8 +125,11 @@ function tooFew(answer) {
   return answer.too_few.map((text) => element("p", { class: "note" }, text));
 }
 
-function notes(answer) {
-  return answer.notes.map((text) => element("p", { class: "note" }, text));
+/** What is to be known of the numbers, and the conditions that all have, those that nobody asked for included. */
+function notes(answer, whole) {
+  const warnings = whole ? answer.warnings.map((text) => element("p", { class: "warning" }, text)) : [];
+  const told = [...answer.notes, ...(answer.conditions ? [`All have: ${answer.conditions}`] : [])];
+  return [...warnings, ...told.map((text) => element("p", { class: "note" }, text))];
 }
 
 function failures(answer) {

@@ -48,6 +48,8 @@ function follow(field) {
   remember(field);
   const had = levels(field.value);
   offer(field, had);
+  const usual = field.closest(".knob").querySelector(".usual");
+  if (usual) usual.hidden = had.length > 0;
   for (const box of form.querySelectorAll(`[data-checks="${field.name}"]`)) {
     box.checked = had.includes(box.value);
   }
@@ -67,23 +69,25 @@ function offer(field, had) {
   }
 }
 
-/** Put a slider where a value is; one that it does not offer is a step of its own between its neighbours. */
+/** Put a slider where a value is; one that it does not offer is a step of its own between its neighbours. Of a list it turns the last one, so that what is compared stays. */
 function place(slider, field) {
-  const offers = JSON.parse(slider.dataset.offers);
-  if (!offers.includes(field.value)) {
-    const size = magnitude(field.value || field.placeholder);
+  const given = levels(field.value);
+  const [others, last] = [given.slice(0, -1), given.at(-1) ?? ""];
+  const offers = JSON.parse(slider.dataset.offers).filter((offer) => !others.includes(offer) && (offer || !others.length));
+  if (!offers.includes(last)) {
+    const size = magnitude(last || field.dataset.usual);
     const behind = offers.findIndex((offer) => magnitude(offer) > size);
-    offers.splice(behind < 0 ? offers.length : behind, 0, field.value);
+    offers.splice(behind < 0 ? offers.length : behind, 0, last);
   }
-  slider.dataset.steps = JSON.stringify(offers);
+  slider.dataset.steps = JSON.stringify(offers.map((offer) => [...others, offer].join(",")));
   slider.max = offers.length - 1;
-  slider.value = offers.indexOf(field.value);
+  slider.value = offers.indexOf(last);
   slider.setAttribute("aria-valuetext", textOf(field));
 }
 
 const levels = (text) => text.split(",").map((level) => level.trim()).filter(Boolean);
 
-const textOf = ({ value, placeholder }) => value || (placeholder === "–" ? "not set" : `${placeholder}, as usual`);
+const textOf = ({ value, dataset }) => value || (dataset.usual ? `${dataset.usual}, as usual` : "not set");
 
 /** Keep the values that a field had, for when it is turned. */
 function remember(field) {
@@ -191,6 +195,12 @@ function choose(kind) {
   const offers = slider ? JSON.parse(slider.dataset.offers) : [...field.options].map((one) => one.value);
   field.value = offers.find((value) => value);
   follow(field);
+}
+
+/** What a knob is called on the page, within a sentence. */
+export function labelOf(name) {
+  const text = form.elements[name]?.closest?.(".knob")?.querySelector("label").textContent.trim() ?? name;
+  return /^[A-Z][a-z]/.test(text) ? text[0].toLowerCase() + text.slice(1) : text;
 }
 
 /** Mark a knob that a lesson wants turned. */

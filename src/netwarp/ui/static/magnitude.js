@@ -9,9 +9,9 @@ const UNITS = {
   p: 1e-6, bdp: 1,
 };
 
-/** The size of a value with its unit, or of the first of a list; one without a number is above all others. */
+/** The size of a value with its unit; one below zero is below all others, and one without a number above them. */
 export function magnitude(text) {
   if (!text) return -1;
-  const [, count, unit] = /^\s*([0-9.]+)\s*([a-z%]*)\s*(?:,|$)/i.exec(text) ?? [];
+  const [, count, unit] = /^\s*(-?[0-9.]+)\s*([a-z%]*)\s*(?:,|$)/i.exec(text) ?? [];
   return count === undefined ? Infinity : Number(count) * (UNITS[unit.toLowerCase()] ?? Infinity);
 }

@@ -1,7 +1,8 @@
 // The page on which knobs are turned: the address has all of its state.
 import { Asking } from "./asking.js";
 import { answerText, drawAnswer, extents, sharedUnits } from "./bars.js";
-import { markKnob, onTurned, readKnobs, setKnobs, withoutKnob } from "./knobs.js";
+import { labelOf, markKnob, onTurned, readKnobs, setKnobs, withoutKnob } from "./knobs.js";
+import { clock } from "./numbers.js";
 import { drawOverTime } from "./over_time.js";
 import { Player } from "./play.js";
 import { clearRefusals, refuse, remedies } from "./refusals.js";
@@ -22,15 +23,28 @@ class Panel {
   say(state, text) {
     this.place.dataset.state = state;
     this.place.querySelector(".state").textContent = text;
+    this.place.setAttribute("aria-busy", state === "running");
+    if (state !== "running") this.going("");
+  }
+
+  /** Say beside the state how far the runs are; it is not read out, since it changes all the time. */
+  going(text) {
+    this.place.querySelector(".going").textContent = text;
   }
 
   /** Run what pairs say; a refusal is shown beside its knob where `refusing` is given. */
   ask(pairs, refusing = () => false) {
     this.say("running", "Running …");
+    this.going("");
+    this.place.toggleAttribute("data-outdated", this.answer !== null); // until another one is there
     let first = null;
+    let whole = "";
     this.asking.ask(pairs, {
+      started: ({ expected }) => { whole = expected; this.going(goingText({ expected })); },
+      progress: (said) => this.going(goingText({ ...said, expected: whole })),
       answer: (answer, ms) => {
         first ??= ms;
+        this.place.removeAttribute("data-outdated");
         this.place.dataset.firstAnswerMs = Math.round(first);
         this.answer = answer;
         drawAll();
@@ -69,8 +83,16 @@ class Panel {
   }
 }
 
+/** How far runs are, as far as that is known. */
+function goingText({ ended, of, reached_s: reached, expected }) {
+  const runs = of === undefined ? "" : `${ended} of ${of} runs have ended`;
+  const under = typeof reached === "number" && reached > 0 ? `those under way are at ${clock(reached)} of their own time` : "";
+  return [runs, under, expected && `${expected} in all`].filter(Boolean).join("; ");
+}
+
 const now = new Panel(byId("now"), "a");
 const pinned = new Panel(byId("pinned"), "b");
+pinned.doneText = describe;
 const player = new Player(byId("play"));
 const views = ["time", "play"];
 let pin = new URLSearchParams(location.search).get(PIN); // the options of what is pinned
@@ -112,6 +134,9 @@ function drawViews() {
   if (byId("play").open) player.load(`play/${kept(now)}`);
 }
 
+const sorted = (pairs) => [...pairs].map((pair) => pair.join("=")).sort().join("\n");
+const stated = JSON.parse(lesson?.dataset.stated ?? "[]").map(sorted);
+
 let asked = null;
 
 /** Run what the knobs say, and further pairs that none of them shows: a step of the browser's history, or in place of the present one. */
@@ -126,6 +151,8 @@ function turn(others = [], isStep = false) {
   history[isStep && isOther ? "pushState" : "replaceState"](null, "", `?${address}`);
   asked = pairs.toString();
   forgetCopy();
+  if (lesson) lesson.querySelector(".turned").hidden = stated.includes(sorted(pairs));
+  if (pinned.place.dataset.state === "done") pinned.say("done", describe());
   now.ask(pairs, refuse);
 }
 
@@ -156,7 +183,7 @@ function togglePin() {
     pin = pairs.toString();
     address.set(PIN, pin);
     pinned.answer = now.answer;
-    pinned.say(now.place.dataset.state, describe(pairs));
+    pinned.say(now.place.dataset.state, describe());
     pinned.place.hidden = false;
   } else {
     pin = null;
@@ -169,8 +196,14 @@ function togglePin() {
   drawAll();
 }
 
-function describe(pairs) {
-  return `Pinned: ${[...pairs].map(([name, value]) => `${name} ${value}`).join(", ")}`;
+/** Say in what the answer that is pinned differs from what the knobs say. */
+function describe() {
+  const [here, there] = [readKnobs(), new URLSearchParams(pin)];
+  const names = [...new Set([...there.keys(), ...here.keys()])];
+  const value = (pairs, name) => pairs.getAll(name).join("; ") || "not set";
+  const others = names.filter((name) => value(here, name) !== value(there, name));
+  const said = others.map((name) => `${labelOf(name)} ${value(there, name)} (above: ${value(here, name)})`);
+  return said.length ? `Pinned, with ${said.join(", ")}` : "Pinned: the same as above";
 }
 
 async function copy(what) {
@@ -220,6 +253,5 @@ if (pin !== null) {
   pinned.place.hidden = false;
   const pairs = new URLSearchParams(pin);
   pinned.ask(pairs);
-  pinned.doneText = () => describe(pairs);
 }
 restore();

@@ -1,0 +1,73 @@
+"""What is known of a question while its runs go on: how many have ended, and how far others are."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from netwarp.execution.observer import Observer
+
+if TYPE_CHECKING:
+    from netwarp.plan import PlannedRun
+    from netwarp.run_status import Status
+    from netwarp.study import Study
+
+EVERY_S = 0.5
+"""Shortest time in s between two messages. What is answered sooner sends none."""
+WORTH_SAYING_S = 10.0
+"""An expected time in s below which it is not said: the answer is there before it is read."""
+
+
+class Going(Observer):
+    """Sends how far runs are.
+
+    Args:
+        put: sends an event.
+        runs: the number of all runs of the question.
+        clock: returns the time in s.
+    """
+
+    def __init__(
+        self,
+        put: Callable[[str, dict[str, Any]], None],
+        runs: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._put, self._runs, self._clock = put, runs, clock
+        self._lock = threading.Lock()
+        self._ended: set[str] = set()
+        self._reached_s: dict[str, float] = {}
+        self._said_s = clock()
+
+    def progressed(self, run: PlannedRun, virtual_s: float) -> None:
+        """Note the clock of a run under way."""
+        with self._lock:
+            self._reached_s[run.run] = virtual_s
+            self._say()
+
+    def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
+        """Count a run that has ended, once."""
+        with self._lock:
+            self._ended.add(run.run)
+            self._reached_s.pop(run.run, None)
+            self._say()
+
+    def _say(self) -> None:
+        now_s = self._clock()
+        if now_s < self._said_s + EVERY_S:
+            return
+        self._said_s = now_s
+        said = {"ended": len(self._ended), "of": self._runs,
+                "reached_s": min(self._reached_s.values(), default=None)}  # fmt: skip
+        self._put("progress", said)
+
+
+def expected_text(study: Study, cpus: int) -> str:
+    """Return how long all runs of a study take, about; empty if that is not worth saying."""
+    from netwarp.execution.cost import run_cpu_s
+    from netwarp.units import span_text
+
+    cpu_s = study.replicates * sum(run_cpu_s(cell.template) for cell in study.cells)
+    return f"about {span_text(cpu_s / cpus)}" if cpu_s / cpus >= WORTH_SAYING_S else ""
