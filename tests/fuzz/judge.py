@@ -38,7 +38,7 @@ ETHERNET_BYTES = 14
 SLACK_S = 10.0
 # The kernel's MPTCP delivers a request twice where one end alone has fallen back to TCP: see
 # docs/findings.md.
-DELIVERED_TWICE = f"the receiver answered [{ord('n')}], which confirms nothing"
+DELIVERED_TWICE = "the transport delivered the request twice"
 
 
 def faults(run: Measured) -> Iterator[str]:

@@ -202,3 +202,15 @@ def test_a_program_makes_namespaces_as_browsers_sandboxes_do(tmp_path: Path) -> 
     namespaces = ("unshare", "--user", "--map-root-user", "--mount", "--net", "--pid", "--fork")
     done = run_exec(tmp_path, "--", *as_user, *namespaces, "sh", "-c", script)
     assert done.stdout == "made\n", done.stderr
+
+
+def test_what_is_kept_of_a_program_is_never_set_user_id(tmp_path: Path) -> None:
+    """Its copy may not be, not even before its mode is set: the guest is refused that."""
+    script = "echo '#!/bin/sh' > program; chmod 6755 program; echo more > other"
+    answer = run_exec(tmp_path, "--keep", "--out", "out", "--", "sh", "-c", script)
+    assert answer.returncode == 0, answer.stderr
+    (kept,) = tmp_path.glob("out/runs/*/written/client")
+    below = kept / tmp_path.relative_to("/")
+    assert stat.S_IMODE((below / "program").stat().st_mode) == 0o755
+    assert (below / "program").read_text() == "#!/bin/sh\n"
+    assert (below / "other").read_text() == "more\n"

@@ -1,6 +1,7 @@
 //! Copies what programs wrote out of the layer in memory before it is gone.
 
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
+use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
 
@@ -55,7 +56,10 @@ fn copy_below(from: &Path, to: &Path, seen_at: &Path) -> Result<()> {
             if kind.is_symlink() {
                 symlink(fs::read_link(&source).with_context(attempt)?, &target).with_context(attempt)?;
             } else {
-                fs::copy(&source, &target).with_context(attempt)?;
+                // `fs::copy` would give the copy all of the mode first, and a guest may make nothing set-user-ID.
+                let mut written = File::open(&source).with_context(attempt)?;
+                let mut copy = File::create(&target).with_context(attempt)?;
+                io::copy(&mut written, &mut copy).with_context(attempt)?;
                 // No copy is a set-user-ID program, or a file that the user cannot remove.
                 let mode = about.mode() & 0o755 | 0o600;
                 fs::set_permissions(&target, Permissions::from_mode(mode)).with_context(attempt)?;

@@ -53,7 +53,7 @@ use tokio::task::JoinSet;
 
 use self::interop::Interop;
 use self::layout::Layout;
-use self::request::ChunkRequest;
+use self::request::{ChunkRequest, PROTOCOL};
 use self::verify::Expected;
 use super::{ByProgram, End, Finish, Moves, OverConnections, Run, RunPlace, Sandbox, Workload};
 
@@ -142,8 +142,19 @@ impl Workload for job::Bulk {
 async fn confirmation(stream: &mut dyn Stream) -> Result<()> {
     let mut confirmation = [0];
     stream.receive(&mut confirmation).await.context("waiting for the receiver's confirmation")?;
-    ensure!(confirmation == [CONFIRMATION], "the receiver answered {confirmation:?}, which confirms nothing");
+    ensure!(confirmation == [CONFIRMATION], "{}", unconfirmed(confirmation[0]));
     Ok(())
+}
+
+/// Says what a byte means that is no confirmation. The first one of a request is a request that arrives again: a client
+/// sends one a stream.
+fn unconfirmed(byte: u8) -> String {
+    if byte == PROTOCOL.0[0] {
+        return "the transport delivered the request twice, and the second where its confirmation was due, as the \
+                kernel's MPTCP does if one end alone has fallen back to TCP (findings.md)"
+            .to_owned();
+    }
+    format!("the receiver answered {byte:#04x}, which confirms nothing")
 }
 
 /// Waits until the peer has ended the stream, all of whose content has arrived.
@@ -258,5 +269,18 @@ impl Bulk {
             longest_gap_ns: longest_gap.map(|gap| gap.length_ns),
             longest_gap_at_ns: longest_gap.map(|gap| gap.start.since(self.run.epoch_ns)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_that_arrives_again_is_no_answer_of_the_receiver() {
+        let part = Part { offset_bytes: 0, length_bytes: 1 };
+        let first = ChunkRequest { direction: Direction::Down, transfer: 0, attempt: 0, chunk: 0, part };
+        assert!(unconfirmed(first.encode(PROTOCOL)[0]).contains("delivered the request twice"));
+        assert_eq!(unconfirmed(0x15), "the receiver answered 0x15, which confirms nothing");
     }
 }
