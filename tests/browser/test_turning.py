@@ -227,6 +227,12 @@ def test_the_queue_that_nobody_asked_for_is_shown(visit_ui: Open) -> None:
     page = visit_ui(f"?{SMALL}")
     _done(page)
     assert page.get_attribute("#k-queue", "placeholder") == "usually 1bdp"
+    assert page.locator("#k-discipline option").first.text_content() == "usually fifo"
+    _turn(page, "rate", "")  # a link without a rate has no queue
+    assert page.get_attribute("#k-queue", "placeholder") == "–"
+    assert page.locator("#k-discipline option").first.text_content() == "–"
+    _turn(page, "rate", "20mbit")
+    _done(page)
     assert "All have: Queue 1 BDP" in str(page.text_content("#now .found"))
 
 

@@ -64,7 +64,7 @@ def test_a_refusal_stands_beside_its_knob(visit_ui: Open) -> None:
     _state(page, "refused")
     said = page.locator("#r-loss")
     assert said.text_content() == (
-        'compare: --loss = "9999%": more than 100 %; write a percentage from "0%" to "100%"'
+        'compare: --loss = "9999%": more than 100\xa0%; write a percentage from "0%" to "100%"'
     )
     assert page.get_attribute("#k-loss", "aria-invalid") == "true"
     page.fill("#k-loss", "2%")

@@ -7,6 +7,7 @@ only offers values; any other one can be typed, and the study's own checks refus
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from netwarp.options import COMPARE, Option
 from netwarp.options.networks import SHAPES, USUAL_STOP, Misfit, misfits
@@ -82,6 +83,8 @@ class Knob:
     """All values of which a box is made once one of them is typed."""
     usual: str = ""
     """What is run when nothing is given, where that is a value."""
+    needs: Sequence[str] = ()
+    """Options of which one has to be given for that."""
 
     @property
     def row(self) -> Option:
@@ -94,10 +97,8 @@ def _title(key: str) -> str:
     return row.titles[key]
 
 
-def _path(key: str, offers: str, shows: str = "slider", usual: str = "") -> Knob:
-    return Knob(
-        option=key, label=_title(key), offers=offers.split(" "), shows=shows, usual=usual
-    )  # fmt: skip
+def _path(key: str, offers: str, shows: str = "slider", **others: Any) -> Knob:
+    return Knob(option=key, label=_title(key), offers=offers.split(" "), shows=shows, **others)
 
 
 GROUPS: Mapping[str, Sequence[Knob]] = {
@@ -106,8 +107,14 @@ GROUPS: Mapping[str, Sequence[Knob]] = {
         _path("rtt", " 1ms 5ms 10ms 20ms 30ms 50ms 70ms 100ms 150ms 200ms 300ms 600ms 1s"),
         _path("rate", " 1mbit 2mbit 5mbit 10mbit 20mbit 50mbit 100mbit 200mbit 500mbit 1gbit"),
         _path("loss", " 0.01% 0.1% 0.2% 0.5% 1% 2% 3% 5% 8% 10%"),
-        _path("queue", " 10p 0.25bdp 0.5bdp 1bdp 2bdp 4bdp 8bdp 16bdp", usual="1bdp"),
-        _path("discipline", " fifo codel fq_codel cake pie", "choice"),
+        _path(
+            "queue", " 10p 0.25bdp 0.5bdp 1bdp 2bdp 4bdp 8bdp 16bdp",
+            usual="1bdp", needs=("rate", "profile"),
+        ),
+        _path(
+            "discipline", " fifo codel fq_codel cake pie", "choice",
+            usual="fifo", needs=("rate", "profile"),
+        ),
         _path("jitter", " 1ms 2ms 5ms 10ms 20ms 50ms"),
     ),
     "Who races": (
@@ -117,7 +124,7 @@ GROUPS: Mapping[str, Sequence[Knob]] = {
         ),
         Knob(
             option="congestion", label="Congestion control",
-            offers=["", "cubic", "reno", "bbr", "cubic,bbr"], shows="choice",
+            offers=["", "cubic", "reno", "bbr", "cubic,bbr"], shows="choice", usual="cubic",
         ),
     ),
     "What is sent": (
@@ -137,7 +144,7 @@ GROUPS: Mapping[str, Sequence[Knob]] = {
         Knob(option="interval", label="Time between them",
              offers=["", "1ms", "5ms", "10ms", "20ms", "50ms", "100ms", "500ms"]),
         Knob(option="direction", label="Direction", shows="choice",
-             offers=["", "down", "up", "both"]),
+             offers=["", "down", "up", "both"], usual="down"),
         Knob(option="shape", label="Network of hosts", shows="choice",
              offers=["", "dumbbell:2", "dumbbell:4", "dumbbell:8", "incast:4", "incast:16",
                      "incast:64", "parking-lot:2", "parking-lot:4", "chain:2", "chain:4"]),

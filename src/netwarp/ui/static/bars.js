@@ -1,7 +1,7 @@
 // Draws answers: sentences, and a bar with its interval for each contender.
 
 /** A text whose numbers stay on the line of their unit. */
-const unbroken = (text) => text.replace(/(\d) (?=(?:%|[a-zA-Zµ]?(?:s|B|bit\/s))(?![\w/]))/g, "$1\u00a0");
+export const unbroken = (text) => text.replace(/(\d) (?=(?:%|[a-zA-Zµ]?(?:s|B|bit\/s))(?![\w/]))/g, "$1\u00a0");
 
 /** Make an element with attributes, and with children that are elements or texts. */
 export function element(name, attributes = {}, ...children) {

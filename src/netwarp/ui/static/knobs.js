@@ -39,7 +39,25 @@ function show(kind) {
     // What only a network has is not there without one.
     knob.hidden = !knob.dataset.kinds.split(" ").includes(kind) || (why !== "" && !shape);
   }
+  tellUsual();
   tellFolded();
+}
+
+/** What is run while a field is empty; "" where that is no value, as of the queue of a link without a rate. */
+function usualOf({ dataset }) {
+  const needs = dataset.needs?.split(" ").filter(Boolean) ?? [];
+  return !needs.length || needs.some((name) => form.elements[name].value.trim()) ? dataset.usual ?? "" : "";
+}
+
+/** Show in each empty field what is run. */
+function tellUsual() {
+  for (const field of form.querySelectorAll("[data-usual]")) {
+    const text = usualOf(field) ? `usually ${usualOf(field)}` : "–";
+    if (field.tagName === "SELECT") field.querySelector("option[value='']")?.replaceChildren(text);
+    else field.placeholder = text;
+    const slider = form.querySelector(`[data-turns="${field.name}"]`);
+    if (slider) slider.setAttribute("aria-valuetext", textOf(field));
+  }
 }
 
 function follow(field) {
@@ -75,7 +93,7 @@ function place(slider, field) {
   const [others, last] = [given.slice(0, -1), given.at(-1) ?? ""];
   const offers = JSON.parse(slider.dataset.offers).filter((offer) => !others.includes(offer) && (offer || !others.length));
   if (!offers.includes(last)) {
-    const size = magnitude(last || field.dataset.usual);
+    const size = magnitude(last || usualOf(field));
     const behind = offers.findIndex((offer) => magnitude(offer) > size);
     offers.splice(behind < 0 ? offers.length : behind, 0, last);
   }
@@ -87,7 +105,7 @@ function place(slider, field) {
 
 const levels = (text) => text.split(",").map((level) => level.trim()).filter(Boolean);
 
-const textOf = ({ value, dataset }) => value || (dataset.usual ? `${dataset.usual}, as usual` : "not set");
+const textOf = (field) => field.value || (usualOf(field) ? `${usualOf(field)}, as usual` : "not set");
 
 /** Keep the values that a field had, for when it is turned. */
 function remember(field) {

@@ -1,5 +1,5 @@
 // Shows a refusal beside its knob, with what would mend it.
-import { element } from "./bars.js";
+import { element, unbroken } from "./bars.js";
 import { openFolds, turnKnob } from "./knobs.js";
 
 const form = document.getElementById("knobs");
@@ -15,7 +15,7 @@ export function refuse(option, message, missing) {
   if (!knob) return false;
   openFolds(knob);
   const said = knob.querySelector(".refusal");
-  said.replaceChildren(message, remedies(option, missing));
+  said.replaceChildren(unbroken(message), remedies(option, missing));
   said.hidden = false;
   fieldOf(knob).setAttribute("aria-invalid", "true");
   knobOf(missing)?.classList.add("missing");

@@ -1,6 +1,6 @@
 // The page on which knobs are turned: the address has all of its state.
 import { Asking } from "./asking.js";
-import { answerText, drawAnswer, extents, sharedUnits } from "./bars.js";
+import { answerText, drawAnswer, extents, sharedUnits, unbroken } from "./bars.js";
 import { labelOf, markKnob, onTurned, readKnobs, setKnobs, withoutKnob } from "./knobs.js";
 import { clock } from "./numbers.js";
 import { drawOverTime } from "./over_time.js";
@@ -22,7 +22,7 @@ class Panel {
 
   say(state, text) {
     this.place.dataset.state = state;
-    this.place.querySelector(".state").textContent = text;
+    this.place.querySelector(".state").textContent = unbroken(text);
     this.place.setAttribute("aria-busy", state === "running");
     if (state !== "running") this.going("");
   }
