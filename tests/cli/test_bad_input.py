@@ -331,3 +331,13 @@ def test_an_error_is_an_object_where_one_was_asked_for(
     assert error["key"] == key
     assert remedy in error["remedy"] if remedy else error["remedy"] is None
     assert netwarp(*arguments).stdout == ""
+
+
+@pytest.mark.parametrize("option", [("--replicates", "0"), ("--server", ""), ("--filter", "x=y")])
+def test_verify_ignores_no_option_that_says_nothing(
+    netwarp: Netwarp, tmp_path: Path, option: tuple[str, str]
+) -> None:
+    recorded = write_run_directory(tmp_path / "recorded")
+    answer = netwarp("verify", recorded, *option)
+    assert answer.returncode == 2, answer.stdout
+    assert f"{option[0]}: it says something of --against only" in answer.stderr

@@ -44,6 +44,7 @@ def test_a_run_is_drawn_as_vega_lite(netwarp: Netwarp, directory: Path, tmp_path
     [
         (["out", "c003-r11"], ["out has no run c003-r11", 'did you mean "c003-r01"?']),
         (["out", "c003-r01", "-o", "run.gif"], ["-o run.gif", ".svg, .png, .pdf, .json"]),
+        (["out", ""], ["out has no run"]),
         (["out/runs", "c003-r01"], ["out/runs is not a run directory", "netwarp run"]),
         (["gone", "c003-r01"], ["gone is not a run directory", "netwarp run"]),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,10 +77,14 @@ def verify(
         "--server": server, "--out": out, "--replicates": replicates, "--filter": filter,
         "--relevant": relevant,
     }  # fmt: skip
-    unused = [name for name, value in given.items() if value]
-    if unused:
-        raise InputError(f"{unused[0]}: it says something of --against only; drop it, or add that")
+    for name in _named(given):
+        raise InputError(f"{name}: it says something of --against only; drop it, or add that")
     _again(open_run(directory), runs, jobs, kernel, as_json=as_json)
+
+
+def _named(given: Mapping[str, object]) -> list[str]:
+    """List the options that were given, one with the number 0 or an empty text too."""
+    return [name for name, value in given.items() if value is not None and value != ()]
 
 
 def _in_real_time(
@@ -97,9 +101,8 @@ def _in_real_time(
 
     if against not in REAL_TIME:
         given = {"--server": server, "--out": out, "--replicates": replicates}
-        unused = [name for name, value in given.items() if value]
-        if unused:
-            raise InputError(f"{unused[0]}: nothing is run with --against {against}; drop it")
+        for name in _named(given):
+            raise InputError(f"{name}: nothing is run with --against {against}; drop it")
         return open_run(Path(against))
     place = backend_at(against, server) or against
     done = run_in_real_time(

@@ -104,9 +104,11 @@ def draw_run(
         InputError: there is no such run, format or link, or it recorded nothing over time.
         ResultError: the picture cannot be written.
     """
+    if out is not None:
+        require_ending(out)
+    planned = _planned(directory, run)
     path = out or directory.figures / f"{run if link is None else f'{run}-{link}'}.svg"
-    require_ending(path)
-    chart = run_chart(_planned(directory, run), KeptRuns(directory.runs), link=link)
+    chart = run_chart(planned, KeptRuns(directory.runs), link=link)
     if chart is None:
         raise InputError(
             f"{run} recorded nothing over time: runs in ns-3 do not, nor those with sampling ="
