@@ -273,8 +273,8 @@ def _note_changed_records(data: RunData, paths: RunDirectory) -> None:
 def random_by_cell(
     directory: RunDirectory, lines: Sequence[Mapping[str, Any]]
 ) -> dict[int, tuple[str, ...]]:
-    """Read what is random in each cell's runs: from the plan, or from a kept job if the plan is of
-    an older version.
+    """Read what is random in each cell's runs: from the plan, which has what stacks draw by
+    themselves apart in older versions, or from a kept job if the plan is older still.
 
     In real time everything is random. A cell with neither is left out.
     """
@@ -285,7 +285,7 @@ def random_by_cell(
     found = {}
     for cell, line in cells.items():
         if "random" in line:
-            found[cell] = tuple(line["random"])
+            found[cell] = (*line["random"], *line.get("own_draws", ()))
         elif (job := kept.job(line["run"])) is not None:
             jobs = [job, *filter(None, (kept.job(run) for run in _second_of(lines, line)))]
             found[cell] = randomness(

@@ -29,14 +29,16 @@ SAME: dict[str, Any] = {
 }  # fmt: skip
 
 
-def study(replicates: int, *claims: dict[str, Any], loss: str = "1%") -> Study:
+def study(
+    replicates: int, *claims: dict[str, Any], loss: str = "1%", contender: str = "quic"
+) -> Study:
     return study_from_mapping(
         {
             "title": "t",
             "replicates": replicates,
             "path": {"loss": loss},
             "workload": {"size": "1MB"},
-            "factors": {"transport": ["tcp", "quic"]},
+            "factors": {"transport": ["tcp", {"kind": contender, "label": "quic"}]},
             "claim": list(claims),
         }
     )
@@ -67,8 +69,10 @@ def test_the_least_replicates_are_those_that_can_show_it(
 
 
 def test_only_what_is_random_needs_replicates() -> None:
-    steady = study(2, SOONER, SAME, loss="0%")
+    steady = study(2, SOONER, SAME, loss="0%", contender="sctp")
     assert too_few_as_planned(steady, None) == []
+    own = study(2, SOONER, SAME, loss="0%")
+    assert least(too_few_as_planned(own, None)) == 29, "QUIC draws by itself"
     assert least(too_few_as_planned(steady, None, in_real_time=True)) == 29
     alone = too_few_as_planned(study(2), None, ["transport=tcp"])
     assert alone == [], "nothing is compared"
@@ -137,7 +141,7 @@ def test_expectations_need_replicates_too_and_comparisons_no_more() -> None:
     )
     (twelve,) = too_few_as_planned(study_from_mapping({**raw, "expect": [bound, *bounds]}), None)
     assert twelve.least == 11, "the first of twelve has a twelfth of the error"
-    steady = study_from_mapping({**raw, "path": {"loss": "0%"}, "replicates": 1, "expect": [bound]})
+    steady = study_from_mapping({**study(1, loss="0%", contender="sctp").raw, "expect": [bound]})
     (fixed,) = too_few_as_planned(steady, None)
     assert fixed.least == 2
     both = study_from_mapping({**study(5, SOONER).raw, "expect": [bound]})

@@ -13,11 +13,6 @@ from netwarp.estimate.stats import Interval, mean_of, residuals, standard_deviat
 from netwarp.estimate.student import student_quantile, two_sided_p
 
 ROUNDING = 1e-12
-FIXED_RANGE = 1e-4
-"""Samples of which nothing random is planned, and which differ by less than this share, count as
-one value: QUIC's own random draws (identifiers, packet numbers that it skips) shift times by parts
-in a million. It is a hundredth of the usual smallest relevant difference.
-"""
 PRECISION = 1e-5
 FARTHEST = 1e6
 
@@ -169,11 +164,11 @@ def location_of(values: Sequence[float], *, random: bool = True, is_log: bool = 
 
     Args:
         values: one for each replicate.
-        random: whether anything was planned to be random. Samples that differ by more than
-            `FIXED_RANGE` count as random in any case.
+        random: whether anything was planned to be random. Samples that differ are random in any
+            case.
         is_log: whether they are logarithms.
     """
-    sampled = _sampled(len(values), random, values, is_log=is_log)
+    sampled = _sampled(len(values), random, values)
     found = _plain(values, is_log=is_log, sampled=sampled)
     if not sampled:
         return replace(found, error=0.0)
@@ -221,7 +216,7 @@ def difference_of(
         random: whether anything was planned to be random.
         is_log: whether they are logarithms.
     """
-    sampled = _sampled(min(len(first), len(second)), random, first, second, is_log=is_log)
+    sampled = _sampled(min(len(first), len(second)), random, first, second)
     found = _welch(first, second, is_log=is_log, sampled=sampled)
     if not sampled:
         return replace(found, error=0.0)
@@ -235,29 +230,18 @@ def difference_of(
     return replace(found, cautious=(lower, upper))
 
 
-def _sampled(n: int, random: bool, *samples: Sequence[float], is_log: bool) -> int:
+def _sampled(n: int, random: bool, *samples: Sequence[float]) -> int:
     """Return the number of replicates in which something was random: all of them, or none."""
-    return n if random or not all(is_fixed(each, is_log=is_log) for each in samples) else 0
+    return n if random or not all(map(is_constant, samples)) else 0
 
 
-def is_fixed(values: Sequence[float], *, is_log: bool) -> bool:
-    """Return whether samples of which nothing random is planned are one value; see `FIXED_RANGE`.
-
-    Args:
-        values: the samples, or their logarithms.
-        is_log: whether they are logarithms.
-    """
-    whole = 1.0 if is_log else max(map(abs, values))
-    return max(values) - min(values) <= FIXED_RANGE * whole
-
-
-def _is_constant(values: Sequence[float]) -> bool:
-    """Whether values are equal, but for the rounding of their logarithms."""
+def is_constant(values: Sequence[float]) -> bool:
+    """Return whether values are equal, but for the rounding of their logarithms."""
     return max(values) - min(values) <= ROUNDING * max(1.0, *map(abs, values))
 
 
 def _plain(values: Sequence[float], *, is_log: bool, sampled: int) -> Location:
-    if _is_constant(values):
+    if is_constant(values):
         return Location(values[0], 0.0, len(values) - 1, sampled, is_log)
     error = standard_deviation(values) / math.sqrt(len(values))
     return Location(mean_of(values), error, len(values) - 1, sampled, is_log)

@@ -14,7 +14,6 @@ from rich.table import Table
 from rich.text import Text
 
 from netwarp.estimate.comparison import WITHHELD, Comparison, Verdict
-from netwarp.estimate.location import FIXED_RANGE
 from netwarp.measurement_notes import (
     disturbed_text,
     gave_up_text,
@@ -231,13 +230,9 @@ def _longest(text: Text) -> int:
 
 def exact_notes(comparisons: Sequence[Comparison]) -> list[str]:
     """Explain the word "exact", if any of these comparisons is exact."""
-    exact = [each for each in comparisons if each.exact]
-    if not exact:
+    if not any(each.exact for each in comparisons):
         return []
-    equal = "all replicates are equal"
-    if any(each.spread for each in exact):
-        equal = f"replicates differ by less than {percent(FIXED_RANGE, 1)}"
-    return [f"exact: nothing random was planned, and {equal}."]
+    return ["exact: nothing is random, and all replicates are equal."]
 
 
 def notes(results: Results, answers: Sequence[Comparisons], clock: Clock = "virtual") -> list[str]:

@@ -14,7 +14,7 @@ from netwarp.collector import paused_collector
 from netwarp.fields import KeyValueError
 from netwarp.plan.job_text import EVENTS, START, JobText, JobWriter
 from netwarp.plan.random_times import drawn_slots, drawn_times
-from netwarp.plan.randomness import own_draws, randomness
+from netwarp.plan.randomness import randomness
 from netwarp.plan.seeds import replicate_seeds
 from netwarp.regular_files import regular_file_size
 from netwarp.study import Study
@@ -64,8 +64,7 @@ class PlannedRun:
         return self.text.job_sha256({**self.seeds, **self.times})
 
     def to_json(self) -> dict[str, Any]:
-        """Return the run's line in `plan.jsonl`, with what stacks draw if they do."""
-        draws = own_draws(self.cell.template)
+        """Return the run's line in `plan.jsonl`."""
         return {
             "run": self.run,
             "cell": self.cell.index,
@@ -74,7 +73,6 @@ class PlannedRun:
             "factors": dict(self.cell.levels),
             "job_sha256": self.job_sha256,
             "random": list(self.random),
-            **({"own_draws": list(draws)} if draws else {}),
         }
 
 

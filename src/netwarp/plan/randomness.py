@@ -1,8 +1,7 @@
-"""Determines what is planned to be random in a run, so that replicates of it are samples.
+"""Determines what is random in a run, by its plan, so that replicates of it are samples.
 
 Replicates have seeds of their own in any case. If nothing is drawn from them, all replicates in
-virtual time are equal, and one of them represents all, but for what stacks draw by themselves
-(`own_draws`).
+virtual time are equal, and one of them represents all.
 """
 
 from netwarp.transports import TRANSPORTS, is_simulated
@@ -43,6 +42,7 @@ def randomness(job: Job, *, start: bool = False, events: bool = False) -> tuple[
             found["flow sizes"] = None
         if getattr(part.workload, "seek_ratio", 0):
             found["seeks"] = None
+    found |= dict.fromkeys(own_draws(job))
     found |= {"programs": None} if runs_programs(job) else {}
     found |= {DRAWN_START: None} if start else {}
     found |= {DRAWN_EVENTS: None} if events else {}
@@ -53,11 +53,12 @@ BBR_DRAWS = "BBR's cycle"
 
 
 def own_draws(job: Job) -> tuple[str, ...]:
-    """Return the randomness of a job that is not planned: what its stacks draw from the guest's
-    random numbers, which follow from the run's seed; empty if nothing of it can alter a result.
+    """Return what stacks of a job draw by themselves from the guest's random numbers, which follow
+    from the run's seed; empty if nothing of it can alter a result.
 
-    `randomness` does not count it: runs that differ by it in more than a ten-thousandth are samples
-    anyway, see `netwarp.estimate.location.is_fixed`.
+    Kernel TCP, SCTP and MPTCP, and TLS over TCP, draw ports, sequence numbers, tags and keys, none
+    of which changes a size or a time. Two replicates of QUIC are often equal to a millionth while
+    one in ten differs by a hundredth, so that equal ones tell nothing of the next.
 
     QUIC (quinn-proto 0.11.19) adds a transport parameter of 0 to 15 bytes (RFC 9000, section 18.1),
     so that handshakes differ in size, and skips packet numbers (section 21.4), which has the peer

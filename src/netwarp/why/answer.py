@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from netwarp.backends.base import Backend
 from netwarp.errors import ResultError
 from netwarp.estimate.comparison import Comparison, Sample, compare, holm
-from netwarp.estimate.location import is_fixed
+from netwarp.estimate.location import is_constant
 from netwarp.execution.outcome import Outcome
 from netwarp.measure.run_records import RunRecords
 from netwarp.metrics.causes import Cause, attribution
@@ -181,12 +181,10 @@ def _check_same(again: Outcome, kept: BaseRun, metric: str) -> None:
 
 
 def is_one_value(runs: Sequence[BaseRun]) -> bool:
-    """Return whether one run stands for all: nothing random is planned, and what stacks draw by
-    themselves altered nothing. With a limit lifted it may (`draws_itself`).
-    """
+    """Return whether one run stands for all, because nothing in them is random."""
     values = [run.sample.value for run in runs if run.sample.value is not None]
     is_random = any(run.sample.random for run in runs)
-    return not is_random and len(values) == len(runs) and is_fixed(values, is_log=False)
+    return not is_random and len(values) == len(runs) and is_constant(values)
 
 
 def mean_shares(runs: Sequence[BaseRun]) -> Mapping[Cause, float] | None:
