@@ -13,7 +13,7 @@ from netwarp.backends.process_tree import descendants
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.guest
 
-COMPARE = ("compare", "--transport", "tcp,quic", "--rtt", "20ms", "--executor", "dask-local:2")
+COMPARE = ("compare", "--transport", "tcp,sctp", "--rtt", "20ms", "--executor", "dask-local:2")
 
 
 def test_a_cluster_on_this_machine_runs_a_study(netwarp: Netwarp, tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_every_section_is_there_with_its_content(page: Page) -> None:
         "as configured",
         "Clopper–Pearson",
         "CPU work takes no time",
-        "The 12 tests are one family",
+        "The 14 tests are one family",
         support.FAILURE,
         "ab" * 32,
         "netwarp run 'my study.toml'",
