@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from cli.conftest import Netwarp
-from cli.processes import CTRL_C, Terminal, finished_runs, has_ended, wait_for_runs
+from cli.processes import CTRL_C, NETWARP, Terminal, finished_runs, has_ended, wait_for_runs
 from netwarp.backends.process_tree import descendants
 
 pytest.importorskip("distributed")
@@ -40,3 +42,13 @@ def test_ctrl_c_ends_all_processes_of_the_cluster(tmp_path: Path) -> None:
     assert len(processes) > 2
     for process in processes:
         assert has_ended(process), "a worker or a guest outlived netwarp"
+
+
+def test_an_interruption_is_the_last_that_is_said(tmp_path: Path) -> None:
+    """Python's tracker of semaphores, which outlives the rest, warned of what it removed."""
+    asked = (*COMPARE, "--size", "20MB", "--replicates", "200", "--out", tmp_path / "out")
+    process = subprocess.Popen([NETWARP, *asked], stderr=subprocess.PIPE, text=True)
+    wait_for_runs(process, tmp_path / "out")
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert said.splitlines()[-1].startswith("interrupted: ")

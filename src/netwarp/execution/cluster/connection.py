@@ -109,24 +109,42 @@ def local_cluster(workers: int | None) -> Iterator[Executor]:
 def _started(workers: int) -> LocalCluster:
     """Start a local cluster: a scheduler and workers, each of one process and one guest."""
     try:
-        return LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            security=True,
-            dashboard_address=ANY_LOOPBACK_PORT,
-            worker_dashboard_address=ANY_LOOPBACK_PORT,
-            scheduler_kwargs={"dashboard": False},
-            resources={GUEST: 1},
-            preload=[local_worker.__name__],
-            silence_logs=logging.CRITICAL,
-        )
+        with _silent_tracker():
+            return LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                security=True,
+                dashboard_address=ANY_LOOPBACK_PORT,
+                worker_dashboard_address=ANY_LOOPBACK_PORT,
+                scheduler_kwargs={"dashboard": False},
+                resources={GUEST: 1},
+                preload=[local_worker.__name__],
+                silence_logs=logging.CRITICAL,
+            )
     except (OSError, RuntimeError) as error:
         raise BackendError(
             f"--executor dask-local:{workers}: its workers do not start ({error}): in a program of"
             ' your own, what starts them stands under `if __name__ == "__main__":`; else see'
             " whether memory and processes suffice (`ulimit -a`)"
         ) from None
+
+
+@contextmanager
+def _silent_tracker() -> Iterator[None]:
+    """Let Python's tracker of semaphores, a process that starts with the first one, remove without
+    a warning what is left of them after Ctrl-C or a kill: it is nothing to the user.
+    """
+    before = os.environ.get("PYTHONWARNINGS")
+    own = "ignore:resource_tracker:UserWarning"
+    os.environ["PYTHONWARNINGS"] = own if before is None else f"{before},{own}"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = before
 
 
 @contextmanager
