@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cli.processes import NETWARP
+from cli.processes import NETWARP, has_ended, removers_of
 
 TICKS_S = 100
 
@@ -50,6 +50,8 @@ def served(place: Path) -> Iterator[Served]:
     try:
         yield Served(process, process.stdout.readline().split()[-1])
     finally:
+        folders = list(place.glob("netwarp-ui-*"))
         process.terminate()
         process.communicate(timeout=30)
+        assert all(has_ended(each) for folder in folders for each in removers_of(folder))
     assert process.returncode == 130

@@ -7,6 +7,7 @@ import select
 import subprocess
 import sys
 import termios
+from contextlib import suppress
 from pathlib import Path
 
 NETWARP = Path(sys.prefix) / "bin" / "netwarp"
@@ -67,6 +68,16 @@ def guests_in(place: Path) -> list[int]:
                 found.append(int(process.name))
         except OSError:
             continue  # gone already, or not ours to look at
+    return found
+
+
+def removers_of(folder: Path) -> list[int]:
+    """Processes that remove the folder of the local pages' runs once the pages are closed."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if os.fsencode(folder) in (process / "cmdline").read_bytes().split(b"\0"):
+                found.append(int(process.name))
     return found
 
 

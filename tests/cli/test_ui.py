@@ -8,14 +8,14 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from cli.processes import NETWARP, guests_in, has_ended
+from cli.processes import NETWARP, guests_in, has_ended, removers_of
 from netwarp.backends.process_tree import children
 
 pytest.importorskip("starlette")
@@ -130,16 +130,6 @@ def test_who_goes_away_ends_their_guests(served: Served) -> None:
 
 SIGNALS = {"Ctrl-C": signal.SIGINT, "SIGTERM": signal.SIGTERM, "SIGHUP": signal.SIGHUP,
            "SIGKILL": signal.SIGKILL}  # fmt: skip
-
-
-def removers_of(folder: Path) -> list[int]:
-    """Processes that remove a folder when the one that made it has ended."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if os.fsencode(folder) in (process / "cmdline").read_bytes().split(b"\0"):
-                found.append(int(process.name))
-    return found
 
 
 @pytest.mark.guest
