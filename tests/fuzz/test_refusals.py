@@ -13,7 +13,7 @@ import pytest
 from fuzz.conftest import MUTANTS, block_id, blocks, report
 from fuzz.damage import damaged
 from fuzz.mutations import mutated_arguments, mutated_study, wrong_study
-from fuzz.program import Answer, call, line_fault, refusal_fault
+from fuzz.program import HANG_S, Answer, call, line_fault, refusal_fault
 from fuzz.studies import random_study
 from netwarp.cli.commands import load_command
 from support import write_run_directory
@@ -93,7 +93,7 @@ def test_processes_answer_as_calls_do(seeds: range, tmp_path: Path) -> None:
         called = _run(text, tmp_path)
         answer = subprocess.run(
             [Path(sys.prefix) / "bin" / "netwarp", "run", "study.toml"],
-            cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+            cwd=tmp_path, capture_output=True, text=True, timeout=HANG_S, check=False,
         )  # fmt: skip
         if (answer.returncode, answer.stderr) != (called.status, called.stderr):
             failures.append(_told(seed, f"{answer.stderr[:500]}\nnot {called.stderr[:500]}", text))
