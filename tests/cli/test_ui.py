@@ -89,7 +89,9 @@ def test_a_port_in_use_is_refused(served: Served) -> None:
 def test_it_answers_and_ctrl_c_leaves_nothing(served: Served) -> None:
     pairs = {"lane": "a", "transport": "tcp", "size": "1MB", "rtt": "50ms", "loss": "1%"}
     text = served.get(f"ask?{urlencode(pairs | {'replicates': '2'})}").read().decode()
-    assert [line for line in text.splitlines() if line.startswith("event")] == [
+    events = [line for line in text.splitlines() if line.startswith("event")]
+    # A busy machine has messages between them, of how far the runs are.
+    assert [event for event in events if event != "event: progress"] == [
         "event: started", "event: answer", "event: answer", "event: done",
     ]  # fmt: skip
     answers = [json.loads(line[6:]) for line in text.splitlines() if '"metrics"' in line]
@@ -110,6 +112,7 @@ def test_it_answers_and_ctrl_c_leaves_nothing(served: Served) -> None:
     assert said == "interrupted: the pages are closed\n"
     for guest in guests:
         assert has_ended(guest), "a guest outlived netwarp"
+    assert all(map(has_ended, removers_of(folder)))
     assert not folder.exists()
 
 
