@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import subprocess
+import sys
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -56,3 +60,42 @@ def test_modules_are_left_out_of_searches() -> None:
     import_what_runs()
     assert gc.get_threshold()[0] == COLLECT_AFTER
     assert gc.get_freeze_count() > 10_000
+
+
+HEAPS = """
+import ctypes, sys, threading
+from netwarp.ui.memory import share_one_heap
+
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+libc.fopen.restype = ctypes.c_void_p
+if "shared" in sys.argv:
+    share_one_heap()
+together = threading.Barrier(8)
+
+def allocate():
+    together.wait()
+    libc.malloc(5000)
+    together.wait()
+
+threads = [threading.Thread(target=allocate) for _ in range(8)]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+file = libc.fopen(sys.argv[1].encode(), b"w")
+libc.malloc_info(0, ctypes.c_void_p(file))
+libc.fclose(ctypes.c_void_p(file))
+"""
+
+
+@pytest.mark.skipif(
+    not hasattr(ctypes.CDLL(None), "mallopt"), reason="another C library than GNU's"
+)
+@pytest.mark.parametrize("shared", [True, False])
+def test_threads_share_one_heap(tmp_path: Path, *, shared: bool) -> None:
+    info = tmp_path / "info"
+    words = [sys.executable, "-c", HEAPS, str(info), *["shared"] * shared]
+    subprocess.run(words, check=True)
+    heaps = info.read_text().count("<heap nr=")
+    assert (heaps == 1) is shared, heaps

@@ -10,6 +10,19 @@ import gc
 
 COLLECT_AFTER = 10_000
 """Number of containers that are made before the youngest ones are searched for garbage."""
+M_ARENA_MAX = -8
+"""The parameter of mallopt(3) for the number of heaps (malloc.h of the GNU C library)."""
+
+
+def share_one_heap() -> None:
+    """Have all threads allocate from one heap; to be called before there are any.
+
+    The GNU C library gives up to eight threads per CPU heaps of their own, each of which keeps what
+    the largest question that it answered needed.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_ARENA_MAX, 1)
 
 
 def keep_what_is_imported() -> None:

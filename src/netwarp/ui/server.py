@@ -10,6 +10,7 @@ from pathlib import Path
 
 from netwarp.errors import InputError
 from netwarp.ui.folder import remove_leftovers, remove_when_unlocked, runs_folder
+from netwarp.ui.memory import share_one_heap
 
 INSTALL = "pip install 'netwarp[ui]'"
 LOOK_EVERY_S = 0.1
@@ -30,6 +31,7 @@ def serve(folder: Path, port: int, on_ready: Callable[[str], None]) -> None:
     Raises:
         InputError: the port is in use, or a package is missing.
     """
+    share_one_heap()
     try:
         import uvicorn
 
