@@ -14,7 +14,11 @@ pub struct Capacities(Vec<[Capacity; 2]>);
 impl Capacities {
     /// Returns the capacities of a job's paths, starting at the epoch.
     pub fn new(job: &Job) -> Self {
-        let capacity = |impairments: &Impairments, mtu_bytes| Capacity::new(impairments.rate_bit_s, mtu_bytes);
+        let capacity = |impairments: &Impairments, mtu_bytes| {
+            // A policer's bucket is full at the start, and what is in it passes at once.
+            let bucket_bytes = impairments.policer_bytes.map_or(0, u64::from);
+            Capacity::new(impairments.rate_bit_s, mtu_bytes, bucket_bytes)
+        };
         let both = |path: &Path| [capacity(&path.down, path.mtu_bytes), capacity(&path.up, path.mtu_bytes)];
         Self(job.paths.iter().map(both).collect())
     }
@@ -72,9 +76,9 @@ struct Capacity {
 impl Capacity {
     /// Returns the capacity at the epoch. No packet is counted before its last bit has left; one is allowed for
     /// counters that are read one after the other.
-    fn new(rate_bit_s: Option<u64>, mtu_bytes: u32) -> Self {
+    fn new(rate_bit_s: Option<u64>, mtu_bytes: u32, bucket_bytes: u64) -> Self {
         let frame_bytes = u64::from(mtu_bytes + ETHERNET_HEADER_BYTES);
-        let (peak_bit_s, burst_bytes) = (rate_bit_s.unwrap_or(0), frame_bytes);
+        let (peak_bit_s, burst_bytes) = (rate_bit_s.unwrap_or(0), frame_bytes + bucket_bytes);
         Self { rate_bit_s, peak_bit_s, since_ns: 0, billionths: 0, burst_bytes, frame_bytes }
     }
 
@@ -128,6 +132,20 @@ mod tests {
         let message = excess(Some(rate_bit_s), &[], second_bytes + 2 * 1514).expect("more than the rate");
         assert!(message.contains("by-passed the bottleneck"), "{message}");
         assert_eq!(excess(None, &[], u64::MAX), None);
+    }
+
+    #[test]
+    fn a_full_bucket_passes_beside_the_rate() {
+        let mut job = golden::job("bulk-quic");
+        job.paths[0].down.rate_bit_s = Some(8_000_000);
+        job.paths[0].down.policer_bytes = Some(4608);
+        let capacities = Capacities::new(&job);
+        let excess = |delivered_bytes| {
+            let counted = Count { delivered_packets: 700, delivered_bytes, ..Count::default() };
+            capacities.excess(&[counted.record(0, Direction::Down, &job.paths[0].down, 1_000_000_000)])
+        };
+        assert_eq!(excess(1_000_000 + 4608 + 1514), None);
+        assert!(excess(1_000_000 + 4608 + 2 * 1514).is_some());
     }
 
     #[test]
