@@ -118,7 +118,10 @@ def test_an_option_that_is_given_empty_is_refused() -> None:
 
 
 def test_a_file_that_is_given_empty_is_refused_as_a_file() -> None:
-    assert _run("compare", "--file=").stderr.startswith("error: compare: --file = ")
+    told = _run("compare", "--file=").stderr
+    assert told.startswith(
+        "error: netwarp compare: invalid value for '--file': \"\" is no path; see"
+    )
 
 
 @pytest.mark.parametrize(
