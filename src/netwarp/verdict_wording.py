@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from netwarp.estimate.comparison import Comparison, Verdict
 from netwarp.estimate.stats import Interval
 from netwarp.metrics import metric_named
-from netwarp.wording import MINUS, difference_unit, less_is_better, number, quantity
+from netwarp.wording import MINUS, difference_unit, less_is_better, number, percent, quantity
 
 SMALL = 1.1
 """Differences by less than this factor are written in per cent."""
@@ -70,8 +70,10 @@ def favourable(comparison: Comparison, metric: str) -> bool | None:
 def _without_difference(comparison: Comparison, metric: str) -> str:
     """Write an equivalence or an open question with its interval: `undecided [−5, +8 %]`.
 
-    If there are so few replicates that the interval is unbounded, the measured value is written:
-    `undecided (1.08×)`.
+    Where the whole interval is below the smallest relevant difference, and only more replicates can
+    exclude a rare event, that is said: `undecided, within 1.0 % [+0.3, +0.3 %]`. If there are so
+    few replicates that the interval is unbounded, the measured value is written: `undecided
+    (1.08×)`.
     """
     if comparison.verdict not in (Verdict.EQUIVALENT, Verdict.UNDECIDED):
         return str(comparison.verdict)
@@ -81,7 +83,16 @@ def _without_difference(comparison: Comparison, metric: str) -> str:
     is_bare = not bounds and comparison.verdict is Verdict.UNDECIDED
     if is_bare and comparison.scale == "ratio" and comparison.effect is not None:
         return f"{comparison.verdict} ({number(comparison.effect)}×)"
-    return f"{comparison.verdict} {bounds}".rstrip()
+    within = f", within {percent(comparison.relevant, 2)}" if _is_within(comparison) else ""
+    return f"{comparison.verdict}{within} {bounds}".rstrip()
+
+
+def _is_within(comparison: Comparison) -> bool:
+    """Return whether an open question's whole interval is below the smallest relevant ratio."""
+    if comparison.verdict is not Verdict.UNDECIDED or comparison.scale != "ratio":
+        return False
+    bounds, most = comparison.interval, 1 + comparison.relevant
+    return bounds is not None and 1 / most <= bounds[0] and bounds[1] <= most
 
 
 def _interval(comparison: Comparison, metric: str) -> str:

@@ -98,7 +98,8 @@ def test_a_run_is_played_by_keys(page: Page, address: str) -> None:
     page.keyboard.press("PageUp")
     assert scrub.get_attribute("aria-valuetext") != "0.000 seconds"
     page.focus("[name=speed]")
-    page.keyboard.press("1")
+    page.keyboard.press("6")
+    assert page.input_value("[name=speed]") == "60"
     button.focus()
     page.keyboard.press("Space")
     button.filter(has_text="Pause").wait_for()

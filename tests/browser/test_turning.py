@@ -50,6 +50,22 @@ def test_back_undoes_the_turn_of_a_knob_and_forward_does_it_again(visit_ui: Open
     page.wait_for_url("**/lessons")
 
 
+def test_a_profile_empties_what_it_has_itself(visit_ui: Open) -> None:
+    page = visit_ui(f"?{SMALL}")
+    _done(page)
+    page.select_option("#k-profile", "satellite-geo")
+    page.wait_for_url(lambda url: "profile=satellite-geo" in url and "rtt=" not in url)
+    assert (page.input_value("#k-rtt"), page.input_value("#k-rate")) == ("", "")
+    said = page.text_content(".knob:has(#k-profile) .left-out")
+    assert (
+        said
+        == "Emptied, since satellite-geo has its own: round-trip time 50ms, bottleneck rate 20mbit"
+    )
+    _turn(page, "rtt", "70ms")
+    page.wait_for_url("**rtt=70ms**")
+    assert page.input_value("#k-profile") == "satellite-geo", "what is typed afterwards wins"
+
+
 def test_what_is_pinned_and_open_stays_where_back_undoes_a_turn(visit_ui: Open) -> None:
     page = visit_ui(f"?{SMALL}")
     _done(page)

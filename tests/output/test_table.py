@@ -14,7 +14,7 @@ import recorded
 import support
 from netwarp.cli.printing import print_results
 from netwarp.errors import InputError
-from netwarp.estimate.comparison import Comparison, Sample
+from netwarp.estimate.comparison import Comparison, Sample, compare
 from netwarp.estimate.levels import ordered, scale_of
 from netwarp.estimate.stats import estimate
 from netwarp.evaluation import RunData, load
@@ -163,6 +163,10 @@ def test_what_is_open_is_given_with_its_interval() -> None:
     a = {r: Sample(v, r) for r, v in enumerate([10.0, 11.0, 12.0, 13.0])}
     b = {r: Sample(v, r) for r, v in enumerate([11.0, 10.5, 13.0, 12.0])}
     assert verdict_text(by_student(a, b), "completion_time_s") == "undecided [−12, +17 %]"
+    # Ten replicates that agree cannot exclude an event in a tenth of the runs.
+    ten, more = ({r: Sample(v * (1 + r / 1e6), r) for r in range(10)} for v in (10.0, 10.03))
+    text = verdict_text(compare(ten, more), "completion_time_s")
+    assert text == "undecided, within 1.0 % [+0.3, +0.3 %]"
     close = {r: Sample(v, r) for r, v in enumerate([9.93904, 10.93295, 11.92685, 12.92076])}
     assert verdict_text(by_student(a, close), "completion_time_s") == "equivalent [−0.6, −0.6 %]"
 

@@ -127,9 +127,9 @@ class Silent(Asked):
     def _answers(self) -> Iterator[Event]:
         return iter(())
 
-    def cancel(self) -> None:
+    def cancel(self, last: Event | None = None) -> None:
         self.is_cancelled = True
-        super().cancel()
+        super().cancel(last)
 
 
 def test_who_is_gone_before_the_first_event_cancels_what_was_asked() -> None:

@@ -15,7 +15,7 @@ from netwarp.run_directory import RECORDS_FILE
 from netwarp.run_status import Status
 from netwarp.ui.address import options_of
 from netwarp.ui.asked import Asked, Event
-from netwarp.ui.lanes import MOST_DIRECTORIES, MOST_LANES, Lanes
+from netwarp.ui.lanes import ENDED, MOST_DIRECTORIES, MOST_LANES, Lanes
 from netwarp.ui.what_if import WhatIf, study_of
 from netwarp.units import NS_PER_S
 from netwarp.wire import Calibration, GaveUp, Job, read_records, record_to_json
@@ -184,6 +184,8 @@ def test_the_end_of_the_pages_ends_all(use: Callable[..., None], tmp_path: Path)
     lanes.end(60)
     assert all(backend.stopped.is_set() for backend in several)
     assert all(question.is_over for question in questions[1:])
+    assert [name for name, _ in events_of(questions[0])] == ["started"]
+    assert events_of(questions[1])[-1] == ("failed", {"message": ENDED})
 
 
 def test_old_run_directories_are_removed(use: Callable[..., None], tmp_path: Path) -> None:

@@ -76,12 +76,14 @@ class Asked(ABC):
         """Wait for the next event; None after the last one."""
         return self._events.get()
 
-    def cancel(self) -> None:
-        """End its guests at once; it sends nothing more."""
+    def cancel(self, last: Event | None = None) -> None:
+        """End its guests at once; it sends nothing more, but for a last event if one is given."""
         with self._lock:
             self._is_cancelled = True
             if self._backend is not None:
                 self._backend.stop()
+        if last is not None:
+            self._events.put(last)
         self._events.put(None)
 
     def join(self, timeout_s: float | None = None) -> None:

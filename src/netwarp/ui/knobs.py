@@ -85,6 +85,8 @@ class Knob:
     """What is run when nothing is given, where that is a value."""
     needs: Sequence[str] = ()
     """Options of which one has to be given for that."""
+    gives: Sequence[str] = ()
+    """Options whose values it gives: they are emptied when it is turned, as they would win."""
 
     @property
     def row(self) -> Option:
@@ -103,7 +105,10 @@ def _path(key: str, offers: str, shows: str = "slider", **others: Any) -> Knob:
 
 GROUPS: Mapping[str, Sequence[Knob]] = {
     "The path": (
-        Knob(option="profile", label=_title("profile"), offers=["", *PROFILES], shows="choice"),
+        Knob(
+            option="profile", label=_title("profile"), offers=["", *PROFILES], shows="choice",
+            gives=("rtt", "rate"),
+        ),
         _path("rtt", " 1ms 5ms 10ms 20ms 30ms 50ms 70ms 100ms 150ms 200ms 300ms 600ms 1s"),
         _path("rate", " 1mbit 2mbit 5mbit 10mbit 20mbit 50mbit 100mbit 200mbit 500mbit 1gbit"),
         _path("loss", " 0.01% 0.1% 0.2% 0.5% 1% 2% 3% 5% 8% 10%"),

@@ -18,6 +18,7 @@ MOST_LANES = 8
 """Most questions that are run at the same time."""
 MOST_DIRECTORIES = 40
 """Most run directories that are kept, those of questions under way included."""
+ENDED = "netwarp ui has ended: start it again, and open the address that it prints."
 _NAME = re.compile("[a-z0-9]{1,24}")
 
 
@@ -82,7 +83,7 @@ class Lanes:
             left = list(self._lanes.values())
             self._lanes.clear()
         for each in left:
-            each.cancel()
+            each.cancel(("failed", {"message": ENDED}))
         for each in left:
             each.join(timeout_s / len(left))
 

@@ -133,6 +133,19 @@ function leaveOut(field) {
   said.hidden = !left.length;
 }
 
+/** Empty what a profile gives, which would win over the profile, and say so beside it. */
+function makeWay(field) {
+  const given = field.value ? (field.dataset.gives ?? "").split(" ").filter((name) => name && form.elements[name].value) : [];
+  if (!given.length) return;
+  const said = field.closest(".knob").querySelector(".left-out");
+  said.textContent = `Emptied, since ${field.value} has its own: ${given.map((name) => `${labelOf(name)} ${form.elements[name].value}`).join(", ")}`;
+  said.hidden = false;
+  for (const name of given) {
+    form.elements[name].value = "";
+    follow(form.elements[name]);
+  }
+}
+
 export function setKnobs(pairs) {
   for (const said of form.querySelectorAll(".left-out")) said.hidden = true;
   for (const field of fields()) {
@@ -191,6 +204,7 @@ export function onTurned(callback) {
     if (target.name === "kind") choose(target.value);
     else {
       leaveOut(turned);
+      makeWay(turned);
       follow(turned);
       choose(form.elements.kind.value);
     }

@@ -4,7 +4,6 @@ import { at, departures } from "./columns.js";
 import { LEAST_SHARE, drawNetwork, networkText, prepareNetwork } from "./network.js";
 import { asked, clock, size, time } from "./numbers.js";
 
-const WHOLE_S = 15; // at speed 1 the longest run takes this long
 const MOST_DOTS = 44; // on the link at once; beyond that a dot stands for several packets
 const FRAME_BYTES = 1514;
 const HEIGHT = 92;
@@ -166,7 +165,9 @@ export class Player {
       if (!this.isPlaying) return;
       const passed = before === null ? 0 : (time - before) / 1000;
       before = time;
-      this.go(this.now + (passed * Number(this.speed.value) * this.end) / WHOLE_S);
+      // The longest run takes as long as is chosen, or as long as it took.
+      const whole = Number(this.speed.value) || this.end;
+      this.go(this.now + (passed * this.end) / whole);
       if (this.now >= this.end) this.play(false);
       else requestAnimationFrame(step);
     };

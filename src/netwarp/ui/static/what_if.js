@@ -36,6 +36,7 @@ class Panel {
   ask(pairs, refusing = () => false) {
     this.say("running", "Running …");
     this.going("");
+    if (this === now) tell(); // what was read out is no answer to this
     this.place.toggleAttribute("data-outdated", this.answer !== null); // until another one is there
     let first = null;
     let whole = "";
