@@ -95,3 +95,19 @@ def test_a_report_says_what_a_profile_stood_for() -> None:
     assert (conditions["path.rate_down"], conditions["path.rate_up"]) == ("1.6mbit", "0.768mbit")
     varied = study_of({}, **{"path.profile": ["3g", "lte"]})
     assert "path.rtt" not in fixed_conditions(varied.raw, plan_study(varied)[0].job)
+
+
+def test_pairs_of_a_dumbbell_have_no_second_path() -> None:
+    study = study_from_mapping(
+        {
+            "title": "t",
+            "path": {"rate": "20mbit"},
+            "topology": {"shape": "dumbbell", "rtts": ["20ms", "160ms"]},
+            "workload": [
+                {"name": f"pair{n}", "size": "1MB", "from": f"client{n}", "to": f"server{n}"}
+                for n in (1, 2)
+            ],
+            "factors": {"transport": ["tcp"]},
+        }
+    )
+    assert "path.second" not in fixed_conditions(study.raw, plan_study(study)[0].job)

@@ -71,7 +71,7 @@ def _unsaid(job: Job, keys: Sequence[str], varied: Collection[str]) -> dict[str,
     defaults = {"path.mtu": str(path.mtu_bytes)}
     if isinstance(path.down.loss, NoLoss):
         defaults["path.loss"] = "0%"
-    if len(job.paths) > 1:
+    if len(job.paths) > 1 and job.network is None:
         defaults["path.second"] = "as the first"
     if "path.profile" not in varied:
         if job.network is None:
