@@ -117,7 +117,7 @@ GROUPS: Mapping[str, Sequence[Knob]] = {
             usual="1bdp", needs=("rate", "profile"),
         ),
         _path(
-            "discipline", " fifo codel fq_codel cake pie", "choice",
+            "discipline", " fifo codel fq_codel cake pie fifo,fq_codel", "choice",
             usual="fifo", needs=("rate", "profile"),
         ),
         _path("jitter", " 1ms 2ms 5ms 10ms 20ms 50ms"),
