@@ -66,8 +66,8 @@ class Going(Observer):
 
 def expected_text(study: Study, cpus: int) -> str:
     """Return how long all runs of a study take, about; empty if that is not worth saying."""
-    from netwarp.execution.cost import run_cpu_s
+    from netwarp.execution.cost import expected_cpu_s
     from netwarp.units import span_text
 
-    cpu_s = study.replicates * sum(run_cpu_s(cell.template) for cell in study.cells)
+    cpu_s = expected_cpu_s(cell.template for cell in study.cells for _ in range(study.replicates))
     return f"about {span_text(cpu_s / cpus)}" if cpu_s / cpus >= WORTH_SAYING_S else ""
