@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import netwarp
-from guest.test_cluster import Cluster, study
+from guest.dask_cluster import Cluster, study
 
 pytest.importorskip("distributed")
 
@@ -34,17 +33,6 @@ def hostile(*_):
 def dask_setup(_):
     worker.run_here = hostile
 """
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    place = tmp_path / "dask"
-    place.mkdir()
-    started = Cluster(place)
-    try:
-        yield started
-    finally:
-        started.stop()
 
 
 @pytest.mark.parametrize("what", ["pickle", "header"])
