@@ -12,7 +12,8 @@ import pytest
 from guides import commands
 from netwarp.ui.address import options_of
 from netwarp.ui.knobs import OPTIONS
-from netwarp.ui.lessons import BY_NAME, LESSONS, Lesson
+from netwarp.ui.lesson import Lesson
+from netwarp.ui.lessons import BY_NAME, LESSONS
 from netwarp.ui.what_if import study_of
 
 REPOSITORY = Path(__file__).parents[2]

@@ -6,86 +6,8 @@ the tests read this table. What changes within a second is sampled more often th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from urllib.parse import urlencode
 
-from netwarp.ui.address import command_of, options_of
-
-
-@dataclass(frozen=True, kw_only=True)
-class Turn:
-    """What to turn next in a lesson, and what is seen then."""
-
-    text: str
-    """What to turn, and what happens."""
-    changes: Sequence[tuple[str, str]]
-    """The options that are others, expectations included: what is stated of the lesson need not
-    hold any more. An empty value leaves an option away.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lesson:
-    """One lesson."""
-
-    name: str
-    title: str
-    sentence: str
-    """What it is about."""
-    look_for: str
-    """What to look for."""
-    turns: Sequence[str]
-    """Names of the options to turn."""
-    next_turns: Sequence[Turn]
-    given: Sequence[tuple[str, str]]
-    """The options that it begins with, expectations included."""
-
-    @property
-    def address(self) -> str:
-        """The address of the page that shows it, relative to the pages."""
-        return self._address_of(self.given)
-
-    def given_after(self, turn: Turn) -> list[tuple[str, str]]:
-        """Return the options after a turn."""
-        turned = {name for name, _ in turn.changes}
-        kept = [(name, value) for name, value in self.given if name not in turned]
-        return [*kept, *((name, value) for name, value in turn.changes if value)]
-
-    def address_after(self, turn: Turn) -> str:
-        """Return the address of the page after a turn."""
-        return self._address_of(self.given_after(turn))
-
-    @property
-    def stated(self) -> list[list[tuple[str, str]]]:
-        """All the options of which something is stated: those that it begins with, and after each
-        of its turns.
-        """
-        return [list(self.given), *map(self.given_after, self.next_turns)]
-
-    def _address_of(self, given: Sequence[tuple[str, str]]) -> str:
-        return "./?" + urlencode([("lesson", self.name), *given])
-
-    @property
-    def command(self) -> str:
-        """The command that does the same in a shell."""
-        return command_of(options_of(self.given))
-
-
-def _pairs(text: str, *sets: str, expect: Sequence[str]) -> list[tuple[str, str]]:
-    """Read a text such as `rtt=50ms rate=20mbit`, and settings of further keys, as the pairs of an
-    address.
-    """
-    return [
-        *((name, value) for name, _, value in (each.partition("=") for each in text.split())),
-        *(("set", each) for each in sets),
-        *(("expect", each) for each in expect),
-    ]
-
-
-def _turn(text: str, changes: str, *sets: str, expect: Sequence[str]) -> Turn:
-    """Make a turn; for the others see `_pairs`."""
-    return Turn(text=text, changes=_pairs(changes, *sets, expect=expect))
-
+from netwarp.ui.lesson import Lesson, pairs, turn
 
 LESSONS: Sequence[Lesson] = (
     Lesson(
@@ -97,18 +19,18 @@ LESSONS: Sequence[Lesson] = (
         " replicate: the window doubles with each round trip, 14.5, 29 and 58 kB.",
         turns=("size", "rtt", "rate"),
         next_turns=(
-            _turn(
+            turn(
                 "Halve the round-trip time: the completion time is halved.",
                 "rtt=50ms",
                 expect=["200mbit / 20mbit: completion_time_s >= 0.7"],
             ),
-            _turn(
+            turn(
                 "Send 3 MB: from about there on the rate counts.",
                 "size=3MB",
                 expect=["200mbit / 20mbit: completion_time_s <= 0.7"],
             ),
         ),
-        given=_pairs(
+        given=pairs(
             "transport=tcp size=100kB rtt=100ms rate=20mbit,200mbit"
             " against=path.rate=20mbit",
             expect=["200mbit / 20mbit: completion_time_s >= 0.7"],
@@ -125,13 +47,13 @@ LESSONS: Sequence[Lesson] = (
         " the queue, 40 and 320 ms.",
         turns=("queue", "size", "congestion"),
         next_turns=(
-            _turn(
+            turn(
                 "Send 10 MB: the file ends before the longer queue is full, at 217 ms in "
                 "place of 360.",
                 "size=10MB",
                 expect=["8bdp / 1bdp: rtt_under_load_s_p95 <= 3.5"],
             ),
-            _turn(
+            turn(
                 "Set the congestion control to BBR: it does not fill a queue of 8 BDP, "
                 "whose round-trip time under load is a third longer than that of 1 BDP, not"
                 " four times.",
@@ -139,7 +61,7 @@ LESSONS: Sequence[Lesson] = (
                 expect=["8bdp / 1bdp: rtt_under_load_s_p95 <= 1.5"],
             ),
         ),
-        given=_pairs(
+        given=pairs(
             "transport=tcp size=20MB rtt=40ms rate=20mbit queue=1bdp,8bdp"
             " against=path.queue=1bdp metric=rtt_under_load_s_p95,completion_time_s",
             expect=["8bdp / 1bdp: rtt_under_load_s_p95 >= 4"],
@@ -155,12 +77,12 @@ LESSONS: Sequence[Lesson] = (
         " exchange, TCP none.",
         turns=("loss", "rtt", "flow"),
         next_turns=(
-            _turn(
+            turn(
                 "Set the loss to nothing: the two are alike.",
                 "loss=",
                 expect=["tcp / udp: message_delay_s_p99 <= 1.1"],
             ),
-            _turn(
+            turn(
                 "Set the round-trip time to 200 ms: a repetition takes longer, and TCP's "
                 "window, which losses keep small, carries the messages no more. They wait "
                 "for seconds before they are sent.",
@@ -168,7 +90,7 @@ LESSONS: Sequence[Lesson] = (
                 expect=["tcp / udp: message_delay_s_p99 >= 5"],
             ),
         ),
-        given=_pairs(
+        given=pairs(
             "flow=1mbit duration=10s transport=udp,tcp rtt=80ms rate=20mbit loss=1%"
             " metric=message_delay_s_p99,message_loss_ratio",
             "sampling=20ms",
@@ -185,19 +107,19 @@ LESSONS: Sequence[Lesson] = (
         " a queue when it begins.",
         turns=("loss", "rtt", "queue"),
         next_turns=(
-            _turn(
+            turn(
                 "Set the loss to nothing: the two are alike.",
                 "loss=",
                 expect=["bbr / cubic: completion_time_s >= 0.9"],
             ),
-            _turn(
+            turn(
                 "Set the round-trip time to 10 ms: CUBIC's window grows back sooner, and "
                 "BBR needs more than half its time.",
                 "rtt=10ms",
                 expect=["bbr / cubic: completion_time_s >= 0.5"],
             ),
         ),
-        given=_pairs(
+        given=pairs(
             "transport=tcp congestion=cubic,bbr size=10MB rtt=50ms rate=20mbit loss=1%"
             " against=transport.congestion=cubic",
             "sampling=25ms",
@@ -212,20 +134,20 @@ LESSONS: Sequence[Lesson] = (
         look_for="The shares: nine tenths and one.",
         turns=("rtts", "congestion", "discipline"),
         next_turns=(
-            _turn(
+            turn(
                 "Set the congestion control to BBR: now the flow with the long round trip "
                 "has most of the link.",
                 "congestion=bbr",
                 expect=["flow2.share_ratio >= 60 %"],
             ),
-            _turn(
+            turn(
                 "Set the discipline to fq_codel, a queue for each flow: the second has more"
                 " than a third, and Jain's index is 0.94.",
                 "discipline=fq_codel",
                 expect=["flow2.share_ratio >= 33 %"],
             ),
         ),
-        given=_pairs(
+        given=pairs(
             "transport=tcp congestion=reno rtts=20ms,160ms rate=20mbit stop=30s",
             expect=["flow2.share_ratio <= 40 %"],
         ),
@@ -239,14 +161,14 @@ LESSONS: Sequence[Lesson] = (
         " as much room, where the path itself has 40. The download pays 5 % of its time for it.",
         turns=("discipline", "queue"),
         next_turns=(
-            _turn(
+            turn(
                 "Set the queue to 1 BDP: a plain one of this length is at 79 ms, which does"
                 " not help as much as fq_codel does in any length.",
                 "queue=1bdp",
                 expect=["fq_codel / fifo: rtt_under_load_s_p95 >= 0.5"],
             ),
         ),
-        given=_pairs(
+        given=pairs(
             "transport=tcp size=10MB rtt=40ms rate=20mbit queue=8bdp discipline=fifo,fq_codel"
             " against=path.discipline=fifo"
             " metric=rtt_under_load_s_p95,completion_time_s",
@@ -261,7 +183,7 @@ LESSONS: Sequence[Lesson] = (
         look_for="Two round trips with a handshake, one without.",
         turns=("size", "rtt", "resume"),
         next_turns=(
-            _turn(
+            turn(
                 "Send 10 kB: the gain is gone, since a server sends at most three times "
                 "what it has received until it knows that the address is the client's (RFC "
                 "9000, section 8).",
@@ -269,7 +191,7 @@ LESSONS: Sequence[Lesson] = (
                 expect=["0rtt / none: completion_time_s >= 0.95"],
             ),
         ),
-        given=_pairs(
+        given=pairs(
             "transport=quic size=1kB rtt=100ms rate=20mbit resume=none,0rtt"
             " against=transport.resume=none",
             expect=["0rtt / none: completion_time_s <= 0.6"],
@@ -286,7 +208,7 @@ LESSONS: Sequence[Lesson] = (
         " first window, ten packets, is smaller.",
         turns=("rtt", "set"),
         next_turns=(
-            _turn(
+            turn(
                 "Set `transport.initial_window=20` beside the handovers: TLS has three "
                 "round trips in place of four.",
                 "",
@@ -295,7 +217,7 @@ LESSONS: Sequence[Lesson] = (
                 "transport.initial_window=20",
                 expect=["quic / tls: handover_gap_s >= 0.6"],
             ),
-            _turn(
+            turn(
                 "Set `transport.reconnect=new,migrate` for QUIC alone: a connection that "
                 "goes along saves hardly more than the handshake did, since the new path "
                 "has to be proven too.",
@@ -306,7 +228,7 @@ LESSONS: Sequence[Lesson] = (
                 expect=["migrate / new: handover_gap_s >= 0.95"],
             ),
         ),
-        given=_pairs(
+        given=pairs(
             "transport=tls,quic size=10MB rtt=50ms rate=20mbit"
             " metric=handover_gap_s,completion_time_s",
             "path.handovers.every=2s", "path.handovers.count=2",
@@ -321,7 +243,7 @@ LESSONS: Sequence[Lesson] = (
         look_for="Two links of the same rate, and little more than half the time of one.",
         turns=("set", "rate", "rtt"),
         next_turns=(
-            _turn(
+            turn(
                 "Give the second path another round-trip time, `path.second.rtt=100ms`: it "
                 "still pays.",
                 "",
@@ -330,7 +252,7 @@ LESSONS: Sequence[Lesson] = (
                 expect=["mptcp / tcp: completion_time_s <= 0.7"],
             ),
         ),
-        given=_pairs(
+        given=pairs(
             "transport=tcp,mptcp size=10MB rtt=30ms rate=10mbit",
             "path.second.rate=10mbit",
             expect=["mptcp / tcp: completion_time_s <= 0.7"],
@@ -345,14 +267,14 @@ LESSONS: Sequence[Lesson] = (
         " one.",
         turns=("streams", "chunks", "loss"),
         next_turns=(
-            _turn(
+            turn(
                 "Set the loss to nothing: the difference is that of the first windows, an "
                 "eighth.",
                 "loss=",
                 expect=["8 / 1: completion_time_s <= 1.2"],
             ),
         ),
-        given=_pairs(
+        given=pairs(
             "transport=sctp size=4MB chunks=8 streams=1,8 rtt=80ms rate=20mbit loss=1%"
             " against=transport.streams=1",
             expect=["8 / 1: completion_time_s >= 1.3"],
@@ -368,13 +290,13 @@ LESSONS: Sequence[Lesson] = (
         " HTTP/3. Open the first replicate over time for its waterfall.",
         turns=("loss", "rtt", "page"),
         next_turns=(
-            _turn(
+            turn(
                 "Set the loss to nothing: the order is the other way round.",
                 "loss=",
                 expect=["2 / 1.1: page_load_time_s <= 0.9", "3 / 2: first_byte_s <= 0.8"],
             ),
         ),
-        given=_pairs(
+        given=pairs(
             "page=web-30 http=1.1,2,3 rtt=100ms rate=20mbit loss=2%"
             " metric=page_load_time_s,first_byte_s",
             expect=[
@@ -391,18 +313,18 @@ LESSONS: Sequence[Lesson] = (
         " replicate over time for the pause, in which nothing arrives.",
         turns=("chunks", "queue", "size"),
         next_turns=(
-            _turn(
+            turn(
                 "Set the queue to 4 MB: there is no pause.",
                 "queue=4MB",
                 expect=["64 / 4: completion_time_s <= 1.5"],
             ),
-            _turn(
+            turn(
                 "Set the queue to 64 kB: it loses handshakes too, which wait for a second.",
                 "queue=64kB",
                 expect=["64 / 4: completion_time_s >= 3"],
             ),
         ),
-        given=_pairs(
+        given=pairs(
             "transport=tcp size=4MB chunks=4,64 rtt=200us rate=1gbit queue=256kB"
             " against=workload.chunks=4 dial=parallel",
             expect=["64 / 4: completion_time_s >= 3"],

@@ -1,0 +1,82 @@
+"""What a lesson is: options of `netwarp compare`, what to look for, and what to turn next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from netwarp.ui.address import command_of, options_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """What to turn next in a lesson, and what is seen then."""
+
+    text: str
+    """What to turn, and what happens."""
+    changes: Sequence[tuple[str, str]]
+    """The options that are others, expectations included: what is stated of the lesson need not
+    hold any more. An empty value leaves an option away.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lesson:
+    """One lesson."""
+
+    name: str
+    title: str
+    sentence: str
+    """What it is about."""
+    look_for: str
+    """What to look for."""
+    turns: Sequence[str]
+    """Names of the options to turn."""
+    next_turns: Sequence[Turn]
+    given: Sequence[tuple[str, str]]
+    """The options that it begins with, expectations included."""
+
+    @property
+    def address(self) -> str:
+        """The address of the page that shows it, relative to the pages."""
+        return self._address_of(self.given)
+
+    def given_after(self, turn: Turn) -> list[tuple[str, str]]:
+        """Return the options after a turn."""
+        turned = {name for name, _ in turn.changes}
+        kept = [(name, value) for name, value in self.given if name not in turned]
+        return [*kept, *((name, value) for name, value in turn.changes if value)]
+
+    def address_after(self, turn: Turn) -> str:
+        """Return the address of the page after a turn."""
+        return self._address_of(self.given_after(turn))
+
+    @property
+    def stated(self) -> list[list[tuple[str, str]]]:
+        """All the options of which something is stated: those that it begins with, and after each
+        of its turns.
+        """
+        return [list(self.given), *map(self.given_after, self.next_turns)]
+
+    def _address_of(self, given: Sequence[tuple[str, str]]) -> str:
+        return "./?" + urlencode([("lesson", self.name), *given])
+
+    @property
+    def command(self) -> str:
+        """The command that does the same in a shell."""
+        return command_of(options_of(self.given))
+
+
+def pairs(text: str, *sets: str, expect: Sequence[str]) -> list[tuple[str, str]]:
+    """Read a text such as `rtt=50ms rate=20mbit`, and settings of further keys, as the pairs of an
+    address.
+    """
+    return [
+        *((name, value) for name, _, value in (each.partition("=") for each in text.split())),
+        *(("set", each) for each in sets),
+        *(("expect", each) for each in expect),
+    ]
+
+
+def turn(text: str, changes: str, *sets: str, expect: Sequence[str]) -> Turn:
+    """Make a turn; for the others see `pairs`."""
+    return Turn(text=text, changes=pairs(changes, *sets, expect=expect))
