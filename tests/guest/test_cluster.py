@@ -24,7 +24,6 @@ from netwarp.run_status import Status
 distributed = pytest.importorskip("distributed")
 
 
-
 # Kills its worker with one run, as a defect of a library or the kernel's search for memory would.
 POISONED = """
 import os, signal
