@@ -21,11 +21,9 @@ IMPOSED = frozenset(
         "duplicate_ratio",
     }
 )
-"""What netem and the shaper can do to one direction, wherever a router or a receiving host has
-them.
-"""
+"""Features of netem and of the shaper in one direction, on a router as on a receiving host."""
 AT_THE_ENDS = frozenset({SEVERAL_PATHS, "neighbours.cold", "capture", SEVERAL_WORKLOADS})
-"""What the endpoint does without netem."""
+"""Features that the two endpoints provide themselves, without netem."""
 BUILT = (
     IMPOSED
     | AT_THE_ENDS
@@ -35,20 +33,19 @@ BUILT = (
     | {"timeline.events.change.attach", "timeline.events.change.detach"}
     | {"timeline.redraws", "timeline.traces"}
 )
-"""What the endpoint can build between its own namespaces, in guests and on the host. It supports
-every queueing discipline: the endpoint does not compile without one.
+"""Features of paths between the endpoint's own network namespaces, in guests and on the host. All
+queueing disciplines are among them: the endpoint does not compile without one.
 """
 IN_GUESTS = BUILT | {"loss.every", "loss.packets", "network.nats", "network.silent"}
-"""What the endpoint can build in guests, whose kernel has nf_tables; a host's kernel may lack
-it.
-"""
+"""Features of paths in guests, whose kernel has nf_tables; a host's kernel may lack it."""
 
 
 def beyond(asked: Iterable[Asked], can: Set[str], who: str) -> str | None:
-    """Describe what a job requires that a backend does not support; None if it supports everything.
+    """Return the message that names the first feature which a job requires and a backend lacks;
+    None if the backend has all of them.
 
     Args:
-        asked: what a job asks for, see :func:`netwarp.wire.asked.asked`.
+        asked: what the job requires, see :func:`netwarp.wire.asked.asked`.
         can: the features that the backend has.
         who: the backend's name in the message.
     """

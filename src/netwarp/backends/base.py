@@ -13,7 +13,7 @@ from netwarp.wire import Job
 
 
 class Backend(Protocol):
-    """A place where runs happen."""
+    """A place where runs are carried out, such as guests or this host's own kernel."""
 
     name: str
     needs: tuple[Need, ...]
@@ -21,13 +21,13 @@ class Backend(Protocol):
     and `netwarp doctor` lists it.
     """
     parallel: bool
-    """Whether runs can go side by side without disturbing each other."""
+    """Whether runs can be carried out side by side without disturbing each other."""
     interleaved: bool
     """Whether results drift with time: runs are then carried out in a random order, with the runs
     that are compared next to each other.
     """
     sets_path: bool
-    """Whether it builds the path that a study asks for; otherwise the path exists already and is
+    """Whether it builds the path that a study asks for; otherwise the path exists already, and is
     measured.
     """
     suffix: str
@@ -71,7 +71,7 @@ class Backend(Protocol):
             job: the job, which has already been written to ``directory/job.json``.
             directory: the directory of the run; receives ``records.jsonl`` and ``console.log``.
             slot: index of the parallel slot in which the run is carried out, counted from 0.
-            on_progress: called at intervals with the run's clock in seconds.
+            on_progress: called repeatedly during the run, with the run's clock in seconds.
 
         Returns:
             The status. A run that goes wrong is a failed status, not an exception.
@@ -81,9 +81,10 @@ class Backend(Protocol):
         """
 
     def stop(self) -> None:
-        """End all runs under way at once, and start no more. Any thread may call this.
+        """End all runs that are under way at once, and let no other start. Any thread may call
+        this.
 
-        A run that is ended so has measured nothing: `run` raises BackendError.
+        A run that was ended has no result: its call of `run` raises BackendError.
         """
 
     def provenance(self) -> dict[str, Any]:
@@ -94,21 +95,21 @@ class Backend(Protocol):
 
 @runtime_checkable
 class BootsKernels(Protocol):
-    """A backend whose jobs may name the guest kernel that they run on."""
+    """A backend whose jobs may name the guest kernel on which they run."""
 
     def kernel_provenance(self, name: str) -> dict[str, Any]:
-        """Return the provenance of the guest kernel that has a name on this backend.
+        """Return versions and hashes of the guest kernel of this name.
 
         Raises:
-            BackendError: it is not built.
+            BackendError: no kernel of this name is built.
         """
 
 
 def kernel_provenance(backend: Backend, name: str) -> dict[str, Any]:
-    """Return the provenance of the guest kernel that has a name on a backend.
+    """Return versions and hashes of the guest kernel that a backend finds by this name.
 
     Raises:
-        BackendError: it is not built, or the backend boots no kernels by name.
+        BackendError: no kernel of this name is built, or the backend boots no kernels by name.
     """
     if not isinstance(backend, BootsKernels):
         raise BackendError(f"kernel {name}: {backend.name} boots no guest kernel by its name")
@@ -116,7 +117,7 @@ def kernel_provenance(backend: Backend, name: str) -> dict[str, Any]:
 
 
 class NamedBackend(Backend, Protocol):
-    """A backend that the command line and studies open by its name.
+    """A backend that the command line and studies open by its name, such as `native`.
 
     The argument after its name is described in `netwarp.backend_table`; a backend that another
     package adds declares it in its class, as `argument`.

@@ -16,8 +16,9 @@ def run_builder(
     """Run a build program to its end, and return its exit status.
 
     Ctrl-C ends it at once, with all processes that it started, and does not wait for it to clean
-    up: a shell handles a signal only when the program that it waits for has ended, and unpacking or
-    removing a kernel's source takes minutes on a busy machine. The next build removes what is left.
+    up: a shell handles a signal only after the program that it waits for has ended, and unpacking
+    or removing a kernel's source takes minutes on a busy machine. The next build removes what is
+    left.
     """
     builder = subprocess.Popen(
         ending_with_us(command), cwd=cwd, env=environ and dict(environ), process_group=0

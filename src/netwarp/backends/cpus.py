@@ -43,7 +43,9 @@ def free_cpu(cpus: Sequence[int], slot: int, locks: Path) -> Iterator[int]:
 
 
 def _lock(path: Path) -> int | None:
-    """Open and lock a file; None when somebody else holds it, or it cannot be opened."""
+    """Open a file and lock it; return its descriptor, or None when another process holds the lock
+    or the file cannot be opened.
+    """
     try:
         file = os.open(path, _FLAGS, 0o600)
     except OSError:
@@ -58,7 +60,9 @@ def _lock(path: Path) -> int | None:
 
 @dataclass(frozen=True)
 class CpuTimes:
-    """CPU time used since the machine started, in seconds, summed over all CPUs."""
+    """CPU time used since the machine started (`busy_s`) and by this process (`own_s`), in seconds,
+    summed over all CPUs.
+    """
 
     busy_s: float
     """CPU time of all processes, including time that a hypervisor took away."""
@@ -68,7 +72,9 @@ class CpuTimes:
 
 
 def cpu_times(stat: Path = STAT) -> CpuTimes:
-    """Read the machine's CPU times and our own (proc(5), times(2))."""
+    """Return the CPU times of the machine, as /proc/stat has them, and those of this process
+    (proc(5), times(2)).
+    """
     ticks = [int(field) for field in stat.read_text().split("\n", 1)[0].split()[1:9]]
     user, nice, system, idle, iowait, irq, softirq, steal = ticks
     per_second = os.sysconf("SC_CLK_TCK")
@@ -77,8 +83,8 @@ def cpu_times(stat: Path = STAT) -> CpuTimes:
 
 
 def busy_share(before: CpuTimes, after: CpuTimes) -> float | None:
-    """Return the share of the CPUs' time that was used between two readings; None if no time has
-    passed.
+    """Return the share of all CPUs' time that was in use between two readings, 0 to 1; None if no
+    time has passed between them.
     """
     busy_s, idle_s = after.busy_s - before.busy_s, after.idle_s - before.idle_s
     return min(1.0, max(0.0, busy_s / (busy_s + idle_s))) if busy_s + idle_s > 0 else None

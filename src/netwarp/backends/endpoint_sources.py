@@ -1,4 +1,5 @@
-"""Hashes the endpoint's sources, to determine whether a built endpoint is up to date.
+"""Hashes the endpoint's sources, by which netwarp determines whether a built endpoint is up to
+date.
 
 `scripts/setup.sh` runs this file by itself, before netwarp is installed, and stores its output as
 the stamp beside the endpoint that it built; so only the standard library is imported.
@@ -11,11 +12,14 @@ from pathlib import Path
 from stat import S_ISREG
 
 STAMP = "netwarp-endpoint.stamp"
-"""The stamp's file name in the virtual environment."""
+"""File name, in the virtual environment, of the hash of the sources from which its endpoint was
+built.
+"""
 
 
 def sources_sha256(folder: Path) -> str:
-    """Hash the names and contents of all files below a folder, except its own `target`.
+    """Return the SHA-256 of the names and contents of all files below a folder, except those in its
+    own `target`.
 
     It is the hash of the output of `sha256sum` for these files, in the byte order of their names.
 
@@ -30,17 +34,20 @@ def sources_sha256(folder: Path) -> str:
 
 
 def sources_state(folder: Path) -> tuple[tuple[bytes, int, int, int], ...]:
-    """Return what differs if one of these files has been written or replaced since.
+    """Return name, inode, size and time of change of all files below a folder: they differ once a
+    file has been written or replaced.
 
     Raises:
-        OSError: a file is gone.
+        OSError: a file was removed meanwhile.
     """
     found = ((name, os.stat(path)) for name, path in sorted(_files(folder)))  # noqa: PTH116
     return tuple((name, each.st_ino, each.st_size, each.st_ctime_ns) for name, each in found)
 
 
 def _files(folder: Path) -> list[tuple[bytes, str]]:
-    """Return the regular files below a folder, each by its name relative to it, except `target`."""
+    """Return the relative name and the path of each regular file below a folder, except those in
+    its own `target`.
+    """
     top = str(folder)
     found = []
     for place, folders, names in os.walk(top):

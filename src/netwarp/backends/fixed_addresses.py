@@ -20,8 +20,8 @@ def fixed_addresses() -> list[str]:
 
 
 def _refused() -> str | None:
-    """Start a program without address randomisation; return the error if the host forbids it, else
-    None.
+    """Try to start a program without address randomisation; return the error if the host forbids
+    it, else None.
     """
     command = [*at_fixed_addresses(), *nothing()]
     tried = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -41,4 +41,4 @@ def _describe(_: Machine) -> str:
 
 
 FIXED_ADDRESSES = Need("addresses", _describe, _describe, optional=True)
-"""The need for addresses that are not randomised."""
+"""The need, which runs can do without, for programs at addresses that are not randomised."""

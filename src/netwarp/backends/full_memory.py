@@ -1,4 +1,4 @@
-"""Finds out from a guest's console whether a run failed for want of memory."""
+"""Finds out from a guest's console whether a run failed because memory was full."""
 
 import re
 from dataclasses import replace
@@ -14,12 +14,14 @@ MOST_NAMES = 3
 
 
 def with_lack_of_memory(status: Status, console: Path, scratch: Path) -> Status:
-    """Add to the reason of a failed run that memory was full, the host's or the guest's.
+    """Return the status with the message, if its run failed, that the memory of the host or of the
+    guest was full.
 
     Args:
-        status: of the run; returned as it is if the run did not fail, or memory was not full.
+        status: the status of the run; returned unchanged if the run did not fail, or memory was not
+            full.
         console: the output of the guest's kernel.
-        scratch: the directory that contains guests' memory.
+        scratch: the directory on the host that contains guests' memory.
     """
     if status.outcome != "failed":
         return status

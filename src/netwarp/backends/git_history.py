@@ -1,4 +1,6 @@
-"""The commits of a git repository: their names, their messages, and how they divide a history."""
+"""The commits of a git repository: their hashes, their messages, and the order in which a bisection
+tests them.
+"""
 
 import subprocess
 from collections.abc import Sequence
@@ -19,7 +21,7 @@ class History:
 
         Args:
             ref: a tag, branch or hash.
-            option: the option that named it, for the message.
+            option: the option that the user gave it with, for the message.
 
         Raises:
             InputError: there is no such commit, or no repository of git.
@@ -35,15 +37,15 @@ class History:
         return found.stdout.strip()
 
     def is_before(self, earlier: str, later: str) -> bool:
-        """Return whether a commit is in the history of another."""
+        """Return whether commit `earlier` is in the history of commit `later`."""
         return self._ask("merge-base", "--is-ancestor", earlier, later).returncode == 0
 
     def ranked(self, bad: str, goods: Sequence[str]) -> list[str]:
         """Return the commits in the history of `bad` and in none of `goods`, first those that
-        divide them best.
+        divide them into the most equal halves.
 
         Raises:
-            InputError: git cannot tell.
+            InputError: git fails.
         """
         found = self._ask("rev-list", "--bisect-all", bad, "--not", *goods)
         if found.returncode != 0:
@@ -63,7 +65,7 @@ class History:
         return self._ask("show", "-s", "--format=%P", commit).stdout.split()
 
     def _ask(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run a git command in the repository, and return what became of it."""
+        """Run a git command in the repository, and return its exit status and output."""
         try:
             return subprocess.run(
                 ["git", "-C", str(self.place), *arguments],

@@ -25,7 +25,8 @@ REPOSITORY = _PACKAGE.parents[1]
 BUILD_KERNEL = "netwarp kernel build"
 BUILD_ENDPOINT = "scripts/setup.sh rust"
 CHOSEN = "chosen"
-"""Name of the link to the kernel that the user has chosen as the default, if there is one."""
+"""Name of the link in the cache to the kernel that the user has made the default, if there is one.
+"""
 
 _INFO: Mapping[str, type] = {
     "version": str,
@@ -40,7 +41,7 @@ _INFO: Mapping[str, type] = {
     "uring_abs_timer": bool,
     "seeded_getrandom": bool,
 }
-"""Types of what is read from a kernel.json."""
+"""Types of the fields that are read from a kernel.json."""
 _ALWAYS_THERE = ("version", "source_package", "seccomp")
 """Fields that every kernel.json has, also those of earlier versions."""
 
@@ -69,16 +70,19 @@ class GuestKernel:
 
     @property
     def expects_root_device(self) -> bool:
-        """Whether it has to be told that its root has no device.
+        """Whether its command line must say that the root file system is on no device.
 
-        User-Mode Linux says `root=98:0` unless told otherwise. Before 6.6, a kernel without block
-        devices (`CONFIG_BLOCK`) then mounts no root at all (`init/do_mounts.c`, `mount_root`).
+        User-Mode Linux assumes `root=98:0` where its command line has no other. Before 6.6, a
+        kernel without block devices (`CONFIG_BLOCK`) then mounts no root at all
+        (`init/do_mounts.c`, `mount_root`).
         """
         return self.version_numbers < (6, 6)
 
     @property
     def own(self) -> list[str]:
-        """What the user has added to Debian's and netwarp's sources and configuration, in words."""
+        """Descriptions of the changes that the user made to Debian's and netwarp's source and
+        configuration.
+        """
         own = [f"--config {line}" for line in self.info.get("own_config", ())]
         patches = self.info.get("own_patches", 0)
         own += [f"{patches} patch{'es' if patches > 1 else ''}"] if patches else []
@@ -88,19 +92,19 @@ class GuestKernel:
 
     @property
     def seeds_netem(self) -> bool:
-        """Whether its netem takes a seed, without which no random loss can be repeated (Linux 6.6
+        """Whether its netem accepts a seed, without which no random loss can be repeated (Linux 6.6
         and later).
 
-        Kernels that do not record it were built when versions before 6.6 were refused.
+        A kernel.json without this field is of a time when kernels before 6.6 were refused.
         """
         return bool(self.info.get("netem_seed", True))
 
     @property
     def waits_until(self) -> bool:
-        """Whether a wait in an io_uring can end at a given time, as the endpoint's QUIC needs it
+        """Whether a wait in an io_uring can end at a given time, which the endpoint's QUIC needs
         (Linux 6.12 and later).
 
-        Kernels that do not record it are judged by their version.
+        Where its kernel.json does not have the field, its version decides.
         """
         return bool(self.info.get("uring_abs_timer", self.version_numbers >= (6, 12)))
 
@@ -123,12 +127,12 @@ class GuestKernel:
 
     @property
     def linux(self) -> Path:
-        """The kernel: an ordinary program."""
+        """The kernel's executable: with User-Mode Linux, an ordinary program."""
         return self.directory / "linux"
 
     @property
     def preloaded(self) -> Path | None:
-        """The library that answers the getrandom() of a kernel from the run's seed; None where the
+        """The library that returns the run's seed when a kernel calls getrandom(); None where the
         kernel has that compiled in, as all have that are built today.
         """
         is_inside = self.info.get("seeded_getrandom", False)
@@ -136,7 +140,9 @@ class GuestKernel:
 
     @property
     def programs(self) -> list[Path]:
-        """The kernel, and what is loaded into its process."""
+        """The files that its process executes: the kernel, and the library that is loaded with it,
+        if any.
+        """
         return [self.linux, *([self.preloaded] if self.preloaded else [])]
 
     @property
@@ -223,7 +229,7 @@ def open_kernel(directory: Path, *, is_trusted: bool = False) -> GuestKernel:
 
 
 def _wrong_in(info: object) -> str | None:
-    """Return what is wrong with the contents of a kernel.json, or None."""
+    """Return what is wrong with the contents of a kernel.json; None if nothing is."""
     if not isinstance(info, dict):
         return "it is no object"
     for field, kind in _INFO.items():
@@ -241,10 +247,11 @@ def _wrong_in(info: object) -> str | None:
 
 
 def _refuse_anothers(kernel: GuestKernel) -> None:
-    """Refuse a kernel that another user could change, because it runs with the caller's rights.
+    """Refuse a kernel that another user could change, because it runs with the rights of this one.
 
     Raises:
-        BackendError: neither root nor the caller owns the directory or what runs of it.
+        BackendError: the directory, or a file in it that is executed, belongs neither to root nor
+            to this user.
     """
     for part in (kernel.directory, *kernel.programs):
         with contextlib.suppress(FileNotFoundError):
@@ -282,7 +289,7 @@ def find_endpoint(environ: Mapping[str, str] = os.environ) -> Path:
 def refuse_stale(endpoint: Path, stamp: Path, sources: Path) -> None:
     """Refuse an endpoint that was not built from the present sources of a clone.
 
-    If there are no sources, as in an installation from a wheel, or no stamp, nothing is refused.
+    Nothing is refused if there are no sources, as in an installation from a wheel, or no stamp.
 
     Raises:
         BackendError: the sources have changed since; the message says how to build it again.
@@ -302,14 +309,16 @@ def refuse_stale(endpoint: Path, stamp: Path, sources: Path) -> None:
 
 @lru_cache(maxsize=4)
 def _sources_sha256(sources: Path, state: tuple[Any, ...]) -> str:
-    """Hash sources that are in a state: they are read once, and not before each run."""
+    """Return the hash of the endpoint's sources, from the cache as long as `state` is the same: so
+    they are not read before each run.
+    """
     del state
     return sources_sha256(sources)
 
 
 def endpoint_version(path: Path) -> dict[str, Any]:
-    """Ask the endpoint for its version, and add the hash of the program file. A program that has
-    not changed since is asked once.
+    """Ask the endpoint for its version and the format of jobs that it reads, and add the hash of
+    its file. A file that has not changed is asked only once.
 
     Raises:
         BackendError: it cannot be started, is not netwarp's endpoint, or reads jobs of another
@@ -319,7 +328,9 @@ def endpoint_version(path: Path) -> dict[str, Any]:
 
 
 def _file_state(path: Path) -> tuple[int, ...] | None:
-    """Return what differs if a file has been written or replaced; None if there is none."""
+    """Return inode, size and times of a file, which differ once it has been written or replaced;
+    None if there is no file.
+    """
     try:
         found = path.stat()
     except OSError:
@@ -329,7 +340,9 @@ def _file_state(path: Path) -> tuple[int, ...] | None:
 
 @lru_cache(maxsize=4)
 def _endpoint_version(path: Path, state: tuple[int, ...] | None) -> dict[str, Any]:
-    """Ask an endpoint whose file is in a state; see :func:`endpoint_version`."""
+    """Ask an endpoint for its version, unless `state` of its file is that of an earlier call; see
+    :func:`endpoint_version`.
+    """
     del state
     try:
         answer = subprocess.run(

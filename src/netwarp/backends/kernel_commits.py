@@ -1,5 +1,5 @@
-"""Builds the kernels of a repository's commits one after another, each from the objects of the one
-before.
+"""Builds the kernels of a repository's commits one after another, each with the object files of the
+one before.
 """
 
 import os
@@ -13,16 +13,16 @@ from netwarp.backends.guest_files import GuestKernel, build_script, open_kernel
 from netwarp.errors import BackendError
 
 CANNOT_BE_BUILT = 4
-"""Exit status of guest/build.sh where the source itself is the reason."""
+"""Exit status of guest/build.sh when the commit's source itself does not build."""
 
 
 @dataclass(frozen=True)
 class CommitBuilder:
-    """Builds commits into a cache of their own."""
+    """Builds the kernels of commits into a cache of their own."""
 
     repository: Path
     tree: Path
-    """Where the tree and its objects are kept between builds."""
+    """Where the source tree and its object files are kept between builds."""
     cache: Path
     """Where the kernels are kept."""
     changes: Sequence[str] = ()
@@ -30,11 +30,11 @@ class CommitBuilder:
     jobs: int | None = None
 
     def kernel(self, commit: str) -> GuestKernel | None:
-        """Return the kernel of a commit, which is built unless it is there already; None if this
-        commit cannot be built. Its messages are printed.
+        """Return the kernel of a commit, and build it first unless it is built already; None if
+        this commit cannot be built. The messages of the build are printed.
 
         Raises:
-            BackendError: nothing can be built here, for lack of room, say.
+            BackendError: nothing can be built here, for example for lack of room.
         """
         status = run_builder(self._command(commit))
         if status == CANNOT_BE_BUILT:

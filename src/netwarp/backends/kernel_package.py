@@ -11,7 +11,9 @@ from netwarp.version import __version__
 
 PACKAGE = "netwarp_kernel"
 PACKAGE_FILE = "package.json"
-"""File in the package: for which netwarp it is, and the directory of its kernel."""
+"""File in the package with the release of netwarp that its kernel belongs to, and the kernel's
+directory.
+"""
 _FIELDS = ("netwarp", "kernel")
 
 

@@ -37,7 +37,7 @@ DRAWN_BY_NETEM = frozenset(
         "corrupt_ratio",
     }
 )
-"""Features for which netem draws random numbers."""
+"""Features for which netem draws random numbers, such as random loss."""
 _BUILT_IN = frozenset({"reno"})
 """Congestion controls without a configuration option, which every kernel has."""
 
@@ -50,9 +50,9 @@ def built_kernels(environ: Mapping[str, str] = os.environ) -> list[GuestKernel]:
 
 
 def _examined(environ: Mapping[str, str]) -> tuple[list[GuestKernel], dict[str, str]]:
-    """Return the kernels in the cache and the packaged one, and why others are not used, by their
-    names. Of two with the same name, which are of the same source and configuration, it is the
-    packaged one.
+    """Return the usable kernels of the cache and the package, and for each of the others, by its
+    name, why it is not used. Of two with the same name, and so the same source and configuration,
+    the packaged one is returned.
     """
     cache = kernel_cache(environ)
     found, refused = [], {}
@@ -77,7 +77,7 @@ def _examined(environ: Mapping[str, str]) -> tuple[list[GuestKernel], dict[str, 
 
 
 def released_source() -> tuple[str, str]:
-    """Return package and version of the source from which the release's kernel is built.
+    """Return the Debian package, and its version, from whose source the release's kernel is built.
 
     Raises:
         BackendError: the files that build kernels are not installed.
@@ -180,7 +180,7 @@ def kernel_refusal(kernel: GuestKernel, job: Job) -> str | None:
 
 
 def _remedy(kernel: GuestKernel, option: str) -> str:
-    """Return what to do about an option that a kernel lacks."""
+    """Return what the user can do about a configuration option that a kernel lacks."""
     chosen_by_user = any(own.startswith(f"--config {option}=") for own in kernel.own)
     ours = (build_script().parent / "kernel.config").read_text(encoding="utf-8").splitlines()
     if option.startswith("CONFIG_TCP_CONG_") and f"{option}=y" not in ours:
@@ -196,8 +196,8 @@ def _remedy(kernel: GuestKernel, option: str) -> str:
 
 
 def _needed_versions(job: Job) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield what a job asks for that no option of a configuration tells, and the first version of
-    Linux that has it.
+    """Yield the features of a job that depend on the version of Linux and not on a configuration
+    option, each with the first version that has it.
     """
     for transport in (each.transport for each in job.workloads):
         is_mptcp = TRANSPORTS[transport.kind].kernel_option == "MPTCP"
@@ -352,7 +352,9 @@ def _refuse_to_remove_default(kernel: GuestKernel, cache: Path) -> None:
 
 
 def described(kernel: GuestKernel, environ: Mapping[str, str] = os.environ) -> dict[str, object]:
-    """Describe a kernel as `kernel list --json` and `kernel info --json` do."""
+    """Return a kernel's properties as the object that `kernel list --json` and `kernel info --json`
+    print.
+    """
     return {
         "name": kernel.name,
         "default": is_default(kernel, environ),
@@ -364,7 +366,7 @@ def described(kernel: GuestKernel, environ: Mapping[str, str] = os.environ) -> d
 
 
 def is_default(kernel: GuestKernel, environ: Mapping[str, str] = os.environ) -> bool:
-    """Return whether studies that name no kernel use it."""
+    """Return whether it is the default kernel, which studies use that name none."""
     try:
         return find_kernel(environ).directory == kernel.directory
     except BackendError:
@@ -372,8 +374,8 @@ def is_default(kernel: GuestKernel, environ: Mapping[str, str] = os.environ) -> 
 
 
 def lacks_in_words(kernel: GuestKernel) -> list[str]:
-    """Return the features that studies can ask for and a kernel lacks, except those that its
-    configuration options show.
+    """Return the features that studies can ask for and a kernel lacks, in words, except those that
+    are on its list of configuration options.
     """
     lacking = [] if kernel.seeds_netem else ["repeatable random loss, jitter and reordering"]
     lacking += [] if kernel.waits_until else ["QUIC"]

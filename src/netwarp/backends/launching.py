@@ -1,5 +1,6 @@
-"""Starts programs with what util-linux's programs set for them; where one of those is missing, this
-file, run by Python, sets it instead. Only the standard library is imported.
+"""Starts programs on a given CPU, so that they end with their parent, or at fixed addresses, by
+util-linux's programs; where one of those is missing, this file, run by Python, does its part. Only
+the standard library is imported.
 """
 
 import ctypes
@@ -14,22 +15,26 @@ ADDR_NO_RANDOMIZE = 0x40000
 
 
 def dying_with_parent() -> list[str]:
-    """Return the beginning of a command that is killed when the thread that starts it ends."""
+    """Return the beginning of a command whose program is killed when the thread that starts it
+    ends.
+    """
     return _program("setpriv", "--pdeathsig", "KILL") or _ourselves("dying-with-parent")
 
 
 def on_cpu(cpu: int) -> list[str]:
-    """Return the beginning of a command that runs on one CPU."""
+    """Return the beginning of a command whose program runs on this CPU only."""
     return _program("taskset", "-c", str(cpu)) or _ourselves(f"on-cpu={cpu}")
 
 
 def at_fixed_addresses() -> list[str]:
-    """Return the beginning of a command without address randomisation."""
+    """Return the beginning of a command whose program runs without address randomisation."""
     return _program("setarch", "-R") or _ourselves("at-fixed-addresses")
 
 
 def nothing() -> list[str]:
-    """Return a command that does nothing and succeeds, whatever is on PATH: one of this Python."""
+    """Return a command that does nothing and succeeds. It is this Python, so it does not depend on
+    PATH.
+    """
     return [sys.executable, "-I", "-S", "-c", ""]
 
 

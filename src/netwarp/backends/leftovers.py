@@ -1,6 +1,4 @@
-"""Cleans up what a guest leaves in its run directory, so that nothing in it can harm those who read
-or keep it.
-"""
+"""Removes what a guest leaves in its run directory that could harm those who read or keep it."""
 
 import stat
 from pathlib import Path
@@ -8,7 +6,7 @@ from pathlib import Path
 from netwarp.file_trees import Entry, for_each, open_up
 
 KEPT_FOLDER = "written"
-"""Folder of what programs wrote, in which links are kept as they were (`exec --keep`)."""
+"""Folder of the files that programs wrote (`exec --keep`), in which symbolic links are kept."""
 
 
 def make_harmless(directory: Path) -> None:
@@ -19,7 +17,7 @@ def make_harmless(directory: Path) -> None:
     follows none of them.
 
     Raises:
-        OSError: something could not be changed; everything else is harmless.
+        OSError: something could not be changed; everything else is harmless now.
     """
     open_up(directory)
     for_each(directory, _make_harmless)

@@ -55,14 +55,14 @@ class HostCapabilities:
     own sysctls.
     """
     missing_programs: str | None = None
-    """Support for a file system in which programs of the machine run and what they write stays in
-    memory.
+    """Why programs of the machine cannot run with what they write kept in memory, which needs a
+    file system for it.
     """
     missing_huge_pages: str | None = None
-    """Support for huge pages for the memory of guests; only virtual runs use them."""
+    """Why guests' memory cannot be in huge pages; only virtual runs use them."""
     missing_shaper: str | None = None
-    """Support for a shaper, which enforces the rates that netem cannot: those that change, or that
-    lie behind a queueing discipline.
+    """Why no shaper can be set up. It enforces the rates that netem cannot: those that change, or
+    that lie behind a queueing discipline.
     """
 
     @property
@@ -73,7 +73,7 @@ class HostCapabilities:
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> HostCapabilities:
-        """Read the endpoint's answer."""
+        """Make it from the JSON object that `netwarp-endpoint capabilities` prints."""
         return cls(
             kernel=found["kernel"],
             rootless=found["rootless"],
@@ -116,7 +116,7 @@ NAMESPACES = Need("namespaces", _check_host, _describe_host)
 
 
 class NativeBackend:
-    """Runs jobs one at a time on the host's kernel."""
+    """Runs jobs on this host's own kernel, one at a time, in real time."""
 
     name = "native"
     needs: tuple[Need, ...] = (system_calls(OWN_CALLS), ENDPOINT, NAMESPACES)
@@ -139,11 +139,11 @@ class NativeBackend:
 
     @classmethod
     def opened(cls, argument: str, bounds: Bounds) -> Self:
-        """Open it; see :class:`netwarp.backends.base.Backend`."""
+        """Open the native backend; see :class:`netwarp.backends.base.Backend`."""
         return cls(bounds)
 
     def check(self, jobs: int) -> None:
-        """Check that a path can be built."""
+        """Check that this host's kernel can build a path between network namespaces."""
         _require_path(self.capabilities)
 
     def refuse(self, job: Job, sha256: str) -> str | None:
@@ -179,8 +179,8 @@ class NativeBackend:
 
 
 def host_refusal(capabilities: HostCapabilities, job: Job) -> str | None:
-    """Describe what a job requires that a host cannot do, with the remedy; None when it can do all.
-    Pure.
+    """Return what a job requires and a host lacks, with the remedy; None when the host has
+    everything. Pure.
     """
     refusals = (_refusal_of_one(capabilities, each) for each in job.each_alone)
     return next(filter(None, refusals), None)
@@ -235,8 +235,8 @@ def _refusal_of_one(capabilities: HostCapabilities, job: Job) -> str | None:
 
 
 def _needs_shaper(job: Job) -> bool:
-    """Return whether a path needs a shaper because netem cannot enforce its rate; see `shaper` in
-    the endpoint's topology.
+    """Return whether a job's path needs a shaper because netem cannot enforce its rate; see
+    `shaper` in the endpoint's topology.
     """
     return any(
         each.shaper_queue_bytes is not None
@@ -248,7 +248,7 @@ def _needs_shaper(job: Job) -> bool:
 
 
 def probe_host(endpoint: Path) -> HostCapabilities:
-    """Let the endpoint try what the host's kernel can do, which takes a few milliseconds.
+    """Have the endpoint try out what the host's kernel can do, which takes a few milliseconds.
 
     Raises:
         BackendError: the endpoint could not be run or answered nothing usable.

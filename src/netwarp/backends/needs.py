@@ -1,4 +1,4 @@
-"""What a machine must have for the runs of a backend, and the checks for it."""
+"""The things that a machine must have for the runs of a backend, and the checks for each."""
 
 import os
 import shutil
@@ -49,7 +49,7 @@ def require(needs: Iterable[Need], machine: Machine) -> None:
 
 
 def programs(*names: str) -> Need:
-    """Return the need for these programs of util-linux."""
+    """Return the need for the util-linux programs of these names."""
 
     def check(_: Machine) -> None:
         missing = [name for name in names if shutil.which(name) is None]
@@ -89,8 +89,8 @@ GUEST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def missing_programs(wanted: Iterable[Program]) -> str | None:
-    """Return which programs of the machine are not installed, with the remedies; None if all
-    are.
+    """Return which of these programs are not installed on this machine, with the remedies; None if
+    all are installed.
     """
     lacking = [
         f"{program.name} is not installed: {program.install}"
@@ -101,7 +101,9 @@ def missing_programs(wanted: Iterable[Program]) -> str | None:
 
 
 def missing_directory(job: Job) -> str | None:
-    """Report that the directory in which a job's programs start does not exist; None if it does."""
+    """Return the message that the directory in which a job's programs start does not exist; None if
+    it exists.
+    """
     for reads in reads_of(job):
         if reads.directory is not None and not is_folder(Path(reads.directory)):
             return (
@@ -125,7 +127,7 @@ def _describe_programs(_: Machine) -> str:
 
 
 PROGRAMS = Need("programs", _describe_programs, _describe_programs, optional=True)
-"""The need for the programs that workloads name; few studies have any."""
+"""The need for the programs that workloads name, such as a browser; few studies name any."""
 
 ENDPOINT = Need("endpoint", lambda machine: find_endpoint(machine.environ), _describe_endpoint)
 """The need for the program `netwarp-endpoint`, which builds paths and moves bytes."""

@@ -15,11 +15,13 @@ from netwarp.wire.record import record_from_json
 PANIC = re.compile(r"Kernel panic - not syncing: (.+)")
 TAIL_LINES = 3
 MOST_END_BYTES = 1 << 20
-"""Largest size in bytes of the record that ends a run."""
+"""Largest size in bytes of the last record of a run, which has its end and its outcome."""
 
 
 def console_text(console: Path) -> str:
-    """Read the end of a process's output; empty if the file is no longer a regular file of ours."""
+    """Return the end of a process's console output; empty if the file is no longer a regular file
+    of this user.
+    """
     try:
         return read_tail(console, CONSOLE_LIMIT_BYTES)
     except OSError:
@@ -32,7 +34,7 @@ def status_of(directory: Path, ending: Ending, *, who: str = "the guest") -> Sta
     Args:
         directory: the directory of the run, with its records and console.
         ending: how the process ended.
-        who: the name of the process in the reason.
+        who: what the reason calls the process, such as "the endpoint".
     """
     reason, virtual_s = failure_reason(
         directory / RECORDS_FILE, directory / CONSOLE_FILE, ending, who=who
@@ -50,14 +52,14 @@ def status_of(directory: Path, ending: Ending, *, who: str = "the guest") -> Sta
 def failure_reason(
     records: Path, console: Path, ending: Ending, *, who: str = "the guest"
 ) -> tuple[str | None, float]:
-    """Return the reason why a run failed, or None when it did not, and its clock's last value in
-    seconds.
+    """Return the reason why a run failed, or None when it succeeded, and the last time of its clock
+    in seconds.
 
     Args:
         records: the records that the endpoint wrote.
         console: the output of the process.
         ending: how the process ended.
-        who: the name of the process in the message.
+        who: what the reason calls the process, such as "the endpoint".
     """
     end = _end_record(records)
     if end is None:

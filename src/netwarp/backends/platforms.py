@@ -1,4 +1,4 @@
-"""Which systems netwarp runs on. Nothing is imported, so that any Python can ask."""
+"""Which systems netwarp runs on. It imports nothing, so any version of Python can import it."""
 
 
 def refused_system(system: str) -> str | None:

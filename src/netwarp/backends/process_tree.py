@@ -68,18 +68,22 @@ def tree_cpu_s(pid: int) -> float:
 
 
 def _times(pid: int) -> list[int]:
-    """Read utime, stime, and those of the children that it has waited for (proc_pid_stat(5))."""
+    """Return utime, stime, cutime and cstime of a process, in ticks; the last two are of children
+    that it has waited for (proc_pid_stat(5)).
+    """
     return [int(ticks) for ticks in _fields(pid)[11:15]]
 
 
 def _fields(pid: int) -> list[str]:
-    """Read the fields of /proc/PID/stat after the process's name, which may contain spaces."""
+    """Return the fields of /proc/PID/stat that follow the process's name, which itself may contain
+    spaces.
+    """
     return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
 
 
 def peak_rss_bytes(pid: int) -> int:
-    """Return the largest resident set in bytes that a process or a living descendant has had since
-    it executed its program; 0 when all have ended.
+    """Return the largest resident set in bytes that the process or one of its living descendants
+    has had since it executed its program; 0 when all have ended.
 
     The value of `wait4` (ru_maxrss) is not usable: it survives execve(2), and a child begins with
     the memory of the Python that starts it, several times a guest's.

@@ -1,4 +1,6 @@
-"""The processes of a backend: starts them, follows them to their end, and kills all at once."""
+"""The processes of a backend's runs: starts them, follows each to its end, and kills all at
+once.
+"""
 
 import subprocess
 import threading
@@ -38,8 +40,8 @@ class Processes:
             directory: the working directory, in which the console's output is kept.
             environ: the complete environment of the program.
             on_progress: called at intervals with the program's clock in seconds.
-            name_spinner: called with a process group that spins; returns a text that names the
-                program in it.
+            name_spinner: called with the ID of a process group that uses CPU time without progress;
+                returns a text that names the program.
             inherited: further descriptors that the program inherits.
 
         Raises:
@@ -74,7 +76,7 @@ class Processes:
             raise BackendError("the backend was stopped")
 
     def stop(self) -> None:
-        """Kill all that are running, and start no more."""
+        """Kill all processes that are running, and start no more."""
         with self._lock:
             self._stopped = True
             for process in self._running:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def backend_class(name: str) -> type[NamedBackend]:
-    """Import the class of a backend, one of `backend_names`."""
+    """Import and return the class of a backend; `name` is one of `backend_names`."""
     row = BACKENDS.get(name)
     found = resolve_name(row.place) if row is not None else plugins.load("backends", name)
     return cast("type[NamedBackend]", found)
@@ -28,7 +28,7 @@ def backend_names() -> Sequence[str]:
 
 
 def open_backend(name: str, bounds: Bounds) -> Backend:
-    """Open a backend by the name that the command line has for it.
+    """Open a backend by its text on the command line, such as `native` or `remote:HOST:PORT`.
 
     Raises:
         InputError: there is no such backend.
@@ -44,7 +44,9 @@ def open_backend(name: str, bounds: Bounds) -> Backend:
 
 
 def _argument(name: str) -> str | None:
-    """Return what must follow a backend's name on the command line; None if nothing may."""
+    """Return what must follow a backend's name on the command line, such as HOST:PORT; None if
+    nothing may.
+    """
     if name in BACKENDS:
         return BACKENDS[name].argument
     argument: str | None = getattr(backend_class(name), "argument", None)

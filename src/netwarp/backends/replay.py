@@ -1,4 +1,4 @@
-"""The replay backend: returns the results that another run directory recorded, without a guest."""
+"""The replay backend: returns the recorded results of another run directory, without a guest."""
 
 import shutil
 from collections.abc import Callable
@@ -15,7 +15,9 @@ from netwarp.wire import Job, job_from_json, job_sha256
 
 
 def kept_job_sha256(directory: RunDirectory, run: str) -> str | None:
-    """Return the hash of a kept run's job, in today's format; None if it cannot be read."""
+    """Return the hash of a kept run's job, converted to today's format; None if it cannot be
+    read.
+    """
     try:
         return job_sha256(job_from_json(read_text(directory.run_path(run) / JOB_FILE)))
     except (OSError, ValueError, RecordError):
@@ -23,12 +25,12 @@ def kept_job_sha256(directory: RunDirectory, run: str) -> str | None:
 
 
 _RECORDED = ("kernel", "kernels", "endpoint", "speed")
-"""The parts of a recording's provenance that its replay takes over."""
+"""The parts of a recording's provenance that its replay copies."""
 
 
 class ReplayBackend:
-    """Finds recorded runs by the hash of their job, so that the study's files and names may
-    differ.
+    """Returns recorded runs. It finds them by the hash of their job, so that the study's files and
+    names may differ.
     """
 
     name = "replay"
@@ -47,7 +49,7 @@ class ReplayBackend:
 
     @classmethod
     def opened(cls, argument: str, bounds: Bounds) -> Self:
-        """Open it; see :class:`netwarp.backends.base.Backend`."""
+        """Open the replay backend; see :class:`netwarp.backends.base.Backend`."""
         return cls(Path(argument))
 
     @property
@@ -87,7 +89,9 @@ class ReplayBackend:
     def run(
         self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]
     ) -> Status:
-        """Copy records, console and status; see :class:`netwarp.backends.base.Backend`."""
+        """Copy records, console and status of the recorded run; see
+        :class:`netwarp.backends.base.Backend`.
+        """
         run = self._runs[job_sha256(job)]
         status = self.directory.status(run)
         if status is None:

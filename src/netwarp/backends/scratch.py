@@ -1,4 +1,6 @@
-"""The scratch directory that contains guests' memory: finds it, and checks that it is suitable."""
+"""The scratch directory, which contains guests' memory: finds it, and checks that it is
+suitable.
+"""
 
 import os
 import shutil
@@ -15,12 +17,14 @@ SCRATCH_GAVE_OUT = "Bus error - the host /dev/shm or /tmp mount likely just ran 
 
 
 PLACES = (Path("/dev/shm"), Path("/tmp"))  # noqa: S108
-"""Where guests' memory may be. Containers have 64 MiB of the first, and mount it noexec."""
+"""Directories in which guests' memory may be. In a container the first has 64 MiB, and is mounted
+noexec.
+"""
 
 
 def scratch_directory(environ: Mapping[str, str], places: Sequence[Path] = PLACES) -> Path:
-    """Return the directory that contains guests' memory: what NETWARP_SCRATCH names, else the first
-    of the usual places that can contain one guest's, else the first.
+    """Return the directory for guests' memory: the one that NETWARP_SCRATCH names, else the first
+    of `places` with room for one guest, else the first.
     """
     named = environ.get("NETWARP_SCRATCH")
     if named:
@@ -97,4 +101,4 @@ def _describe(machine: Machine) -> str:
 
 
 MEMORY = Need("memory", _check, _describe)
-"""The need for room for the memory of as many guests as run at a time."""
+"""The need for room for guests' memory, for as many as run at a time."""

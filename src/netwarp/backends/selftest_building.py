@@ -1,4 +1,4 @@
-"""Builds the kernel's own tests of the network, from the source of a guest kernel."""
+"""Builds the kernel's own tests of the network (kselftests), from the source of a guest kernel."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -13,12 +13,12 @@ from netwarp.errors import BackendError
 def selftests_of(
     kernel: GuestKernel, source: Sequence[str] = (), environ: Mapping[str, str] = os.environ
 ) -> Path:
-    """Return the directory of a kernel's tests, which are built if they are not yet.
+    """Return the directory of a kernel's own tests, which are built first if necessary.
 
     Args:
         kernel: a built kernel.
-        source: options of `guest/selftests.sh` that say where the kernel's source is, if it is no
-            package of Debian's.
+        source: options of `guest/selftests.sh` that say where the kernel's source is; empty if it
+            is a package of Debian's.
         environ: the environment, which names the cache.
 
     Raises:

@@ -1,4 +1,5 @@
-"""Finds which program of a guest spins, from outside, because the guest's clock stands still.
+"""Finds which program of a guest spins, that is uses CPU time and never waits; from outside,
+because the guest's clock stands still.
 
 A guest program runs in a host process of its own (arch/um, stub processes named `uml-userspace`),
 and its memory is that process's. Its command line is at the top of its stack, as the kernel put it
@@ -27,11 +28,14 @@ POINTER_BYTES = 8
 WATCHED_S = 0.5
 OUTPUT_TAIL_BYTES = 4096
 KEPT_OUTPUT_BYTES = 64 << 20
-"""How much is kept of what a program prints (`KEPT_BYTES` in endpoint/programs/src/output.rs)."""
+"""Bytes that are kept of the output of a program (`KEPT_BYTES` in endpoint/programs/src/output.rs).
+"""
 ALONE = 0.9
-"""Least share of a guest's CPU time that a program uses if it spins without system calls."""
+"""Least share of a guest's CPU time that a program has if it spins without system calls."""
 KERNEL_ALONE = 0.02
-"""Share of a guest's CPU time below which its busiest program does not spin: its kernel does."""
+"""Share of a guest's CPU time below which even its busiest program does not spin: the guest's
+kernel does.
+"""
 ENDPOINT_LINK = "endpoint"
 """Name of the link to the endpoint in the directory of a guest's run."""
 ASKS = (
@@ -59,22 +63,24 @@ class Spinning:
     """A guest program that uses CPU time and never waits."""
 
     command: tuple[str, ...]
-    """The command line that starts the program in the guest; empty if its kernel works alone."""
+    """The command line of the program in the guest; empty if it is the guest's kernel that uses the
+    CPU.
+    """
     asks: bool
-    """Whether it makes system calls; otherwise it only computes, and the guest's kernel, which runs
-    in a process of its own, is idle.
+    """Whether the program makes system calls; otherwise it only computes, and the guest's kernel,
+    which runs in a process of its own, is idle.
     """
 
 
 def spinning(pid: int, watched_s: float = WATCHED_S) -> Spinning | None:
-    """Find the guest program that uses the most CPU time at present.
+    """Find the program of a guest that uses the most CPU time at present.
 
     Args:
         pid: the process whose descendants belong to the guest.
         watched_s: the time in seconds over which CPU time is measured.
 
     Returns:
-        The program; None if none can be read.
+        The program; None if the command line of none can be read.
     """
     spent = ticks_spent(pid, watched_s)
     programs = {each: spent.get(each, 0) for each in _userspace(pid)}
@@ -89,7 +95,8 @@ def spinning(pid: int, watched_s: float = WATCHED_S) -> Spinning | None:
 
 
 def command_line(stack: bytes, top: int) -> tuple[str, ...] | None:
-    """Find a program's arguments in the top of its stack; None if they are not there.
+    """Return a program's arguments, read from the top of its stack; None if they are not found
+    there.
 
     The texts of the arguments are contiguous, and the first text of the environment follows the
     last of them. Other data that looks like a list of pointers does not have this property.
@@ -124,7 +131,9 @@ def _userspace(pid: int) -> Iterator[int]:
 
 
 def _top_of_stack(pid: int) -> bytes:
-    """Read the stack from its top downwards, as far as its pages are mapped."""
+    """Return the bytes of a process's stack, from its top downwards as far as its pages are
+    mapped.
+    """
     stack = b""
     try:
         with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
@@ -137,7 +146,9 @@ def _top_of_stack(pid: int) -> bytes:
 
 
 def spinner_text(directory: Path, pid: int) -> str:
-    """Describe which of a guest's programs spins and how, what it printed last, and what to do."""
+    """Describe which of a guest's programs spins, how, what it printed last, and what the user can
+    do.
+    """
     found = spinning(pid)
     if found is None:
         return ""
@@ -155,8 +166,8 @@ def spinner_text(directory: Path, pid: int) -> str:
 
 
 def _flooded(run: Path) -> str | None:
-    """Return the name of the file with a program's output of which no more is kept, if there is
-    one: netwarp's endpoint reads and throws away what else the program prints.
+    """Return the name of an output file that has reached the size that is kept, if there is one:
+    the endpoint drops what its program prints beyond that.
     """
     full = (path.name for path in run.glob("*.std*") if path.lstat().st_size >= KEPT_OUTPUT_BYTES)
     return next(full, None)

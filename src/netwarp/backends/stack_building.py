@@ -16,11 +16,11 @@ REMEDIES: Mapping[str, str] = {
     "c++": "apt install g++",
     "python3": "apt install python3-venv",
 }
-"""Remedies for each program that is needed to build a stack."""
+"""What to do about each program that is missing for building a stack."""
 
 
 def shipped() -> list[str]:
-    """Return the names of the stacks whose sources come with netwarp."""
+    """Return the names of the stacks that netwarp can build from its own sources."""
     return sorted(found.parent.name for found in SOURCES.glob(f"*/{MANIFEST}"))
 
 

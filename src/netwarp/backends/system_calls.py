@@ -1,4 +1,4 @@
-"""Asks the machine for the system calls without which no run can be carried out, before any is."""
+"""Tries the system calls that every run needs, before any run starts."""
 
 import ctypes
 import errno
@@ -14,7 +14,7 @@ INVALID = -1
 
 @dataclass(frozen=True)
 class SystemCall:
-    """A system call, asked for with arguments that every kernel refuses, so that it does nothing.
+    """A system call that is tried with invalid arguments, so that it does nothing.
 
     Attributes:
         name: as in its manual page.
@@ -40,7 +40,9 @@ OWN_CALLS = (
     SystemCall("prctl", 157, (INVALID,)),
     SystemCall("epoll_create1", 291, (INVALID,)),
 )
-"""What netwarp itself needs for runs: locks, kept runs, processes that end with it, and waiting."""
+"""The system calls that netwarp itself needs for runs: locks, kept runs, processes that end with
+it, and waiting.
+"""
 
 GUEST_CALLS = (
     *OWN_CALLS,
@@ -48,14 +50,18 @@ GUEST_CALLS = (
     SystemCall("sched_setaffinity", 203, (0, 0, 0)),
     SystemCall("seccomp", 317, (INVALID, 0, 0)),
 )
-"""What netwarp and its guests need."""
+"""The system calls that netwarp and its guests need."""
 
 CLOSE_RANGE = SystemCall("close_range", 436, (1, 0, 0))
-"""What a guest needs whose programs run under seccomp (arch/um/os-Linux/start_up.c)."""
+"""The system call that a guest needs whose programs run under seccomp
+(arch/um/os-Linux/start_up.c).
+"""
 
 
 def missing_calls(calls: Iterable[SystemCall]) -> str | None:
-    """Return which of these system calls are missing, with the remedy; None if all are there."""
+    """Return which of these system calls are missing, with the remedy; None if all are
+    available.
+    """
     names = [each.name for each in calls if each.is_missing()]
     if not names:
         return None

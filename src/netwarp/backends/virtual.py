@@ -98,8 +98,8 @@ def _describe_confinement(machine: Machine) -> str:
 
 
 def has_own_file_system(environ: Mapping[str, str]) -> bool:
-    """Return whether guests use huge pages if the machine has them, which is so unless the user has
-    set the directory of their memory.
+    """Return whether guests get huge pages for their memory where the machine has them: so it is
+    unless the user has set the directory of guests' memory.
     """
     return not environ.get("NETWARP_SCRATCH")
 
@@ -166,16 +166,16 @@ class VirtualBackend:
 
     @classmethod
     def opened(cls, argument: str, bounds: Bounds) -> Self:
-        """Open it; see :class:`netwarp.backends.base.Backend`."""
+        """Open the virtual backend; see :class:`netwarp.backends.base.Backend`."""
         return cls(bounds)
 
     def check(self, jobs: int) -> None:
-        """Check that the machine has what guests need, including memory for this many."""
+        """Check that the machine has what guests need, including memory for this many at a time."""
         require(self.needs, Machine(self.environ, jobs))
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Return a message that a third-party stack or program is missing, or that no guest
-        supports what the job requires; None otherwise.
+        """Return the reason why no guest can carry out a job: a stack or program is missing, or a
+        feature that it requires; None if it can.
         """
         stacks = (stack for each in job.workloads for stack in each.transport.stacks)
         lacking = (missing_program(each.name, each.program) for each in stacks)
@@ -235,7 +235,9 @@ class VirtualBackend:
         }
 
     def kernel_provenance(self, name: str) -> dict[str, Any]:
-        """Describe the kernel of a name; see :class:`netwarp.backends.base.BootsKernels`."""
+        """Return versions and hashes of the kernel of this name; see
+        :class:`netwarp.backends.base.BootsKernels`.
+        """
         kernel = self._kernel_named(name)
         return {"name": kernel.name, **kernel.info}
 
@@ -259,12 +261,12 @@ class VirtualBackend:
             return str(error)
 
     def _is_under_seccomp(self, job: Job) -> bool:
-        """Whether a job's programs run under seccomp, which is faster, and not under ptrace."""
+        """Whether a job's guest programs run under seccomp, which is faster than ptrace."""
         return self._kernel_of(job).has_seccomp and not runs_code_of_others(job)
 
     def _is_confined(self, *, warns: bool) -> bool:
-        """Return whether this machine can confine guests. It is tried once, so that a later failure
-        fails only its run.
+        """Return whether this machine can confine guests. This is tried once, so that a later
+        failure fails only the run in which it happens.
 
         Args:
             warns: whether to print, once, what is missing.
@@ -305,13 +307,15 @@ class VirtualBackend:
 
 
 def _asked_of_guests(job: Job) -> list[Asked]:
-    """Return all that a job requires, except a guest kernel by its name, which is looked up."""
+    """Return all features that a job requires, except a guest kernel by its name, which is looked
+    up elsewhere.
+    """
     return [each for each in asked(job) if not each.feature.startswith("kernel.")]
 
 
 def runs_code_of_others(job: Job) -> bool:
-    """Whether a program in the guest is not netwarp's own: a command, a browser, a server, or
-    somebody else's stack.
+    """Whether a job runs a program in the guest that is not netwarp's own: a command, a browser, a
+    server, or a third-party stack.
 
     Under `seccomp=on` a guest program can make the guest kernel's system calls and owns its memory
     (arch/um/kernel/skas/stub.c, "Known security issues"); under ptrace it cannot.
@@ -322,7 +326,8 @@ def runs_code_of_others(job: Job) -> bool:
 def enclosed_in(
     endpoint: Path, *writable: Path, must: bool = False, own_memory_bytes: int | None = None
 ) -> list[str]:
-    """Build the beginning of a command that confines writing to these directories.
+    """Return the beginning of a command that lets its program write nowhere but to its own
+    directories.
 
     The guest's root is the host's, mounted read-only; but a guest that remounts it is root in its
     kernel. So the host refuses as well, with namespaces and Landlock as far as it supports them;

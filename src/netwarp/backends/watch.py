@@ -47,13 +47,13 @@ class Ending:
     """How a watched process ended."""
 
     exit_code: int
-    """Exit status, or minus the number of the signal that ended it."""
+    """Exit status of the process, or minus the number of the signal that ended it."""
     given_up: str | None
-    """Reason why it was killed; None if it was not."""
+    """Reason why the process was killed; None if it ended by itself."""
     wall_s: float
     cpu_s: float
     peak_rss_bytes: int
-    """Peak memory of its largest process in bytes. It is sampled at intervals that double from some
+    """Peak memory in bytes of its largest process. It is sampled at intervals that double from some
     milliseconds to half a second, so growth after the last sample is not included.
     """
     virtual_s: float
@@ -73,8 +73,8 @@ def watch(
         console: the file that receives its output, except for the progress lines.
         bounds: the bounds beyond which it is killed.
         on_progress: called with the guest's clock in seconds.
-        name_spinner: called with a process group that spins; returns a text that names the program
-            in it.
+        name_spinner: called with the ID of a process group that uses CPU time without progress;
+            returns a text that names the program.
     """
     adopt_orphans()
     watcher = _Watcher(process, bounds, on_progress, name_spinner)
@@ -173,7 +173,7 @@ class _Watcher:
             self._take(pending, log)
 
     def _take(self, line: bytes, log: IO[bytes]) -> None:
-        """Handle a line of the guest's console: note its progress, or keep it in the log."""
+        """Handle a line of the guest's console: store its progress, or write it to the log."""
         match = PROGRESS.fullmatch(line)
         if match is None:
             self._logged_bytes += len(line) + 1
@@ -189,7 +189,9 @@ class _Watcher:
         self.on_progress(self.virtual_s)
 
     def _look(self, now: float) -> None:
-        """Measure CPU time and memory, and give the run up if a bound is exceeded."""
+        """Measure CPU time and memory of the process, and set the reason to kill it if a bound is
+        exceeded.
+        """
         self.cpu_s = max(self.cpu_s, tree_cpu_s(self.process.pid))
         self.peak_rss_bytes = max(self.peak_rss_bytes, peak_rss_bytes(self.process.pid))
         at = f"its clock stood at {self.virtual_s:g} s"
@@ -208,8 +210,8 @@ class _Watcher:
 
 
 def ticks_spent(pid: int, watched_s: float) -> dict[int, int]:
-    """Measure the CPU time, in ticks, that a process and each of its living descendants use within
-    a time.
+    """Return the CPU time, in ticks, that a process and each of its living descendants use within
+    `watched_s` seconds, by process ID.
     """
     before = cpu_ticks(pid)
     time.sleep(watched_s)

@@ -20,13 +20,15 @@ PACKAGE = "ns3==3.44.post0"
 INSTALL = "netwarp ns3 install"
 COST_TEXT = "once: 117 MB to download, two small libraries to compile, 520 MB on the disk"
 PYTHON_VARIABLE = "NETWARP_NS3_PYTHON"
-"""Environment variable that names a Python with ns-3, if netwarp's own does not have it."""
+"""Environment variable with the path of a Python that has ns-3, for when netwarp's own Python does
+not.
+"""
 REASON_LENGTH = 300
 
 
 def find_python(machine: Machine) -> str:
-    """Return the Python that has ns-3: the one in the environment variable, netwarp's own, or the
-    one in the cache.
+    """Return the path of a Python that has ns-3: the one in the environment variable, netwarp's
+    own, or the one in the cache.
 
     Raises:
         BackendError: no Python has ns-3; the message names the remedy.
@@ -44,7 +46,9 @@ def find_python(machine: Machine) -> str:
 
 
 def is_missing(machine: Machine) -> bool:
-    """Whether installing ns-3 would help: no Python is named, and none is known that has it."""
+    """Whether ns-3 has to be installed first: no environment variable names a Python for it, and
+    neither netwarp's own Python nor the cache has it.
+    """
     return (
         not machine.environ.get(PYTHON_VARIABLE)
         and importlib.util.find_spec("ns") is None
@@ -53,7 +57,8 @@ def is_missing(machine: Machine) -> bool:
 
 
 def install(environ: Mapping[str, str] = os.environ) -> Path:
-    """Install ns-3 into the cache, unless it is there; a second call waits for the first.
+    """Install ns-3 into the cache, unless it is there already. A call during another one waits for
+    that one.
 
     Returns:
         The virtual environment that contains it.

@@ -15,8 +15,8 @@ from netwarp.workloads.base import Simulated
 
 CONGESTION = {"cubic": "ns3::TcpCubic", "reno": "ns3::TcpNewReno", "bbr": "ns3::TcpBbr"}
 CAN = frozenset({"delay_ns", "rate_bit_s", "loss.random", "neighbours.cold"})
-"""What ns-3's links and queues can do to packets; some of it only in one model or in one
-direction.
+"""What ns-3's links and queues can do to packets, some of it only for one transport's model or in
+one direction.
 """
 TIMESTAMPS_BYTES = 12
 SEEDS = 2**31 - 1
@@ -109,7 +109,7 @@ def request(job: Job) -> dict[str, Any]:
 
 
 def _simulated(job: Job) -> Simulated[Any]:
-    """Return the part of a workload that ns-3's applications need, of a job that was not
+    """Return the functions that convert this job's workload to and from ns-3, of a job that was not
     refused.
     """
     simulated = workload_of(job).simulated
@@ -129,8 +129,8 @@ def segment_bytes(job: Job) -> int | None:
 
 
 def _queue_packets(mtu_bytes: int, impairments: Impairments) -> int:
-    """Return the packets that can queue behind the delay line; netem's limit includes those in the
-    delay line.
+    """Return how many packets fit in the queue behind the delay line: netem's limit less those in
+    the delay line.
     """
     frame_bits = 8 * (mtu_bytes + 14)
     in_flight = (impairments.rate_bit_s or 0) * impairments.delay_ns / NS_PER_S / frame_bits

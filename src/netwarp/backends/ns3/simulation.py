@@ -14,10 +14,10 @@ PORT = 4433
 START_S = 1.0
 """Time in s at which the client begins; servers listen from 0."""
 FAST_BIT_S = 1_000_000_000_000
-"""Rate of links whose transmission time should be negligible."""
+"""Rate in bit/s of links whose transmission time should be negligible."""
 QUIET_S = 10.0
-"""Seconds that a simulation goes on after the last message was sent, or the last byte arrived. What
-is still queued arrives within it, and what FlowMonitor has not seen by then is lost.
+"""Seconds that a simulation goes on after the last message was sent, or the last byte arrived.
+Queued packets arrive within this time; those that FlowMonitor has not seen by then are lost.
 """
 
 
@@ -81,7 +81,7 @@ def _say(answer: dict[str, Any]) -> None:
 
 
 def simulate(ns: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    """Simulate the transfer that a request describes, and return FlowMonitor's sums, with times in
+    """Simulate the transfer that a request describes, and return FlowMonitor's sums; times are in
     nanoseconds.
     """
     ns.Config.Reset()
@@ -109,8 +109,8 @@ def simulate(ns: Any, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def configure(ns: Any, asked: dict[str, Any]) -> None:
-    """Set ns-3's TCP to Linux's parameters, unless the request asks for ns-3's defaults, which
-    keep all but the congestion control and the size of segments.
+    """Set ns-3's TCP to Linux's parameters. If the request asks for ns-3's defaults, only the
+    congestion control and the segment size are set.
 
     Loss recovery remains ns-3's own.
     """
@@ -187,8 +187,8 @@ def _routed(ns: Any, asked: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def _point_to_point(ns: Any, host: Any, router: Any, asked: dict[str, Any], towards: str) -> Any:
-    """Connect a host to the router: packets from the router to the host are slowed, those in the
-    other direction are not.
+    """Connect a host to the router by a link that limits packets from the router to the host, and
+    does not limit the other direction.
 
     A channel has one delay for both directions, so half of the path's round-trip time is on each
     link. The host's end adds no transmission time, as it sends at the fast rate.
@@ -207,7 +207,7 @@ def _point_to_point(ns: Any, host: Any, router: Any, asked: dict[str, Any], towa
 
 
 def _applications(ns: Any, asked: dict[str, Any], hosts: Any, address: Any) -> Any:
-    """Install ns-3's applications that send and receive on both hosts."""
+    """Install the ns-3 applications that send and receive on the two hosts."""
     client, server = hosts.Get(0), hosts.Get(1)
     if not asked["is_stream"]:
         ns.UdpServerHelper(PORT).Install(server).Start(ns.Seconds(0))
@@ -229,11 +229,10 @@ def _applications(ns: Any, asked: dict[str, Any], hosts: Any, address: Any) -> A
 
 
 def _flow(ns: Any, monitor: Any, helper: Any) -> dict[str, Any]:
-    """Return the sums of the flow to the server's port, with times relative to the client's
+    """Return FlowMonitor's sums for the flow to the server's port; times count from the client's
     beginning.
 
-    A client that opens a connection is connected when the first packet of the reverse flow arrives;
-    0 if there is none.
+    `connected_ns` is the arrival of the first packet of the reverse flow; 0 if there is none.
     """
     start_ns = round(START_S * 1e9)
     flows = json.loads(str(ns.cppyy.gbl.netwarp.Flows(monitor, helper.GetClassifier())))

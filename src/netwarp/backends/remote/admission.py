@@ -24,7 +24,7 @@ class Limits:
     buffer_bytes: int = 256 << 20
     """Largest socket buffer of a connection."""
     memory_bytes: int = 4 << 30
-    """Largest address space of a role's process."""
+    """Largest address space, in bytes, of the process of a server's role."""
     netem_packets: int = 1_000_000
     """Most packets that a netem may queue, at about 2.3 kB of the kernel's memory each; it is the
     planner's limit for a path without a rate.
@@ -36,8 +36,8 @@ def refusal(job: Job, limits: Limits, command_ports_from: int | None = None) -> 
 
     Args:
         job: the job that a client sent.
-        limits: how much a run may take.
-        command_ports_from: the first port that commands may listen at; None where the server's
+        limits: the most that a run may use of this server.
+        command_ports_from: the first port at which commands may listen; None where the server's
             owner allows no commands.
     """
     return (

@@ -48,8 +48,8 @@ START_TIMEOUT_S = 15.0
 BRIDGE_TIMEOUT_S = 30.0
 LIFT_TIMEOUT_S = 30.0
 ENDING_S = 60.0
-"""Time in s that a server's role may take beyond the job's limit. The role ends itself after half
-of it."""
+"""Time in s beyond the job's limit after which the server's role is ended. The role ends itself
+after half of it."""
 KEPT = "what was finished is kept: start `netwarp serve` there again, and the same command goes on"
 
 
@@ -84,7 +84,7 @@ class RemoteBackend:
 
     @classmethod
     def opened(cls, argument: str, bounds: Bounds) -> Self:
-        """Open it; see :class:`netwarp.backends.base.Backend`."""
+        """Open the remote backend; see :class:`netwarp.backends.base.Backend`."""
         return cls(parse_address(argument, "the server's address"), bounds)
 
     def check(self, jobs: int) -> None:
@@ -93,7 +93,9 @@ class RemoteBackend:
         self._measure()
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Return what a job requires that two hosts cannot do; see :mod:`lacks`."""
+        """Return what a job requires that the two hosts lack; see
+        :mod:`netwarp.backends.remote.host_refusals`.
+        """
         here, there = self._hosts()
         return (
             refusal(job, Limits(), self.connected.welcome.command_ports_from)
@@ -164,15 +166,17 @@ class RemoteBackend:
         return self._connected
 
     def _missing_programs(self, job: Job) -> str | None:
-        """Return the reason why this host cannot run the client's program of a job; None if the job
-        has none or it can.
+        """Return the reason why this host cannot run the client's program of a job; None if it can,
+        or the job has no program.
         """
         workload = workload_of(job)
         missing = self.capabilities.missing_programs if workload.runs_programs(job) else None
         return missing or workload.real_time_refusal(job)
 
     def _hosts(self) -> tuple[Host, Host]:
-        """Return what this host and the server can do."""
+        """Return the properties of this host and of the server that decide which jobs they can
+        carry out.
+        """
         welcome, mine = self.connected.welcome, self.capabilities
         return (
             Host(
@@ -188,7 +192,7 @@ class RemoteBackend:
 
     @cached_property
     def _imposer(self) -> Imposer:
-        """Impairs the packets that arrive here from the server."""
+        """Impairs the packets that arrive at this host from the server."""
         connected = self.connected
         local = connected.channel.connection.getsockname()[0]
         port = connected.welcome.data_port
@@ -203,7 +207,7 @@ class RemoteBackend:
         return self._refusal_here if direction == "down" else there
 
     def _measure(self) -> Measured:
-        """Measure the path; raise BackendError if no datagram comes back."""
+        """Measure the path to the server; raise BackendError if no datagram comes back."""
         measured = self._measure_path()
         if measured.offset is None:
             port, address = self.connected.welcome.data_port, self.connected.address
@@ -214,7 +218,7 @@ class RemoteBackend:
         return measured
 
     def _measure_path(self) -> Measured:
-        """Measure the path, which may lose all packets."""
+        """Measure the path to the server, even if it loses all packets."""
         connected = self.connected
         try:
             return measure(connected.channel, (connected.address, connected.welcome.data_port))
@@ -248,7 +252,9 @@ class RemoteBackend:
     def _run_bridged(
         self, job: Job, directory: Path, offset: ClockOffset, on_progress: Callable[[float], None]
     ) -> Ending:
-        """Run both roles to their end; impairments at the server remain in force."""
+        """Run the client's and the server's role to their end. What impairs packets at the server
+        stays in force afterwards.
+        """
         connected = self.connected
         connected.channel.send(Run(job=job_to_json(job)))
         token = connected.channel.receive(Running, START_TIMEOUT_S).token
@@ -276,11 +282,12 @@ class RemoteBackend:
         return ending
 
     def _lifted(self, job: Job) -> tuple[Sequence[Record], str | None]:
-        """Measure the path while it is impaired, then end the impairment at both hosts.
+        """Measure the path once more while it is still impaired, then remove the impairments at
+        both hosts.
 
         Returns:
-            The records of the impairments and of their packet counts, and a text that describes
-                what was wrong; None if nothing was.
+            The records of the impairments and of their packet counts, and what was wrong with the
+                impairments; None if nothing was.
         """
         if not asked(job):
             return (), None
@@ -297,7 +304,9 @@ class RemoteBackend:
         return records, here.failure or there.failure
 
     def _busy(self) -> float | None:
-        """Return the share of this host's CPU time used since the last call; None at the first."""
+        """Return the share of this host's CPU time that was in use since the last call, 0 to 1;
+        None in the first call.
+        """
         before, self._cpus = self._cpus, cpu_times()
         return None if before is None else busy_share(before, self._cpus)
 

@@ -13,7 +13,8 @@ from netwarp.backends.remote.messages import Begin, Ended, Finish, Message, Refu
 READ_BYTES = 64 << 10
 STOP_TIMEOUT_S = 15.0
 MOST_SAID_BYTES = 256 << 20
-"""Most bytes that a server may send about one run: some ten million packet arrivals."""
+"""Most bytes of messages that a server may send during one run: some ten million packet arrivals.
+"""
 
 
 class Bridge(threading.Thread):
@@ -21,9 +22,9 @@ class Bridge(threading.Thread):
 
     Args:
         channel: the connection to the server, whose role waits for the order to begin. No other
-            thread uses it until this thread has ended.
+            thread may use it until this thread has ended.
         ours: our end of a socket pair whose other end belongs to the orchestrator.
-        most_s: the longest time that the server's role may take, in seconds.
+        most_s: the longest time in seconds that the server's role may take.
     """
 
     def __init__(self, channel: Channel, ours: socket.socket, most_s: float) -> None:
@@ -31,7 +32,7 @@ class Bridge(threading.Thread):
         self.channel = channel
         self.ours = ours
         self.lost: str | None = None
-        """Why the connection to the server was lost; None while it is open."""
+        """Why the connection to the server was lost; None while it is there."""
         self._most_s = most_s
         self._until_s = time.monotonic() + most_s
         self._said_bytes = 0
@@ -39,7 +40,9 @@ class Bridge(threading.Thread):
         self._has_ended = False
 
     def run(self) -> None:
-        """Pass lines until the orchestrator has closed its end and the server's role has ended."""
+        """Pass lines until the orchestrator has closed its end of the socket pair and the server's
+        role has ended.
+        """
         try:
             self._carry()
             if not self._has_ended:
@@ -52,7 +55,7 @@ class Bridge(threading.Thread):
             self.ours.close()
 
     def _carry(self) -> None:
-        """Pass lines in both directions until both ends have finished."""
+        """Pass lines in both directions until orchestrator and server have finished."""
         with selectors.DefaultSelector() as selector:
             selector.register(self.ours, selectors.EVENT_READ)
             selector.register(self.channel, selectors.EVENT_READ)
@@ -71,10 +74,10 @@ class Bridge(threading.Thread):
                     self._order(data)
 
     def _left_s(self) -> float | None:
-        """Return the seconds that the server may still take; None if it has ended.
+        """Return how many seconds the server's role may still take; None if it has ended.
 
         Raises:
-            ChannelError: the time is over.
+            ChannelError: no time is left.
         """
         if self._has_ended:
             return None
@@ -90,7 +93,7 @@ class Bridge(threading.Thread):
             return b""  # the orchestrator was killed
 
     def _order(self, data: bytes) -> None:
-        """Send the client's orders to the server, converted to messages."""
+        """Convert the client's orders to messages, and send them to the server."""
         *lines, self._unread = (self._unread + data).split(b"\n")
         for line in lines:
             order = json.loads(line)
@@ -128,7 +131,7 @@ class Bridge(threading.Thread):
             self.ours.shutdown(socket.SHUT_WR)
 
     def _stop_role(self) -> None:
-        """Make the server end its role when the run has ended here, so that the next run can
+        """End the server's role after the run has ended on this host, so that the next run can
         begin.
         """
         self.channel.send(Stop())

@@ -22,7 +22,7 @@ READ_BYTES = 64 << 10
 SEND_TIMEOUT_S = 10.0
 """Seconds after which a peer that accepts no bytes is disconnected."""
 KEEPALIVE = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
-"""Options of tcp(7) by which a peer that vanished is noticed within half a minute."""
+"""Options of tcp(7) with which the loss of a peer is noticed within half a minute."""
 UNACKNOWLEDGED_MS = 25_000
 M = TypeVar("M")
 
@@ -37,7 +37,7 @@ class Channel:
     def __init__(self, connection: ssl.SSLSocket, sender: Sender) -> None:
         self.connection = connection
         self.sender: Sender = sender
-        """Which end the peer is: client or server."""
+        """Which end the peer is: the client or the server."""
         self.most_bytes = MOST_BYTES
         self._buffer = bytearray()
         self._messages: list[Message] = []
@@ -45,7 +45,7 @@ class Channel:
 
     @property
     def certificate(self) -> bytes | None:
-        """The peer's certificate (DER), verified by TLS; None where it presented none."""
+        """The peer's certificate (DER), verified by TLS; None if the peer presented none."""
         return self.connection.getpeercert(binary_form=True) or None
 
     def fileno(self) -> int:
@@ -122,14 +122,14 @@ class Channel:
         return messages
 
     def close(self) -> None:
-        """End the connection at once."""
+        """Close the connection without waiting for the peer."""
         with contextlib.suppress(OSError):
             self.connection.shutdown(socket.SHUT_RDWR)
         self.connection.close()
 
     def _wait(self, until_s: float, what: str, *, writing: bool = False) -> None:
-        """Wait until the socket can be read or written; raise ChannelError if that takes too
-        long.
+        """Wait until the socket can be read or, with `writing`, written; raise ChannelError if that
+        lasts longer than `until_s`.
         """
         left_s = until_s - time.monotonic()
         mine = [self.connection]
@@ -146,7 +146,7 @@ class RefusedError(ChannelError):
 
 
 def find_the_dead(connection: socket.socket) -> None:
-    """Make the kernel detect a peer that vanished (TCP keepalive)."""
+    """Turn on TCP keepalive, with which the kernel detects that a peer is gone."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in KEEPALIVE.items():
         connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

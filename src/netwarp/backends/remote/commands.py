@@ -21,21 +21,22 @@ PORTS_FROM = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
 
 @dataclass(frozen=True)
 class Containment:
-    """What commands of clients can reach on this host."""
+    """What the commands of clients may reach on this host."""
 
     hidden: tuple[Path, ...]
-    """Directories that appear empty to them."""
+    """Directories that the commands see as empty."""
     ports_from: int
-    """The first port that they may listen at."""
+    """The first port at which the commands may listen."""
 
     @property
     def options(self) -> list[str]:
-        """The options that make the endpoint enforce it."""
+        """The options of the endpoint that enforce these limits."""
         return [f"--hidden={directory}" for directory in self.hidden]
 
 
 def containment(endpoint: Path, identity: Path) -> Containment:
-    """Check that commands can be contained here, and return how.
+    """Check that this host can contain commands, with the endpoint's help, and return what they may
+    reach.
 
     Args:
         endpoint: the endpoint, which contains them.
@@ -84,7 +85,9 @@ def _is_own(directory: Path) -> bool:
 
 
 def shown(command: str) -> str:
-    """Write a command in one line without control characters. Pure."""
+    """Return a command as one line, with control characters escaped, cut after `SHOWN_CHARACTERS`.
+    Pure.
+    """
     line = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in command)
     if len(line) <= SHOWN_CHARACTERS:
         return line

@@ -1,4 +1,4 @@
-"""Connects the client to a server: pairs with it once, and connects to it for each run."""
+"""Connects the client to a server: pairs them once, and opens a connection for each run."""
 
 import contextlib
 import hmac
@@ -33,7 +33,7 @@ def parse_address(text: str, option: str) -> tuple[str, int]:
 
 @dataclass(frozen=True)
 class Connected:
-    """A connection to a server that has let this client in."""
+    """A connection to a server that has accepted this client."""
 
     channel: Channel
     welcome: Welcome
@@ -86,8 +86,8 @@ def pair(server: tuple[str, int], token: str, identity: Identity) -> str:
         The fingerprint of the server's certificate.
 
     Raises:
-        BackendError: the token is wrong or used, the server cannot be reached, or somebody
-            intercepts the connection.
+        BackendError: the token is wrong or was used before, the server cannot be reached, or
+            somebody intercepts the connection.
     """
     where = shown_address(server)
     channel = _open(server, identity.context("client", pairing=True))

@@ -16,13 +16,13 @@ from typing import Literal
 from netwarp.units import NS_PER_S
 
 _HEADER = struct.Struct("!16sBIQQQ")
-"""The header: token, kind, number, and three times in nanoseconds: when it was sent, when it
-arrived at the server, and when it was sent back.
+"""Header of a datagram: token, kind, number, and three times in nanoseconds: when it was sent, when
+it arrived at the server, and when it was sent back.
 """
 ECHO, TRAIN, TRAIN_WANTED = 1, 2, 3
 Kind = Literal[1, 2, 3]
 ECHO_BYTES = 64
-"""Length in bytes of an echo, the same for question and answer, so that a server amplifies no
+"""Length in bytes of an echo. Request and answer are equally long, so that a server amplifies no
 traffic.
 """
 TRAIN_BYTES = 1200
@@ -42,14 +42,14 @@ class Datagram:
     returned_ns: int = 0
 
     def encode(self) -> bytes:
-        """Encode it as the payload of a UDP datagram."""
+        """Return it as the payload of a UDP datagram."""
         length = TRAIN_BYTES if self.kind == TRAIN else ECHO_BYTES
         times = (self.sent_ns, self.arrived_ns, self.returned_ns)
         return _HEADER.pack(self.token, self.kind, self.number, *times).ljust(length, b"\0")
 
 
 def decode(data: bytes, token: bytes) -> Datagram | None:
-    """Read a datagram; None if it does not belong to this probe."""
+    """Decode the payload of a datagram; None if it does not belong to this probe."""
     if len(data) not in (ECHO_BYTES, TRAIN_BYTES):
         return None
     datagram = Datagram(*_HEADER.unpack_from(data))
@@ -61,7 +61,7 @@ def decode(data: bytes, token: bytes) -> Datagram | None:
 
 @dataclass(frozen=True)
 class Echo:
-    """An echo that came back. Each host's times are of its own clock."""
+    """An echo that came back. Each time is by the clock of the host where it was taken."""
 
     sent_ns: int
     arrived_ns: int
@@ -120,11 +120,11 @@ def clock_offset(echoes: Sequence[Echo]) -> ClockOffset | None:
 
 
 def train_rate_bit_s(arrivals_ns: Sequence[int]) -> int | None:
-    """Estimate a rate from the arrival times of a train's packets; None if they do not determine
-    one.
+    """Estimate the path's rate in bit/s from the arrival times of a train's packets; None if they
+    do not determine one.
 
-    The first packet starts the time and is not counted. A lost packet leaves a gap, so only the
-    bytes that arrived are counted.
+    Time counts from the first packet, whose bytes are not counted. A lost packet leaves a gap, so
+    only the bytes that arrived are counted.
     """
     if len(arrivals_ns) < 3:
         return None
@@ -136,7 +136,8 @@ def train_rate_bit_s(arrivals_ns: Sequence[int]) -> int | None:
 
 
 def matched(sent: Mapping[int, int], received: Sequence[tuple[Datagram, int]]) -> list[Echo]:
-    """Match answers to questions, each once, using the client's own record of when it sent each.
+    """Match answers to the echoes that were sent, each once. Send times are the client's own
+    record, not those in the answer.
 
     Args:
         sent: the time at which each echo was sent, by its number.

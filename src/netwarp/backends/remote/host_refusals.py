@@ -25,15 +25,13 @@ class Host:
     name: str
     """The host's name in messages, such as "the server"."""
     lacks: Mapping[str, str]
-    """Reasons why its kernel lacks a protocol, by the protocol's
-    `TransportTraits.kernel_option`.
-    """
+    """Reason why its kernel lacks a protocol, by the protocol's `TransportTraits.kernel_option`."""
     congestion: tuple[str, ...]
     """TCP congestion controls that its sockets may have."""
     socket_buffer_bytes: int
     tcp_buffer_bytes: int
     tcp_congestion: str
-    """TCP congestion control of programs that choose none."""
+    """TCP congestion control that its programs have if they choose none."""
 
 
 def path_refusal(job: Job, why_not: Callable[[Direction], str | None]) -> str | None:
@@ -46,7 +44,7 @@ def path_refusal(job: Job, why_not: Callable[[Direction], str | None]) -> str | 
 
     Args:
         job: a job with one path.
-        why_not: returns the reason why the host that receives a direction imposes nothing; None
+        why_not: returns the reason why the host that receives a direction cannot impair it; None
             when it can.
     """
     refusal = workload_of(job).real_path_refusal(job)
@@ -70,7 +68,9 @@ def path_refusal(job: Job, why_not: Callable[[Direction], str | None]) -> str | 
 
 
 def never_imposed(job: Job, direction: Direction) -> str | None:
-    """Describe what a job asks of one direction that no receiving host can impose, and why not."""
+    """Return what a job asks of one direction that no receiving host can do to incoming packets,
+    and why not; None if there is nothing.
+    """
     impairments: Impairments = getattr(job.paths[0], direction)
     if workload_of(job).runs_programs(job):
         return (
@@ -91,8 +91,8 @@ def never_imposed(job: Job, direction: Direction) -> str | None:
 
 
 def host_refusal(job: Job, host: Host) -> str | None:
-    """Describe what a job requires that a host cannot do, with the remedy; None when it can do
-    all.
+    """Return what a job requires and a host lacks, with the remedy; None when the host has
+    everything.
     """
     transport = job.only.transport
     traits = TRANSPORTS[transport.kind]
@@ -125,7 +125,9 @@ def host_refusal(job: Job, host: Host) -> str | None:
 
 
 def _programs_refusal(transport: Transport, host: Host) -> str | None:
-    """Describe what a job requires of its programs' TCP that only the host's settings determine."""
+    """Return a setting of TCP that a job requires for its programs, if only the host's own settings
+    determine it; None if there is none.
+    """
     if transport.congestion != host.tcp_congestion:
         return (
             f"TCP of programs on {host.name} has its congestion control, {host.tcp_congestion}, and"

@@ -27,7 +27,9 @@ CERTIFICATE_FILE = "identity.pem"
 KEY_FILE = "identity.key"
 PEERS = "peers"
 IDENTITY_VARIABLE = "NETWARP_IDENTITY"
-"""Environment variable that names the directory of these files, instead of the user's default."""
+"""Environment variable with the directory of key and certificates, instead of the user's default
+one.
+"""
 VALID_DAYS = 3650
 TOKEN_BYTES = 16
 Side = Literal["client", "server"]
@@ -39,7 +41,9 @@ _PEM = re.compile(
 
 
 def identity_directory(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return the directory of this user's key and peers (XDG base directories)."""
+    """Return the directory with this user's key and the certificates of paired hosts (XDG base
+    directories).
+    """
     named = environ.get(IDENTITY_VARIABLE)
     if named:
         return Path(named)
@@ -94,7 +98,7 @@ class Identity:
         return file
 
     def context(self, side: Side, *, pairing: bool = False) -> ssl.SSLContext:
-        """Make the TLS settings (an SSL context) of a connection.
+        """Return the TLS settings (an SSL context) of one side of a connection.
 
         A server requests a certificate and accepts only those of its peers; a client without one
         can only pair. A client accepts only its peers' certificates, or any certificate while it
@@ -120,7 +124,7 @@ class Identity:
 
 
 def open_identity(directory: Path | None = None) -> Identity:
-    """Load this host's identity, and create it if there is none yet.
+    """Load this host's key and certificate, which are created if there are none yet.
 
     Raises:
         BackendError: it cannot be created, or other users can read the key.
@@ -192,7 +196,7 @@ def _make(identity: Identity) -> None:
 
 
 def _write_private(file: Path, text: str) -> None:
-    """Write a file atomically that no other user can read at any moment."""
+    """Write a file atomically, so that no other user can read it at any moment."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -210,7 +214,7 @@ def _peer(file: Path) -> bytes | None:
 
 
 def der(pem: str) -> bytes:
-    """Read a certificate that TLS can load, as DER.
+    """Return the DER form of a certificate that TLS can load.
 
     Raises:
         ValueError: it is not a certificate.
@@ -233,7 +237,7 @@ def fingerprint(certificate: bytes) -> str:
 
 
 def proof(token: str, side: Side, server: bytes, client: bytes) -> str:
-    """Make the proof of having the token, bound to two certificates (DER).
+    """Return the proof of having the token, bound to the certificates (DER) of server and client.
 
     An interceptor would have to show each side another certificate than the one that the other
     side's proof covers.

@@ -1,7 +1,8 @@
-"""Impairs a run's incoming packets at the receiving host, by a process that undoes it when it ends.
+"""Impairs a run's incoming packets at the receiving host, by a process that removes the impairment
+when it ends.
 
-The process (`netwarp-endpoint impose`) reads from a pipe. When the pipe closes, because the process
-was told to end or because this one has died in any way, it removes everything that it set up.
+The process (`netwarp-endpoint impose`) reads from a pipe. When the pipe closes, on request or
+because netwarp has ended in any way, it removes everything that it set up.
 """
 
 import contextlib
@@ -19,12 +20,14 @@ from netwarp.wire.record import record_from_json
 
 ANSWER_TIMEOUT_S = 15.0
 COUNT = "count"
-"""Order to the process to report its packet counters (`impair_incoming` in the endpoint)."""
+"""Order to that process to report how many packets it received and dropped (`impair_incoming` in
+the endpoint).
+"""
 
 
 class ImposingError(Exception):
-    """A host cannot impose the impairments of a job, or they were not what they should have
-    been.
+    """A host cannot set up the impairments of a job, or they differed from what the job asks
+    for.
     """
 
 
@@ -36,25 +39,25 @@ class Receiver:
     direction: Direction
     """`down` at the client's host, `up` at the server's."""
     address: str
-    """Address at this host that the run uses."""
+    """Address of this host that the run uses."""
     peer: str
     """Address of the other host."""
     data_port: int
     """UDP and TCP port of the server for data."""
 
     def refusal(self) -> str | None:
-        """Return the reason why this host cannot impose impairments, with the remedy; None when it
-        can.
+        """Return the reason why this host cannot impair incoming packets, with the remedy; None
+        when it can.
 
-        It is tried with a netem that does nothing and is removed afterwards.
+        This is tried out with a netem that does nothing, and that is removed afterwards.
         """
         trying = self.start("--check")
         _, why = trying.communicate()
         return None if trying.returncode == 0 else _last_line(why)
 
     def start(self, *options: str) -> subprocess.Popen[str]:
-        """Start the process that imposes impairments, in a session of its own, so that Ctrl-C does
-        not reach it.
+        """Start the process that impairs packets, in a session of its own, so that Ctrl-C does not
+        reach it.
         """
         return subprocess.Popen(
             [
@@ -74,24 +77,25 @@ class Receiver:
 
 @dataclass(frozen=True)
 class Undone:
-    """The impairments that were imposed on a run, after they were removed."""
+    """The impairments that a run had, and their packet counts, after their removal."""
 
     imposed: Imposed | None = None
     calibration: Calibration | None = None
     failure: str | None = None
-    """Reason why it was not what it should be; None where it was."""
+    """Reason why the impairments were not what they should have been; None if they were."""
 
     @property
     def records(self) -> Sequence[Record]:
-        """The records of the impairments, for the run's file."""
+        """The records of the impairments and packet counts, for the run's records file."""
         return [each for each in (self.imposed, self.calibration) if each is not None]
 
 
 class Imposer:
-    """Imposes the impairments of one run after the other on one host's incoming packets.
+    """Sets up and removes the impairments of one run after another on the incoming packets of a
+    host.
 
     Args:
-        receiver: the host that imposes.
+        receiver: the host whose incoming packets are impaired.
     """
 
     def __init__(self, receiver: Receiver) -> None:
@@ -103,7 +107,7 @@ class Imposer:
         """Set up a job's impairments of the direction that this host receives; there may be none.
 
         Raises:
-            ImposingError: they cannot be set up; nothing of them is left.
+            ImposingError: they cannot be set up; those that were are removed.
         """
         self.end()
         self._undone = Undone()
@@ -118,7 +122,7 @@ class Imposer:
         self._undone = Undone(imposed)
 
     def count(self) -> None:
-        """Store the numbers of packets received and dropped so far, if impairments are in force."""
+        """Store how many packets were received and dropped so far, if impairments are in force."""
         if self._process is None:
             return
         try:
@@ -130,7 +134,7 @@ class Imposer:
             self._undone = Undone(self._undone.imposed, counted)
 
     def end(self) -> Undone:
-        """End the impairment, and return what was recorded about it; later calls return the
+        """Remove the impairments, and return the records about them; later calls return the
         same.
         """
         if self._process is not None:
@@ -140,7 +144,7 @@ class Imposer:
         return self._undone
 
     def _ask(self, line: str) -> Record:
-        """Send the process a line, and return its answer.
+        """Send a line to the process that impairs packets, and return its answer.
 
         Raises:
             ImposingError: it has ended instead, and no impairment is in force any more.
@@ -160,7 +164,9 @@ class Imposer:
             raise ImposingError(self._stopped(str(error))) from None
 
     def _stopped(self, otherwise: str) -> str:
-        """End the process, which removes all impairments, and return its error message."""
+        """End the process, which removes all impairments, and return its error message, or
+        `otherwise` if it has none.
+        """
         process, self._process = self._process, None
         if process is None:
             return otherwise
@@ -184,5 +190,5 @@ def _last_line(complaint: str) -> str:
 
 
 def _plain(address: str) -> str:
-    """Remove an IPv6 address's zone."""
+    """Return an IPv6 address without its zone."""
     return address.partition("%")[0]

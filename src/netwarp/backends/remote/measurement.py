@@ -20,15 +20,14 @@ def path_measurement(
     run_offset: ClockOffset | None,
     client_busy: float | None,
 ) -> PathMeasurement:
-    """Make the record of a probe.
+    """Make the record of a measurement of the path.
 
     Args:
-        moment: before the run, after it, or while the hosts' impairments are still in force after
-            the workload.
-        measured: the results of the probe.
+        moment: before the run, after it, or after the workload while the path is still impaired.
+        measured: the results of the measurement.
         run_offset: the clock offset used for the run; clock drift since then widens the
             uncertainty. None if impairments would widen it.
-        client_busy: share of this host's CPU time that was used.
+        client_busy: share of this host's CPU time that was in use.
     """
     rtts_ns = measured.rtts_ns
 

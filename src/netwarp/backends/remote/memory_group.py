@@ -20,7 +20,7 @@ then.
 
 
 class NoGroupError(Exception):
-    """No control group can be created; the message says why."""
+    """No control group can be created on this host; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class MemoryGroup:
 
     @property
     def joining(self) -> list[str]:
-        """The beginning of a command that joins the group before it executes the rest."""
+        """The beginning of a command that joins the group before it executes its program."""
         join = 'echo 0 > "$1/cgroup.procs" && shift && exec "$@"'
         return ["sh", "-c", join, "sh", str(self.directory)]
 
@@ -82,7 +82,7 @@ def memory_group(name: str, most_bytes: int) -> MemoryGroup:
 
 
 def memory_text() -> str:
-    """Describe what bounds the memory of commands on this host."""
+    """Describe what limits the memory of commands on this host, in words."""
     try:
         memory_group(f"netwarp-try-{os.getpid()}", 1 << 30).remove()
     except NoGroupError as error:
@@ -113,8 +113,8 @@ def _places() -> Iterator[tuple[Path, str]]:
 
 
 def _forbid_swap(directory: Path) -> None:
-    """Forbid swapping, if the kernel accounts for it, so that what does not fit fails instead of
-    going to the disk.
+    """Forbid swapping to the group, if the kernel accounts for it: so what needs too much memory
+    fails, instead of going to the disk.
     """
     with contextlib.suppress(OSError), (directory / "memory.swap.max").open("r+") as bound:
         bound.write("0")

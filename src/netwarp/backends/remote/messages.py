@@ -16,9 +16,9 @@ from netwarp.wire.delivered import Calibration, Imposed
 PROTOCOL_VERSION = 5
 LENGTH_BYTES = 4
 MOST_BYTES = 8 << 20
-"""Largest message in bytes between paired hosts: a record of a run."""
+"""Largest message in bytes between paired hosts: large enough for a record of a run."""
 MOST_BYTES_OF_STRANGERS = 16 << 10
-"""Largest message in bytes of a host that is not paired yet: a certificate for pairing."""
+"""Largest message in bytes from a host that is not paired yet: large enough for a certificate."""
 TRAIN_PACKETS_AT_MOST = 256
 
 Text = Annotated[str, StringConstraints(max_length=4096)]
@@ -62,7 +62,7 @@ class OpenProbe(_Message):
 
 
 class CloseProbe(_Message):
-    """The client has sent all its datagrams."""
+    """The client has sent all datagrams of its measurement."""
 
     message: Literal["close_probe"] = "close_probe"
 
@@ -96,7 +96,7 @@ class Stop(_Message):
 
 
 class Lift(_Message):
-    """The client asks the server to end the impairment of the last run's packets."""
+    """The client asks the server to remove the impairments of the last run."""
 
     message: Literal["lift"] = "lift"
 
@@ -159,7 +159,7 @@ class Probed(_Message):
 
     message: Literal["probed"] = "probed"
     echoes: U32
-    """Distinct datagrams to be echoed that arrived."""
+    """Number of distinct echoes that arrived at the server."""
     train_ns: Annotated[list[U64], Field(max_length=TRAIN_PACKETS_AT_MOST)]
     """Arrival times of the train's packets by the kernel's clock, in ns after the first of them."""
 
@@ -169,7 +169,7 @@ class Running(_Message):
 
     message: Literal["running"] = "running"
     token: Token
-    """Token with which every request of the run begins."""
+    """Token that begins every request of the run's connections."""
 
 
 class Said(_Message):
@@ -184,19 +184,19 @@ class Ended(_Message):
 
     message: Literal["ended"] = "ended"
     how: Text | None
-    """Reason of its failure; null if it succeeded."""
+    """Reason of the role's failure; null if it succeeded."""
 
 
 class Lifted(_Message):
-    """The server has ended the impairment of the run's packets."""
+    """The server has removed the impairments of the last run."""
 
     message: Literal["lifted"] = "lifted"
     imposed: Imposed | None
     """The impairment that was in force in the last run; null if there was none."""
     calibration: Calibration | None
-    """Numbers of packets that it received and dropped."""
+    """Number of packets that were received and dropped; null if nothing was impaired."""
     failure: Text | None
-    """Reason why the impairment was not what it should have been; null if it was."""
+    """Reason why the impairments were not what they should have been; null if they were."""
 
 
 FromClient = Annotated[

@@ -38,8 +38,8 @@ ANSWER_TIMEOUT_S = 15.0
 MOST_DATAGRAMS = 1000
 """Most datagrams that a server answers in one probe."""
 DATAGRAMS_AT_ONCE = 2 * (ECHOES + TRAIN_PACKETS + 1)
-"""Most datagrams received in one turn before messages of the client are handled: more than a probe
-has.
+"""Most datagrams that are received in one turn, before messages of the client are handled: more
+than a probe has.
 """
 LONGEST_PROBE_S = 20.0
 LONGEST_WAIT_S = 2.0
@@ -50,12 +50,12 @@ SO_TIMESTAMPNS = getattr(socket, "SO_TIMESTAMPNS", 35)
 
 @dataclass(frozen=True)
 class Measured:
-    """The result of one probe."""
+    """The result of one measurement of the path."""
 
     at_unix_ns: int
     sent: int
     arrived: int
-    """Echoes that reached the server."""
+    """Number of echoes that reached the server."""
     echoes: tuple[Echo, ...]
     """Echoes that came back."""
     rate_up_bit_s: int | None
@@ -108,8 +108,9 @@ def measure(channel: Channel, server: tuple[str, int]) -> Measured:
 def _exchange_echoes(
     mine: socket.socket, token: bytes
 ) -> tuple[dict[int, int], list[tuple[Datagram, int]]]:
-    """Send echoes at even intervals while receiving answers; then wait for the answers that are
-    still on their way.
+    """Send echoes at even intervals and receive answers meanwhile; then wait for the answers that
+    are still on their way. Return when each echo was sent, by its number, and the answers with
+    their arrival times.
     """
     sent: dict[int, int] = {}
     answers: list[tuple[Datagram, int]] = []
@@ -132,7 +133,7 @@ def _exchange_echoes(
 
 
 def _answers(mine: socket.socket, token: bytes, until_s: float) -> Iterator[tuple[Datagram, int]]:
-    """Yield answers until a point in time."""
+    """Yield answers, with their arrival times, until a point in time."""
     while (left_s := until_s - time.monotonic()) > 0:
         if not select.select([mine], [], [], left_s)[0]:
             return
@@ -154,7 +155,7 @@ def _send_train(mine: socket.socket, token: bytes) -> None:
 def _receive_train(
     mine: socket.socket, token: bytes, answers: Sequence[tuple[Datagram, int]]
 ) -> list[int]:
-    """Ask for a train of packets, and return their arrival times."""
+    """Ask the server for a train of packets, and return their arrival times in ns."""
     if not answers:
         return []  # no datagram comes back on this path
     with contextlib.suppress(OSError):
@@ -197,8 +198,8 @@ class Responder:
         self._train: dict[int, int] = {}
 
     def respond(self) -> None:
-        """Receive datagrams that have arrived, and answer them. The number in one call is bounded,
-        so that a peer that sends without end does not block the server.
+        """Answer the datagrams that have arrived. One call answers a limited number, so that a peer
+        that sends without end does not block the server.
         """
         with contextlib.suppress(BlockingIOError):
             for _ in range(DATAGRAMS_AT_ONCE):
@@ -210,7 +211,7 @@ class Responder:
                     self._answer(datagram, arrived_ns, stamped_ns, sender)
 
     def probed(self) -> Probed:
-        """Report what arrived."""
+        """Return which datagrams of the probe have arrived."""
         first_ns = min(self._train.values(), default=0)
         train_ns = sorted(at_ns - first_ns for at_ns in self._train.values())
         return Probed(echoes=len(self._echoes), train_ns=train_ns)
@@ -222,7 +223,9 @@ class Responder:
     def _answer(
         self, datagram: Datagram, arrived_ns: int, stamped_ns: int, sender: tuple[str, int]
     ) -> None:
-        """Answer one datagram of the client's: echo it, count it, or send the train of packets."""
+        """Answer one datagram of the client: echo it, record its arrival, or send a train of
+        packets.
+        """
         if datagram.kind == ECHO and datagram.number < ECHOES:
             self._echoes.add(datagram.number)
             times = (datagram.sent_ns, arrived_ns, time.monotonic_ns())
@@ -248,7 +251,9 @@ def _datagram_socket(family: int) -> socket.socket:
 
 
 def _receive_stamped(mine: socket.socket) -> tuple[bytes, int, tuple[str, int]]:
-    """Receive a datagram with the kernel's time of its arrival (SO_TIMESTAMPNS, socket(7))."""
+    """Receive a datagram; return its bytes, the time at which the kernel received it
+    (SO_TIMESTAMPNS, socket(7)), and its sender.
+    """
     data, ancillary, _, sender = mine.recvmsg(2048, TIMESTAMP_ROOM)
     for level, kind, content in ancillary:
         if level == socket.SOL_SOCKET and kind == SO_TIMESTAMPNS and len(content) >= 16:

@@ -1,4 +1,5 @@
-"""Runs the server's role of one run: the endpoint, supervised, with only the job as its input.
+"""Runs the server's role of a run: the endpoint's process, with limits on its resources, and with
+the job as its only input.
 
 If the job has a command, the endpoint contains it (endpoint/src/role/containment.rs).
 """
@@ -108,7 +109,7 @@ class ServerRole:
             self._held = unless_started.pop_all()
 
     def fileno(self) -> int:
-        """Return the descriptor of its standard output."""
+        """Return the descriptor of its standard output, for `select`."""
         return self._messages
 
     def begin(self, epoch_ns: int) -> None:
@@ -121,7 +122,7 @@ class ServerRole:
         self._order({"order": "finish"})
 
     def said(self) -> Sequence[str] | None:
-        """Return the lines that have arrived since the last call; None when the role has ended.
+        """Return the lines that it has printed since the last call; None when it has ended.
 
         Raises:
             RoleError: a line is too long.
@@ -135,7 +136,9 @@ class ServerRole:
         return [line.decode(errors="replace") for line in lines]
 
     def how_it_ended(self) -> str | None:
-        """Wait for the role's end, and return the reason of its failure; None if it succeeded."""
+        """Wait until the role has ended, and return the reason of its failure; None if it
+        succeeded.
+        """
         try:
             status = self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -158,7 +161,7 @@ class ServerRole:
 
     def _order(self, order: dict[str, object]) -> None:
         """Write an order to the role's standard input. Each kind is written once, so the pipe never
-        fills. If the role has ended, nothing is written: the caller detects that elsewhere.
+        fills. If the role has ended, this does nothing; `said` returns None then.
         """
         kind = str(order["order"])
         if kind in self._ordered:
@@ -182,7 +185,7 @@ def _started(command: list[str | Path], place: Path, console: IO[bytes]) -> subp
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a role and all processes that it has started."""
+    """Kill a role's process and all processes that it has started."""
     kill_group(process)
     process.wait()
     for _ in reap_group(process.pid):
@@ -194,7 +197,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _give_to_nobody(place: Path) -> None:
-    """Make the user as whom the role runs the owner of its directory (`confine --as-nobody`)."""
+    """Make the user whose rights the role has (`confine --as-nobody`) the owner of its
+    directory.
+    """
     if os.geteuid() == 0:
         # An ordinary user's user namespace does not map nobody, so the role runs as that user.
         with contextlib.suppress(OSError):

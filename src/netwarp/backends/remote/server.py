@@ -31,7 +31,7 @@ MOST_STRANGERS_OF_A_NETWORK = 16
 HANDSHAKE_TIMEOUT_S = 5.0
 BACKLOG = 256
 LINES_AT_ONCE = 20
-"""Most lines printed per second about unknown clients; further ones are only counted."""
+"""Most lines about unknown clients that are printed per second; further ones are only counted."""
 ACCEPT_TIMEOUT_S = 0.5
 
 
@@ -55,12 +55,12 @@ def network_of(host: str) -> str:
 
 
 class Server:
-    """Listens until `stop` is called.
+    """Accepts clients and serves one at a time, until `stop` is called.
 
     Args:
         address: host and port to listen at; port 0 for any.
         identity: this host's identity, with its peers' certificates.
-        facts: the description that it sends to its clients.
+        facts: the description of this host that it sends to its clients.
         limits: the resources that a run may use.
         pairing: the token with which a new client can pair.
         log: called with a line to print for the server's operator, from several threads.
@@ -79,7 +79,7 @@ class Server:
         self.pairing = pairing
         self._log = log
         self.refused = 0
-        """Number of connections that were refused."""
+        """Number of connections that it refused."""
         self._listener = _listen(address)
         self._lock = threading.Lock()
         self._strangers: list[_Stranger] = []
@@ -95,7 +95,7 @@ class Server:
 
     @property
     def address(self) -> tuple[str, int]:
-        """The address at which it listens."""
+        """The address at which it listens, with its port."""
         host, port, *_ = self._listener.getsockname()
         return host, port
 
@@ -131,7 +131,9 @@ class Server:
         self._log(one_line(line))
 
     def stop(self) -> None:
-        """Accept no more clients, and end what is under way. Any thread may call it."""
+        """Accept no more clients, and end the sessions that are under way. Any thread may call
+        it.
+        """
         self._stopping.set()
         self._listener.close()
         with self._lock:
@@ -140,7 +142,7 @@ class Server:
                     connection.shutdown(socket.SHUT_RDWR)
 
     def join(self, timeout_s: float) -> None:
-        """Wait until what was under way has ended."""
+        """Wait until the sessions that were under way have ended."""
         until_s = time.monotonic() + timeout_s
         with self._lock:
             threads = self._threads
@@ -148,8 +150,8 @@ class Server:
             thread.join(max(0.0, until_s - time.monotonic()))
 
     def _make_room_for(self, stranger: _Stranger) -> bool:
-        """Add a connection of an unknown client; when full, close the oldest of the network that
-        has most of them.
+        """Add a connection of a client that is not authenticated yet; when there are too many,
+        close the oldest one of the network that has most of them. Return whether it was added.
         """
         with self._lock:
             of_networks = Counter(each.network for each in self._strangers)
@@ -260,8 +262,8 @@ class Server:
         self._log_stranger(f"refused {shown_address(address)}: {why}")
 
     def _log_stranger(self, line: str) -> None:
-        """Print a line about an unknown client, unless there are too many: strangers decide how
-        often this happens.
+        """Print a line about an unknown client, unless too many were printed in this second:
+        strangers decide how often this happens.
         """
         with self._lock:
             now_s = time.monotonic()
@@ -296,7 +298,7 @@ def _listen(address: tuple[str, int]) -> socket.socket:
 
 
 def _known(certificate: bytes, identity: Identity) -> str:
-    """Return the name of a paired host.
+    """Return the name under which the host with this certificate is stored.
 
     Raises:
         ChannelError: no host that this one is paired with has the certificate.

@@ -68,13 +68,15 @@ class ServerFacts:
     cores: int
     data_port: int
     containment: Containment | None = None
-    """How clients' commands are contained; None where the owner allows none."""
+    """How clients' commands are contained; None if the server's owner allows no commands."""
     allows_netem: bool = False
     """Whether its owner allows it to impair packets that clients send (`--allow-netem`)."""
 
     @property
     def command_ports_from(self) -> int | None:
-        """The first port that commands may listen at; None where the owner allows none."""
+        """The first port at which commands may listen; None if the server's owner allows no
+        commands.
+        """
         return None if self.containment is None else self.containment.ports_from
 
     def welcome(self, local: str, missing_imposing: str | None) -> Welcome:
@@ -171,7 +173,9 @@ class Session:
                     raise ChannelError(f"it says {other.message!r} while nothing is under way")
 
     def _refusal(self, hello: Hello) -> str | None:
-        """Return why a client is refused: it has another version; None if it is accepted."""
+        """Return why a client is refused, because it is of another version; None if it is
+        accepted.
+        """
         ours = (PROTOCOL_VERSION, self.facts.endpoint_version["endpoint"])
         theirs = (hello.version, hello.endpoint)
         if ours == theirs:
@@ -188,7 +192,9 @@ class Session:
         return refusal and refusal[:2000]
 
     def _impose(self, job: Job) -> str | None:
-        """Set up a job's impairments of incoming packets; return the reason if that fails."""
+        """Set up a job's impairments of incoming packets; return the reason if that fails, else
+        None.
+        """
         wanted = asked_of_direction(job.paths[0].up, "up")
         if wanted and not self.facts.allows_netem:
             return f"it asks for {wanted[0]}, without --allow-netem"
@@ -202,7 +208,7 @@ class Session:
         return None
 
     def _probe(self, token: bytes) -> None:
-        """Measure the path together with the client."""
+        """Measure the path together with the client, whose datagrams carry this token."""
         try:
             responder = Responder((self.local, self.facts.data_port), self.peer, token)
         except OSError as error:
@@ -219,7 +225,7 @@ class Session:
             responder.close()
 
     def _respond(self, responder: Responder) -> None:
-        """Answer the datagrams of a probe until the client says that it is over."""
+        """Answer the datagrams of a probe until the client has sent all of them."""
         with selectors.DefaultSelector() as selector:
             selector.register(self.channel, selectors.EVENT_READ)
             selector.register(responder.socket, selectors.EVENT_READ)
@@ -235,7 +241,9 @@ class Session:
         raise ChannelError("a probe took too long")
 
     def _run(self, text: str) -> None:
-        """Carry out the server's part of one run, or refuse it with the reason."""
+        """Carry out the server's part of a run whose job is this text, or refuse it with the
+        reason.
+        """
         try:
             job = job_from_json(text, "the job")
         except RecordError as error:
@@ -268,7 +276,7 @@ class Session:
 
     def _relay(self, role: ServerRole) -> str | None:
         """Pass orders to the role and its messages to the client until the role ends; return the
-        reason of its failure, or None.
+        reason of its failure, or None if it succeeded.
         """
         with selectors.DefaultSelector() as selector:
             selector.register(self.channel, selectors.EVENT_READ)
@@ -314,7 +322,7 @@ class Pairing:
         self.until_s = time.monotonic() + self.VALID_S
 
     def take(self, expected: str, given: str) -> str | None:
-        """Consume the token; return the reason if the proof is wrong or comes too late.
+        """Use up the token; return the reason if the proof is wrong or comes too late, else None.
 
         Args:
             expected: the proof computed from the token.
@@ -340,8 +348,8 @@ def tcp_congestion(root: Path = TCP_SETTINGS) -> str:
 
 
 def settable_congestion(loaded: Iterable[str]) -> tuple[str, ...]:
-    """Return the loaded congestion controls that this user's TCP sockets may have: the kernel
-    reserves all but those of `tcp_allowed_congestion_control` for CAP_NET_ADMIN.
+    """Return the loaded congestion controls that this user's TCP sockets may have. Without
+    CAP_NET_ADMIN these are those of `tcp_allowed_congestion_control`.
     """
     return tuple(name for name in loaded if _is_settable(name))
 
@@ -362,7 +370,8 @@ def server_facts(
 
     Args:
         data_port: the port of the data's connections.
-        commands_beside: the directory of the host's key, where clients' commands are allowed.
+        commands_beside: the directory of the host's key, if clients' commands are allowed; else
+            None.
         allows_netem: whether clients may have packets that they send impaired here.
 
     Raises:
@@ -378,7 +387,7 @@ def server_facts(
 
 
 def shown_address(address: object) -> str:
-    """Format a socket's address for people."""
+    """Return a socket's address as users read it, such as `192.0.2.1:7000`."""
     match address:
         case (str(host), int(port), *_):
             return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
