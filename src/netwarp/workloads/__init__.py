@@ -1,4 +1,5 @@
-"""The workloads: a folder for each, with its study keys, jobs, metrics and checks of records.
+"""The workloads: a folder for each, with its study keys, its part of jobs, its metrics, and its
+checks of records.
 
 Each workload implements `base.py`: its keys (`section.py`), its job, its check of the records
 (`verdict.py`), its metrics, and its activity over time.
@@ -65,18 +66,18 @@ add.
 
 
 def workload_of(job: wire.Job) -> Workload[Any]:
-    """Return the workload of a job that has one."""
+    """Return the kind of workload, such as `bulk`, of a job that has exactly one."""
     return WORKLOADS[job.only.workload.kind]
 
 
 def reads_of(job: wire.Job) -> Sequence[Reads]:
-    """Return the files and commands of this machine that a run's workloads read."""
+    """Return the files and commands of this machine that the workloads of a run read or execute."""
     of_each = (workload_of(each).reads(each) for each in job.each_alone)
     return [reads for reads in of_each if reads is not None]
 
 
 def runs_programs(job: wire.Job) -> bool:
-    """Return whether a run executes programs other than netwarp's, for any of its workloads."""
+    """Return whether any workload of a run executes programs other than netwarp's."""
     return any(workload_of(each).runs_programs(each) for each in job.each_alone)
 
 
@@ -93,10 +94,10 @@ def section_of(kind: str | None) -> type[WorkloadSection]:
 
 
 def section_model(table: Mapping[str, Any]) -> type[WorkloadSection]:
-    """Choose the model of a ``[workload]`` table by its kind.
+    """Return the model of a ``[workload]`` table, which depends on its key `kind`.
 
     Raises:
-        KeyValueError: no such kind, or a key that only another kind has.
+        KeyValueError: no kind has this name, or a key belongs only to another kind.
     """
     kind = table.get("kind", next(iter(WORKLOADS)))
     chosen = WORKLOADS.get(kind) if isinstance(kind, str) else None

@@ -20,7 +20,7 @@ from netwarp.workloads.section import FileReader, WorkloadSection
 MOST_MESSAGES = 10**7
 MOST_TRACED = 10**6
 DRAWN_MESSAGES = 100
-"""Messages that are allowed beyond twice the expected number, if arrivals are random."""
+"""If arrivals are random: allowance, in messages, on top of twice the expected number."""
 MOST_TRACE_BYTES = 32 << 20
 MessageCount = Annotated[
     int, Field(ge=1, le=MOST_MESSAGES, strict=True), Kind("a whole number from 1 to 10000000")
@@ -35,7 +35,7 @@ OF_ONE_KIND: Mapping[str, tuple[ArrivalsName, bool]] = {
 
 
 class ReadTrace(Section):
-    """Arrival times that were read from a file."""
+    """Arrival times of messages that were read from a file."""
 
     label: str
     file: str
@@ -122,12 +122,12 @@ class ArrivalsSection(WorkloadSection):
 
     @property
     def has_pace(self) -> bool:
-        """Whether the interval between messages is given."""
+        """Whether the study sets the time between two messages."""
         return self.interval_ns is not None
 
     @property
     def lasts_ns(self) -> int:
-        """Time from the first message to the last, in ns; the mean where arrivals are random."""
+        """Time from the first message to the last, in ns; its mean where arrivals are random."""
         if self.duration_ns is not None:
             return self.duration_ns
         if self.given_times_ns is not None:
@@ -139,7 +139,7 @@ class ArrivalsSection(WorkloadSection):
 
     @property
     def least_ns(self) -> int:
-        """Least time that the workload lasts, in ns."""
+        """Least time that the workload lasts, in ns; its mean where arrivals are random."""
         return self.lasts_ns
 
     def wire_arrivals(self) -> wire.Arrivals:
@@ -160,7 +160,7 @@ class ArrivalsSection(WorkloadSection):
                 return wire.TraceArrivals(kind="trace", at_ns=self.given_times_ns or ())
 
     def refuse_misfit(self, limit_ns: int, parts: int) -> None:
-        """Refuse flows that outlast the run's limit, or have too many messages."""
+        """Refuse messages that would last longer than the run's limit, and too many messages."""
         if self.lasts_ns >= limit_ns:
             given = {"duration": self.duration_ns, "times": self.times_ns, "trace": self.trace}
             key = next((key for key, value in given.items() if value is not None), "count")
@@ -226,7 +226,7 @@ class ScheduledWorkload(Workload[W]):
         return ()
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Return the time of the last arrival, or of sending a later message that was lost."""
+        """Return when the last message arrived, or when the last one was sent if that was later."""
         last_ns = self.chart_end_ns(records)
         return self.start_ns(records) if last_ns is None else last_ns
 
@@ -238,7 +238,9 @@ class ScheduledWorkload(Workload[W]):
 
 
 def most_messages(asked: wire.Flow | wire.RequestResponse) -> int:
-    """Return the largest number of messages; random arrivals practically never exceed it."""
+    """Return an upper bound on the number of messages. If arrivals are random, it is twice the
+    expected number and `DRAWN_MESSAGES` more.
+    """
     arrivals = asked.arrivals
     bounds = [] if asked.messages is None else [asked.messages]
     if isinstance(arrivals, wire.TraceArrivals):

@@ -31,7 +31,7 @@ NO_FILES = (
 )
 """Reason why a server refuses a workload of another host."""
 FileSize = Callable[[str], int]
-"""Returns the size of a file in bytes."""
+"""A function that returns the size of a file in bytes."""
 W = TypeVar("W", bound=wire.Workload)
 
 
@@ -40,36 +40,38 @@ class ServerCommand:
     """A command of a client that a server is to run."""
 
     text: str
-    """The text of the command."""
+    """The command line."""
     port: int | None
-    """The port whose opening is waited for; None for any, or for another sign."""
+    """The port at which it is ready when a socket listens there; None for any port, or if it is
+    ready by another sign.
+    """
 
 
 @dataclass(frozen=True)
 class Reads:
-    """The files of this machine that a run reads, as far as its job names them."""
+    """What a run reads of this machine's files, as far as its job says."""
 
     texts: tuple[str, ...]
     """Texts, such as a shell's command line, that may name programs and files."""
     directory: str | None = None
-    """Folder in which programs start, and of which they may read anything."""
+    """Folder in which the programs start; they may read everything in it."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program of the host that runs may need."""
+    """A program of the host that runs may need, such as a browser."""
 
     name: str
-    """Name of the program for messages."""
+    """Name of the program in messages."""
     names: tuple[str, ...]
-    """Names of its executable, the preferred one first."""
+    """Names under which its executable is looked for, the preferred one first."""
     install: str
-    """How to install it."""
+    """What the user can do to install it."""
 
 
 @dataclass(frozen=True)
 class HttpArchive:
-    """A run in HAR 1.2: a page, and its entries."""
+    """The load of a page in HAR 1.2: the page, and an entry for each resource."""
 
     page: Mapping[str, Any]
     entries: Sequence[Mapping[str, Any]]
@@ -77,17 +79,19 @@ class HttpArchive:
 
 @dataclass(frozen=True)
 class Simulated(Generic[W]):
-    """The implementation of a workload by ns-3's applications. Each function takes a job, and its
+    """How ns-3's applications carry out a workload. Each function takes a job and the job's
     workload.
     """
 
     refusal: Callable[[Job, W], str | None]
-    """Returns the reason why they cannot carry it out; None when they can."""
+    """Returns the reason why ns-3's applications cannot carry it out; None when they can."""
     traffic: Callable[[Job, W], dict[str, Any]]
-    """Returns their parameters, by the names of the simulation program."""
+    """Returns the parameters of ns-3's applications, by their names in the request to the
+    simulation.
+    """
     records: Callable[[Job, W, Mapping[str, Any]], list[Record]]
     """Converts the simulation's answer (FlowMonitor's sums, and times of the run's clock) to
-    records; empty if it did not complete.
+    records; empty if the workload was not completed.
     """
 
 
@@ -95,20 +99,20 @@ class Workload(ContentReader, ABC, Generic[W]):
     """A kind of workload, such as `bulk`."""
 
     section: ClassVar[type[WorkloadSection]]
-    """Model of its study section, whose `kind` is a literal of its name."""
+    """Model of its section in a study, whose `kind` is a literal of its name."""
     wire_type: type[W]
     """Wire model of its part of a job."""
     metrics: ClassVar[tuple[Metric, ...]] = ()
     """Metrics that only this workload has."""
     simulated: Simulated[W] | None = None
-    """The implementation by ns-3's applications; None if there is none."""
+    """How ns-3's applications carry it out; None if they cannot."""
 
     def own_metrics(self, job: Job) -> tuple[Metric, ...]:
         """Return the metrics that the study itself defines."""
         return ()
 
     def memory_bytes(self, job: Job) -> int:
-        """Return the memory in bytes of a guest that runs it."""
+        """Return the memory in bytes of a guest that runs the job."""
         return GUEST_MEMORY_BYTES
 
     @property
@@ -133,35 +137,39 @@ class Workload(ContentReader, ABC, Generic[W]):
         return job.only.workload
 
     def refuse_unused(self, given: Mapping[str, object], sections: Sequence[Section]) -> None:
-        """Refuse keys that have no effect in any cell of a study.
+        """Refuse keys of a workload that have no effect in any cell of a study.
 
         Args:
-            given: levels and values by key.
+            given: the study's values by key, with all levels of a factor.
             sections: the workload sections of all cells.
 
         Raises:
-            KeyValueError: with a key relative to the section.
+            KeyValueError: a key has no effect; the error's key is relative to the section.
         """
 
     def with_file_size(self, workload: W, size_of: FileSize) -> W:
-        """Fill in the size of the file that is sent, if there is one.
+        """Return the workload with the size of the file that it sends, if it sends one.
 
         Raises:
-            KeyValueError: the file cannot be sent; the key is the full dotted one.
+            KeyValueError: the file cannot be sent; the error's key is the full dotted one.
         """
         return workload
 
     def content_bytes(self, job: Job) -> int | None:
-        """Estimate the content of a run in bytes; None where it is not known in advance."""
+        """Estimate the content that a run transfers, in bytes; None where it is not known in
+        advance.
+        """
         return None
 
     def messages(self, job: Job) -> int:
-        """Return the number of separate messages; 0 for other content, and where it is random."""
+        """Return the number of separate messages; 0 if it is random, or the content is no
+        messages.
+        """
         return 0
 
     def server_refusal(self, job: Job) -> str | None:
-        """Return the reason why a server refuses it from a client on another host; None where it
-        accepts.
+        """Return the reason why a server refuses the workload from a client on another host; None
+        if it accepts it.
 
         A server reads no files at another host's request, and runs no program but a
         `server_command` that its owner allows. A new workload is refused until it has been reviewed
@@ -170,19 +178,19 @@ class Workload(ContentReader, ABC, Generic[W]):
         return f"a server takes no workload of kind {self.name!r} from another host"
 
     def server_command(self, job: Job) -> ServerCommand | None:
-        """Return the command that the server's host is to run for the client, which its owner has
-        to allow; None if there is none.
+        """Return the client's command that the server is to run, which the server's owner has to
+        allow; None if there is none.
         """
         return None
 
     def real_path_refusal(self, job: Job) -> str | None:
-        """Return the reason why it cannot be carried out over a path whose delay is unknown, as
-        between two hosts; None when it can.
+        """Return the reason why it cannot be carried out over a path whose delay is unknown, such
+        as one between two hosts; None when it can.
         """
         return None
 
     def most_content_bytes(self, job: Job) -> int:
-        """Return the most content in bytes that a run can transfer, for a server that accepts
+        """Return the most content that a run can transfer, in bytes, for a server that accepts
         it.
         """
         return self.content_bytes(job) or 0
@@ -195,43 +203,51 @@ class Workload(ContentReader, ABC, Generic[W]):
         return ()
 
     def programs_cpu_s(self, job: Job) -> float:
-        """Estimate the CPU time of a run's programs in s, data transfer not counted."""
+        """Estimate the CPU time that a run's programs take, in s, besides that for transferring
+        data.
+        """
         return 0.0
 
     has_sockets_of_programs: ClassVar[bool] = False
-    """Whether all its sockets are made by programs that netwarp tells nothing of transports."""
+    """Whether all its sockets are made by programs to which netwarp passes no options of
+    transports.
+    """
 
     def runs_programs(self, job: Job) -> bool:
-        """Return whether a run executes programs other than netwarp's. Outside of a guest these can
-        write anywhere, and they repeat exactly only if they take no random numbers from the CPU.
+        """Return whether a run executes programs other than netwarp's.
+
+        Outside of a guest such programs can write anywhere, and they repeat exactly only if they
+        take no random numbers from the CPU.
         """
         return False
 
     def further_hosts(self, exchange: Exchange) -> tuple[str, ...]:
-        """Return the hosts, besides the client and the server, on which it has programs."""
+        """Return the hosts, besides client and server, on which the workload has programs."""
         return ()
 
     def reads(self, job: Job) -> Reads | None:
-        """Return the files of this machine that a run reads; None if it reads none."""
+        """Return what a run reads of this machine's files; None if it reads none."""
         stacks = job.only.transport.stacks
         return Reads(tuple(each.program for each in stacks)) if stacks else None
 
     def real_time_refusal(self, job: Job) -> str | None:
-        """Return the reason why it cannot be carried out in real time; None where it can."""
+        """Return the reason why the workload cannot be carried out in real time; None where it
+        can.
+        """
         return None
 
     def is_between_clocks(self, job: Job) -> bool:
-        """Return whether its times are differences between two hosts' clocks, if hosts have their
-        own.
+        """Return whether its times are differences between the clocks of two hosts, where each host
+        has a clock of its own.
         """
         return job.direction == "up"
 
     content_records: ClassVar[tuple[str, ...]] = ()
-    """Kinds of the records of the content that it transfers, of which times and rates are computed;
-    empty if only its own metrics are.
+    """Kinds of the records from which times and rates of its content are computed; empty if only
+    its own metrics have any.
     """
     one_way_delay: ClassVar[str | None] = None
-    """Metric of the delay from one host to the other that it measures, if it measures one."""
+    """Name of its metric of the one-way delay between the hosts; None if it has none."""
 
     def dials(self, job: Job) -> bool:
         """Return whether netwarp itself opens the connections, so that they are in the records."""
@@ -247,20 +263,24 @@ class Workload(ContentReader, ABC, Generic[W]):
 
     @abstractmethod
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Return the time of completion, in ns of the run's clock, before connections are
+        """Return when the workload was completed, in ns of the run's clock, before connections are
         closed.
         """
 
     @abstractmethod
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
-        """Describe how the records contradict a complete run; None if they do not."""
+        """Return how the records contradict a complete run, in words; None if they do not."""
 
     @abstractmethod
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Return the time in ns at which the last end finished, or None; also of failed runs."""
+        """Return when the later of the two ends finished, in ns of the run's clock, for failed
+        runs, too; None if it is not known.
+        """
 
     def http_archive(self, job: Job, records: Sequence[Record], title: str) -> HttpArchive | None:
-        """Convert a run to HAR, also a failed one; None where nothing was loaded over HTTP."""
+        """Convert a page load to HAR, also that of a failed run; None where nothing was loaded over
+        HTTP.
+        """
         return None
 
     def activity(self, job: Job, records: Sequence[Record]) -> Activity:

@@ -1,4 +1,6 @@
-"""The study keys that all workloads have, and what a study asks of a workload by its keys."""
+"""The study keys that all workloads have, and what the rest of netwarp has to know of a workload's
+keys.
+"""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -11,12 +13,12 @@ from netwarp.fields import DurationNs, Section
 from netwarp.wire import Direction, Resume, TransportKind
 
 FileReader = Callable[[str], Mapping[str, Any]]
-"""Reads a file or folder into a table that replaces its name in the study; the table has a `label`,
-and all that runs need.
+"""Reads a file or folder into a table, which replaces the name in the study. The table has a
+`label`, and all that runs need.
 
 Raises:
     UnreadableFileError: it cannot be read.
-    KeyValueError: its contents are invalid; the key is None.
+    KeyValueError: its contents are invalid; the error's key is None.
 """
 
 
@@ -32,12 +34,16 @@ class WorkloadSection(Section):
     relative_paths: ClassVar[Mapping[str, str | None]] = {}
     """Keys that name files or folders relative to the study's folder, with the default of each."""
     file_readers: ClassVar[Mapping[str, FileReader]] = {}
-    """Those of these keys whose files are read with the study, each with its reader."""
+    """Those of `relative_paths` whose files are read together with the study, each with its
+    reader.
+    """
 
     compared_by: ClassVar[str] = "completion_time_s"
     """Metric that the figures of `netwarp compare` show."""
     compared: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """Levels that are used if no option sets any, because otherwise there is nothing to compare."""
+    """Levels that `netwarp compare` uses if no option sets any, because otherwise there would be
+    nothing to compare.
+    """
     compared_with: ClassVar[Mapping[str, Any]] = {}
     """Keys of the workload that `netwarp compare` sets, unless `--set` changes them."""
     compared_metrics: ClassVar[tuple[str, ...]] = ()
@@ -46,13 +52,15 @@ class WorkloadSection(Section):
     races_http: ClassVar[bool] = False
     """Whether versions of HTTP are compared instead of transports; each implies its transport."""
     again: ClassVar[Mapping[str, Any]] = {"transfers": 2}
-    """Keys that repeat it within a run, so that the second time can resume the first's session."""
+    """Keys that make the workload repeat within a run, so that the second time can resume the
+    first's session.
+    """
     takes_losses: ClassVar[bool] = False
-    """Whether a transport that does not retransmit can carry it."""
+    """Whether it works over a transport that does not retransmit lost packets."""
     uses_stream_both_ways: ClassVar[bool] = False
     """Whether one stream carries data in both directions at the same time."""
     follows_client: ClassVar[bool] = True
-    """Whether it continues when the client moves to another path."""
+    """Whether it continues when the client moves to another path (a handover)."""
 
     @property
     @abstractmethod
@@ -61,17 +69,21 @@ class WorkloadSection(Section):
 
     @property
     def lone_message_bytes(self) -> int | None:
-        """Size in bytes of independent one-way messages, which may be lost, or None."""
+        """Size in bytes of its messages if each is independent, goes one way and may be lost; else
+        None.
+        """
         return None
 
     @property
     def datagrams_bytes(self) -> Mapping[str, int]:
-        """Sizes in bytes of what is one datagram where the transport has no streams, by key."""
+        """Sizes in bytes of its messages that are one datagram each over a transport without
+        streams, by study key.
+        """
         return {}
 
     @property
     def dials_again(self) -> bool:
-        """Whether it opens further connections during a run, handovers aside."""
+        """Whether it opens further connections during a run, even without handovers."""
         return False
 
     @property
@@ -81,19 +93,23 @@ class WorkloadSection(Section):
 
     @property
     def takes_networks(self) -> bool:
-        """Whether its ends can be any two hosts of a network; by default, if it may share a run."""
+        """Whether its client and server can be any two hosts of a network; by default, if it may
+        share a run.
+        """
         return not self.is_alone
 
     @property
     def further_hosts(self) -> tuple[str, ...]:
-        """Names of hosts of a network that it needs beside that of its client and that of its
+        """Names of the hosts of a network that it needs besides those of its client and its
         server.
         """
         return ()
 
     @property
     def runners_case(self) -> str | None:
-        """The QUIC interop runner's test case that it carries out, if it does one."""
+        """The QUIC interop runner's test case that the workload carries out, if it carries out
+        one.
+        """
         return None
 
     @property
@@ -103,7 +119,7 @@ class WorkloadSection(Section):
 
     @property
     def least_ns(self) -> int:
-        """Least time in ns from its start to its end, as far as its keys determine it."""
+        """Least time in ns that the workload lasts, as far as its keys determine it."""
         return 0
 
     @property
@@ -113,40 +129,44 @@ class WorkloadSection(Section):
 
     @property
     def most_streams(self) -> int | None:
-        """Largest number of streams of one connection that it opens; None where it opens as many
-        as it has parts.
+        """Most streams that it opens on one connection; None if it opens one for each of its
+        parts.
         """
         return None
 
     @property
     def merges(self) -> bool:
-        """Whether the receiver writes what arrives to one file."""
+        """Whether the receiver joins what arrives to one file."""
         return False
 
     @property
     def confirms_parts(self) -> bool:
-        """Whether each part of a content is confirmed by itself."""
+        """Whether the receiver confirms each part of the content to the sender as soon as it has
+        arrived.
+        """
         return True
 
     @property
     def fills_ns(self) -> int | None:
-        """Time in ns for which it sends at full rate; None if it has a size or a rate."""
+        """Time in ns for which the workload sends at full rate; None if it has a size or a rate."""
         return None
 
     def filled(self, job: wire.Workload, size_bytes: int) -> wire.Workload:
-        """Return its job with a content that is too large to be transferred in its time."""
+        """Return the workload part of the job with a content that is too large to be transferred in
+        its time.
+        """
         return job
 
     @property
     def usual_transport(self) -> TransportKind | None:
-        """The transport if the study names none; None if the study has to name one."""
+        """The transport if the study names none; None if a study must name one."""
         return None
 
     def parts(self, streams: int | None) -> int:
         """Return the number of parts of the content that are transferred concurrently.
 
         Args:
-            streams: streams of an association, if the study sets them.
+            streams: number of streams of an SCTP association, if the study sets it.
         """
         return 1
 
@@ -154,31 +174,31 @@ class WorkloadSection(Section):
         """Refuse a workload that cannot be completed within a run.
 
         Args:
-            limit_ns: limit of the run's virtual time; the run fails beyond it.
+            limit_ns: limit of the run's virtual time in ns, after which the run fails.
             parts: see `parts`.
 
         Raises:
-            KeyValueError: refused; the key is the full dotted one.
+            KeyValueError: it cannot be completed; the error's key is the full dotted one.
         """
 
     def refuse_transport(self, kind: TransportKind, *, moves: bool) -> None:
-        """Refuse a transport that cannot carry it.
+        """Refuse a transport that the workload cannot use.
 
         Args:
             kind: the transport.
             moves: whether the client moves between paths.
 
         Raises:
-            KeyValueError: refused; the key is the full dotted one.
+            KeyValueError: it cannot use it; the error's key is the full dotted one.
         """
 
     def refuse_resume(self, kind: TransportKind, resume: Resume) -> None:
-        """Refuse a way of resumption that it cannot use over a transport.
+        """Refuse a way of session resumption that the workload cannot use over a transport.
 
         Raises:
-            KeyValueError: refused; the key is the full dotted one.
+            KeyValueError: it cannot use it; the error's key is the full dotted one.
         """
 
     @abstractmethod
     def job(self, parts: int) -> wire.Workload:
-        """Return the workload part of the job, with seeds of 0."""
+        """Return the workload part of the job, with seeds of 0, which the plan replaces."""

@@ -1,4 +1,4 @@
-"""The workload `bulk`: transfer of one file at full rate, once or several times."""
+"""The workload `bulk`: transfers one file at full rate, once or several times."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ MOST_SERVED_TRANSFERS = 100
 
 
 class BulkWorkload(Workload[wire.Bulk]):
-    """Transfer of a file; times are those of the run's last transfer."""
+    """Transfer of a file; metrics are those of the run's last transfer."""
 
     section = BulkSection
     wire_type = wire.Bulk
@@ -29,7 +29,7 @@ class BulkWorkload(Workload[wire.Bulk]):
     simulated = SIMULATED
 
     def with_file_size(self, workload: wire.Bulk, size_of: FileSize) -> wire.Bulk:
-        """Fill in the size of the file in bytes, if one is sent."""
+        """Return the workload with the size of the file in bytes, if it sends a file."""
         if not isinstance(workload.content, FileContent):
             return workload
         key, name = "workload.file", workload.content.path
@@ -46,7 +46,7 @@ class BulkWorkload(Workload[wire.Bulk]):
         return workload.model_copy(update={"content": content})
 
     def memory_bytes(self, job: Job) -> int:
-        """Return a guest's memory in bytes: more where programs write the content to files."""
+        """Return a guest's memory in bytes: more if programs write the content to files."""
         if not leaves_file(job):
             return super().memory_bytes(job)
         # The files sent and received are in a tmpfs layer, which can take half of the memory.
@@ -54,22 +54,24 @@ class BulkWorkload(Workload[wire.Bulk]):
         return GUEST_MEMORY_BYTES + (4 * content_bytes >> 20 << 20)
 
     def runs_programs(self, job: Job) -> bool:
-        """Return whether programs with the QUIC interop runner's interface do the transfer."""
+        """Return whether the transfer is done by programs that have the QUIC interop runner's
+        interface.
+        """
         return leaves_file(job)
 
     def reads(self, job: Job) -> Reads | None:
-        """Return the file that is sent, and the program that sends it where it is not netwarp."""
+        """Return the file that is sent, and the program that sends it if that is not netwarp's."""
         content, stack = self.of(job).content, super().reads(job)
         if not isinstance(content, FileContent):
             return stack
         return Reads((content.path, *(stack.texts if stack else ())))
 
     def dials(self, job: Job) -> bool:
-        """Return whether netwarp itself opens the connections, so that records tell of them."""
+        """Return whether netwarp itself opens the connections, so that they are in the records."""
         return not leaves_file(job)
 
     def content_bytes(self, job: Job) -> int:
-        """Return the content of all transfers of a run in bytes."""
+        """Return the size of the content of all transfers of a run, in bytes."""
         bulk = self.of(job)
         return bulk.content.size_bytes * bulk.transfers
 
@@ -85,8 +87,8 @@ class BulkWorkload(Workload[wire.Bulk]):
         return None
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Return the time at which the client first called connect, or its program was started; 0
-        where its time was over before it was connected.
+        """Return when the client first called connect, or when its program was started; 0 if the
+        transfer ended before it was connected.
         """
         left = of_kind(records, Download)
         if left:
@@ -94,11 +96,11 @@ class BulkWorkload(Workload[wire.Bulk]):
         return super().start_ns(records) if connections(records, "client") else 0
 
     def breaks_off(self, job: Job) -> bool:
-        """Return whether it is aborted after a given time."""
+        """Return whether the transfer is aborted after a given time."""
         return self.of(job).duration_ns is not None
 
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
-        """Select the records of the run's last transfer, or of the programs."""
+        """Return the records of the run's last transfer, or those of the programs that did it."""
         if leaves_file(job):
             return of_kind(records, Download)
         return of_transfer(records, self.of(job).transfers - 1)
@@ -123,11 +125,13 @@ class BulkWorkload(Workload[wire.Bulk]):
         return max(last_ns, self.start_ns(records) + bulk.duration_ns)
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
-        """Describe how the two ends' records contradict each other or the job."""
+        """Return how the records of the two ends contradict each other or the job; None if they do
+        not.
+        """
         return verdict.difference(job, self.of(job), records)
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Return the time at which the later end had the last byte, or its acknowledgement."""
+        """Return when the later of the two ends had the last byte, or its acknowledgement."""
         ends = [each.last_byte_ns for each in of_kind(records, Transfer)]
         ends += [each.ended_ns for each in of_kind(records, Download)]
         return max(ends, default=None)

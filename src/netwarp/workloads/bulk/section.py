@@ -17,7 +17,7 @@ from netwarp.workloads.section import WorkloadSection
 
 Count = Annotated[int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")]
 USUAL_SIZE = "10MB"
-"""What `netwarp compare` sends where no size is given."""
+"""Size of the content that `netwarp compare` sends if no size is given."""
 MOST_PARTS = 100
 """Largest number of concurrent parts: below the number of streams that QUIC stacks allow a peer."""
 PartCount = Annotated[
@@ -44,7 +44,7 @@ class BulkSection(WorkloadSection):
     relative_paths: ClassVar[Mapping[str, str | None]] = {"file": None}
 
     kind: Literal["bulk"] = "bulk"
-    """A file, or bytes generated from the seed."""
+    """A file, or bytes generated from the seed, at full rate."""
     verify: Switch = True
     """Hash the content at both ends and compare; otherwise the receiver counts and discards.
     Content with a `duration` is only counted."""
@@ -87,11 +87,13 @@ class BulkSection(WorkloadSection):
 
     @property
     def dials_again(self) -> bool:
-        """Whether there are later transfers, which open new connections."""
+        """Whether the study has more than one transfer, each with new connections."""
         return self.transfers > 1
 
     def parts(self, streams: int | None) -> int:
-        """Return the number of chunks: the study's, or one for each stream of an association."""
+        """Return the number of chunks that are sent concurrently: the study's, or one for each
+        stream of an SCTP association.
+        """
         return self.chunks or streams or 1
 
     def job(self, parts: int) -> wire.Bulk:
@@ -121,32 +123,34 @@ class BulkSection(WorkloadSection):
 
     @property
     def runners_case(self) -> str | None:
-        """The interop runner's test case that it carries out, if it does one."""
+        """The interop runner's test case that the workload carries out, if it carries out one."""
         return self.case
 
     @property
     def least_ns(self) -> int:
-        """Least time that it lasts, in ns: its duration where it has no size, else 0."""
+        """Least time that the transfer lasts, in ns: its duration if it has no size, else 0."""
         return self.fills_ns or 0
 
     @property
     def merges(self) -> bool:
-        """Whether the client puts the parts together to a file."""
+        """Whether the client joins the received chunks to one file."""
         return self.merge
 
     @property
     def confirms_parts(self) -> bool:
-        """Whether each part is confirmed by itself."""
+        """Whether the receiver confirms each chunk of the content to the sender as soon as it has
+        arrived.
+        """
         return self.done == "chunk"
 
     @property
     def breaks_off(self) -> bool:
-        """Whether it is aborted after a duration."""
+        """Whether the transfer is aborted after a duration."""
         return self.duration_ns is not None
 
     @property
     def fills_ns(self) -> int | None:
-        """Time in ns for which it sends at full rate; None where it has a size."""
+        """Time in ns for which the transfer goes on at full rate; None if it has a size."""
         return self.duration_ns if self._has_no_size else None
 
     @property
@@ -154,12 +158,16 @@ class BulkSection(WorkloadSection):
         return self.size_bytes is None and self.file is None and self.case is None
 
     def filled(self, job: wire.Workload, size_bytes: int) -> wire.Workload:
-        """Return its job with a content too large to be transferred in its duration."""
+        """Return the job's workload with a content that is too large to be transferred in its
+        duration.
+        """
         content = wire.Seeded(kind="seeded", seed=0, size_bytes=size_bytes)
         return job.model_copy(update={"content": content})
 
     def refuse_transport(self, kind: TransportKind, *, moves: bool) -> None:
-        """Refuse to end connections by their ends where that cannot be done, or recorded."""
+        """Refuse `done = "transfer"` for a transport on which the end of a stream or connection
+        cannot show that all has arrived, or whose closed connections cannot be recorded.
+        """
         if self.confirms_parts:
             return
         if not TRANSPORTS[kind].has_counters_when_closed:

@@ -22,7 +22,7 @@ _NOT_COUNTED = wire.Stats(
 
 
 def refusal(job: Job, bulk: Bulk) -> str | None:
-    """Return the reason why ns-3's applications cannot send the file; None when they can."""
+    """Return the reason why ns-3's applications cannot send the file; None if they can."""
     if not TRANSPORTS[job.only.transport.kind].repeats_what_is_lost:
         return "a bulk has to arrive whole: choose tcp"
     if bulk.direction != "up":
@@ -35,13 +35,15 @@ def refusal(job: Job, bulk: Bulk) -> str | None:
 
 
 def traffic(job: Job, bulk: Bulk) -> dict[str, Any]:
-    """Return the application's parameters, by the names of the simulation program."""
+    """Return the parameters of ns-3's application, by their names in the request to the
+    simulation.
+    """
     del job
     return {"size_bytes": bulk.content.size_bytes}
 
 
 def records(job: Job, bulk: Bulk, answer: Mapping[str, Any]) -> list[Record]:
-    """Convert the times to records; empty where the last byte did not arrive."""
+    """Convert the simulation's answer to records; empty if the last byte did not arrive."""
     if answer["done_s"] is None:
         return []
     done_ns, first_ns = (round(answer[name] * NS_PER_S) for name in ("done_s", "first_s"))

@@ -1,4 +1,4 @@
-"""Checks that both ends of a file transfer have all bytes, and the same ones."""
+"""Checks that both ends of a file transfer have all bytes, and that these are the same."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,9 @@ from netwarp.wire import Bulk, Download, Job, Merged, Record, Transfer
 
 
 def difference(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
-    """Describe how the two ends' records contradict each other or the job; None if they do not."""
+    """Return how the records of the two ends contradict each other or the job; None if they do
+    not.
+    """
     if bulk.duration_ns is not None:
         return _difference_of_broken_off(job, bulk, records)
     wanted_bytes = bulk.content.size_bytes * bulk.transfers
@@ -42,14 +44,16 @@ def difference(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
 
 
 def _is_whole(merged: Merged, bulk: Bulk) -> bool:
-    """Return whether a merged file has all chunks; the endpoint has compared it with the
+    """Return whether a merged file has all chunks; the endpoint has already compared it with the
     content.
     """
     return (merged.chunks, merged.bytes) == (bulk.chunks, bulk.content.size_bytes)
 
 
 def _difference_of_broken_off(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
-    """Describe an impossible record of the receiver; the sender of an aborted transfer has none."""
+    """Return why a receiver's record of an aborted transfer cannot be true; None if it can. The
+    sender has no record.
+    """
     came = [each for each in of_kind(records, Transfer) if each.side == receiver(job)]
     numbers = [each.chunk for each in came]
     # It may have been aborted before the server knew of a chunk, and even before it was connected.
@@ -65,8 +69,8 @@ def _difference_of_broken_off(job: Job, bulk: Bulk, records: Sequence[Record]) -
 def _same_hashes(job: Job, moved: Sequence[Transfer]) -> bool:
     """Return whether both ends hashed the same bytes.
 
-    A sender that was asked only for the rest of a chunk has no hash of the whole chunk: then the
-    endpoint has compared the receiver's hash with that of the original.
+    A sender that was asked only for the rest of a chunk has no hash of the whole chunk. Then the
+    endpoint has already compared the receiver's hash with that of the original.
     """
     at_receiver = {(each.transfer, each.chunk): each.sha256 for each in moved
                    if each.side == receiver(job)}  # fmt: skip

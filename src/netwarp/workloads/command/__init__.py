@@ -16,7 +16,7 @@ from netwarp.workloads.command.section import CommandSection, command_text
 
 
 class CommandWorkload(Workload[wire.Command]):
-    """Unmodified programs, of which netwarp knows only when they ran and what they printed."""
+    """Unmodified programs. netwarp knows only when they ran, and what they printed."""
 
     section = CommandSection
     wire_type = wire.Command
@@ -25,12 +25,12 @@ class CommandWorkload(Workload[wire.Command]):
     has_sockets_of_programs = True
 
     def further_hosts(self, exchange: Exchange) -> tuple[str, ...]:
-        """Return the hosts of further programs."""
+        """Return the hosts, besides client and server, on which the study has programs."""
         programs = exchange.workload.programs if isinstance(exchange.workload, Command) else ()
         return tuple(each.host for each in programs)
 
     def dials(self, job: Job) -> bool:
-        """Return False: programs open their own sockets."""
+        """Return False: the programs open their own sockets."""
         return False
 
     def runs_programs(self, job: Job) -> bool:
@@ -38,7 +38,7 @@ class CommandWorkload(Workload[wire.Command]):
         return True
 
     def real_time_refusal(self, job: Job) -> str | None:
-        """Refuse clocks other than the machine's."""
+        """Refuse clocks that real time does not have: a start date, or exact coarse clocks."""
         command = self.of(job)
         if command.exact_coarse_clocks:
             return "its clocks are the machine's: drop coarse_clocks"
@@ -47,9 +47,7 @@ class CommandWorkload(Workload[wire.Command]):
         return "the clock is the machine's, so programs start today: drop start_date"
 
     def reads(self, job: Job) -> Reads:
-        """Return the commands of all programs and their working directory, as the files that a run
-        may read.
-        """
+        """Return the commands of all programs, and the directory in which they start."""
         command = self.of(job)
         values = (variable.value for variable in command.environment)
         further = (word for program in command.programs for word in program.command)
@@ -57,19 +55,21 @@ class CommandWorkload(Workload[wire.Command]):
         return Reads(words, command.working_directory)
 
     def server_refusal(self, job: Job) -> str | None:
-        """Refuse shared files. Whether a command may run at all is the decision of the server's
-        owner.
+        """Refuse files that the programs share. Whether a command may run at all is for the
+        server's owner to decide.
         """
         return "two hosts share no files: drop shared" if self.of(job).shared else None
 
     def server_command(self, job: Job) -> ServerCommand:
-        """Return the command of the server's program, and the port that it is ready at."""
+        """Return the command of the server's program, and the port at which it is ready once a
+        socket listens there, if the study names one.
+        """
         command = self.of(job)
         port = command.ready.port if isinstance(command.ready, wire.Listening) else None
         return ServerCommand(command_text(command.server), port)
 
     def own_metrics(self, job: Job) -> tuple[Metric, ...]:
-        """Return the metrics that the study reads from the programs' output."""
+        """Return the metrics that the study defines, which are numbers in the programs' output."""
         return tuple(_metric(rule) for rule in self.of(job).metrics)
 
     def memory_bytes(self, job: Job) -> int:
@@ -91,7 +91,9 @@ class CommandWorkload(Workload[wire.Command]):
         return max((each.ended_ns for each in clients), default=0)
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
-        """Describe a missing record, or a missing number in the output; None if complete."""
+        """Return which record, or which number in the programs' output, is missing; None if none
+        is.
+        """
         sides: tuple[wire.Side, ...] = ("client", "server")
         for side in sides:
             if program_of(job, records, side) is None:
@@ -112,7 +114,7 @@ class CommandWorkload(Workload[wire.Command]):
 
 
 def _metric(rule: wire.PrintedMetric) -> Metric:
-    """Return the metric that reads a number from a program's output."""
+    """Return the metric for a number that is read from a program's output."""
 
     def measure(run: RunRecords) -> float:
         return printed_value(rule, run.job, run.records)

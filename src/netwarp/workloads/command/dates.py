@@ -1,4 +1,4 @@
-"""The date at which programs start in virtual time: a value of the study, never today's."""
+"""The date at which programs start in virtual time: from the study, never today's."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -9,17 +9,17 @@ from netwarp.fields import Kind
 from netwarp.units import UnitError
 
 START_DATE = datetime(2027, 1, 1, tzinfo=UTC)
-"""Default: a day on which certificates that were made in the year before it are valid, as a
+"""Default start date: certificates that were made in the year before it are valid then, as a
 rule."""
 FIRST_YEAR = 1980
 LAST_YEAR = 2199
 
 
 def parse_date(value: object) -> datetime:
-    """Read a date in UTC, with or without a time of day.
+    """Parse a date in UTC, with or without a time of day.
 
     Raises:
-        UnitError: not a date, or one that a guest's clock does not have.
+        UnitError: it is not a date, or a guest's clock cannot have it.
     """
     if isinstance(value, datetime):
         return value

@@ -1,4 +1,4 @@
-"""Reads metrics that a study defines from the output of its programs."""
+"""Reads from the programs' output the metrics that a study defines."""
 
 import json
 import math
@@ -19,7 +19,7 @@ RECORDED_BYTES = 1 << 20
 
 
 class PrintedSection(Section):
-    """Where a number is in a program's output: `json` or `regex`."""
+    """Where a program's output has a number: by a path in JSON, or by a regular expression."""
 
     json_path: str | None = Field(default=None, alias="json", min_length=1)
     """Path to the number in the JSON document that the program prints: names, and indices from 0 in
@@ -46,7 +46,7 @@ class PrintedSection(Section):
         return self
 
     def rule(self, name: str) -> wire.PrintedMetric:
-        """Return the rule in the job."""
+        """Return the rule for the job by which the number is found."""
         extraction: wire.JsonValue | wire.Pattern = (
             wire.JsonValue(kind="json", path=self.json_path)
             if self.json_path is not None
@@ -66,7 +66,7 @@ def refuse_names_without_unit(names: Mapping[str, PrintedSection]) -> None:
     """Check that the names of metrics end in a unit.
 
     Raises:
-        KeyValueError: a name does not.
+        KeyValueError: a name does not end in a unit.
     """
     for name in names:
         if printed_metric(name) is None:
@@ -91,8 +91,8 @@ class NothingPrintedError(ValueError):
 def program_of(
     job: wire.Job, records: Sequence[Record], side: Side, further: str | None = None
 ) -> Program | None:
-    """Return the record of a side's program, or of the program of a further host of a network; None
-    if it did not end, as in a failed run.
+    """Return the record of a program: that of `side`, or the one on host `further` of a network.
+    None if it did not end, as in a failed run.
     """
     ends = job.only.ends
     host = further or (None if ends is None else getattr(ends, side))
@@ -101,7 +101,7 @@ def program_of(
 
 
 def printed_value(rule: wire.PrintedMetric, job: wire.Job, records: Sequence[Record]) -> float:
-    """Read a metric from a program's output.
+    """Return the value of a metric that a program's output has.
 
     Raises:
         NothingPrintedError: the number is not in the output, or the program did not end.
@@ -124,7 +124,7 @@ def printed_value(rule: wire.PrintedMetric, job: wire.Job, records: Sequence[Rec
 
 
 def _found(extraction: wire.JsonValue | wire.Pattern, text: str) -> str | float:
-    """Find a number in a program's output."""
+    """Find the number that a rule describes in a program's output."""
     if isinstance(extraction, wire.Pattern):
         found = last_match(extraction.pattern, text)
         if found is None:
@@ -142,7 +142,9 @@ def _found(extraction: wire.JsonValue | wire.Pattern, text: str) -> str | float:
 
 
 def _document(text: str) -> object:
-    """Find the JSON document in a program's output: all of it, or its last line that is one."""
+    """Return the JSON document in a program's output: the whole output, or its last line that is
+    JSON.
+    """
     for candidate in (text, *reversed(text.splitlines())):
         try:
             document: object = json.loads(candidate)

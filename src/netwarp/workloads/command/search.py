@@ -1,6 +1,6 @@
 """Searches a program's output with a study's regular expression, in a process that can be ended.
 
-Python's `re` backtracks: the time of a search can double with each letter, and the interpreter runs
+Python's `re` backtracks: the time of a search can double with each letter, and the interpreter does
 nothing else meanwhile, not even the handler of Ctrl-C. Refusing expressions by their form would not
 help: `(?:[0-9]+[.])+` is a repetition in a repetition and harmless, `a*a*a*b` is none and is not.
 So the search has a process of its own with a bound on CPU time, which does not depend on how busy
@@ -46,7 +46,7 @@ def last_match(pattern: str, text: str) -> str | None:
 
 @lru_cache(maxsize=_KEPT_ANSWERS)
 def _answer(pattern: str, text: str, most_cpu_s: int) -> str | None:
-    """Return the answer of a process that searches, as JSON; None if it was ended.
+    """Return what a process that searches prints, as JSON; None if it was ended.
 
     The result is cached, because a metric is read twice: to check whether the run failed, and for
     its value.
@@ -69,7 +69,7 @@ _OUT_OF_MEMORY = 3
 
 
 def _search(most_cpu_s: int) -> int:
-    """Read a search from standard input, and write the answer to standard output."""
+    """Read pattern and text from standard input, search, and print the last match as JSON."""
     resource.setrlimit(resource.RLIMIT_CPU, (most_cpu_s, most_cpu_s + 1))
     resource.setrlimit(resource.RLIMIT_AS, (MOST_ADDRESSES, MOST_ADDRESSES))
     pattern, text = json.load(sys.stdin)

@@ -26,10 +26,10 @@ PORT = re.compile(r"port:([0-9]{1,5})")
 
 
 def parse_ready(value: object) -> wire.Ready:
-    """Read the condition under which a server is ready.
+    """Parse the condition under which a server counts as ready.
 
     Raises:
-        UnitError: not one of the known conditions.
+        UnitError: it is none of the known conditions.
     """
     if isinstance(value, wire.Listening | wire.Line | wire.ReadyFile):
         return value
@@ -50,7 +50,7 @@ def parse_ready(value: object) -> wire.Ready:
 
 
 def parse_word(value: object) -> str:
-    """Read a value for a placeholder in commands.
+    """Parse a study's value for a placeholder in commands.
 
     Raises:
         UnitError: the value is neither a text nor a number.
@@ -63,10 +63,10 @@ def parse_word(value: object) -> str:
 
 
 def parse_command(value: object) -> tuple[str, ...]:
-    """Read a command: a text for the shell, or a list of a program and its arguments.
+    """Parse a command: a text for the shell, or a list of a program and its arguments.
 
     Raises:
-        UnitError: it has neither form, is empty, or cannot be passed to the kernel.
+        UnitError: it is neither, is empty, or cannot be passed to the kernel.
     """
     words: tuple[str, ...] = ()
     if isinstance(value, str) and value.strip():
@@ -188,7 +188,7 @@ class CommandSection(WorkloadSection):
         return self
 
     def _refuse_a_number_of_nobody(self) -> None:
-        """Refuse a metric of a program that there is not."""
+        """Refuse a metric that is read from a program which the study does not have."""
         known = ("client", "server", *self.further_hosts)
         for name, metric in self.metrics.items():
             if metric.program not in known:
@@ -198,12 +198,14 @@ class CommandSection(WorkloadSection):
 
     @property
     def further_hosts(self) -> tuple[str, ...]:
-        """The hosts of its further programs."""
+        """The hosts, besides client and server, on which the study has programs."""
         return tuple(each.host for each in self.programs)
 
     @property
     def usual_transport(self) -> TransportKind:
-        """Programs bring their own; the hosts' TCP is set up for what they do over it."""
+        """The transport `tcp`: programs use sockets of their own, and the TCP of their hosts is set
+        up for them.
+        """
         return "tcp"
 
     @property
@@ -213,7 +215,7 @@ class CommandSection(WorkloadSection):
 
     @property
     def takes_networks(self) -> bool:
-        """True: programs know their hosts by name."""
+        """True: programs find the hosts of a network by their names."""
         return True
 
     @property
@@ -254,5 +256,5 @@ class CommandSection(WorkloadSection):
 
 
 def command_text(argv: tuple[str, ...]) -> str:
-    """Write a command as text: as it was given to the shell, or quoted."""
+    """Return a command as text: as it was given for the shell, or its arguments quoted."""
     return argv[2] if argv[:2] == SHELL and len(argv) == len(SHELL) + 1 else shlex.join(argv)

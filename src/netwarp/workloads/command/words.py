@@ -7,12 +7,12 @@ from netwarp.fields import KeyValueError
 
 USUAL_PORT = 80
 FIXED = ("server", "client", "port", "run")
-"""Placeholders that netwarp fills; `run` is filled for each run."""
+"""Placeholders that netwarp itself fills in; `run` has a different value in each run."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def filled(text: str, words: Mapping[str, str]) -> str:
-    """Fill the placeholders in a text. Braces around anything else stay, as shells and JSON use
+    """Fill in the placeholders of a text. Braces around anything else stay, as shells and JSON use
     them.
     """
     return re.sub(r"\{(\w+)\}", lambda found: words.get(found[1], found[0]), text)
@@ -22,7 +22,7 @@ def refuse_useless(words: Mapping[str, str], texts: tuple[str, ...]) -> None:
     """Check that placeholders have valid names, and that each is used in some command.
 
     Raises:
-        KeyValueError: an invalid name, or an unused placeholder.
+        KeyValueError: a name is invalid, or no command has the placeholder.
     """
     for name in words:
         key = f"words.{name}"

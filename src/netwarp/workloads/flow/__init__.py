@@ -12,7 +12,7 @@ from netwarp.workloads.flow.simulated import SIMULATED
 
 
 class FlowWorkload(ScheduledWorkload[wire.Flow]):
-    """Messages by a schedule: measured are each message's delay, and which messages were lost."""
+    """Messages by a schedule. Measured are each message's delay, and which messages were lost."""
 
     section = FlowSection
     wire_type = wire.Flow
@@ -30,9 +30,7 @@ class FlowWorkload(ScheduledWorkload[wire.Flow]):
         return self.of(job).messages or 0
 
     def is_between_clocks(self, job: Job) -> bool:
-        """Return True: its delays are always from one host's clock to the other's, in either
-        direction.
-        """
+        """Return True: its delays are always differences between the clocks of the two hosts."""
         return True
 
     def server_refusal(self, job: Job) -> str | None:
@@ -45,17 +43,19 @@ class FlowWorkload(ScheduledWorkload[wire.Flow]):
         return None
 
     def most_content_bytes(self, job: Job) -> int:
-        """Return the most bytes of all messages; random arrivals practically never exceed it."""
+        """Return an upper bound on the bytes of all messages; see `most_messages`."""
         flow = self.of(job)
         return flow.message_bytes * most_messages(flow)
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Return the time at which the client connected, or in ns-3 first sent."""
+        """Return when the client connected, or in ns-3 when the first message was sent."""
         dialled = [each.start_ns for each in connections(records, "client")]
         return min(dialled or (each.first_ns for each in of_kind(records, FlowSent)))
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
-        """Describe a contradiction in the records of messages sent and received, or None."""
+        """Return how the records of messages sent and received contradict each other; None if they
+        do not.
+        """
         flow = self.of(job)
         sent = of_kind(records, FlowSent)
         arrived = of_kind(records, FlowStats)

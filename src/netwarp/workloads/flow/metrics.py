@@ -24,7 +24,9 @@ def _of(run: RunRecords, unit: FlowUnit, quantity: Quantity) -> float | None:
 
 
 def _delay_of(run: RunRecords, unit: FlowUnit, quantity: Quantity) -> float | None:
-    """Return a delay in s; None between two hosts whose clock offset is not known well enough."""
+    """Return a delay in s; None if two hosts' clocks differ by an offset that is not known well
+    enough for it.
+    """
     delay_s = _of(run, unit, quantity)
     if delay_s is None or not is_known(delay_s * NS_PER_S, run.records):
         return None
@@ -32,7 +34,9 @@ def _delay_of(run: RunRecords, unit: FlowUnit, quantity: Quantity) -> float | No
 
 
 def throughput_bit_s(stats: FlowStats) -> float | None:
-    """Return the bits received per second from first to last reception; None for a single one."""
+    """Return the throughput in bit/s from the first reception to the last; None if only one unit
+    was received.
+    """
     if stats.first_received_ns is None or stats.last_received_ns is None:
         return None
     span_ns = stats.last_received_ns - stats.first_received_ns
@@ -40,12 +44,14 @@ def throughput_bit_s(stats: FlowStats) -> float | None:
 
 
 def mean_delay_s(stats: FlowStats) -> float:
-    """Return the mean one-way delay, FlowMonitor's delaySum / rxPackets."""
+    """Return the mean one-way delay in s: FlowMonitor's delaySum / rxPackets."""
     return stats.delay_sum_ns / stats.received / NS_PER_S
 
 
 def mean_jitter_s(stats: FlowStats) -> float:
-    """Return FlowMonitor's jitterSum / rxPackets, of rxPackets - 1 differences."""
+    """Return the mean jitter in s: FlowMonitor's jitterSum / rxPackets, although there are only
+    rxPackets - 1 differences.
+    """
     return stats.jitter_sum_ns / stats.received / NS_PER_S
 
 
@@ -80,12 +86,12 @@ def _lateness_s_max(run: RunRecords) -> float | None:
 
 
 def _metrics_of(unit: FlowUnit, prefix: str, what: str, since: str) -> tuple[Metric, ...]:
-    """Make the metrics that both packets and messages have.
+    """Return the metrics that packets and messages have in common.
 
     Args:
         unit: packets or messages.
         prefix: prefix of the metrics' names.
-        what: the unit in the plural, for titles.
+        what: the unit's name in the plural, for titles.
         since: the event from which a delay is counted.
     """
 

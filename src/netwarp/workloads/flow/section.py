@@ -48,12 +48,12 @@ class FlowSection(ArrivalsSection):
 
     @property
     def lone_message_bytes(self) -> int:
-        """Size of a message in bytes."""
+        """Size of a message in bytes, which arrives or is lost by itself."""
         return self.payload_bytes
 
     @property
     def datagrams_bytes(self) -> Mapping[str, int]:
-        """Size in bytes of a message."""
+        """Size in bytes of a message, by the study's key for it."""
         return {"payload": self.payload_bytes}
 
     @property
@@ -63,14 +63,14 @@ class FlowSection(ArrivalsSection):
 
     @property
     def resolved_interval_ns(self) -> int:
-        """The interval in ns: the one given, or that of the rate."""
+        """Time between two messages in ns: the study's, or the one that gives the study's rate."""
         if self.rate_bit_s is None:
             return super().resolved_interval_ns
         return max(1, round(8 * self.payload_bytes * NS_PER_S / self.rate_bit_s))
 
     @property
     def has_pace(self) -> bool:
-        """Whether the interval between messages is given."""
+        """Whether the study sets the time between two messages, directly or by a rate."""
         return self.interval_ns is not None or self.rate_bit_s is not None
 
     def job(self, parts: int) -> wire.Flow:

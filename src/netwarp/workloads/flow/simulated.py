@@ -11,7 +11,7 @@ from netwarp.workloads.base import Simulated
 
 
 def refusal(job: Job, flow: Flow) -> str | None:
-    """Return the reason why ns-3's applications cannot send the flow; None when they can."""
+    """Return the reason why ns-3's applications cannot send the flow; None if they can."""
     if flow.direction != "up":
         return 'ns-3\'s clients send: set workload.direction = "up"'
     if not isinstance(flow.arrivals, wire.ConstantArrivals) or flow.messages is None:
@@ -29,7 +29,9 @@ def refusal(job: Job, flow: Flow) -> str | None:
 
 
 def traffic(job: Job, flow: Flow) -> dict[str, Any]:
-    """Return the application's parameters, by the names of the simulation program."""
+    """Return the parameters of ns-3's application, by their names in the request to the
+    simulation.
+    """
     del job
     if not isinstance(flow.arrivals, wire.ConstantArrivals) or flow.messages is None:
         raise TypeError("ns-3 was asked for a flow that it refuses")

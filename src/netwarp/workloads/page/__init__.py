@@ -29,7 +29,7 @@ MOST_SERVED_RESOURCES = 2000
 """Largest number of resources of a page that a server accepts from another host."""
 BROWSER_START_CPU_S = 1.6
 VISIT_CPU_S = 2.0
-"""CPU time of Chromium in a guest, in s: to start, and to load a page: together the mean of 98
+"""CPU time in s that Chromium takes in a guest to start and to load a page: together the mean of 98
 first visits in nam-2021 (November 2026). Under heavy packet loss it is twice as much."""
 BROWSER_MEMORY_BYTES = 3 << 30
 """Memory in bytes of a guest with a browser."""
@@ -45,16 +45,16 @@ class PageWorkload(Workload[wire.Page]):
     programs = tuple(PROGRAMS.values())
 
     def needed_programs(self, job: Job) -> Sequence[Program]:
-        """Return the browser and the server of the host that a run needs."""
+        """Return the browser and the web server of the host that a run needs."""
         page = self.of(job)
         return [PROGRAMS[each.kind] for each in (page.client, page.server) if each is not None]
 
     def programs_cpu_s(self, job: Job) -> float:
-        """Estimate a browser's CPU time in s, to start and for each visit."""
+        """Estimate the CPU time that a browser takes to start and for each visit, in s."""
         return 0.0 if self.dials(job) else BROWSER_START_CPU_S + self.of(job).visits * VISIT_CPU_S
 
     def runs_programs(self, job: Job) -> bool:
-        """Return whether an end is a program of the host."""
+        """Return whether the client or the server is a program of the host."""
         return bool(self.needed_programs(job))
 
     def dials(self, job: Job) -> bool:
@@ -66,7 +66,7 @@ class PageWorkload(Workload[wire.Page]):
         return GUEST_MEMORY_BYTES if self.dials(job) else BROWSER_MEMORY_BYTES
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Return the time at which the client first connected, or the browser began to load."""
+        """Return when the client first connected, or when the browser began to load."""
         loads = of_kind(records, PageLoad)
         return loads[0].navigation_start_ns if loads else super().start_ns(records)
 
@@ -86,7 +86,7 @@ class PageWorkload(Workload[wire.Page]):
         return None
 
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
-        """Select the records of the last visit."""
+        """Return the records of the last visit."""
         last = self.of(job).visits - 1
         return [
             each for each in records if not isinstance(each, Connection) or each.transfer == last
@@ -97,8 +97,8 @@ class PageWorkload(Workload[wire.Page]):
         return of_kind(records, Resource)
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Return the time at which the last resource arrived, or, for a browser, the time of its
-        load event.
+        """Return when the last resource arrived, or, with a browser, when its load event
+        occurred.
         """
         loads = of_kind(records, PageLoad)
         if loads:
@@ -106,7 +106,7 @@ class PageWorkload(Workload[wire.Page]):
         return max(each.response_end_ns for each in of_kind(records, Resource))
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
-        """Describe an impossible record of the client; None if there is none."""
+        """Return why a record of the client cannot be true; None if all can."""
         return verdict.difference(self.of(job), records)
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
@@ -114,9 +114,9 @@ class PageWorkload(Workload[wire.Page]):
         return max((each.response_end_ns for each in of_kind(records, Resource)), default=None)
 
     def activity(self, job: Job, records: Sequence[Record]) -> Activity:
-        """Return the waterfall of the page's resources, also of a failed run."""
+        """Return the waterfall of the page's resources, for failed runs, too."""
         return waterfall(self.of(job), records)
 
     def http_archive(self, job: Job, records: Sequence[Record], title: str) -> HttpArchive | None:
-        """Convert a page load to HAR, also of a failed run."""
+        """Convert a page load to HAR, for failed runs, too."""
         return http_archive(job, self.of(job), self.measured(job, records), title)

@@ -1,7 +1,7 @@
 """Converts a page load to HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/).
 
-Browsers' developer tools open it. Names that begin with an underscore are those that browsers add.
-Time 0 of the run is the beginning of 1970.
+Developer tools of browsers can open it. Names that begin with an underscore are browsers' additions
+to HAR. Time 0 of the run is the beginning of 1970.
 """
 
 from collections.abc import Mapping, Sequence
@@ -113,9 +113,11 @@ def _response(resource: PageResource, came: Resource, protocol: str) -> dict[str
 
 
 def _timings(came: Resource, connection: Connection | None) -> dict[str, float]:
-    """Split a resource's time as HAR does; the connection's first request includes connecting.
+    """Return the parts of a resource's time as HAR has them; the time to connect counts for the
+    connection's first request.
 
-    The share of TLS is not known separately; of a browser's connections no times are known.
+    TLS has no part of its own, as its time is not known. For a browser's connections no times are
+    known.
     """
     blocked_ns, connect_ns = came.request_start_ns - came.fetch_start_ns, None
     if came.request == 0 and connection is not None:

@@ -1,4 +1,4 @@
-"""The built-in pages: their resources, and how these depend on each other.
+"""The built-in pages: their resources, and which resource refers to which.
 
 Three have sizes of today's pages: a light, a median and a heavy one. Their bytes by type follow the
 HTTP Archive's medians of October 2024 (Web Almanac 2024, chapter Page Weight: desktop, 71 requests;
@@ -18,9 +18,11 @@ from netwarp.workloads.page.resources import SiteResource, resources
 
 PageName = Literal["nam-2021", "web-30", "web-80", "web-150"]
 SEED = 2024
-"""Seed for the order of sizes within a type."""
+"""Seed for the random order of the sizes of a page's resources of one type."""
 SPREAD = 1.0
-"""Standard deviation of the sizes' natural logarithms: the 90th percentile is 3.6 medians."""
+"""Standard deviation of the natural logarithms of sizes: the 90th percentile is 3.6 times the
+median.
+"""
 kB = 1000  # noqa: N816 - the unit's name
 
 
@@ -66,9 +68,10 @@ def built_in_page(name: PageName) -> tuple[wire.PageResource, ...]:
 
 
 def _nam_2021() -> list[SiteResource]:
-    """HTML, CSS, JS and five images, as the publication says; it gives no sizes.
+    """Return the resources of nam-2021: HTML, CSS, JS and five images, as the publication says,
+    which gives no sizes.
 
-    The sizes here are assumed: images of 60 kB, the rest as in a small one-page site.
+    Sizes are assumed: 60 kB for an image, the rest as in a small one-page site.
     """
     return [
         SiteResource("/", "document", 15 * kB),
@@ -79,7 +82,7 @@ def _nam_2021() -> list[SiteResource]:
 
 
 def _web(makeup: Mapping[wire.ResourceType, Makeup]) -> list[SiteResource]:
-    """Make a page with given resources.
+    """Return the resources of a page with these numbers and sizes by type.
 
     The document refers to all stylesheets and to a third of the scripts in its head, which block
     what is shown; to another third of the scripts, which block nothing; and to three quarters of
@@ -119,7 +122,9 @@ def _web(makeup: Mapping[wire.ResourceType, Makeup]) -> list[SiteResource]:
 
 
 def _sizes(makeup: Makeup, draw: random.Random) -> Sequence[int]:
-    """Draw log-normal sizes with a given sum: quantiles of the distribution, in random order."""
+    """Return log-normal sizes in bytes with a given sum: quantiles of the distribution, in random
+    order.
+    """
     from statistics import NormalDist
 
     normal = NormalDist(0, SPREAD)

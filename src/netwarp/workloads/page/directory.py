@@ -39,13 +39,13 @@ def read_directory(name: str) -> list[SiteResource]:
 
     Raises:
         UnreadableFileError: its `index.html` cannot be read.
-        KeyValueError: it refers to a missing file, or to another origin; the key is None.
+        KeyValueError: it refers to a missing file, or to another origin; the error's key is None.
     """
     return _Reader(Path(name)).site()
 
 
 class _Reader:
-    """Follows references from the document, each once."""
+    """Follows the references of a page from its document, each of them once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -72,7 +72,7 @@ class _Reader:
         return self._site
 
     def _add(self, reference: str, initiator: str, *, in_head: bool) -> None:
-        """Add a file that a resource refers to, if it is not known yet."""
+        """Add the file to which a resource refers, unless it has been added before."""
         url = urljoin(f"{ORIGIN}{initiator}", reference.strip()).partition("#")[0]
         parts = urlsplit(url)
         if parts.scheme == "data" or not reference.strip() or reference.startswith("#"):
@@ -95,7 +95,9 @@ class _Reader:
                 self._add(match[1] or match[2], path, in_head=False)
 
     def _file(self, path: str, initiator: str) -> Path:
-        """Return the file of a path; refuse one that is missing or outside the directory."""
+        """Return the file that a URL's path means; refuse one that is missing or outside the
+        directory.
+        """
         file = self._folder / unquote(path).lstrip("/")
         is_inside = file.resolve().is_relative_to(self._folder.resolve())
         try:
@@ -110,7 +112,9 @@ class _Reader:
 
 
 class _References(HTMLParser):
-    """Collects the references of a document, in order, and whether each blocks rendering."""
+    """Collects the references in an HTML document, in their order, each with whether it blocks
+    rendering.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,7 +126,9 @@ class _References(HTMLParser):
 
 
 def _of_element(tag: str, given: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
-    """Yield the references of an element. A script that is not a module always blocks."""
+    """Yield the references of an HTML element, each with whether it blocks rendering. A script that
+    is not a module always does.
+    """
     relations = given.get("rel", "").lower().split()
     if tag == "link" and "href" in given and "stylesheet" in relations:
         yield given["href"], given.get("media", "all") in ("all", "screen", "")

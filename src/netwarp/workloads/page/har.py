@@ -1,8 +1,8 @@
 """Reads a page from a HAR file that a browser has saved.
 
-Of several pages in a file the first is read. A run has one server, which serves the resources of
-other servers, too. Left out are requests other than GET over HTTP, those without a response, and
-repeated ones.
+If a file has several pages, the first is read. A run has one server, which serves the resources of
+other servers, too. Requests other than GET over HTTP, requests without a response, and repeated
+ones are left out.
 """
 
 import json
@@ -36,8 +36,8 @@ _TYPES_BY_MEDIA: Mapping[str, wire.ResourceType] = {
     "application/json": "fetch",
 }
 _BLOCKING_PRIORITIES = ("High", "VeryHigh")
-"""Chromium's priorities of scripts that block the parser. Without priorities in the HAR, scripts of
-the document block."""
+"""Priorities in Chromium of scripts that block the parser. If the HAR has no priorities, all
+scripts of the document block."""
 _WITHOUT_CONTENT = (204, 304)
 REMEDY = "save one with a browser's network tools"
 
@@ -66,7 +66,7 @@ def _what_is_missing(error: Exception) -> str:
 
 
 def _chosen(log: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Select the entries of the page, in order of their requests."""
+    """Return the HAR's entries for the page, in order of their requests."""
     pages: Sequence[Mapping[str, Any]] = log.get("pages") or ()
     first = pages[0]["id"] if pages else None
     entries = sorted(log["entries"], key=lambda each: str(each["startedDateTime"]))
@@ -85,7 +85,7 @@ def _chosen(log: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _site(entries: Sequence[Mapping[str, Any]]) -> list[SiteResource]:
-    """Return the resources of a page, each with the one that referred to it."""
+    """Return the resources of a page, each with the resource that referred to it."""
     urls = [str(each["request"]["url"]).partition("#")[0] for each in entries]
     home = urlsplit(urls[0]).netloc
     paths = {url: _path(url, home) for url in urls}
@@ -121,7 +121,9 @@ def _site(entries: Sequence[Mapping[str, Any]]) -> list[SiteResource]:
 
 
 def _path(url: str, home: str) -> str:
-    """Return the path to request; paths of other servers are prefixed with the server's name."""
+    """Return the path to request from the run's server; for URLs of other servers it begins with
+    the server's name.
+    """
     parts = urlsplit(url)
     path = parts.path or "/"
     query = f"?{parts.query}" if parts.query else ""
@@ -129,7 +131,9 @@ def _path(url: str, home: str) -> str:
 
 
 def _initiator(entry: Mapping[str, Any]) -> str | None:
-    """Find the URL that referred to a resource, if the HAR has it."""
+    """Return the URL of the resource that referred to this one; None if the HAR does not have
+    it.
+    """
     found = entry.get("_initiator")
     if isinstance(found, Mapping):
         frames = (found.get("stack") or {}).get("callFrames") or [{}]
@@ -140,7 +144,7 @@ def _initiator(entry: Mapping[str, Any]) -> str | None:
 
 
 def _type(entry: Mapping[str, Any]) -> wire.ResourceType:
-    """Return the type of a resource, from what the HAR says."""
+    """Return the type of a resource, from the type or media type in the HAR."""
     known = _TYPES.get(str(entry.get("_resourceType", "")).lower())
     if known is not None:
         return known
@@ -153,7 +157,9 @@ def _type(entry: Mapping[str, Any]) -> wire.ResourceType:
 
 
 def _body_bytes(response: Mapping[str, Any]) -> int:
-    """Return the size of the content in bytes, as transferred if known, else uncompressed."""
+    """Return the size of the content in bytes, as transferred if the HAR has that, else
+    uncompressed.
+    """
     if response["status"] in _WITHOUT_CONTENT:
         return 0
     sizes = (response.get("bodySize", -1), response["content"].get("size", 0))

@@ -20,18 +20,18 @@ PROGRAMS: Mapping[wire.WebProgramKind, Program] = {
     "caddy": Program("caddy", ("caddy",), "`apt-get install caddy`"),
     "nginx": Program("nginx", ("nginx",), "`apt-get install nginx-light`"),
 }
-"""Programs by their names in a study."""
+"""Programs by the names that they have in a study."""
 
 HTTP_VERSIONS: Mapping[ServerName, tuple[HttpVersion, ...]] = {
     "netwarp": ("1.1", "2", "3"),
     "caddy": ("1.1", "2", "3"),
     "nginx": ("1.1", "2"),
 }
-"""Versions of HTTP by server, as distributions package them."""
+"""Versions of HTTP that each server supports, as distributions package it."""
 
 
 def in_job(name: ClientName | ServerName) -> wire.WebProgram | None:
-    """Return the program of one end for the job; None for netwarp's own."""
+    """Return the job's entry for the program of one end; None for netwarp's own."""
     if name == "netwarp":
         return None
     return wire.WebProgram(kind=name, names=PROGRAMS[name].names)

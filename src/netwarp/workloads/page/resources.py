@@ -1,4 +1,4 @@
-"""Derives how a page loads from its resources: what blocks what, and priorities.
+"""Derives how a page loads from its resources: which wait for which, and their priorities.
 
 It simplifies the rules of the HTML standard. A stylesheet or a script in the head blocks rendering,
 and the scripts after it. Nothing blocks requests: what a document refers to is requested as soon as
@@ -21,15 +21,15 @@ _PRIORITIES: Mapping[wire.ResourceType, tuple[int, bool]] = {
     "image": (4, True),
     "other": (5, True),
 }
-"""Urgency, and whether incremental delivery is useful (RFC 9218), by type of resource, like
-browsers' priorities."""
+"""For each type of resource: urgency, and whether incremental delivery is useful (RFC 9218), as in
+browsers."""
 _URGENCY_IN_HEAD = 1
 """Urgency of scripts that block rendering."""
 
 
 @dataclass(frozen=True)
 class SiteResource:
-    """A resource of a page, before its dependencies and priority are derived."""
+    """A resource of a page, without its dependencies and priority, which are derived later."""
 
     path: str
     """Path and query of its URL."""
@@ -41,20 +41,20 @@ class SiteResource:
     """Whether it is in the document's head, neither `async` nor `defer`."""
     status: int = 200
     location: str | None = None
-    """Target path of a redirection."""
+    """Path to which it redirects; None if it does not."""
     file: str | None = None
     """File with its content; None if the content is generated from the seed."""
 
 
 def resources(page: Sequence[SiteResource]) -> tuple[wire.PageResource, ...]:
-    """Derive how a page loads.
+    """Return the page's resources with their dependencies and priorities.
 
     Args:
-        page: its resources, the document first.
+        page: the page's resources, the document first.
 
     Raises:
-        KeyValueError: a resource is listed twice, or is unreachable; its key is None, and the
-            caller adds the key that names the page.
+        KeyValueError: a resource is listed twice, or nothing refers to it; the error's key is None,
+            and the caller adds the key that names the page.
     """
     places: dict[str, int] = {}
     for index, each in enumerate(page):

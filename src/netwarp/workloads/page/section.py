@@ -23,7 +23,7 @@ ConnectionCount = Annotated[
 
 
 class ReadPage(Section):
-    """A page that was read from a file or folder."""
+    """A page that was read from a HAR file or a folder."""
 
     label: str
     file: str
@@ -50,7 +50,9 @@ def _read_directory_page(name: str) -> Mapping[str, Any]:
 
 
 def _read_page(name: str, site: Sequence[SiteResource]) -> Mapping[str, Any]:
-    """Derive how a page loads; see `WorkloadSection.file_readers`."""
+    """Return a page that was read, with how it loads, as a table; see
+    `WorkloadSection.file_readers`.
+    """
     made = [each.model_dump(mode="json") for each in resources(site)]
     return {"label": Path(name).name, "file": name, "resources": made}
 
@@ -117,17 +119,21 @@ class PageSection(WorkloadSection):
 
     @property
     def is_alone(self) -> bool:
-        """Whether an end is a program of the host, which must be the only workload of a run."""
+        """Whether client or server is a program of the host: then it must be the only workload of a
+        run.
+        """
         return self._has_programs
 
     @property
     def dials_again(self) -> bool:
-        """Whether there may be earlier sessions to resume, of this visit or one before."""
+        """Whether earlier connections may have left sessions to resume, in this visit or one
+        before.
+        """
         return True
 
     @property
     def usual_transport(self) -> TransportKind:
-        """The encrypted transport of its version of HTTP."""
+        """The transport of its version of HTTP, with encryption."""
         return next(kind for kind in self._carriers if TRANSPORTS[kind].is_encrypted)
 
     @property
@@ -203,7 +209,7 @@ class PageSection(WorkloadSection):
             )
 
     def refuse_resume(self, kind: TransportKind, resume: Resume) -> None:
-        """Refuse TLS early data, which browsers do not send either."""
+        """Refuse TLS early data over TCP, which browsers do not send either."""
         if resume == "0rtt" and TRANSPORTS[kind].runs_over_tcp:
             reason = f"HTTP/{self.http} over {kind} sends no early data here, as browsers do not"
             raise KeyValueError("transport.resume", resume, reason, "choose 1rtt, or HTTP/3")

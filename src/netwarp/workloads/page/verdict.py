@@ -8,7 +8,7 @@ from netwarp.wire import Page, PageLoad, Record, Resource
 
 
 def difference(page: Page, records: Sequence[Record]) -> str | None:
-    """Describe an impossible record of a client; None if there is none."""
+    """Return why a record of the client cannot be true; None if all can."""
     loaded = of_kind(records, Resource)
     times = Counter(each.resource for each in loaded)
     for index, expected in enumerate(page.resources):

@@ -7,8 +7,8 @@ from netwarp.wire import Page, Record, Resource
 from netwarp.workloads.activity import Activity, Item, Phase, Tone
 
 TONES: Mapping[str, Tone] = {"blocked": "start", "wait": "moving", "receive": "grade"}
-"""Tones of those HAR timings that a client without cache and name servers has; `blocked` includes
-the setup of its connection."""
+"""Tones of the HAR timings that a client without cache and name servers has; `blocked` includes the
+setup of the resource's connection."""
 
 
 def waterfall(page: Page, records: Sequence[Record]) -> Activity:
@@ -35,7 +35,9 @@ def _phases(resource: Resource) -> Iterator[Phase]:
 
 
 def _milestones(page: Page, came: Sequence[Resource]) -> Iterator[tuple[int, str]]:
-    """Yield the times of the first rendering and of the complete load, if they were reached."""
+    """Yield when the page was first rendered and when it was loaded completely, as far as it
+    was.
+    """
     ends_ns = {each.resource: each.response_end_ns for each in came}
     fetched = [index for index in range(len(page.resources)) if page.is_fetched(index)]
     blocking = [index for index in fetched if page.resources[index].render_blocking]

@@ -11,7 +11,7 @@ from netwarp.workloads.rr.section import RequestResponseSection
 
 
 class RequestResponseWorkload(ScheduledWorkload[wire.RequestResponse]):
-    """Requests and responses: measured are latencies, and which requests got no response."""
+    """Requests and responses. Measured are latencies, and which requests got no response."""
 
     section = RequestResponseSection
     wire_type = wire.RequestResponse
@@ -28,15 +28,17 @@ class RequestResponseWorkload(ScheduledWorkload[wire.RequestResponse]):
         return 2 * (self.of(job).messages or 0)
 
     def server_refusal(self, job: Job) -> None:
-        """Return None: a server answers only requests with the run's token, and counts them."""
+        """Return None: a server answers only requests with the run's token, and only so many."""
 
     def most_content_bytes(self, job: Job) -> int:
-        """Return the most bytes exchanged; random arrivals practically never exceed it."""
+        """Return an upper bound on the bytes of all requests and responses; see `most_messages`."""
         asked = self.of(job)
         return (asked.request_bytes + asked.response_bytes) * most_messages(asked)
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
-        """Describe a contradiction in the records of requests and responses, or None."""
+        """Return how the records of requests and responses contradict each other; None if they do
+        not.
+        """
         asked = self.of(job)
         sent = of_kind(records, FlowSent)
         answered = [each for each in of_kind(records, FlowStats) if each.unit == "response"]

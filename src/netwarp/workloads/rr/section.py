@@ -39,7 +39,7 @@ class RequestResponseSection(ArrivalsSection):
 
     @property
     def content_direction(self) -> Direction:
-        """Direction of most bytes."""
+        """Direction of the larger of request and response."""
         return "up" if self.request_bytes > self.response_bytes else "down"
 
     @property

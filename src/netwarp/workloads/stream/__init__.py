@@ -14,12 +14,12 @@ from netwarp.workloads.stream.playback import buffer_levels, pieces, spans
 from netwarp.workloads.stream.section import OF_RULES, StreamSection
 
 WAITS = {"waiting": "start-up", "stalled": "stalled", "seeking": "seek"}
-"""Labels in charts for a player's states other than playing."""
+"""Labels in charts for the states of a player that does not play."""
 TONES: Mapping[str, Tone] = {"start-up": "start", "stalled": "stopped", "seek": "moving"}
 
 
 class StreamWorkload(Workload[wire.Stream]):
-    """Adaptive streaming; times are those of the whole session."""
+    """Adaptive streaming; metrics are those of the whole session."""
 
     section = StreamSection
     wire_type = wire.Stream
@@ -27,7 +27,7 @@ class StreamWorkload(Workload[wire.Stream]):
     content_records = ("segment",)
 
     def refuse_unused(self, given: Mapping[str, object], sections: Sequence[Section]) -> None:
-        """Refuse keys of rules that no cell uses."""
+        """Refuse keys of rules for choosing a quality that no cell uses."""
         used = {each.rule for each in sections if isinstance(each, StreamSection)}
         for key, rules in OF_RULES.items():
             if given.get(key) is not None and used.isdisjoint(rules):
@@ -36,7 +36,7 @@ class StreamWorkload(Workload[wire.Stream]):
                 raise KeyValueError(key, given[key], reason, remedy)
 
     def content_bytes(self, job: Job) -> int:
-        """Return the content in bytes of a session in the best quality."""
+        """Return the content in bytes of a session that plays the best quality throughout."""
         stream = self.of(job)
         return stream.qualities[-1].segment_bytes * stream.watch_ns // stream.segment_ns
 
@@ -44,7 +44,7 @@ class StreamWorkload(Workload[wire.Stream]):
         """Return None: all content is generated from seeds."""
 
     def real_path_refusal(self, job: Job) -> str | None:
-        """Refuse players that choose by the link's delay."""
+        """Refuse players that choose the quality by the link's delay."""
         if isinstance(self.of(job).rule, wire.LinkDelayRule):
             return (
                 "its player is told the link's delay, which nobody knows of a real path: choose"
@@ -53,19 +53,23 @@ class StreamWorkload(Workload[wire.Stream]):
         return None
 
     def most_content_bytes(self, job: Job) -> int:
-        """Return the most bytes of a session: the largest segments, watched and buffered."""
+        """Return the most bytes that a session can transfer: segments of the best quality, for all
+        that is watched and buffered.
+        """
         stream = self.of(job)
         largest_bytes = max(quality.segment_bytes for quality in stream.qualities)
         watched = -(-stream.watch_ns // max(1, stream.segment_ns)) + 1
         return largest_bytes * (watched + stream.segments)
 
     def may_end_unconnected(self, job: Job) -> bool:
-        """Return whether a session may be over before it is connected: by the wall's clock."""
+        """Return whether a session can end before it is connected, as it can if the viewer's time
+        is wall time.
+        """
         return self.of(job).viewer_clock == "wall"
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Return the time at which the client first called connect. A player that never got a
-        connection wanted its first segment at once.
+        """Return when the client first called connect. A player that never got a connection wanted
+        its first segment at once.
         """
         if connections(records, "client"):
             return super().start_ns(records)
@@ -76,19 +80,19 @@ class StreamWorkload(Workload[wire.Stream]):
         return of_kind(records, Segment)
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Return the time at which the viewer's session ended."""
+        """Return when the viewer's session ended, in ns of the run's clock."""
         return max(_ends_ns(records))
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
-        """Describe an impossible record of the player; None if there is none."""
+        """Return why a record of the player cannot be true; None if all can."""
         return verdict.difference(self.of(job), records)
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Return the time at which the viewer's session ended."""
+        """Return when the viewer's session ended."""
         return max(_ends_ns(records), default=None)
 
     def activity(self, job: Job, records: Sequence[Record]) -> Activity:
-        """Return the qualities played, the waits, and the buffer level over time."""
+        """Return the qualities played, the waits, and the level of the buffer over time."""
         stream = self.of(job)
         session = spans(records, self.start_ns(records))
         phases = [

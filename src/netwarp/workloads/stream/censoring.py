@@ -1,4 +1,6 @@
-"""The mean of waiting times of which some are only known to be longer than observed. Pure."""
+"""The mean of waiting times, some of which were cut off and are only known to be longer than that.
+Pure.
+"""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -7,10 +9,10 @@ from itertools import groupby
 def kaplan_meier_mean(complete: Sequence[float], censored: Sequence[float]) -> float | None:
     """Estimate the mean of right-censored times: the area below Kaplan and Meier's survival curve.
 
-    Kaplan, Meier: Nonparametric Estimation from Incomplete Observations, JASA 1958. A time that is
-    censored where another is complete is the longer one. Where the longest time is censored it
-    counts as complete (Efron 1967), so that the mean is a lower bound. It assumes that what cuts a
-    time off does not depend on how long it would have been.
+    Kaplan, Meier: Nonparametric Estimation from Incomplete Observations, JASA 1958. A censored time
+    counts as longer than an equal complete one. If the longest time is censored, it counts as
+    complete (Efron 1967), so that the mean is a lower bound. This assumes that what cuts a time off
+    does not depend on how long the time would have been.
 
     Args:
         complete: times observed in full, none negative.

@@ -18,7 +18,7 @@ _SHARE = "Share of the play time in the"
 
 @dataclass(frozen=True)
 class _Session:
-    """A player's session, prepared once for all metrics."""
+    """A player's session, from which all its metrics are computed."""
 
     stream: Stream
     spans: Sequence[Span]

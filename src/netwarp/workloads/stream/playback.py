@@ -22,10 +22,10 @@ class Span:
     start_ns: int
     end_ns: int
     segment: int | None
-    """Number of the first segment played; of a seek, of the segment it goes to."""
+    """Number of the first segment that is played; for a seek, of the segment to which it goes."""
     cut_short: bool
-    """Whether a wait ended before playing (by a seek or the session's end): its full length is
-    unknown."""
+    """Whether the wait ended without playing (by a seek or the session's end), so that its full
+    length is unknown."""
 
     @property
     def length_ns(self) -> int:
@@ -35,7 +35,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Piece:
-    """A period of play time within one received segment."""
+    """A period of play time that lies within one received segment."""
 
     start_ns: int
     end_ns: int

@@ -31,13 +31,15 @@ OF_RULES: Mapping[str, tuple[RuleName, ...]] = {
     "safety": ("throughput",),
     "window": ("throughput",),
 }
-"""For each key, the rules that use it; a study that varies the rule may set keys of each."""
+"""For each key, the rules for choosing a quality that use it; a study that varies the rule may set
+keys of each.
+"""
 DEFAULT_BUFFER_SEGMENTS = 10
 MOST_STREAMS = 2000
-"""Largest number of streams of an association: a thread at each end waits on each of them."""
+"""Most streams of an association: at each end a thread waits on each of them."""
 MOST_WATCHED = 100_000
-"""Largest number of segments that a viewer watches: each costs some 0.1 ms of CPU time, and a film
-of a day in segments of a second has fewer.
+"""Most segments that a viewer watches: each costs some 0.1 ms of CPU time, and a film of a day in
+segments of a second has fewer.
 """
 LONGEST_NS = 2**63 - 1
 
@@ -109,7 +111,7 @@ class StreamSection(WorkloadSection):
 
     @property
     def wire_rule(self) -> wire.Rule:
-        """The rule with its parameters."""
+        """The rule for choosing a quality, with its parameters, for the job."""
         match self.rule:
             case "link_delay":
                 return wire.LinkDelayRule(kind="link_delay", bounds_ns=self.delay_bounds_ns)
@@ -149,11 +151,11 @@ class StreamSection(WorkloadSection):
 
     @property
     def most_streams(self) -> int:
-        """Largest number of streams that it opens."""
+        """Most streams that it opens on one connection."""
         return MOST_STREAMS
 
     def refuse_misfit(self, limit_ns: int, parts: int) -> None:
-        """Refuse sessions that are longer than the run's limit, or of too many segments."""
+        """Refuse sessions that are longer than the run's limit, or have too many segments."""
         watched = -(-self.watch_ns // self.segment_ns)
         if watched > MOST_WATCHED:
             reason = f"{watched} segments would be requested, and {MOST_WATCHED} can be"

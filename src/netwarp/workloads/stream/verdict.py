@@ -7,7 +7,7 @@ from netwarp.wire import CutSegment, PlayEnd, Player, Record, Segment, Stream
 
 
 def difference(stream: Stream, records: Sequence[Record]) -> str | None:
-    """Describe an impossible record of a player; None if there is none."""
+    """Return why a record of the player cannot be true; None if all can."""
     segments = of_kind(records, Segment)
     if not segments and stream.viewer_clock == "play":
         return "the player got no segment"

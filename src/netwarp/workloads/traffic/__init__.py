@@ -13,7 +13,9 @@ from netwarp.workloads.traffic.section import TrafficSection
 
 
 class TrafficWorkload(Workload[wire.Traffic]):
-    """Flows from a distribution: measured is when each was completed, and not its connection."""
+    """Flows whose sizes are drawn from a distribution. Measured is when each was completed;
+    connections are not recorded.
+    """
 
     section = TrafficSection
     wire_type = wire.Traffic
@@ -24,29 +26,35 @@ class TrafficWorkload(Workload[wire.Traffic]):
         return False
 
     def content_bytes(self, job: Job) -> int:
-        """Return the content of all flows in bytes, on average."""
+        """Return the expected content of all flows in bytes."""
         traffic = self.of(job)
         return round(traffic.flows * mean_bytes(traffic.sizes))
 
     def most_content_bytes(self, job: Job) -> int:
-        """Return the content in bytes of as many flows, all of the largest size."""
+        """Return the content in bytes if all flows had the largest size."""
         traffic = self.of(job)
         return traffic.flows * max(point.size_bytes for point in traffic.sizes)
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Return the time at which the first flow was due; 0 if none is on record."""
+        """Return when the first flow was due, in ns of the run's clock; 0 if no flow is
+        recorded.
+        """
         return min((at for each in of_kind(records, FlowTable) for at in each.due_ns), default=0)
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
-        """Return no arrivals: flows are many contents, each with times of its own."""
+        """Return no arrivals: each of the many flows has times of its own."""
         return ()
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Return the time at which the last flow was completed; 0 if none is on record."""
+        """Return when the last flow was completed, in ns of the run's clock; 0 if no flow is
+        recorded.
+        """
         return self.chart_end_ns(records) or 0
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
-        """Describe flows that are missing, or were completed before they were due."""
+        """Return which flows are missing, or were completed before they were due; None if there are
+        none.
+        """
         asked = self.of(job).flows
         tables = of_kind(records, FlowTable)
         if len(tables) != 1:
@@ -58,7 +66,7 @@ class TrafficWorkload(Workload[wire.Traffic]):
         return f"{early} flows were completed before they were due" if early else None
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Return the time at which the last flow was completed."""
+        """Return when the last flow was completed, in ns of the run's clock."""
         return max(
             (at for each in of_kind(records, FlowTable) for at in each.completed_ns), default=None
         )

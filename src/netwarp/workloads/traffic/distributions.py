@@ -1,4 +1,4 @@
-"""The distributions of flow sizes of the literature on data centres.
+"""Distributions of flow sizes from the literature on data centres.
 
 Points are in packets of 1 460 bytes, with the share of flows that have no more, as the authors of
 pFabric simulated them (Alizadeh et al., pFabric: Minimal Near-Optimal Datacenter Transport, SIGCOMM
@@ -29,7 +29,7 @@ POINTS: Mapping[SizesName, tuple[tuple[int, float], ...]] = {
 
 
 def size_points(name: SizesName, scale: float) -> tuple[wire.SizePoint, ...]:
-    """Return the points of a distribution, sizes multiplied by a factor."""
+    """Return the points of a distribution's cumulative curve, with sizes multiplied by `scale`."""
     return tuple(
         wire.SizePoint(size_bytes=max(1, round(packets * PACKET_BYTES * scale)), ratio=ratio)
         for packets, ratio in POINTS[name]
@@ -37,7 +37,9 @@ def size_points(name: SizesName, scale: float) -> tuple[wire.SizePoint, ...]:
 
 
 def mean_bytes(points: tuple[wire.SizePoint, ...]) -> float:
-    """Return the mean of a distribution that is linear between its points, in bytes."""
+    """Return the mean in bytes of a distribution whose cumulative curve is linear between these
+    points.
+    """
     return sum(
         (after.ratio - before.ratio) * (after.size_bytes + before.size_bytes) / 2
         for before, after in pairwise(points)

@@ -1,4 +1,4 @@
-"""The flows of a `traffic`, with completion times and slowdowns."""
+"""The flows of a workload `traffic`, with completion times and slowdowns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netwarp.wire import Exchange, FlowTable, Job
 
 SMALL_BYTES = 100_000
 LARGE_BYTES = 10_000_000
-"""Bounds of small and large flows, those of pFabric (SIGCOMM 2013, section 5)."""
+"""Largest small flow and smallest large flow, as in pFabric (SIGCOMM 2013, section 5)."""
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,10 @@ class CompletedFlow:
 
     size_bytes: int
     time_s: float
-    """Its completion time: from when it was due until its last byte had arrived."""
+    """Completion time in s: from when the flow was due until its last byte had arrived."""
     slowdown: float | None
-    """That time, divided by the best possible one; None where the way has no
-    best time of its own: its rate or its delay changes, or there are several paths."""
+    """Completion time divided by the best possible one; None if no best time is defined, because
+    the rate or the delay between the hosts changes, or there are several paths."""
 
 
 def completed_flows(run: RunRecords) -> Sequence[CompletedFlow]:
@@ -39,12 +39,12 @@ def _completed_flows(run: RunRecords) -> Sequence[CompletedFlow]:
 
 
 def flows_of_table(job: Job, exchange: Exchange, table: FlowTable) -> Sequence[CompletedFlow]:
-    """Return the flows of a table.
+    """Return the completed flows that a workload's record lists.
 
     Args:
         job: the run's job.
         exchange: the workload.
-        table: its record.
+        table: the workload's record.
     """
     way = None if has_changing_delay(job, exchange) else idle_way(job, exchange)
     columns = zip(table.due_ns, table.size_bytes, table.completed_ns, strict=True)

@@ -68,7 +68,10 @@ class TrafficSection(WorkloadSection):
 
     @property
     def least_ns(self) -> int:
-        """The time from the first flow to the last, in ns, on average."""
+        """Expected time in ns from the start of the first flow to that of the last.
+
+        No run is much shorter: the last flow takes some time beyond this.
+        """
         return self.count * self.interval_ns
 
     def refuse_misfit(self, limit_ns: int, parts: int) -> None:
