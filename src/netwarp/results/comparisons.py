@@ -12,12 +12,14 @@ from netwarp.results.results import CellResult, Factors, Results
 from netwarp.study.contenders import LATENCY, shapes_queues
 
 GOODPUT = "goodput_bit_s"
-"""The main metric of a workload that has no other, because it is stopped after a time."""
+"""Name of the main metric of a workload that has no other, because it is stopped after a time."""
 
 
 @dataclass(frozen=True)
 class ContenderResult:
-    """A contender under one condition, with its comparison; the first contender has none."""
+    """A contender under one condition, with its comparison against the first contender, which
+    itself has none.
+    """
 
     cell: CellResult
     label: str
@@ -26,7 +28,7 @@ class ContenderResult:
 
 @dataclass(frozen=True)
 class ConditionGroup:
-    """The contenders under one condition."""
+    """All contenders under one condition, for example all transports at one loss rate."""
 
     condition: Factors
     contenders: tuple[ContenderResult, ...]
@@ -34,14 +36,16 @@ class ConditionGroup:
 
 @dataclass(frozen=True)
 class Comparisons:
-    """The comparisons under all conditions: one family, whose verdicts are Holm-adjusted."""
+    """The comparisons under all conditions. They are one family: their p-values are Holm-adjusted
+    together.
+    """
 
     metric: str
     factor: str
     first: str
     groups: tuple[ConditionGroup, ...]
     alpha: float = ALPHA
-    """Error probability of the family."""
+    """Error probability of the whole family."""
 
     @property
     def comparisons(self) -> list[Comparison]:
@@ -55,8 +59,8 @@ class Comparisons:
 
     @property
     def with_values(self) -> Comparisons:
-        """Return the comparisons without the conditions in which no run has the metric, for
-        instance because its workload is not there.
+        """Return the comparisons without the conditions in which no run has a value of the metric,
+        for example because its workload is not in them.
         """
         groups = tuple(
             group
@@ -72,11 +76,15 @@ class Comparisons:
         return sorted(found, key=lambda each: self.replicates_needed(each) or math.inf)
 
     def replicates_needed(self, comparison: Comparison) -> int | None:
-        """Return the replicates that would decide one; see `netwarp.estimate.comparison`."""
+        """Return the number of replicates that would decide this comparison; None if no number
+        would soon. See `netwarp.estimate.comparison`.
+        """
         return self.needed_at(comparison, comparison.share)
 
     def needed_at(self, comparison: Comparison, share: float) -> int | None:
-        """Return the replicates that would decide one at a look with a share of the error."""
+        """Return the number of replicates that would decide this comparison if it is tested with
+        `share` of the error probability; None if no number would soon.
+        """
         return replicates_needed(comparison, self.comparisons, self.alpha, share)
 
 
@@ -129,7 +137,7 @@ def main_metric(results: Results) -> str:
 
 
 def main_metrics(results: Results) -> list[str]:
-    """List the metrics whose comparisons are a study's answer, the main one first.
+    """Return the metrics whose comparisons are the study's answer, the main one first.
 
     These are the metrics that the study names. If it names none, they are the usual one, that of
     each workload if there are several, and the round-trip time under load if something varies that
@@ -148,8 +156,8 @@ def main_metrics(results: Results) -> list[str]:
 
 
 def metrics_beside(results: Results, metric: str) -> list[str]:
-    """Return the names of the metrics that are printed beside a metric, of those that the runs
-    have; `*.NAME` is expanded to that of each workload.
+    """Return the metrics, of those that the runs have, that are printed together with this one.
+    `*.NAME` in a metric's list stands for NAME of each workload.
     """
     named = metric_named(metric).beside or ()
     each = (

@@ -1,5 +1,5 @@
-"""The conformance of performance envelopes: each contender's flow against the flow of the one that
-the others are compared against.
+"""Conformance of performance envelopes: how far each contender's flow matches that of the contender
+against which the others are compared.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from netwarp.results.results import Results, RunResult
 
 
 def workload_compared(results: Results) -> str | None:
-    """Return the name of the workload whose transports are a study's contenders; None if they are
-    not those of one of several workloads.
+    """Return the name of the workload whose transports are the study's contenders; None if a run
+    has one workload, or the contenders are something else.
     """
     parts = (results.contender_factor or "").split(".")
     return parts[1] if len(parts) == 3 and parts[::2] == ["workload", "transport"] else None
@@ -26,8 +26,8 @@ def with_conformance(results: Results, kept: Kept) -> Results:
     """Add the conformance of each contender's performance envelope to that of the first.
 
     A run is compared with the first contender's next replicate under the same condition, the last
-    with its first: so the first contender, too, is compared with another run than itself, and its
-    value says what conformance there is between runs of the same kind.
+    with its first: So no run of the first contender is compared with itself, and its value is the
+    conformance between runs of the same kind.
     """
     workload = workload_compared(results)
     if workload is None:
@@ -60,7 +60,9 @@ def with_conformance(results: Results, kept: Kept) -> Results:
 
 
 def _next(base: Sequence[RunResult], run: RunResult) -> RunResult | None:
-    """Return the run that follows a replicate; None if there is none but the run itself."""
+    """Return the run of `base` with the next replicate, or the first one after the last; None if
+    that is `run` itself.
+    """
     others = [each for each in base if each.outcome == "ok"]
     later = (each for each in others if each.replicate > run.replicate)
     found = next(later, next(iter(others), None))

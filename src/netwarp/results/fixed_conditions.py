@@ -11,17 +11,17 @@ from netwarp.units import ETHERNET_HEADER_BYTES, NS_PER_S
 from netwarp.wire import Job, NoLoss, Path
 
 HOW_METRICS_ARE_READ = "workload.metrics."
-"""Prefix of keys that define metrics, and are no conditions."""
+"""Prefix of keys that define metrics, which are not conditions."""
 
 
 def fixed_conditions(raw: Mapping[str, Any], job: Job | None) -> dict[str, str]:
-    """Return the kernel and the keys of path, transport and workload that have one value throughout
-    the study.
+    """Return the kernel, and the keys of path, transport and workload that have one value
+    throughout the study.
 
     Args:
         raw: the tables of the study that was run.
-        job: any of its jobs, for path properties that the study does not set; None if no job was
-            kept.
+        job: any of the study's jobs, for path properties that the study does not set; None if no
+            job was kept.
 
     Returns:
         Values by key, as written in the study, with those of the path first: `{"path.rtt":
@@ -47,7 +47,9 @@ def fixed_conditions(raw: Mapping[str, Any], job: Job | None) -> dict[str, str]:
 
 
 def _of_links(raw: Mapping[str, Any]) -> dict[str, str]:
-    """Return the keys of the links that have a name, as factors name them; events are left out."""
+    """Return the keys of the links that have a name, in the form that factors have; events are left
+    out.
+    """
     return {
         f"link.{link['name']}.{key}": _text(value)
         for link in raw.get("link", ())
@@ -58,7 +60,7 @@ def _of_links(raw: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _by_name(section: Any) -> Mapping[str, Any]:
-    """Return a section as a table; several workloads as a table of tables by name."""
+    """Return a section as a table; a list of workloads becomes a table of tables by name."""
     if not isinstance(section, list):
         table: Mapping[str, Any] = section
         return table
@@ -66,7 +68,9 @@ def _by_name(section: Any) -> Mapping[str, Any]:
 
 
 def _unsaid(job: Job, keys: Sequence[str], varied: Collection[str]) -> dict[str, str]:
-    """Return path properties that no key sets, because they come from defaults or a profile."""
+    """Return the path properties that no key of the study sets, because they come from defaults or
+    a profile.
+    """
     path = job.paths[0]
     defaults = {"path.mtu": str(path.mtu_bytes)}
     if isinstance(path.down.loss, NoLoss):
@@ -96,7 +100,9 @@ def _unsaid(job: Job, keys: Sequence[str], varied: Collection[str]) -> dict[str,
 
 
 def _default_queue(path: Path, rtt_ns: int, varied: Collection[str]) -> str:
-    """Return the default queue: one bandwidth-delay product, but not less than some packets."""
+    """Return the default size of the queue, as text: one bandwidth-delay product, or a least number
+    of packets if that is more.
+    """
     depends_on = ("path.rtt", "path.delay", "path.rate", "path.profile", "topology.rtts")
     if any(key.startswith(depends_on) for key in varied):
         return "1bdp"

@@ -1,4 +1,4 @@
-"""The harm that workloads do to each other: a run with others compared with the run alone."""
+"""The harm that workloads do to each other: each run with others is compared with the run alone."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,10 +15,10 @@ Key = tuple[str, int, tuple[tuple[str, str], ...]]
 
 
 def with_harm(results: Results) -> Results:
-    """Add the metric of harm for each workload that the study also runs alone.
+    """Add the metric of harm for each workload that also runs alone in the study.
 
-    It compares each run with the run of the same replicate and other levels in which the workload
-    is alone; both have the same seeds.
+    Each run is compared with the run of the same replicate, and so with the same seeds, in which
+    the workload is alone and the other levels are the same.
     """
     alone = {
         _key(run, run.factors[WORKLOADS_FACTOR]): run
@@ -36,15 +36,15 @@ def with_harm(results: Results) -> Results:
 
 @cache
 def performance_metrics() -> tuple[str, ...]:
-    """Return the names of the metrics of a workload's performance: those of its kind before those
-    of all kinds, because the first one that a run has is used.
+    """Return the names of the metrics of a workload's performance. Those of one kind of workload
+    come first, because the first one that a run has is used.
     """
     own = {metric.name: metric for each in WORKLOADS.values() for metric in each.metrics}
     return tuple(name for name, each in {**own, **METRICS}.items() if each.is_performance)
 
 
 def _names(run: RunResult) -> list[str]:
-    """List the workloads for which a run has metrics."""
+    """Return the names of the workloads for which a run has metrics."""
     return list(dict.fromkeys(name.partition(".")[0] for name in run.metrics if "." in name))
 
 

@@ -1,9 +1,9 @@
 """Writes `results.parquet`, one row per run, and `packets.parquet`, one row per arrived message.
 
 The columns of the results are run, cell, replicate, seed, the factors, outcome, reason and the
-metrics; none of them differs between two executions of one study with one seed. The columns of the
-packets are run, the factors, and those of the runs' `packets.csv`: one file for all runs can be
-read by pandas, polars and R in one call, and takes a tenth of the tables' size.
+metrics; they are equal in two executions of a study with the same seed. The columns of the packets
+are run, the factors, and those of the runs' `packets.csv`: one file for all runs can be read by
+pandas, polars and R in one call, and takes a tenth of the tables' size.
 
 Both are written part by part, so that memory use does not grow with the table. Import this module
 only to write them: importing polars takes longer than printing a table.
@@ -36,7 +36,7 @@ _MIDDLE = {"outcome": pl.String, "reason": pl.String}
 
 
 GROUP_ROWS = 4096
-"""Rows of a row group, which is held in memory."""
+"""Number of rows in a row group, which is held in memory."""
 
 
 def to_frame(results: Results) -> pl.DataFrame:
@@ -73,7 +73,7 @@ def _schema(results: Results) -> dict[str, Any]:
 def _frame(
     runs: Sequence[RunResult], factors: Iterable[str], schema: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Make the table of some runs."""
+    """Return the table of some of the runs."""
     metrics = list(schema)[len(_LEADING) + len(list(factors)) + len(_MIDDLE) :]
     rows = [
         [run.run, run.cell, run.replicate, run.seed]
@@ -88,7 +88,7 @@ def _frame(
 NUMBERS = ("number", "due_ns", "sent_ns", "received_ns", "bytes")
 """Columns of a run's table: message number, three times in ns of the run's clock, size in bytes."""
 GROUP_PACKETS = 1 << 17
-"""Rows of a row group, which is held in memory beside the rows of one run."""
+"""Number of rows in a row group, which is held in memory together with the rows of one run."""
 
 
 def write_packets(results: Results, directory: RunDirectory) -> None:
@@ -117,8 +117,8 @@ def write_packets(results: Results, directory: RunDirectory) -> None:
 
 
 def _is_asked_for(table: Path) -> bool:
-    """Return whether the job of a run asks for the table in its directory; programs could also
-    write such a file.
+    """Return whether the job of a run asks for the table in its directory: programs in a run could
+    also write such a file.
     """
     try:
         job = job_from_json(read_text(table.with_name(JOB_FILE)), JOB_FILE)
@@ -175,7 +175,9 @@ def write_table(
 
 
 class _KeepsItsError(io.RawIOBase):
-    """A file that keeps the exception of a failed write, because polars passes on only its text."""
+    """A file that stores the exception of a failed write, because polars passes on only its
+    text.
+    """
 
     def __init__(self, file: IO[bytes]) -> None:
         super().__init__()
@@ -187,7 +189,7 @@ class _KeepsItsError(io.RawIOBase):
         return True
 
     def write(self, content: Any) -> int:
-        """Write all bytes, and keep an exception."""
+        """Write all bytes; store the exception if that fails."""
         try:
             return self._file.write(content)
         except OSError as error:

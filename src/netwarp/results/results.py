@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from netwarp.run_status import OutcomeName
 
 Factors = Mapping[str, str]
-"""Level labels by factor name, in the study's order."""
+"""Labels of levels by the name of their factor, in the study's order."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class RunResult:
     reason: str | None
     metrics: Mapping[str, float | None]
     random: tuple[str, ...] | None = None
-    """What was planned to be random in it, such as `loss`; None if unknown."""
+    """What was planned to be random in the run, such as `loss`; None if unknown."""
 
     @property
     def is_disturbed(self) -> bool:
@@ -45,15 +45,15 @@ class RunResult:
 
     @property
     def gave_up_s(self) -> dict[str, float]:
-        """Times at which transports gave up, in s, by the name of their workload; "" if there is
-        only one.
+        """Times in s of the run's clock at which transports gave up, by the name of their workload;
+        "" if there is only one.
         """
         names = (name for name in self.metrics if name.rpartition(".")[2] == GAVE_UP.name)
         times = ((name.rpartition(".")[0], self.value(name)) for name in names)
         return {name: time_s for name, time_s in times if time_s is not None}
 
     def value(self, metric: str) -> float | None:
-        """Return the value of a metric; None when the run failed or does not have it."""
+        """Return the value of a metric; None if the run failed, or has no value of it."""
         return self.metrics.get(metric) if self.outcome == "ok" else None
 
 
@@ -77,7 +77,7 @@ class CellResult:
 
     @property
     def is_random(self) -> bool:
-        """Whether anything in its runs was planned to be random, or this is unknown."""
+        """Whether something was planned to be random in its runs, or this is unknown."""
         return any(run.random != () for run in self.runs)
 
     @property
@@ -91,8 +91,8 @@ class CellResult:
         return [value for value in values if value is not None]
 
     def samples(self, metric: str) -> Samples:
-        """Return a metric's samples by replicate, for comparisons; None for a run without a
-        value.
+        """Return a metric's samples in order of replicates, for comparisons; None in place of a run
+        without a value.
         """
         return {
             run.replicate: Sample(
@@ -121,21 +121,23 @@ class CellResult:
         return None
 
     def weights(self, metric: str) -> list[float] | None:
-        """Return the weights of `values` in the mean; None if it is the plain mean."""
+        """Return the weights that `values` have in the mean; None if all have the same."""
         return _weights([run for run in self.runs if run.value(metric) is not None], metric)
 
     def total(self, metric: str) -> float | None:
-        """Return a metric's sum over the runs that have it; None if none has."""
+        """Return the sum of a metric over the runs that have it; None if no run has it."""
         values = self.values(metric)
         return sum(values) if values else None
 
     def matches(self, selection: Factors) -> bool:
-        """Whether the cell has all levels of a selection."""
+        """Return whether the cell has all these levels."""
         return all(self.factors.get(factor) == level for factor, level in selection.items())
 
 
 def _weights(runs: Iterable[RunResult], metric: str) -> list[float] | None:
-    """Return the times by which a rate's values are weighted; None if the mean is the plain one."""
+    """Return the times in s by which the values of a rate are weighted; None if the metric's mean
+    is not weighted.
+    """
     try:
         over = metric_named(metric).over
     except KeyError:  # a metric of another version of netwarp
@@ -149,12 +151,14 @@ def _weights(runs: Iterable[RunResult], metric: str) -> list[float] | None:
 
 @dataclass(frozen=True)
 class ComparedBy:
-    """What a study compares its contenders by, as far as it states it."""
+    """The metrics by which a study compares its contenders, and the level to compare against, if
+    the study names them.
+    """
 
     metrics: tuple[str, ...] = ()
-    """The main metrics; empty for the usual ones."""
+    """The main metrics that the study names; empty for the usual ones."""
     against: Factors = field(default_factory=dict)
-    """The level that the others are compared against, by its factor; empty for the usual one."""
+    """The level against which the others are compared, by its factor; empty for the first one."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +171,7 @@ class Results:
 
     @cached_property
     def cells(self) -> tuple[CellResult, ...]:
-        """The cells with their runs, in the order of the plan."""
+        """The cells, each with its runs, in the order of the plan."""
         grouped: dict[int, list[RunResult]] = {}
         for run in self.runs:
             grouped.setdefault(run.cell, []).append(run)
@@ -207,14 +211,18 @@ class Results:
 
     @property
     def first(self) -> str:
-        """The level of `contender_factor` that the others are compared against; "" without one."""
+        """The level of `contender_factor` against which the others are compared; "" without such a
+        factor.
+        """
         factor = self.contender_factor
         if factor is None:
             return ""
         return self.compared_by.against.get(factor) or self.factors[factor][0]
 
     def conditions(self) -> list[tuple[Factors, tuple[CellResult, ...]]]:
-        """Group the cells that differ only in the contender, with the levels that they share."""
+        """Return the conditions: for each, its levels and its cells, which differ only in the
+        contender.
+        """
         contender = self.contender_factor
         grouped: dict[tuple[tuple[str, str], ...], list[CellResult]] = {}
         for cell in self.cells:
@@ -223,7 +231,7 @@ class Results:
         return [(dict(shared), tuple(cells)) for shared, cells in grouped.items()]
 
     def select(self, selection: Factors) -> list[CellResult]:
-        """Return the cells that have all levels of a selection."""
+        """Return the cells that have all these levels."""
         return [cell for cell in self.cells if cell.matches(selection)]
 
 
@@ -240,11 +248,11 @@ def from_plan(
     Args:
         plan_lines: the lines of `plan.jsonl`.
         outcomes: outcome and reason, by run name.
-        metrics: metrics by run name; a failed run may have none.
+        metrics: metrics by run name; a failed run may be missing.
         criteria: criteria of comparisons; None for the defaults.
         random: what is random in a cell's runs, by the cell's index; None or a missing entry if
             unknown.
-        compared_by: what the study compares by; None for what is usual.
+        compared_by: what the study names for its comparisons; None for what is usual.
     """
     random = random or {}
     runs = [
@@ -266,7 +274,9 @@ def from_plan(
 
 
 def without_levels(results: Results, levels: Mapping[str, Sequence[str]]) -> Results:
-    """Leave out the cells that have one of some levels, which are listed by factor."""
+    """Return the results without the cells that have one of these levels, which are listed by
+    factor.
+    """
     if not levels:
         return results
     kept = (

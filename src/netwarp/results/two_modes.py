@@ -1,6 +1,7 @@
-"""Finds cells whose runs lie in two modes, for instance because some of them waited for a time-out.
+"""Finds cells whose values form two separate groups (modes), for instance because some runs waited
+for a time-out.
 
-The mean of such a cell is a value that no run is near.
+No run of such a cell is near the cell's mean.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,12 +14,12 @@ from netwarp.results.results import CellResult, Results
 from netwarp.wording import cell_text, number, quantity
 
 MOST_NAMED = 5
-"""Most cells that are named; the others are counted."""
+"""Most cells that a text names; the others are only counted."""
 
 
 @dataclass(frozen=True)
 class TwoModes:
-    """A cell's values of a metric, in two modes."""
+    """A cell's values of a metric, which form two separate groups (modes)."""
 
     cell: CellResult
     metric: str
@@ -38,7 +39,7 @@ class TwoModes:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the object that `--json` prints."""
+        """Return it as an object for `--json`."""
         return {
             "metric": self.metric,
             "modes": [
@@ -48,14 +49,14 @@ class TwoModes:
 
 
 def two_modes(cell: CellResult, metric: str) -> TwoModes | None:
-    """Return the two modes of a cell's values; None if there is one mode."""
+    """Return the two modes of a cell's values; None if the values form one group."""
     found = clear_modes(cell.values(metric))
     return None if found is None else TwoModes(cell, metric, *found)
 
 
 def bimodal_text(results: Results, metrics: Iterable[str]) -> str | None:
-    """Return a text that names the cells whose runs lie in two modes by one of some metrics; None
-    if there are none.
+    """Return a text that names the cells with two modes in one of these metrics; None if no cell
+    has.
     """
     found = [
         each

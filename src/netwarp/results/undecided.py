@@ -1,4 +1,4 @@
-"""Words how many replicates would decide undecided comparisons, and why no more were added."""
+"""Texts on how many replicates would decide undecided comparisons, and why no more were run."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 def needed_text(needed: int | None, what: str = "it") -> str:
-    """Write how many replicates would decide a verdict, to two digits; it is an estimate."""
+    """Return as text how many replicates would decide a verdict: an estimate, to two digits."""
     if needed is None:
         return f"no number of replicates would decide {what} soon, so near a limit"
     return f"about {count(int(float(f'{needed:.2g}')))} replicates would decide {what}"
 
 
 def undecided_text(compared: Comparisons, results: Results) -> str | None:
-    """Write the number of replicates that would decide the undecided comparisons of a metric, and
-    why they were not run.
+    """Return as text how many replicates would decide a metric's undecided comparisons, and why
+    they were not run.
 
-    None if all are decided.
+    None if all comparisons are decided.
     """
     needed = _needed(compared.comparisons, compared.alpha)
     text = _open_text(compared.comparisons, needed)
@@ -45,8 +45,8 @@ def undecided_text(compared: Comparisons, results: Results) -> str | None:
 
 
 def open_text(family: Sequence[Comparison]) -> str | None:
-    """Write how many of a family are undecided, and what would decide them; None if none is
-    undecided.
+    """Return as text how many comparisons of a family are undecided, and how many replicates would
+    decide them; None if none is undecided.
     """
     return _open_text(family, _needed(family, ALPHA))
 
@@ -65,6 +65,8 @@ def _open_text(family: Sequence[Comparison], needed: Sequence[float]) -> str | N
 
 
 def _needed(family: Sequence[Comparison], alpha: float) -> list[float]:
-    """Return the replicates that would decide each undecided comparison, the fewest first."""
+    """Return the numbers of replicates that would decide the undecided comparisons, in ascending
+    order; infinity if no number would.
+    """
     undecided = (each for each in family if each.verdict is Verdict.UNDECIDED)
     return sorted((replicates_needed(each, family, alpha) or math.inf) for each in undecided)
