@@ -295,3 +295,35 @@ def test_an_old_answer_is_dimmed_while_another_is_on_its_way(visit_ui: Open) -> 
     page.click("[data-does=stop]")
     page.wait_for_selector("#now[data-state=stopped][data-outdated][aria-busy=false]")
     assert going.text_content() == ""
+
+
+def test_a_lesson_shows_which_of_its_statements_is_about_what_runs(visit_ui: Open) -> None:
+    page = visit_ui("lessons")
+    page.click("[href*='lesson=slow-start']")
+    now = page.locator("ul.next > li[aria-current]")
+    dimmed = page.locator(".look[data-outdated]")
+    page.wait_for_selector("#now[aria-busy]")
+    assert (now.count(), dimmed.count()) == (0, 0)
+    page.locator("ul.next > li a").first.click()
+    now.wait_for()
+    assert page.locator("ul.next > li").first.get_attribute("aria-current") == "true"
+    assert (now.count(), dimmed.count()) == (1, 1)
+    _turn(page, "replicates", "1")
+    page.wait_for_selector(".lesson .turned:not([hidden])")
+    assert (now.count(), dimmed.count()) == (0, 1)
+
+
+def test_the_words_of_where_the_time_went_can_be_looked_up(visit_ui: Open) -> None:
+    page = visit_ui(f"?{SMALL}")
+    _done(page)
+    shares = page.locator(".causes dd").last.inner_text().split(", ")
+    named = [re.sub(r"\s\d+\s%$", "", each) for each in shares]
+    page.click(".meanings summary")
+    meant = page.locator(".meanings li strong").all_inner_texts()
+    assert named
+    assert set(named) <= set(meant)
+    # It stays open while intervals tighten.
+    _turn(page, "loss", "1%")
+    page.wait_for_selector("#now[data-state=running]")
+    _done(page)
+    page.wait_for_selector(".meanings[open]")

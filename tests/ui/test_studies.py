@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,16 @@ def test_run_directories_are_listed_with_their_titles(tmp_path: Path) -> None:
     assert found["title"] == support.STUDY["title"]
     assert 0 < found["runs"] <= found["planned"]
     assert studies.kept(tmp_path / "missing") == []
+
+
+@pytest.mark.parametrize("line", [["netwarp", "run", "s"], ["netwarp", "run", "s", "--quick"]])
+def test_a_smaller_version_is_listed_as_one(tmp_path: Path, line: list[str]) -> None:
+    place = tmp_path / "one"
+    support.write_run_directory(place)
+    provenance = json.loads((place / "provenance.json").read_text())
+    (place / "provenance.json").write_text(json.dumps(provenance | {"command_line": line}))
+    (found,) = studies.kept(tmp_path)
+    assert found["is_quick"] == ("--quick" in line)
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../one", "one/", "else", "/etc", ".one"])

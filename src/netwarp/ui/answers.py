@@ -74,6 +74,10 @@ def answer(data: RunData, of: int) -> dict[str, Any]:
             {"cell": row.cell, "text": ", ".join(share.text for share in row.told)}
             for row in (causes.rows if causes else ())
         ],
+        "cause_meanings": [
+            {"name": name, "meaning": meaning}
+            for name, _, meaning in (causes.legend if causes else ())
+        ],
         "runs": [run.run for run in runs if run.replicate == 0],
     }
 

@@ -94,6 +94,7 @@ def _described(path: Path) -> dict[str, Any]:
         "question": directory.question() or "",
         "runs": len(directory.kept_runs()),
         "planned": len(directory.plan_lines()),
+        "is_quick": "--quick" in directory.provenance().get("command_line", []),
     }
 
 

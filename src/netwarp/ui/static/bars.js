@@ -118,7 +118,18 @@ function expectations(answer, whole) {
 function causes(answer) {
   if (!answer.causes.length) return [];
   const rows = answer.causes.map(({ cell, text }) => element("div", {}, element("dt", {}, cell), element("dd", {}, text)));
-  return [element("dl", { class: "causes", "aria-label": "Where the time went" }, element("div", { class: "head" }, element("dt", {}, "Where the time went"), element("dd", {})), ...rows)];
+  return [element("dl", { class: "causes", "aria-label": "Where the time went" }, element("div", { class: "head" }, element("dt", {}, "Where the time went"), element("dd", {})), ...rows), causeMeanings(answer)];
+}
+
+let isExplained = false; // whether the words are unfolded, which outlasts an answer
+
+/** What the causes mean that are named above, folded. */
+function causeMeanings({ cause_meanings: meanings }) {
+  const items = meanings.map(({ name, meaning }) => element("li", {}, element("strong", {}, name), `: time in which ${meaning}`));
+  const fold = element("details", { class: "meanings" }, element("summary", {}, "What these words mean"), element("ul", {}, ...items));
+  fold.open = isExplained;
+  fold.addEventListener("toggle", () => { isExplained = fold.open; });
+  return fold;
 }
 
 function tooFew(answer) {

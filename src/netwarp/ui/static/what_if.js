@@ -138,6 +138,16 @@ function drawViews() {
 const sorted = (pairs) => [...pairs].map((pair) => pair.join("=")).sort().join("\n");
 const stated = JSON.parse(lesson?.dataset.stated ?? "[]").map(sorted);
 
+/** Show which statement of the lesson is about what is run: what it begins with (0), one of its turns, or none (-1). */
+function followLesson(at) {
+  lesson.querySelector(".turned").hidden = at >= 0;
+  lesson.querySelector(".look").toggleAttribute("data-outdated", at !== 0);
+  for (const [number, turn] of lesson.querySelectorAll("ul.next > li").entries()) {
+    if (number + 1 === at) turn.setAttribute("aria-current", "true");
+    else turn.removeAttribute("aria-current");
+  }
+}
+
 let asked = null;
 
 /** Run what the knobs say, and further pairs that none of them shows: a step of the browser's history, or in place of the present one. */
@@ -152,7 +162,7 @@ function turn(others = [], isStep = false) {
   history[isStep && isOther ? "pushState" : "replaceState"](null, "", `?${address}`);
   asked = pairs.toString();
   forgetCopy();
-  if (lesson) lesson.querySelector(".turned").hidden = stated.includes(sorted(pairs));
+  if (lesson) followLesson(stated.indexOf(sorted(pairs)));
   if (pinned.place.dataset.state === "done") pinned.say("done", describe());
   now.ask(pairs, refuse);
 }
