@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from netwarp.backends.launching import at_fixed_addresses, dying_with_parent, on_cpu
-from netwarp.backends.needs import TOOLS, Machine
+from netwarp.backends.needs import TOOLS, UMASK, Machine
 from netwarp.errors import BackendError
 
 SHELL = "/bin/sh"
@@ -63,6 +63,19 @@ def test_a_program_dies_with_its_parent(launcher: str) -> None:
     parent.stdin.close()
     assert parent.wait() == -signal.SIGKILL
     parent.stdout.close()
+
+
+@pytest.mark.parametrize("mask", [0o777, 0o700, 0o200])
+def test_a_umask_that_denies_its_owner_is_refused(mask: int) -> None:
+    assert not UMASK.optional
+    before = os.umask(mask)
+    try:
+        with pytest.raises(BackendError, match=f"the umask 0{mask:o} denies their owner"):
+            UMASK.check(Machine({}))
+        os.umask(0o077)
+        assert UMASK.describe(Machine({})) == "0077"
+    finally:
+        os.umask(before)
 
 
 def test_what_is_missing_is_told_and_stops_nothing(

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from netwarp.backends.abilities import AT_THE_ENDS, BUILT, beyond
 from netwarp.backends.guest_files import endpoint_version, find_endpoint
-from netwarp.backends.needs import ENDPOINT, Machine, Need, missing_directory
+from netwarp.backends.needs import ENDPOINT, UMASK, Machine, Need, missing_directory
 from netwarp.backends.outcome import status_of
 from netwarp.backends.processes import Processes
 from netwarp.backends.system_calls import OWN_CALLS, system_calls
@@ -119,7 +119,7 @@ class NativeBackend:
     """Runs jobs on this host's own kernel, one at a time, in real time."""
 
     name = "native"
-    needs: tuple[Need, ...] = (system_calls(OWN_CALLS), ENDPOINT, NAMESPACES)
+    needs: tuple[Need, ...] = (system_calls(OWN_CALLS), ENDPOINT, UMASK, NAMESPACES)
     clock: Clock = "real"
     parallel = False
     interleaved = False

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,6 +78,20 @@ def _describe_tools(_: Machine) -> str:
 
 TOOLS = Need("tools", _describe_tools, _describe_tools, optional=True)
 """The need for the programs that start others (`launching.py`)."""
+
+
+def _describe_umask(_: Machine) -> str:
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    mask = next(line.split()[1] for line in status.splitlines() if line.startswith("Umask:"))
+    if int(mask, 8) & stat.S_IRWXU:
+        raise BackendError(
+            f"the umask {mask} denies their owner the files that a run makes: `umask 022`"
+        )
+    return mask
+
+
+UMASK = Need("umask", _describe_umask, _describe_umask)
+"""The need for files that whoever makes them can read and write. A guest without panics."""
 
 
 def _describe_endpoint(machine: Machine) -> str:

@@ -23,6 +23,8 @@ SHELL = ("/bin/sh", "-c")
 LEAST_MEMORY_BYTES = 128 << 20
 MOST_MEMORY_BYTES = 64 << 30
 PORT = re.compile(r"port:([0-9]{1,5})")
+NOT_LINEAR = re.compile(r"(?<!\\)(?:\\\\)*(?:\(\?<?[=!]|\(\?P=|\\[1-9])")
+"""Look-around and back-references in a regular expression, for which a search may take long."""
 
 
 def parse_ready(value: object) -> wire.Ready:
@@ -41,12 +43,27 @@ def parse_ready(value: object) -> wire.Ready:
         return wire.Listening(kind="listening", port=int(port[1]))
     way, _, rest = text.partition(":")
     if way == "line" and rest:
-        return wire.Line(kind="line", pattern=rest)
+        return wire.Line(kind="line", pattern=_parse_line_pattern(rest))
     if way == "file" and rest.startswith("/"):
         return wire.ReadyFile(kind="file", path=rest)
     reason = "not a way in which a server says that it is ready"
     remedy = "listening, port:8080, line:REGEX, or file:/ABSOLUTE/PATH"
     raise UnitError(reason, remedy)
+
+
+def _parse_line_pattern(pattern: str) -> str:
+    """Read the pattern of a line. The endpoint searches in linear time, by Rust's regular
+    expressions, which have no look-around and no back-references.
+    """
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        remedy = r"a character that stands for itself is written with a backslash, such as \("
+        raise UnitError(f"{pattern!r} is not a regular expression: {error}", remedy) from None
+    if (found := NOT_LINEAR.search(pattern)) is not None:
+        reason = f"{found[0]!r} in {pattern!r}: look-around and back-references cannot be had"
+        raise UnitError(reason, "match a shorter part of the line")
+    return pattern
 
 
 def parse_word(value: object) -> str:
