@@ -31,9 +31,9 @@ def test_ns3_is_asked_for_the_same_job_the_other_way_round(line: Transfer) -> No
         back.loss,
     )
     asked = request(theirs)
-    assert asked["size_bytes"] == ours.only.workload.content.size_bytes  # type: ignore[union-attr]
+    assert asked["flows"][0]["size_bytes"] == ours.only.workload.content.size_bytes  # type: ignore[union-attr]
     # One bandwidth-delay product, in frames of 1514 bytes, and behind the delay line in both.
-    assert asked["queue_packets_up"] == pytest.approx(12.5e6 * 0.1 / 1514, abs=1)
+    assert asked["links"][1]["queues_packets"][1] == pytest.approx(12.5e6 * 0.1 / 1514, abs=1)
 
 
 def test_each_repetition_of_a_job_loses_other_packets() -> None:

@@ -61,18 +61,20 @@ def job(kind: str = "udp", model: str = "ns3", **sections: Any) -> Job:
 
 def test_a_job_is_worded_with_linux_or_with_nothing() -> None:
     like_linux = request(job("tcp"))
-    assert like_linux["tcp_numbers"] == {
+    assert like_linux["tcp"]["numbers"] == {
         "ns3::TcpSocket::SegmentSize": 1448,
         "ns3::TcpSocket::InitialCwnd": 10,
     }
-    assert like_linux["congestion"] == "ns3::TcpCubic"
-    assert like_linux["queue_packets_up"] == 100, "netem's limit counts the delay line too"
-    assert like_linux["size_bytes"] == 14_720
+    assert like_linux["tcp"]["congestion"] == "ns3::TcpCubic"
+    to_server = like_linux["links"][1]
+    assert to_server["ends"] == ["server", "router"]
+    assert to_server["queues_packets"][1] == 100, "netem's limit counts the delay line too"
+    assert like_linux["flows"][0]["size_bytes"] == 14_720
     as_it_comes = request(job("tcp", "ns3default"))
-    assert as_it_comes["tcp_numbers"] == {}
+    assert as_it_comes["tcp"]["numbers"] == {}
     assert as_it_comes["buffer_bytes"] is None
     limited = request(job("tcp", "ns3default", transport={"mss": 1460}))
-    assert limited["tcp_numbers"] == {"ns3::TcpSocket::SegmentSize": 1448}
+    assert limited["tcp"]["numbers"] == {"ns3::TcpSocket::SegmentSize": 1448}
 
 
 def test_tcp_is_set_up_like_linux_where_there_is_tcp_alone() -> None:
@@ -138,7 +140,7 @@ def test_what_ns3_can_do_is_not_refused() -> None:
 
 
 def test_flow_monitors_sums_become_metrics() -> None:
-    found = metrics_from_records(job(), records(job(), ANSWER, "3.44"))
+    found = metrics_from_records(job(), records(job(), [ANSWER], "3.44"))
     assert found["throughput_bit_s"] == pytest.approx(8 * 4500 / 24e-6)
     assert found["delay_mean_s"] == pytest.approx(22e-6)
     assert found["jitter_mean_s"] == pytest.approx(10e-6)
@@ -150,10 +152,10 @@ def test_flow_monitors_sums_become_metrics() -> None:
 def test_a_file_becomes_times() -> None:
     asked = job("tcp", workload=BULK)
     answer = ANSWER | {"connected_ns": 5_000, "first_s": 0.001, "done_s": 0.5}
-    found = metrics_from_records(asked, records(asked, answer, "3.44"))
+    found = metrics_from_records(asked, records(asked, [answer], "3.44"))
     assert found["completion_time_s"] == pytest.approx(0.5)
     assert found["connect_time_s"] == pytest.approx(5e-6)
-    unfinished = records(asked, answer | {"done_s": None}, "3.44")[-1]
+    unfinished = records(asked, [answer | {"done_s": None}], "3.44")[-1]
     assert isinstance(unfinished, wire.End)
     assert unfinished.failure is not None
 
@@ -169,7 +171,7 @@ def played(place: Path, *lines: str) -> Ns3Backend:
 
 
 def test_one_process_answers_run_after_run_and_its_end_fails_a_run(tmp_path: Path) -> None:
-    backend = played(tmp_path, json.dumps(ANSWER), json.dumps(ANSWER))
+    backend = played(tmp_path, json.dumps([ANSWER]), json.dumps([ANSWER]))
     for run in ("one", "two"):
         (tmp_path / run).mkdir()
         status = backend.run(job(), tmp_path / run, slot=0, on_progress=lambda _: None)
@@ -188,7 +190,7 @@ def test_one_process_answers_run_after_run_and_its_end_fails_a_run(tmp_path: Pat
 
 def test_a_process_outlives_the_thread_that_asked_it_first(tmp_path: Path) -> None:
     """Each batch of replicates has threads of its own; the processes serve them all."""
-    backend = played(tmp_path, json.dumps(ANSWER), json.dumps(ANSWER))
+    backend = played(tmp_path, json.dumps([ANSWER]), json.dumps([ANSWER]))
     outcomes: list[str] = []
     for run in ("one", "two"):
         (tmp_path / run).mkdir()

@@ -37,7 +37,7 @@ VISIBLE = """(selector) => [...document.querySelectorAll(selector)].map((e, plac
     name: (e.id || e.name || e.dataset.does || e.dataset.runs || e.textContent || '').trim()
         .slice(0, 40),
     offers: [...(e.options ?? [])].map((o) => o.value),
-    shown: e.checkVisibility() && !e.disabled,
+    shown: e.checkVisibility() && !e.disabled && e.options?.length !== 0,
 })).filter(({ shown }) => shown)"""
 CHOOSE = """([selector, place, value]) => {
     const chosen = document.querySelectorAll(selector)[place];

@@ -206,10 +206,10 @@ CUBIC = {"kind": "tcp", "congestion": "cubic"}
             "whose hystart is one for all",
         ),
         (
-            [ONE | {"direction": "up", "transport": {"kind": "tcp", "model": "ns3"}}],
+            [ONE | {"direction": "up", "transport": {"kind": "tcp", "model": "ns3"}}, TWO],
             {},
-            "workload.0.transport",
-            "ns-3's applications run alone",
+            "workload.1.transport",
+            "share a run, which is ns-3's or the kernel's",
         ),
         (
             [ONE],

@@ -62,6 +62,26 @@ def test_a_repair_takes_8_ms_unless_the_study_says_otherwise() -> None:
     assert rated.down.limit_packets - plain.down.limit_packets == in_line[0] - in_line[1]
 
 
+@pytest.mark.parametrize(
+    ("path", "refused"),
+    [
+        ({"rate": "201bit", "policer": "30kB"}, True),
+        ({"rate": "202bit", "policer": "30kB"}, False),
+        ({"rate": "201bit", "discipline": "codel"}, True),
+        ({"rate": "201bit"}, False),
+        ({"rate": "1201bit", "mtu": 9000, "policer": "30kB"}, True),
+        ({"rate": "1mbit", "timeline": [{"at": "1s", "change": "rate", "rate": "201bit"}]}, True),
+    ],
+)
+def test_no_shaper_is_slower_than_a_packet_a_minute(path: dict[str, Any], refused: bool) -> None:
+    """Htb forgets what a packet owes after 60 s, and would let the next one pass too early."""
+    if not refused:
+        job_of("tcp", path=path | {"rtt": "20ms"})
+        return
+    with pytest.raises(StudyError, match="keeps no rate below"):
+        job_of("tcp", path=path | {"rtt": "20ms"})
+
+
 def test_a_policer_is_a_bucket_without_a_queue() -> None:
     (path,) = job_of("tcp", path=RATED | {"policer": "30kB"}).paths
     assert (path.down.policer_bytes, path.down.shaper_queue_bytes) == (30_000, 1514)

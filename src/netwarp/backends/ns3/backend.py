@@ -1,4 +1,4 @@
-"""Carries out runs in ns-3, in processes that keep it loaded."""
+"""Carries runs out in ns-3, in processes that have loaded it."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Ns3Backend:
         return {"ns3": ", ".join(sorted(versions)) or "not started yet"}
 
     def _simulator(self, slot: int) -> _Simulator:
-        """Return the simulation process of a parallel slot, which is started at the first call."""
+        """Return the simulation process of a slot; it is started when it is first needed."""
         with self._lock:
             self._refuse_if_stopped()
             if slot not in self._simulators:
@@ -125,7 +125,7 @@ class Ns3Backend:
 
 
 class SimulatorEndedError(Exception):
-    """The simulation process ended without an answer; the message says how."""
+    """A simulation ended without an answer; the message says how."""
 
 
 class _Simulator:
@@ -152,14 +152,14 @@ class _Simulator:
         """Version of the ns-3 package; known once the first answer has arrived."""
         return self._version or "not loaded yet"
 
-    def ask(self, asked: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
-        """Simulate the run that a request describes.
+    def ask(self, asked: Mapping[str, Any]) -> tuple[list[dict[str, Any]], float]:
+        """Simulate one run.
 
         Returns:
             The answer, and the CPU seconds that the process used for it.
 
         Raises:
-            SimulatorEndedError: the process ended or was killed before it answered.
+            SimulatorEndedError: the process ended or was killed.
         """
         if self._version is None:
             self._version = str(self._answer()["ready"])
@@ -184,15 +184,14 @@ class _Simulator:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
 
-    def _answer(self) -> dict[str, Any]:
+    def _answer(self) -> Any:
         """Read the process's answer to one request."""
         if self._process.stdout is None:
             raise AssertionError("the process was started without a pipe")
         line = self._process.stdout.readline()
         if not line:
             raise SimulatorEndedError(self._end())
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        return json.loads(line)
 
     def _end(self) -> str:
         status = self._process.wait()
@@ -208,7 +207,7 @@ class _Simulator:
 
 
 class WithNs3:
-    """A backend for studies that compare the kernel's transports with ns-3's models of them."""
+    """A backend for studies that mix the kernel's transports with ns-3's models of them."""
 
     def __init__(self, kernel: Backend, ns3: Ns3Backend) -> None:
         self._kernel = kernel
@@ -227,35 +226,31 @@ class WithNs3:
         return self._kernel.clock
 
     def check(self, jobs: int) -> None:
-        """Check that both ns-3 and the kernel's backend are available."""
+        """Check that both backends are available."""
         self._ns3.check(jobs)
         self._kernel.check(jobs)
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Return the reason why the backend that a job belongs to, ns-3 or the kernel's, cannot
-        carry it out; None if it can.
-        """
+        """Return the reason why the backend of a job's model cannot carry it out."""
         return self._of(job).refuse(job, sha256)
 
     def run(
         self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]
     ) -> Status:
-        """Carry out one job on the backend that it belongs to: ns-3 or the kernel's."""
+        """Carry out one job on the backend of its model."""
         return self._of(job).run(job, directory, slot=slot, on_progress=on_progress)
 
     def stop(self) -> None:
-        """End all runs under way, in ns-3 and on the kernel's backend."""
+        """End all runs of both."""
         self._kernel.stop()
         self._ns3.stop()
 
     def provenance(self) -> dict[str, Any]:
-        """Versions and hashes of kernel, endpoint and ns-3."""
+        """Kernel, endpoint and ns-3."""
         return self._kernel.provenance() | self._ns3.provenance()
 
     def kernel_provenance(self, name: str) -> dict[str, Any]:
-        """Return versions and hashes of the kernel of this name; see
-        :class:`netwarp.backends.base.BootsKernels`.
-        """
+        """Describe the kernel of a name; see :class:`netwarp.backends.base.BootsKernels`."""
         return kernel_provenance(self._kernel, name)
 
     def _of(self, job: Job) -> Backend:

@@ -1,61 +1,82 @@
 """Converts a job to a request to the ns-3 simulation, and its answer to records. Pure."""
 
-from math import ceil
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netwarp import wire
 from netwarp.backends.abilities import beyond
+from netwarp.backends.ns3 import links
 from netwarp.study.sections.transport import settings_of_hosts
 from netwarp.transports import IP_HEADER_BYTES, TCP_HEADER_BYTES, TRANSPORTS
 from netwarp.units import NS_PER_S
-from netwarp.wire import Impairments, Job, Record
-from netwarp.wire.asked import asked
+from netwarp.wire import Job, Record
+from netwarp.wire.asked import SEVERAL_WORKLOADS, asked
 from netwarp.workloads import workload_of
 from netwarp.workloads.base import Simulated
 
 CONGESTION = {"cubic": "ns3::TcpCubic", "reno": "ns3::TcpNewReno", "bbr": "ns3::TcpBbr"}
-CAN = frozenset({"delay_ns", "rate_bit_s", "loss.random", "neighbours.cold"})
-"""What ns-3's links and queues can do to packets, some of it only for one transport's model or in
-one direction.
+CAN = frozenset(
+    {"delay_ns", "rate_bit_s", "loss.random", "neighbours.cold", "network", SEVERAL_WORKLOADS}
+)
+"""What ns-3's links and queues can do to packets; some of it only in one model or in one
+direction.
 """
 TIMESTAMPS_BYTES = 12
 SEEDS = 2**31 - 1
+FIRST_PORT = 4433
+"""Port of the first workload's server; each further one has the next."""
 DEFAULT_SEGMENT_BYTES = 536
 """The default payload of a segment of ns-3's TCP (`TcpSocket::SegmentSize`)."""
 
 
 def refusal(job: Job) -> str | None:
     """Return the reason why ns-3 cannot carry out the job, or None when it can."""
-    if len(job.workloads) > 1:
-        return "its applications run alone here: choose model = kernel"
+    found = (_workload_refusal(alone) for alone in job.each_alone)
+    reason = next(filter(None, found), None)
+    return reason or _path_refusal(job) or links.refusal(job) or _sharing_refusal(job)
+
+
+def _workload_refusal(job: Job) -> str | None:
+    """Return why ns-3 cannot carry out a workload by itself."""
     traits = TRANSPORTS[job.only.transport.kind]
     if not traits.is_in_ns3:
         return f"ns-3 has no {traits.name}: choose another transport, or model = kernel"
     workload = workload_of(job)
     if workload.simulated is None:
         return f"no application of ns-3 does a {workload.name}: choose another workload"
-    reason = workload.simulated.refusal(job, workload.of(job))
-    return reason or _path_refusal(job) or _options_refusal(job)
+    path = job.paths[0]
+    if path.up.rate_bit_s is None or path.down.rate_bit_s is None:
+        return "ns-3's links have a rate: give path.rate"
+    return workload.simulated.refusal(job, workload.of(job)) or _options_refusal(job)
 
 
 def _path_refusal(job: Job) -> str | None:
-    path, model = job.paths[0], job.only.transport.model
-    if len(job.paths) > 1 or not job.timeline.is_empty or job.capture:
-        return "its model of ns-3 has one path that stays as it is, and no capture"
+    path, model = job.paths[0], job.workloads[0].transport.model
+    is_alone = len(job.workloads) == 1 and job.network is None
+    if (job.network is None and len(job.paths) > 1) or not job.timeline.is_empty or job.capture:
+        return "its model of ns-3 has paths that stay as they are, and no capture"
     reason = beyond(asked(job), CAN, "its model of ns-3")
     if reason is not None:
         return reason
-    if path.up.rate_bit_s is None or path.down.rate_bit_s is None:
-        return "ns-3's links have a rate: give path.rate"
-    if path.down.loss.kind != "none":
+    if any(each.down.loss.kind != "none" for each in job.paths):
         return "its model of ns-3 loses packets of the flow's direction alone: use path.loss_up"
     if model == "ns3default":
+        if not is_alone:
+            return "its CSMA link has two hosts and one workload: choose model = ns3"
         if path.up.loss.kind != "none":
             return "its CSMA link loses nothing: choose model = ns3"
         if path.up.rate_bit_s != path.down.rate_bit_s or path.up.delay_ns != path.down.delay_ns:
             return "a CSMA link is the same both ways: give path.rate and path.delay"
     elif path.neighbours == "cold":
         return "ns-3's point-to-point links have no ARP: choose model = ns3default for a CSMA link"
+    return None
+
+
+def _sharing_refusal(job: Job) -> str | None:
+    """Return why workloads cannot share a simulation, whose settings of TCP are one for all."""
+    settings = [_tcp_settings(alone) for alone in job.each_alone if _is_stream(alone)]
+    if any(each != settings[0] for each in settings):
+        return "its model of ns-3 has one TCP for all hosts: give all the same transport"
     return None
 
 
@@ -79,37 +100,62 @@ def _options_refusal(job: Job) -> str | None:
 
 def request(job: Job) -> dict[str, Any]:
     """Convert a job to the object that the simulation program reads."""
-    path, transport = job.paths[0], job.only.transport
-    is_default = transport.model == "ns3default"
-    payload_bytes = segment_bytes(job)
-    size = {} if payload_bytes is None else {"ns3::TcpSocket::SegmentSize": payload_bytes}
-    window = {} if is_default else {
-        "ns3::TcpSocket::InitialCwnd": transport.initial_window_packets,
-    }  # fmt: skip
-    parameters = {
-        "is_stream": TRANSPORTS[transport.kind].runs_over_tcp,
+    path = job.paths[0]
+    alone = job.each_alone
+    tcp = [each for each in alone if _is_stream(each)]
+    is_default = alone[0].only.transport.model == "ns3default"
+    buffers_bytes = [each.only.transport.buffer_bytes for each in tcp]
+    return {
         "defaults": is_default,
         "seed": job.seed % SEEDS + 1,
         "limit_s": job.limits.virtual_ns / NS_PER_S,
         "rate_bit_s": path.up.rate_bit_s,
-        "delay_up_ns": path.up.delay_ns,
-        "channel_delay_ns": (path.up.delay_ns + path.down.delay_ns) // 4,
+        "delay_ns": path.up.delay_ns,
         "mtu_bytes": path.mtu_bytes,
         "neighbours": path.neighbours,
-        "queue_packets_up": _queue_packets(path.mtu_bytes, path.up),
-        "queue_packets_down": _queue_packets(path.mtu_bytes, path.down),
-        "loss_up": path.up.loss.ratio if isinstance(path.up.loss, wire.RandomLoss) else 0,
-        "buffer_bytes": None if is_default else transport.buffer_bytes,
-        "congestion": CONGESTION.get(transport.congestion),
-        "sack": transport.tcp.sack,
-        "tcp_numbers": size | window,
+        "buffer_bytes": None if is_default else max(buffers_bytes, default=None),
+        "tcp": _tcp_settings(tcp[0]) if tcp else None,
         "request_jitter": True,
+        "nodes": links.nodes(job),
+        "links": [] if is_default else links.links(job),
+        "flows": [_flow(each, number) for number, each in enumerate(alone)],
     }
-    return parameters | _simulated(job).traffic(job, workload_of(job).of(job))
+
+
+def _is_stream(job: Job) -> bool:
+    return TRANSPORTS[job.only.transport.kind].runs_over_tcp
+
+
+def _tcp_settings(job: Job) -> dict[str, Any]:
+    """Return the settings of ns-3's TCP but for its buffers."""
+    transport = job.only.transport
+    payload_bytes = segment_bytes(job)
+    size = {} if payload_bytes is None else {"ns3::TcpSocket::SegmentSize": payload_bytes}
+    window = {} if transport.model == "ns3default" else {
+        "ns3::TcpSocket::InitialCwnd": transport.initial_window_packets,
+    }  # fmt: skip
+    return {
+        "congestion": CONGESTION[transport.congestion],
+        "sack": transport.tcp.sack,
+        "numbers": size | window,
+    }
+
+
+def _flow(job: Job, number: int) -> dict[str, Any]:
+    """Return what the simulation program has to know of a workload."""
+    ends = job.only.ends
+    hosts = links.HOSTS if ends is None else (ends.client, ends.server)
+    return {
+        "port": FIRST_PORT + number,
+        "client": hosts[0],
+        "server": hosts[1],
+        "start_s": job.only.start_ns / NS_PER_S,
+        "is_stream": _is_stream(job),
+    } | _simulated(job).traffic(job, workload_of(job).of(job))
 
 
 def _simulated(job: Job) -> Simulated[Any]:
-    """Return the functions that convert this job's workload to and from ns-3, of a job that was not
+    """Return the part of a workload that ns-3's applications need, of a job that was not
     refused.
     """
     simulated = workload_of(job).simulated
@@ -128,25 +174,26 @@ def segment_bytes(job: Job) -> int | None:
     return mss_bytes - TIMESTAMPS_BYTES
 
 
-def _queue_packets(mtu_bytes: int, impairments: Impairments) -> int:
-    """Return how many packets fit in the queue behind the delay line: netem's limit less those in
-    the delay line.
+def records(job: Job, answer: Sequence[Mapping[str, Any]], version: str) -> list[Record]:
+    """Convert an answer of the simulation, which has an object for each workload, to the records of
+    a run.
     """
-    frame_bits = 8 * (mtu_bytes + 14)
-    in_flight = (impairments.rate_bit_s or 0) * impairments.delay_ns / NS_PER_S / frame_bits
-    return max(1, impairments.limit_packets - ceil(in_flight))
-
-
-def records(job: Job, answer: dict[str, Any], version: str) -> list[Record]:
-    """Convert an answer of the simulation to the records of a run."""
     name = f"ns-3 {version}"
     start = wire.Start(
         record="start", format=1, run=job.run, endpoint=name, kernel=name, clock="virtual"
     )
-    made = _simulated(job).records(job, workload_of(job).of(job), answer)
+    made: list[Record] = []
+    unfinished = 0
+    for alone, found in zip(job.each_alone, answer, strict=True):
+        own = _simulated(alone).records(alone, workload_of(alone).of(alone), found)
+        unfinished += not own
+        workload = alone.only.name
+        made += own if workload is None else [
+            wire.OfWorkload(record="of_workload", workload=workload, line=each) for each in own
+        ]  # fmt: skip
     failure = None
-    if not made:
+    if unfinished:
         failure = wire.Failure(stage="limit", message="ns-3 did not deliver all of it in time")
-    end_ns = max(answer["last_received_ns"], answer["last_sent_ns"], 0)
-    end = wire.End(record="end", virtual_ns=end_ns, failure=failure)
+    ends_ns = (max(each["last_received_ns"], each["last_sent_ns"], 0) for each in answer)
+    end = wire.End(record="end", virtual_ns=max(ends_ns), failure=failure)
     return [start, *made, end]

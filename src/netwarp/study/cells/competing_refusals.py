@@ -60,9 +60,6 @@ def _refuse_alone(one: NamedWorkload, key: str) -> None:
     if stack is not None and stack.decides_alone:
         reason = f"{stack.name} has ports and files of its own, and shares a run with nobody"
         raise KeyValueError(f"{key}.transport", None, reason, "choose another stack")
-    if is_simulated(alone.transport.model):
-        reason = "ns-3's applications run alone here"
-        raise KeyValueError(f"{key}.transport", alone.transport.model, reason, "use the kernel's")
     if alone.path.may_hand_over:
         reason = "the client of several workloads stays where it is"
         raise KeyValueError("path.handovers", None, reason, "drop it")
@@ -84,6 +81,9 @@ def _refuse_together(one: NamedWorkload, other: NamedWorkload, key: str) -> None
         remedy = "choose another, or leave it to netwarp"
         raise KeyValueError(f"{key}.port", other.port, reason, remedy)
     ours, theirs = one.sections.transport, other.sections.transport
+    if ours.model != theirs.model and (is_simulated(ours.model) or is_simulated(theirs.model)):
+        reason = f"{one.name} and {other.name} share a run, which is ns-3's or the kernel's"
+        raise KeyValueError(f"{key}.transport", theirs.model, reason, "give both the same model")
     differing = ["ecn"] if ours.ecn != theirs.ecn and not _may_differ_in_ecn(one, other) else []
     if ours.traits.runs_over_tcp and theirs.traits.runs_over_tcp:
         path = one.sections.path

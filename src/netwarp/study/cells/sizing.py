@@ -40,6 +40,10 @@ SMALLEST_ASKED_BUFFER_BYTES = 4608
 LARGEST_BUFFER_BYTES = (2**31 - 1) // 2
 """Largest socket buffer: the kernel keeps twice its size in a signed 32-bit number."""
 BUFFER_BDPS = 4
+LONGEST_DEBT_S = 60
+"""What a shaper remembers of the time that a packet takes (`mbuffer` in net/sched/sch_htb.c). One
+that takes longer would be followed too early.
+"""
 
 
 def limit_packets(cell: CellSections, direction: Direction, index: int = 0) -> int:
@@ -91,13 +95,18 @@ def is_shaped(cell: CellSections, direction: Direction, index: int = 0) -> bool:
         return True
     if impairments.policer_bytes is not None:
         return True
-    if not cell.path.events:
-        return False
-    return any(
-        isinstance(event.change, wire.Rate) and event.change.direction == direction
+    return bool(_rate_changes(cell, direction, index))
+
+
+def _rate_changes(cell: CellSections, direction: Direction, index: int) -> list[int]:
+    """Return the rates in bit/s to which the timeline changes a direction."""
+    return [
+        event.change.rate_bit_s
         for event in cell.path.events
         if event.path == index
-    )
+        and isinstance(event.change, wire.Rate)
+        and event.change.direction == direction
+    ]
 
 
 def keeps_order(cell: CellSections, direction: Direction, index: int = 0) -> bool:
@@ -130,13 +139,19 @@ def shaper_queue_bytes(cell: CellSections, direction: Direction, index: int = 0)
 
     Raises:
         KeyValueError: the queue is too small for a packet, or beyond the range of the shaper's
-            bucket.
+            bucket, or the rate is lower than the shaper can keep.
     """
     if not is_shaped(cell, direction, index):
         return None
     path = _path(cell, index)
     impairments = path.impairments(direction)
     frame = path.mtu_bytes + ETHERNET_HEADER_BYTES
+    least_bit_s = ceil(8 * frame / LONGEST_DEBT_S)
+    changes = _rate_changes(cell, direction, index)
+    if any(0 < rate_bit_s < least_bit_s for rate_bit_s in (impairments.rate_bit_s or 0, *changes)):
+        key = _key("rate", direction, path, index)
+        reason = f"a policer or discipline keeps no rate below {least_bit_s} bit/s: a packet's time"
+        raise KeyValueError(key, None, f"{reason} would be more than a minute", "raise rate")
     bdp = bdp_bytes(impairments, cell.queued_rtt_ns(path))
     queue = impairments.queue
     if impairments.policer_bytes is not None:
@@ -372,7 +387,10 @@ def _beside(key: str, other: str) -> str:
 
 
 def _key(
-    stem: Literal["queue", "jitter_order"], direction: Direction, path: SinglePath, index: int
+    stem: Literal["queue", "rate", "jitter_order"],
+    direction: Direction,
+    path: SinglePath,
+    index: int,
 ) -> str:
     own = f"{stem}_{direction}"
     section = "path.second" if index else "path"

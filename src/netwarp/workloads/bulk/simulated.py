@@ -29,6 +29,8 @@ def refusal(job: Job, bulk: Bulk) -> str | None:
         return 'ns-3\'s BulkSendApplication dials and sends: set workload.direction = "up"'
     if bulk.verify or not isinstance(bulk.content, wire.Seeded):
         return "what ns-3 sends has no content: give workload.size, and workload.verify = false"
+    if bulk.duration_ns is not None:
+        return "BulkSendApplication sends a content of a known size: give workload.size"
     if bulk.chunks > 1 or bulk.transfers > 1:
         return "BulkSendApplication sends one content once: drop workload.chunks and transfers"
     return None
@@ -63,7 +65,7 @@ def records(job: Job, bulk: Bulk, answer: Mapping[str, Any]) -> list[Record]:
         transfer=0,
         abandoned=False,
         resumed="none",
-        start_ns=0,
+        start_ns=job.only.start_ns,
         connected_ns=answer["connected_ns"],
         settings=settings,
         stats=_NOT_COUNTED,

@@ -1,0 +1,143 @@
+"""Converts a job's paths to the nodes and point-to-point links that the simulation builds. Pure.
+
+A channel of ns-3 has one delay for both directions, and a host of netwarp's networks delays nothing
+that it sends. So in a network the server's link has the delay that both hosts' links have, each
+towards its host: packets wait at routers when they do in the kernel's run, and a round trip takes
+as long.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+from typing import Any, NamedTuple
+
+from netwarp import wire
+from netwarp.units import NS_PER_S
+from netwarp.wire import Impairments, Job, Network, Path
+
+FAST_BIT_S = 1_000_000_000_000
+"""Rate of links whose transmission time should be negligible."""
+ENDLESS_PACKETS = 10_000_000
+HOSTS = ("client", "server")
+ROUTER = "router"
+
+
+class _Sender(NamedTuple):
+    """What a link's end does to the packets that it sends."""
+
+    rate_bit_s: int = FAST_BIT_S
+    queue_packets: int = ENDLESS_PACKETS
+    loss_ratio: float = 0.0
+
+
+def nodes(job: Job) -> list[str]:
+    """Return the names of all nodes."""
+    if job.network is None:
+        return [HOSTS[0], ROUTER, HOSTS[1]]
+    return [*job.network.hosts, *job.network.routers]
+
+
+def links(job: Job) -> list[dict[str, Any]]:
+    """Return the links, by the names of the simulation program."""
+    if job.network is None:
+        return _of_one_path(job.paths[0])
+    server_delays_ns = _server_delays_ns(job, job.network)
+    return [
+        _link(
+            (link.first, link.second), _delay_ns(job.network, link, path, server_delays_ns),
+            _sender(path.mtu_bytes, path.up), _sender(path.mtu_bytes, path.down), path.mtu_bytes,
+        )
+        for link, path in zip(job.network.links, job.paths, strict=True)
+    ]  # fmt: skip
+
+
+def _of_one_path(path: Path) -> list[dict[str, Any]]:
+    """Connect client, router and server. The router slows what it sends, and the hosts do not; half
+    of the round-trip time is on each link.
+    """
+    delay_ns = (path.up.delay_ns + path.down.delay_ns) // 4
+    mtu_bytes = path.mtu_bytes
+    down, up = _sender(mtu_bytes, path.down), _sender(mtu_bytes, path.up)
+    return [
+        _link((HOSTS[0], ROUTER), delay_ns, _Sender(), down, mtu_bytes),
+        _link((HOSTS[1], ROUTER), delay_ns, _Sender(), up, mtu_bytes),
+    ]
+
+
+def _link(
+    ends: Sequence[str], delay_ns: int, first: _Sender, second: _Sender, mtu_bytes: int
+) -> dict[str, Any]:
+    return {
+        "ends": list(ends), "delay_ns": delay_ns, "mtu_bytes": mtu_bytes,
+        "rates_bit_s": [first.rate_bit_s, second.rate_bit_s],
+        "queues_packets": [first.queue_packets, second.queue_packets],
+        # ns-3 loses packets where they are received: at the other end.
+        "losses": [second.loss_ratio, first.loss_ratio],
+    }  # fmt: skip
+
+
+def _sender(mtu_bytes: int, impairments: Impairments) -> _Sender:
+    loss = impairments.loss.ratio if isinstance(impairments.loss, wire.RandomLoss) else 0.0
+    return _Sender(
+        impairments.rate_bit_s or FAST_BIT_S, _queue_packets(mtu_bytes, impairments), loss
+    )
+
+
+def _queue_packets(mtu_bytes: int, impairments: Impairments) -> int:
+    """Return the packets that can queue behind the delay line; netem's limit includes those in the
+    delay line.
+    """
+    frame_bits = 8 * (mtu_bytes + 14)
+    in_flight = (impairments.rate_bit_s or 0) * impairments.delay_ns / NS_PER_S / frame_bits
+    return max(1, impairments.limit_packets - ceil(in_flight))
+
+
+def _delay_ns(
+    network: Network, link: wire.Link, path: Path, server_delays_ns: Mapping[str, int]
+) -> int:
+    """Return the delay of a link's channel in both directions."""
+    ends = {link.first, link.second}
+    if host := next(iter(ends & set(network.hosts)), None):
+        return server_delays_ns.get(host, 0)
+    return path.up.delay_ns
+
+
+def _server_delays_ns(job: Job, network: Network) -> dict[str, int]:
+    """Return the delay towards each server."""
+    return {
+        each.ends.server: delay_to_host_ns(job, network, each.ends.server)
+        for each in job.workloads
+        if each.ends is not None
+    }
+
+
+def delay_to_host_ns(job: Job, network: Network, host: str) -> int:
+    """Return the delay of a host's link towards the host."""
+    link, path = next(
+        (link, path)
+        for link, path in zip(network.links, job.paths, strict=True)
+        if host in (link.first, link.second)
+    )
+    return (path.down if link.first == host else path.up).delay_ns
+
+
+def refusal(job: Job) -> str | None:
+    """Return why the links of a job's network cannot be ns-3's; None if they can, or it has no
+    network.
+    """
+    if job.network is None:
+        return None
+    hosts = set(job.network.hosts)
+    for link, path in zip(job.network.links, job.paths, strict=True):
+        if not hosts & {link.first, link.second} and path.up.delay_ns != path.down.delay_ns:
+            return f"ns-3's links have one delay both ways, and {link.label} has two"
+    ends = [each.ends for each in job.workloads if each.ends is not None]
+    if both := {each.client for each in ends} & {each.server for each in ends}:
+        return f"in its model of ns-3 a host is a client or a server, and {min(both)} is both"
+    for each in ends:
+        towards = [delay_to_host_ns(job, job.network, host) for host in (each.client, each.server)]
+        if towards[0] != towards[1]:
+            return (
+                f"ns-3's links have one delay both ways, and those of {each.client} and"
+                f" {each.server} have two"
+            )
+    return None
