@@ -89,7 +89,7 @@ def main() -> None:
         _say(simulate(ns, json.loads(line)))
 
 
-def _say(answer: dict[str, Any]) -> None:
+def _say(answer: Any) -> None:
     sys.stdout.write(json.dumps(answer) + "\n")
     sys.stdout.flush()
 
