@@ -97,7 +97,7 @@ def expected_cpu_s(jobs: Iterable[Job]) -> float:
 def run_cpu_s(job: Job) -> float:
     """Return the estimated CPU time in s of a run, without what its study needs once."""
     if runs_in_ns3(job):
-        return _simulated_cpu_s(job)
+        return sum(map(_simulated_cpu_s, job.each_alone))
     of_each = sum(map(_workload_cpu_s, job.each_alone))
     further = len(job.workloads) - 1
     hosts_cpu_s = 0.0 if job.network is None else further * HOSTS_CPU_S
@@ -117,8 +117,8 @@ def _workload_cpu_s(job: Job) -> float:
 
 
 def _simulated_cpu_s(job: Job) -> float:
-    """Return the estimated CPU time in s of a run in ns-3: a fixed time for each packet, wherever
-    the bytes come from.
+    """Return the estimated CPU time in s of a workload in ns-3: a fixed time for each packet,
+    wherever the bytes come from.
     """
     workload = workload_of(job)
     if not TRANSPORTS[job.only.transport.kind].runs_over_tcp:
