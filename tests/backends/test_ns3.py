@@ -310,3 +310,77 @@ def test_a_python_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_the_extra_is_the_version_that_is_installed() -> None:
     extras = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     assert extras["optional-dependencies"]["ns3"] == [PACKAGE]
+
+
+DUMBBELL = {
+    "topology": {"shape": "dumbbell", "rtts": ["20ms", "80ms"]},
+    "path": {"rate": "20mbit", "queue": "50p"},
+}
+
+
+RENO = {"kind": "tcp", "model": "ns3", "congestion": "reno"}
+
+
+def network(*workloads: dict[str, Any], **sections: Any) -> Job:
+    """Plan a job of ns-3 between the hosts of a network."""
+    level = {"kind": "tcp", "model": "ns3", "label": "ns3"}
+    return job_of(level, **{**DUMBBELL, "workload": list(workloads), **sections})
+
+
+def between(number: int, **keys: Any) -> dict[str, Any]:
+    """Return a file that a pair of hosts sends."""
+    hosts = {"from": f"client{number}", "to": f"server{number}", "kind": "bulk"}
+    return {"name": f"pair{number}", **hosts, **BULK, **keys}
+
+
+def test_a_dumbbell_is_worded_link_by_link() -> None:
+    asked = request(network(between(1), between(2, size="2MB")))
+    assert asked["nodes"] == ["client1", "client2", "server1", "server2", "left", "right"]
+    found = {tuple(link["ends"]): link for link in asked["links"]}
+    bottleneck = found["left", "right"]
+    assert bottleneck["rates_bit_s"] == [20_000_000, 20_000_000]
+    assert bottleneck["queues_packets"] == [50, 50]
+    # A pair's whole delay is on its server's link, half of the round trip each way.
+    delays = {"-".join(ends): link["delay_ns"] for ends, link in found.items()}
+    assert delays == {
+        "left-right": 0, "client1-left": 0, "client2-left": 0,
+        "right-server1": 10_000_000, "right-server2": 40_000_000,
+    }  # fmt: skip
+    near, far = asked["flows"]
+    assert (near["client"], near["server"], near["size_bytes"]) == ("client1", "server1", 10**6)
+    assert (far["client"], far["server"], far["size_bytes"]) == ("client2", "server2", 2 * 10**6)
+    assert near["port"] != far["port"]
+
+
+def test_each_workload_has_its_own_records() -> None:
+    asked = network(between(1), between(2))
+    answers = [
+        ANSWER | {"connected_ns": 20, "first_s": 0.1, "done_s": done_s} for done_s in (0.5, 0.75)
+    ]
+    found = metrics_from_records(asked, records(asked, answers, "3.44"))
+    assert found["pair1.completion_time_s"] == pytest.approx(0.5)
+    assert found["pair2.completion_time_s"] == pytest.approx(0.75)
+    end = records(asked, [answers[0], answers[1] | {"done_s": None}], "3.44")[-1]
+    assert isinstance(end, wire.End)
+    assert end.failure is not None
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        (network({k: v for k, v in between(1, stop="5s").items() if k != "size"}), "a known size"),
+        (network(between(1, direction="down")), "dials and sends"),
+        (network(between(1), between(2, transport=RENO)), "one TCP for all"),
+        (
+            network(between(1), path=DUMBBELL["path"] | {"loss_down": "1%"}),
+            "of the flow's direction alone",
+        ),
+        (
+            job_of({"kind": "tcp", "model": "ns3default", "label": "a"},
+                   **{**DUMBBELL, "workload": [between(1)]}),
+            "two hosts and one workload",
+        ),
+    ],
+)  # fmt: skip
+def test_what_ns3_cannot_do_in_a_network_is_refused(asked: Job, reason: str) -> None:
+    assert reason in str(refusal(asked))
