@@ -134,7 +134,7 @@ impl Board {
         self.gauges.iter().take(places).filter(|gauges| gauges.port.load(Relaxed) != 0)
     }
 
-    /// Takes a free place for a connection; none if all are in use.
+    /// Takes a free place for a connection; `None` if all are in use.
     fn take(&self, port: u16, peer_port: u16) -> Option<&Gauges> {
         let takes = |gauges: &Gauges| gauges.port.compare_exchange(0, port.into(), Relaxed, Relaxed).is_ok();
         let (place, gauges) = self.gauges.iter().enumerate().find(|(_, gauges)| takes(gauges))?;
@@ -190,7 +190,7 @@ pub fn inherit() -> Result<()> {
 pub struct ConnectionGauges(&'static Gauges);
 
 impl ConnectionGauges {
-    /// Takes gauges for a new connection; none if it is not sampled.
+    /// Takes gauges for a new connection; `None` if it is not sampled.
     pub fn of(port: u16, peer_port: u16) -> Option<Arc<Self>> {
         INHERITED.get()?.take(port, peer_port).map(|gauges| Arc::new(Self(gauges)))
     }

@@ -24,7 +24,7 @@ pub struct ConnectionState {
     pub rtt_ns: u64,
     /// The bytes sent and neither acknowledged nor declared lost.
     pub unacked_bytes: u64,
-    /// The bytes acknowledged since the connection was set up; none where the stack does not count them.
+    /// The bytes acknowledged since the connection was set up; `None` where the stack does not count them.
     pub acked_bytes: Option<u64>,
     /// The packets retransmitted or declared lost since the connection was set up.
     pub retrans_packets: u64,

@@ -82,8 +82,8 @@ impl Sink {
         self.arrivals.is_some()
     }
 
-    /// Returns the resolution with which arrivals must be told apart; none if gaps are measured, which need the finest
-    /// possible.
+    /// Returns the resolution with which arrivals must be told apart; `None` if gaps are measured, which need the
+    /// finest possible.
     pub fn resolution(&self) -> Option<Duration> {
         let watched = self.arrivals.as_ref().filter(|arrivals| !arrivals.arrival_log.for_gaps)?;
         Some(watched.arrival_log.arrival_log.lock().expect("no holder panics").step() / 2)

@@ -38,7 +38,7 @@ impl MessagePipe {
         self.unread.is_empty()
     }
 
-    /// Reads what is available, and waits if there is nothing. Returns the complete messages; none at the end of the
+    /// Reads what is available, and waits if there is nothing. Returns the complete messages; `None` at the end of the
     /// pipe.
     ///
     /// # Errors

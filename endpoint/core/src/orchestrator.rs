@@ -22,7 +22,7 @@ pub struct Begin {
     pub epoch_ns: u64,
     /// Hex DER of the server's certificate, for a client that needs it.
     pub certificate: Option<String>,
-    /// The prefix of every request, where strangers could reach the server.
+    /// The prefix of every request, where hosts outside the run could reach the server.
     pub token: Option<RequestPrefix>,
 }
 
@@ -69,7 +69,7 @@ impl Orchestrator {
         }
     }
 
-    /// Returns the next order; none when the orchestrator has closed the pipe. Dropping this future loses no order.
+    /// Returns the next order; `None` when the orchestrator has closed the pipe. Dropping this future loses no order.
     ///
     /// # Errors
     /// The orchestrator sends something that is not an order.
@@ -83,8 +83,8 @@ impl Orchestrator {
         records.into_iter().try_for_each(|record| self.send(&Message::Write { line: Box::new(record) }))
     }
 
-    /// Writes the record of the CPU time that this side has used since the order to begin; none in virtual time, where
-    /// computing is free.
+    /// Writes the record of the CPU time that this side has used since the order to begin; `None` in virtual time,
+    /// where computing is free.
     pub fn write_usage(&mut self, side: Side) -> Result<()> {
         match self.usage.filter(|_| !clock::is_virtual()) {
             Some(start) => self.write(vec![Usage::now()?.since(start, side)]),

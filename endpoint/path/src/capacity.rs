@@ -12,7 +12,7 @@ use crate::topology::ETHERNET_HEADER_BYTES;
 pub struct Capacities(Vec<[Capacity; 2]>);
 
 impl Capacities {
-    /// Returns the capacities of a job's paths, starting at the epoch.
+    /// Returns the capacities of a job's paths, starting at the run's epoch.
     pub fn new(job: &Job) -> Self {
         let capacity = |impairments: &Impairments, mtu_bytes| {
             // A policer's bucket is full at the start, and what is in it passes at once.
@@ -23,7 +23,7 @@ impl Capacities {
         Self(job.paths.iter().map(both).collect())
     }
 
-    /// Applies an event that took effect between `from_ns` and `until_ns`, in nanoseconds since the epoch.
+    /// Applies an event that took effect between `from_ns` and `until_ns`, in nanoseconds since the run's epoch.
     pub fn apply(&mut self, event: &Event, from_ns: u64, until_ns: u64) {
         if let Change::Rate { direction, rate_bit_s } = event.change {
             let capacity = &mut self.0[event.path as usize][place(direction)];
@@ -62,10 +62,10 @@ fn place(direction: Direction) -> usize {
 /// The most that one direction can have delivered, in billionths of a bit: rate in bit/s times nanoseconds.
 #[derive(Debug)]
 struct Capacity {
-    /// The rate in bit/s; none if it is unlimited or was so at any time.
+    /// The rate in bit/s; `None` if it is unlimited or was so at any time.
     rate_bit_s: Option<u64>,
     peak_bit_s: u64,
-    /// When this rate took effect, in nanoseconds since the epoch.
+    /// When this rate took effect, in nanoseconds since the run's epoch.
     since_ns: u64,
     /// What earlier rates allowed to pass, in billionths of a bit.
     billionths: u128,
@@ -74,7 +74,7 @@ struct Capacity {
 }
 
 impl Capacity {
-    /// Returns the capacity at the epoch. No packet is counted before its last bit has left; one is allowed for
+    /// Returns the capacity at the run's epoch. No packet is counted before its last bit has left; one is allowed for
     /// counters that are read one after the other.
     fn new(rate_bit_s: Option<u64>, mtu_bytes: u32, bucket_bytes: u64) -> Self {
         let frame_bytes = u64::from(mtu_bytes + ETHERNET_HEADER_BYTES);
@@ -94,7 +94,7 @@ impl Capacity {
         self.burst_bytes += self.frame_bytes;
     }
 
-    /// Returns the most bytes that can have passed until `until_ns`; none if the rate is unlimited. The kernel rounds
+    /// Returns the most bytes that can have passed until `until_ns`; `None` if the rate is unlimited. The kernel rounds
     /// the transmission time of each of the `packets` down to whole nanoseconds.
     fn bytes(&self, until_ns: u64, packets: u64) -> Option<u64> {
         let rest = u128::from(self.rate_bit_s?) * u128::from(until_ns.saturating_sub(self.since_ns));

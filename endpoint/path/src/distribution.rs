@@ -32,7 +32,7 @@ pub(crate) fn repairs(loss_ratio: f64) -> Vec<i16> {
     (0..REPAIR_ENTRIES).map(|index| (repeated(index) as f64 * SCALE) as i16).collect()
 }
 
-/// Returns the table of a distribution; none for the uniform one, which is built into netem.
+/// Returns the table of a distribution; `None` for the uniform one, which is built into netem.
 pub(crate) fn table(distribution: Distribution) -> Option<Vec<i16>> {
     let quantile: fn(f64) -> f64 = match distribution {
         Distribution::Uniform => return None,

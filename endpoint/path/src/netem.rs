@@ -119,7 +119,7 @@ pub struct InForce {
     pub jitter_correlation: f64,
     /// The model by which packets are lost.
     pub loss: Loss,
-    /// The rate in bytes per second; none where netem does not keep it.
+    /// The rate in bytes per second; `None` where netem does not keep it.
     pub rate_byte_s: Option<u64>,
     /// The largest number of packets in netem.
     pub limit_packets: u32,
@@ -136,7 +136,7 @@ pub struct InForce {
 }
 
 impl InForce {
-    /// Reads the payload of `TCA_OPTIONS`. Returns none if it lacks something that every netem with a seed has.
+    /// Reads the payload of `TCA_OPTIONS`. Returns `None` if it lacks something that every netem with a seed has.
     pub fn read(options: &[u8]) -> Option<Self> {
         let attributes = options.get(24..)?;
         let word =

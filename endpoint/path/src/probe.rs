@@ -119,8 +119,8 @@ fn falls_idle(network: &mut Network, bottlenecks: &[Device], clock: ClockKind) -
     }
 }
 
-/// Sends a probe and returns its one-way delays up and down, in nanoseconds; none if the probe or its echo was lost. The
-/// echo goes to where the probe came from, which is a router's address if that translates addresses.
+/// Sends a probe and returns its one-way delays up and down, in nanoseconds; `None` if the probe or its echo was lost.
+/// The echo goes to where the probe came from, which is a router's address if that translates addresses.
 fn there_and_back(client: &UdpSocket, server: &UdpSocket, number: u32) -> Result<Option<(u64, u64)>> {
     let sent = Moment::now().since(0);
     client.send(&number.to_be_bytes()).context("send a probe")?;

@@ -129,7 +129,7 @@ fn identity(map: &str) -> String {
     lines.collect()
 }
 
-/// The host's sysctls that can forbid namespaces; none where the kernel lacks one.
+/// The host's sysctls that can forbid namespaces; `None` where the kernel lacks one.
 #[derive(Debug, Clone, Copy, Default)]
 struct NamespaceSysctls {
     /// Debian's `kernel.unprivileged_userns_clone`.

@@ -227,7 +227,7 @@ fn map_users(kind: Kind, caller: Caller, enclosed: Pid) -> Result<()> {
 }
 
 /// Lets the enclosed process continue, and reads its answers: first that the enclosure is complete, then how the
-/// program has ended; none if it was killed before it could answer.
+/// program has ended; `None` if it was killed before it could answer.
 fn listen(go: OwnedFd, answer: OwnedFd) -> Result<Option<Ended>> {
     File::from(go).write_all(b"go\n").context("let an enclosed process go on")?;
     let mut told = String::new();

@@ -1,4 +1,4 @@
-//! Programs of the machine on the host's own kernel. Their processes and files end with the run, for every user.
+//! Installed programs on the host's own kernel. Their processes and files end with the run, for every user.
 //!
 //! They are root in a user namespace, so they can do nothing to the host that its user could not do. Landlock keeps
 //! them from writing to files that are not covered by a layer ([`super::host_layers`]).

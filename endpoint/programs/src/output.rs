@@ -44,8 +44,8 @@ impl Output {
         Ok(Self { pipe, file, bytes: 0, recorded: Vec::new(), line: Vec::new() })
     }
 
-    /// Reads and keeps more output. Returns none when the program has closed the stream, otherwise the completed lines
-    /// if they are asked for. Dropping this future loses nothing.
+    /// Reads and keeps more output. Returns `None` when the program has closed the stream, otherwise the completed
+    /// lines if they are asked for. Dropping this future loses nothing.
     ///
     /// # Errors
     /// The pipe cannot be read; the disk of the run directory is full.

@@ -42,7 +42,7 @@ pub struct Start<'a> {
     pub environment: &'a [(String, String)],
     /// The directory in which it starts, as it sees it.
     pub working_directory: &'a Path,
-    /// The directory in which its output is kept, as `NAME.stdout` and `NAME.stderr`; none if it is not kept.
+    /// The directory in which its output is kept, as `NAME.stdout` and `NAME.stderr`; `None` if it is not kept.
     pub output_directory: Option<&'a Path>,
     /// The program's name in files and messages, such as `server`.
     pub name: &'a str,
@@ -67,7 +67,7 @@ pub enum Hold {
 }
 
 impl Hold {
-    /// Returns the capabilities of the program in its user namespace; none if they are all that it can have.
+    /// Returns the capabilities of the program in its user namespace; `None` if they are all that it can have.
     fn capabilities(self) -> Option<&'static [u32]> {
         match self {
             Self::Guest => None,

@@ -26,7 +26,7 @@ pub const LONGEST_PAUSE_NS: u64 = 10_000_000;
 pub enum Readiness {
     /// A socket that listens at this port, or at any port if there is none.
     Port {
-        /// The port; none for any.
+        /// The port; `None` for any.
         wanted: Option<u16>,
         /// The netlink socket that lists the network namespace's sockets.
         sockets: Socket,

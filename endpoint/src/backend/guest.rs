@@ -31,8 +31,8 @@ const RUN_DIRECTORY: &str = "/tmp/run";
 const HYSTART: &str = "/sys/module/tcp_cubic/parameters/hystart";
 const HOST_TMP: &str = "/tmp/host";
 
-/// How long the guest must have been up when programs of the machine start: more than five minutes, after which the
-/// kernel's counter of ticks has wrapped around (`INITIAL_JIFFIES`).
+/// How long the guest must have been up when installed programs start: more than five minutes, after which the kernel's
+/// counter of ticks has wrapped around (`INITIAL_JIFFIES`).
 const UPTIME: Duration = Duration::from_secs(600);
 
 /// Carries out a run as PID 1 and powers off. `run_directory` is the path on the host.

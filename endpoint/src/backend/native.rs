@@ -25,7 +25,7 @@ pub(crate) fn run(run_directory: &Path) -> ExitCode {
     run_apart_if_of_programs(run_directory, NetworkOf::Run, || run_here(run_directory))
 }
 
-/// Calls `run`, in a process apart ([`on_host::apart`]) if the job in `run_directory` runs programs of the machine.
+/// Calls `run`, in a process apart ([`on_host::apart`]) if the job in `run_directory` runs installed programs.
 pub(super) fn run_apart_if_of_programs(
     run_directory: &Path,
     network: NetworkOf,

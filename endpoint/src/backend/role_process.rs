@@ -42,13 +42,13 @@ pub(super) struct RoleProcess {
 pub(super) struct RoleStart<'a> {
     /// The part that it plays.
     pub part: Part<'a>,
-    /// The program that plays the role; none for this one.
+    /// The program that plays the role; `None` for this one.
     pub program: Option<&'a str>,
     /// The job file.
     pub job: &'a Path,
     /// The server's address.
     pub address: IpAddr,
-    /// The server's port; none for the default.
+    /// The server's port; `None` for the default.
     pub port: Option<u16>,
     /// What the role shares with this process.
     pub shared: Shared<'a>,
@@ -141,7 +141,7 @@ fn qlog_environment(directory: &Path) -> Result<CString> {
     CString::new(value).context("the run's directory contains a NUL byte")
 }
 
-/// Returns how a process ended; none if it was successful and its last message was complete.
+/// Returns how a process ended; `None` if it was successful and its last message was complete.
 fn ending(status: WaitStatus, messages_complete: bool) -> Option<String> {
     match status {
         WaitStatus::Exited(_, 0) if messages_complete => None,

@@ -58,7 +58,7 @@ struct Capabilities {
     socket_buffer_bytes: u64,
 }
 
-/// What this host lacks: none where it has the feature, else the reason and the remedy.
+/// What this host lacks: `None` where it has the feature, else the reason and the remedy.
 #[derive(Debug, Default, Serialize)]
 struct Missing {
     /// Network namespaces, veth pairs and sysctls: no run works without them.
@@ -69,7 +69,7 @@ struct Missing {
     shaper: Option<String>,
     sctp: Option<String>,
     mptcp: Option<String>,
-    /// The file system for programs of the machine, which keeps what they write in memory.
+    /// The file system for installed programs, which keeps what they write in memory.
     programs: Option<String>,
     /// Huge pages for a guest's memory.
     huge_pages: Option<String>,
@@ -195,7 +195,7 @@ fn socket_buffer_bytes() -> Result<u64> {
     Ok(socket::effective_send_bytes(&socket)?.min(socket::effective_receive_bytes(&socket)?))
 }
 
-/// Tries to make the file system for programs of the machine.
+/// Tries to make the file system for installed programs.
 fn programs() -> Result<()> {
     userns::enter_private_userns()?;
     on_host::lay_files(&FilesOf::run(false, &USUAL_HOSTS), PROGRAMS_BYTES, Path::new("/"), &[], &[])?;

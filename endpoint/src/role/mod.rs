@@ -132,8 +132,8 @@ async fn serve(orchestrator: &mut Orchestrator, job: Job, directory: &Path, plac
     orchestrator.write(run.arrival_log.lock().expect("no holder panics").records())
 }
 
-/// Returns the records of a connection. Where strangers could reach the server, a connection that fails is taken for a
-/// stranger's: if it was the client's, the client reports the failure, which fails the run as well.
+/// Returns the records of a connection. Where hosts outside the run could reach the server, a connection that fails is
+/// taken for a stranger's: if it was the client's, the client reports the failure, which fails the run as well.
 fn unless_strangers(run: &Run, records: error::Result<Vec<Record>>) -> error::Result<Vec<Record>> {
     match records {
         Err(error) if run.token.is_some() => {
@@ -186,8 +186,8 @@ async fn serve_one(
     }
 }
 
-/// Returns whether the client is a program of the machine. It may open connections that it does not use, and reports
-/// itself how it ended.
+/// Returns whether the client is an installed program. It may open connections that it does not use, and reports itself
+/// how it ended.
 fn foreign_client(job: &Job) -> bool {
     matches!(netwarp_workload::of(&job.only().workload).end(job, Side::Client), End::Program(_))
 }

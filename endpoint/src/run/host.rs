@@ -18,7 +18,7 @@ pub(crate) trait Host {
     /// Returns the clock of the roles and of the path.
     fn clock(&self) -> ClockKind;
 
-    /// Returns the prefix of every request of the run, where strangers could reach the server.
+    /// Returns the prefix of every request of the run, where hosts outside the run could reach the server.
     fn token(&self) -> Option<RequestPrefix> {
         None
     }
@@ -32,7 +32,7 @@ pub(crate) trait Host {
     /// Builds the job's path.
     fn build(&mut self, job: &Job) -> Result<()>;
 
-    /// Returns the built path, so that it can be changed, measured, captured and probed; none if the path is not this
+    /// Returns the built path, so that it can be changed, measured, captured and probed; `None` if the path is not this
     /// run's own.
     fn network(&mut self) -> Option<&mut Network>;
 
@@ -45,7 +45,7 @@ pub(crate) trait Host {
 pub(crate) struct Part<'a> {
     /// Its side. Further programs are servers.
     pub side: Side,
-    /// The host of a further program ([`netwarp_workload::Workload::further_programs`]); none for the workload's own
+    /// The host of a further program ([`netwarp_workload::Workload::further_programs`]); `None` for the workload's own
     /// server and client.
     pub further: Option<&'a str>,
 }

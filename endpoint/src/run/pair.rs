@@ -93,7 +93,7 @@ impl<'a> Pair<'a> {
         self.client.stop();
     }
 
-    /// Returns, for a message, the program of the machine that is waited for; none if netwarp does the work itself.
+    /// Returns, for a message, the installed program that is waited for; `None` if netwarp does the work itself.
     pub(super) fn running_program(&self) -> Option<String> {
         let side = if self.client_began { Side::Client } else { Side::Server };
         let waiting = if self.client_began { "still ran" } else { "was not ready" };
@@ -104,7 +104,7 @@ impl<'a> Pair<'a> {
         Some(format!("; the {}'s program {waiting}: {command}", side.name()))
     }
 
-    /// Returns the program on a further host that a role runs; none for the workload's own server and client.
+    /// Returns the program on a further host that a role runs; `None` for the workload's own server and client.
     fn further(&self, player: Player) -> Option<&HostProgram> {
         let Player::Server(number) = player else { return None };
         self.workload.further_programs().get(number.checked_sub(1)?)
@@ -142,8 +142,8 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Returns when the client is to begin, in nanoseconds after the epoch; none if it has begun or its server is not
-    /// ready.
+    /// Returns when the client is to begin, in nanoseconds after the run's epoch; `None` if it has begun or its server
+    /// is not ready.
     pub(super) fn begins_ns(&self) -> Option<u64> {
         self.client_begin.as_ref().map(|_| self.job.only().start_ns)
     }
@@ -222,7 +222,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Returns how what was delivered differs from what was to be sent; none if it does not.
+    /// Returns how what was delivered differs from what was to be sent; `None` if it does not.
     pub(super) fn difference(&self) -> Result<Option<String>> {
         self.workload.difference(self.job, &self.delivered)
     }
@@ -282,7 +282,7 @@ impl JobFiles {
     }
 }
 
-/// Returns the job as the role of the client's own implementation reads it; none if it reads the server's, or both
+/// Returns the job as the role of the client's own implementation reads it; `None` if it reads the server's, or both
 /// ends are programs that read no job.
 fn own_end(job: &Job) -> Option<Job> {
     let end = job.only().transport.client.as_ref().filter(|end| end.stack.contract == Contract::Roles)?.clone();

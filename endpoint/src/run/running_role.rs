@@ -38,6 +38,6 @@ pub(crate) fn give_order(pipe: &mut File, side: Side, order: &Order) -> Result<(
 pub(crate) enum Event {
     /// The role sent a message.
     Said(Message),
-    /// The role's process has ended: none if successfully, else a description of how.
+    /// The role's process has ended: `None` if successfully, else a description of how.
     Gone(Option<String>),
 }

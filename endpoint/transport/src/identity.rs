@@ -43,7 +43,7 @@ impl Identity {
     }
 
     /// Makes a self-signed certificate. Its key is Ed25519, whose signatures all have the same length, so that all
-    /// handshakes do; it is ECDSA if a program of the machine must accept it, because browsers do not accept Ed25519.
+    /// handshakes do; it is ECDSA if an installed program must accept it, because browsers do not accept Ed25519.
     pub fn generate(job: &Job) -> Result<Self> {
         if job.has_programs() {
             return Self::generate_for_programs();
@@ -51,7 +51,7 @@ impl Identity {
         Self::with(&PKCS_ED25519)
     }
 
-    /// Like [`Self::generate`], for a certificate that a program of the machine must accept.
+    /// Like [`Self::generate`], for a certificate that an installed program must accept.
     pub fn generate_for_programs() -> Result<Self> {
         Self::with(&PKCS_ECDSA_P256_SHA256)
     }

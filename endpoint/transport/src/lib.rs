@@ -56,7 +56,7 @@ pub const PORT: u16 = 4433;
 pub struct Place {
     /// The address and port to listen on.
     pub address: SocketAddr,
-    /// The only host whose packets are accepted; none for any host.
+    /// The only host whose packets are accepted; `None` for any host.
     pub only_from: Option<IpAddr>,
 }
 
@@ -112,8 +112,8 @@ pub trait Connection: Send + Sync {
     /// Opens a stream to the peer.
     async fn open_stream(&mut self) -> Result<Box<dyn Stream>>;
 
-    /// Accepts the next stream that the peer opens; none when it has closed the connection. Dropping this future loses
-    /// no stream.
+    /// Accepts the next stream that the peer opens; `None` when it has closed the connection. Dropping this future
+    /// loses no stream.
     async fn accept_stream(&mut self) -> Result<Option<Box<dyn Stream>>>;
 
     /// Returns what a protocol with framing or streams of its own runs over, instead of [`Self::open_stream`] and
@@ -197,7 +197,7 @@ pub trait Stream: Send {
     }
 
     /// Returns the size of the headers around a message, in bytes, where each message is a packet that may be lost;
-    /// none where messages are part of a reliable stream.
+    /// `None` where messages are part of a reliable stream.
     fn packet_header_bytes(&self) -> Option<u64> {
         None
     }

@@ -40,7 +40,7 @@ impl Arrived {
         self.step_ns
     }
 
-    /// Returns the record of what arrived; none if nothing did.
+    /// Returns the record of what arrived; `None` if nothing did.
     pub fn record(&self) -> Option<GoodputRecord> {
         (!self.bytes.is_empty()).then(|| GoodputRecord { step_ns: self.step_ns, bytes: self.bytes.clone() })
     }

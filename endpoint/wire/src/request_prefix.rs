@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 pub const PREFIX_BYTES: usize = 8;
 
 /// The first bytes of a request. Between hosts it is the run's token, drawn anew for each run, by which a server that
-/// strangers can reach recognises its client. The token is as long as the protocol's name, so a run sends the same
-/// number of bytes with either.
+/// hosts outside the run can reach recognises its client. The token is as long as the protocol's name, so a run sends
+/// the same number of bytes with either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RequestPrefix(pub [u8; PREFIX_BYTES]);

@@ -1,10 +1,10 @@
-//! What a server remembers across connections, for a client that returns on another connection after a handover.
+//! What a server remembers across connections, because after a handover its client may return over another connection.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// What the server of a run knows of its client's attempts.
+/// How often the client is known to have dialled again, and the chunks that the server has recorded.
 #[derive(Debug, Default)]
 pub struct AttemptTracker {
     latest_attempt: AtomicU32,
@@ -12,20 +12,21 @@ pub struct AttemptTracker {
 }
 
 impl AttemptTracker {
-    /// Records that a request arrived on a connection of this attempt: the number of times that the client had dialled
-    /// anew before, in the run.
+    /// Records the attempt of a request that arrived: how often the client had dialled again in the run when it opened
+    /// the request's connection.
     pub(crate) fn record_attempt(&self, attempt: u32) {
         self.latest_attempt.fetch_max(attempt, Relaxed);
     }
 
-    /// Returns whether the client has returned on a connection of a later attempt.
+    /// Returns whether a request of a later attempt has arrived.
     pub(crate) fn is_superseded(&self, attempt: u32) -> bool {
         attempt < self.latest_attempt.load(Relaxed)
     }
 
-    /// Returns whether this chunk of a transfer has no record yet, and marks it as recorded. A client that moved before
-    /// it knew that its confirmation had arrived requests the chunk again, with no bytes left; one that moved before its
-    /// connection could migrate uploads again what its kernel may still deliver.
+    /// Returns whether this chunk of a transfer has no record yet, and marks it as recorded. The server may see a chunk
+    /// twice: a client that moved before it knew that its confirmation had arrived requests the chunk again, with no
+    /// bytes left, and one that moved before its connection could migrate uploads again what its kernel may still
+    /// deliver.
     pub(crate) fn record_once(&self, transfer: u32, chunk: u32) -> bool {
         self.recorded.lock().expect("no holder panics").insert((transfer, chunk))
     }

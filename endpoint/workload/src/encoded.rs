@@ -1,9 +1,9 @@
-//! What the requests of workloads have in common as bytes: a prefix, and numbers in big endian.
+//! Decodes what the requests of all workloads have in common: a prefix, and big-endian numbers.
 
 use anyhow::{Result, ensure};
 use netwarp_wire::request_prefix::{PREFIX_BYTES, RequestPrefix};
 
-/// Returns what follows the prefix of a request.
+/// Checks the prefix of a request, and returns the bytes after it.
 ///
 /// # Errors
 /// The request has another protocol or version, or another token.
@@ -16,7 +16,7 @@ pub(crate) fn after_prefix(encoded: &[u8], expected: RequestPrefix) -> Result<&[
     Ok(rest)
 }
 
-/// Takes the next field of a request, which has room for all its fields.
+/// Removes the next field from the rest of a request, and returns it. The request must be long enough.
 pub(crate) fn take<const LENGTH: usize>(rest: &mut &[u8]) -> [u8; LENGTH] {
     let (field, after) = rest.split_first_chunk().expect("a request has room for all its fields");
     *rest = after;

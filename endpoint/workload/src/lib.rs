@@ -32,7 +32,7 @@ use self::attempts::AttemptTracker;
 use self::command::RunPlace;
 use self::sandbox::Sandbox;
 
-/// What is common to the workloads of one side of a run.
+/// What one side of a run knows while it carries out a workload.
 #[derive(Debug)]
 pub struct Run {
     /// The job of this workload.
@@ -41,43 +41,45 @@ pub struct Run {
     pub epoch_ns: u64,
     /// The address and port of the server.
     pub server: SocketAddr,
-    /// The log of what this side receives.
+    /// The log of when this side receives how many bytes.
     pub arrival_log: SharedArrivalLog,
-    /// Server: the attempts of clients that return after a handover.
+    /// At the server: which connections of a client that dials again after a handover are outdated.
     pub attempts: AttemptTracker,
     /// The run directory.
     pub directory: PathBuf,
-    /// The prefix of every request, where strangers could reach the server.
+    /// The prefix of every request, where hosts outside the run could reach the server.
     pub token: Option<RequestPrefix>,
-    /// Client: DER of the server's certificate, if it has one.
+    /// At the client: DER of the server's certificate, if it has one.
     pub certificate: Option<Vec<u8>>,
 }
 
 impl Run {
-    /// Creates a run in which nothing has happened yet.
+    /// Creates the state of a side before its workload begins.
     pub fn new(job: Job, begin: &Begin, server: SocketAddr, directory: PathBuf) -> Self {
         let (arrival_log, attempts) = (SharedArrivalLog::default(), AttemptTracker::default());
         let (epoch_ns, token) = (begin.epoch_ns, begin.token);
         Self { job, epoch_ns, server, arrival_log, attempts, directory, token, certificate: None }
     }
 
-    /// Returns the prefix of a protocol's requests: the run's token, if it has one.
+    /// Returns the prefix of a workload's requests: the run's token if it has one, otherwise `protocol`.
     pub fn request_prefix(&self, protocol: RequestPrefix) -> RequestPrefix {
         self.token.unwrap_or(protocol)
     }
 
-    /// Returns whether the timeline has more handovers than these.
+    /// Returns whether the timeline has more handovers than those that have occurred.
     pub(crate) fn hands_over_after(&self, handovers: Handovers) -> bool {
         let attach = |event: &&Event| event.change == Change::Attach {};
         self.job.timeline.events.iter().filter(attach).count() > handovers.count as usize
     }
 
-    /// Ignores an error of a connection that the client gave up after a handover, or broke off after its time. Only the
-    /// client knows whether it has: it will return, or fail itself. But a client that waits for content does not learn
-    /// that the server's kernel has given up sending, so that is an error, unless the client has returned since.
+    /// Ignores an error at the server if the client may have caused it, by giving the connection up after a handover or
+    /// by breaking it off after its time. Only the client knows whether it has; if not, it dials again, or fails
+    /// itself. A time-out is different: the server's kernel has given up sending, and a client that waits for content
+    /// does not learn of that. So a time-out is an error, unless the client has dialled again since.
     ///
     /// # Arguments
-    /// * `attempt` - the client's attempt, if it has requested anything on the connection.
+    /// * `attempt` - how often the client had dialled again when it opened the connection; `None` if it has requested
+    ///   nothing on it.
     ///
     /// # Errors
     /// The error, if it is a failure of the run.
@@ -91,10 +93,10 @@ impl Run {
         if given_up && may_be_given_up { Ok(()) } else { Err(error) }
     }
 
-    /// Returns where sinks log arrivals, in a run that records them.
+    /// Returns where sinks log arrivals; `None` if the run does not record them over time.
     pub(crate) fn watched_arrivals(&self) -> Option<WatchedArrivals> {
         let is_played = of(&self.job.only().workload).is_played();
-        // The shares of several workloads on a path are recorded over time.
+        // Each workload's goodput is recorded over time if several share a path.
         let is_told = is_played
             || of(&self.job.only().workload).breaks_off()
             || !self.job.timeline.is_empty()
@@ -108,14 +110,14 @@ impl Run {
 /// up connections that do not migrate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Handovers {
-    /// How often the client has attached to another path.
+    /// How many there were.
     pub count: u32,
 }
 
-/// Where a client's workload learns of handovers, and waits for the next one.
+/// Notifies the client's workload of handovers.
 pub type Moves = watch::Receiver<Handovers>;
 
-/// Where a server's workload learns whether the client is done, and waits for it.
+/// Notifies the server's workload when the client is done.
 pub type Finish = watch::Receiver<bool>;
 
 /// Waits until the orchestrator says that the client is done: it then has everything, even if its last packets were
@@ -127,7 +129,7 @@ pub async fn finished(finish: &mut Finish) {
     }
 }
 
-/// Waits for the work, or until the client is done.
+/// Does the work, but stops waiting for it when the client is done.
 pub(crate) async fn unless_finished<T>(finish: &mut Finish, work: impl Future<Output = Result<T>>) -> Result<()> {
     tokio::select! {
         result = work => result.map(drop),
@@ -135,7 +137,7 @@ pub(crate) async fn unless_finished<T>(finish: &mut Finish, work: impl Future<Ou
     }
 }
 
-/// Returns the result of the work, or none if a handover occurs first.
+/// Returns the result of the work, or `None` if a handover occurs first.
 pub(crate) async fn unless_handed_over<T>(handovers: &mut Moves, work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
@@ -146,30 +148,30 @@ pub(crate) async fn unless_handed_over<T>(handovers: &mut Moves, work: impl Futu
 
 /// The interface of a workload. Each has a module, and a line in [`of`].
 pub trait Workload: Send + Sync {
-    /// Returns what does the work at one end.
+    /// Returns what carries out the workload at one end.
     fn end(&self, job: &Job, side: Side) -> End<'_>;
 
-    /// Returns the file system for programs of the machine, if the workload runs any.
+    /// Returns the file system that installed programs see, if the workload runs any.
     fn sandbox<'a>(&'a self, _job: &'a Job) -> Option<Sandbox<'a>> {
         None
     }
 
-    /// Returns the date at which programs of the machine start, in seconds since 1970, if the study sets it.
+    /// Returns the date at which installed programs start, in seconds since 1970, if the study sets it.
     fn start_date_s(&self) -> Option<u64> {
         None
     }
 
-    /// Returns the command line of a side's program of the machine, if the study names one.
+    /// Returns the command line of a side's program, if the workload runs an installed one that the study names.
     fn command_line(&self, _side: Side) -> Option<String> {
         None
     }
 
-    /// Returns the programs of the machine on further hosts of a network, in the order in which they are started.
+    /// Returns the installed programs on further hosts of a network, in the order in which they are started.
     fn further_programs(&self) -> &[HostProgram] {
         &[]
     }
 
-    /// Writes the files that programs of the machine need, once their file system is built.
+    /// Writes the files that installed programs need, once their file system is built.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -177,14 +179,13 @@ pub trait Workload: Send + Sync {
         Ok(())
     }
 
-    /// Returns whether a record describes delivered content, which [`Self::difference`] checks. None does where content
-    /// may be lost, so that what arrived is the result and no failure, or where programs say by their exit status
-    /// whether it was delivered.
+    /// Returns whether a record describes delivered content, which [`Self::difference`] must check. It is always false
+    /// where content may be lost, and where programs report by their exit status whether it was delivered.
     fn is_delivery(&self, _record: &Record) -> bool {
         false
     }
 
-    /// Returns how what was delivered differs from what was to be sent; none if it does not.
+    /// Returns how what was delivered differs from what was to be sent; `None` if it does not.
     ///
     /// # Errors
     /// The content cannot be read again.
@@ -192,27 +193,27 @@ pub trait Workload: Send + Sync {
         Ok(None)
     }
 
-    /// Returns about how many bytes of content are sent, for which a capture needs memory.
+    /// Returns about how many bytes of content are sent: the memory of a capture depends on it.
     fn content_bytes(&self) -> u64;
 
-    /// Returns the files of the host that are sent.
+    /// Returns the host's files whose content is sent.
     fn files(&self) -> Vec<&Path> {
         Vec::new()
     }
 
-    /// Returns the same job over the transport of the client's first connection, where that is not the job's own
-    /// transport.
+    /// Returns the job with the transport of the client's first connection; `None` if that is the job's own transport.
     fn first_reached_by(&self, _job: &Job) -> Option<Job> {
         None
     }
 
-    /// Returns the direction of most of the content. Programs that are not ours are taken to send it down.
+    /// Returns the direction of most of the content. Programs that are not netwarp's are assumed to send it down.
     fn direction(&self) -> Direction {
         Direction::Down
     }
 
-    /// Returns where the states of the job's connections can be read: those of the job's transport, and of the client's
-    /// first connection where that has another. Programs that play the roles do not share theirs.
+    /// Returns the sources from which the states of the job's connections can be read: for the job's transport, and for
+    /// that of the client's first connection if it is another. QUIC stacks that are programs of their own have no
+    /// source.
     fn state_sources(&self, job: &Job) -> Vec<StateSource> {
         let first = self.first_reached_by(job);
         let transports = [Some(job), first.as_ref()].into_iter().flatten().map(|job| &job.only().transport);
@@ -223,34 +224,35 @@ pub trait Workload: Send + Sync {
         sources.collect()
     }
 
-    /// Returns the direction in which the router follows each packet, if it does.
+    /// Returns the direction in which the router records each packet; `None` if it records none.
     fn watched_direction(&self, _job: &Job) -> Option<Direction> {
         None
     }
 
-    /// Notes problems of a job that the planner would not make.
+    /// Adds problems of a job to `problems`: what the planner would never write.
     fn check(&self, _job: &Job, _problems: &mut Problems) {}
 
-    /// Returns whether it is broken off after a time, so that what has arrived by then is the result.
+    /// Returns whether the workload is broken off after a given time; what has arrived by then is the result.
     fn breaks_off(&self) -> bool {
         false
     }
 
-    /// Returns whether the content is played: then arrivals are recorded over time even without a timeline.
+    /// Returns whether the content is media that a player plays: then arrivals are recorded over time even without a
+    /// timeline.
     fn is_played(&self) -> bool {
         false
     }
 }
 
-/// What does a workload's work at one end.
+/// What carries out a workload at one end.
 pub enum End<'a> {
     /// This program, over connections of the job's transport.
     Connections(&'a dyn OverConnections),
-    /// A program of the machine, with sockets of its own.
+    /// An installed program, with sockets of its own.
     Program(&'a dyn ByProgram),
 }
 
-/// A workload that a program of the machine carries out, at one end or at both.
+/// A workload that an installed program carries out, at one end or at both.
 #[async_trait(?Send)]
 pub trait ByProgram {
     /// Carries out the server's part: runs the program until the client is done.
@@ -283,8 +285,8 @@ pub trait OverConnections: Send + Sync {
     /// handover.
     async fn serve(&self, run: &Arc<Run>, connection: Box<dyn Connection>, finish: Finish) -> Result<Vec<Record>>;
 
-    /// Returns the records of a server that nothing of the client's has reached until the client was done. Only over
-    /// UDP is that possible: a client needs no answer, and the path may lose all that it sends.
+    /// Returns the server's records if nothing from the client had arrived when the client was done. That is possible
+    /// only over UDP, where a client needs no answer, and the path may lose everything that it sends.
     ///
     /// # Errors
     /// The server's files cannot be written.
@@ -306,8 +308,8 @@ pub fn of(workload: &job::Workload) -> &dyn Workload {
     }
 }
 
-/// Returns one side's record of a connection, to which the caller adds the connection's number. A connection that was
-/// given up may have none.
+/// Returns one side's record of a connection, without the connection's number, which the caller sets; `None` only if
+/// the connection was given up and its state could not be read.
 ///
 /// # Errors
 /// As [`Connection::report`], unless the connection was given up.

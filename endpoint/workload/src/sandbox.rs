@@ -1,4 +1,4 @@
-//! The file system that a workload's programs of the machine see.
+//! The file system that a workload's installed programs see.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -12,22 +12,23 @@ use netwarp_programs::{on_host, written};
 use netwarp_wire::job::Job;
 use netwarp_wire::record::Side;
 
-/// What programs of the machine see.
+/// The properties of the file system that installed programs see.
 pub struct Sandbox<'a> {
     /// The directory in which programs start.
     pub working_directory: &'a Path,
     /// Whether both hosts have the same files and message queues; otherwise each has its own.
     pub is_shared: bool,
-    /// Whether the files that they write are kept.
+    /// Whether the files that programs write are kept.
     pub keep: bool,
-    /// The most bytes that they can write to files, where a guest's memory does not limit it.
+    /// The most bytes that programs can write to files, where a guest's memory does not limit it.
     pub written_bytes: u64,
-    /// Further host names of the server.
+    /// Additional host names of the server.
     pub server_names: &'a [&'a str],
 }
 
 impl Sandbox<'_> {
-    /// Makes hosts with files of their own see the run directory as empty: the others' output would be in it.
+    /// Makes the run directory look empty on hosts with files of their own: it contains the output of the other hosts'
+    /// programs.
     pub fn hide(&self, job: &Job, run_directory: &Path) -> Result<()> {
         if self.is_shared || self.working_directory.starts_with(run_directory) {
             return Ok(());
@@ -35,8 +36,8 @@ impl Sandbox<'_> {
         FilesOf::run(false, &hosts_of(job)).iter().try_for_each(|files| root::hide(*files, run_directory))
     }
 
-    /// Returns the host names that resolve in a run with paths of its own, with their addresses. In a network they are
-    /// those of all hosts, and `server` and `client` are the workload's two.
+    /// Returns the host names that resolve in the run, with their addresses. In a network these are the names of all
+    /// hosts, and `server` and `client` for those of the workload.
     pub fn names<'a>(&'a self, job: &'a Job) -> Vec<(&'a str, IpAddr)> {
         if job.network.is_some() {
             return names_in_network(job);
@@ -66,7 +67,7 @@ pub fn hosts_of(job: &Job) -> Vec<&str> {
     [host_of(one, Side::Server)].into_iter().chain(further).chain([host_of(one, Side::Client)]).collect()
 }
 
-/// Returns the file systems of a run's programs, if it has any. A run with programs has no other workload.
+/// Returns the file system of a run's programs; `None` if it runs none. A run with programs has only one workload.
 pub fn of_run(job: &Job) -> Option<Sandbox<'_>> {
     super::of(&job.alone()?.workload).sandbox(job)
 }
@@ -74,7 +75,7 @@ pub fn of_run(job: &Job) -> Option<Sandbox<'_>> {
 /// Builds the file systems that a job's programs see on a host.
 ///
 /// # Arguments
-/// * `run_directory` - where their output is kept; it remains visible to the caller.
+/// * `run_directory` - where the programs' output is kept; it remains visible to the caller.
 /// * `hosts` - host names that resolve, with their addresses.
 pub fn build_files(job: &Job, run_directory: &Path, sandbox: &Sandbox<'_>, hosts: &[(&str, IpAddr)]) -> Result<()> {
     let workload = super::of(&job.only().workload);

@@ -134,7 +134,7 @@ impl Chunk {
         Ok(())
     }
 
-    /// Returns the bytes to send next; none if there are none now or ever.
+    /// Returns the bytes to send next; `None` if there are none now or ever.
     ///
     /// # Errors
     /// The content cannot be read.

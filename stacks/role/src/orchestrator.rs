@@ -70,7 +70,7 @@ impl Orchestrator {
         }
     }
 
-    /// Waits for the next order; none when the orchestrator is gone.
+    /// Waits for the next order; `None` when the orchestrator is gone.
     ///
     /// # Errors
     /// A line is not an order.

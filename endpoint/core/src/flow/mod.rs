@@ -37,7 +37,7 @@ impl Header {
         bytes
     }
 
-    /// Reads the header of a message; none if the message is too short.
+    /// Reads the header of a message; `None` if the message is too short.
     pub fn decode(message: &[u8]) -> Option<Self> {
         let field = |at: usize| Some(u64::from_be_bytes(*message.get(at..at + 8)?.first_chunk()?));
         Some(Self { number: field(0)?, due_ns: field(8)?, sent_ns: field(16)? })

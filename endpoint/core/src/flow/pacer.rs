@@ -41,7 +41,7 @@ impl Pacer {
         }
     }
 
-    /// Returns when the next message is due, in nanoseconds of `CLOCK_MONOTONIC`; none after the last.
+    /// Returns when the next message is due, in nanoseconds of `CLOCK_MONOTONIC`; `None` after the last.
     pub fn next_due_ns(&mut self) -> Option<u64> {
         let start_ns = *self.start_ns.get_or_insert_with(|| Moment::now().since(0));
         self.schedule.peek().map(|due_ns| start_ns + due_ns)
@@ -52,7 +52,7 @@ impl Pacer {
         self.last_ns
     }
 
-    /// Returns the next message, marked as sent at `now_ns`; none if none is due.
+    /// Returns the next message, marked as sent at `now_ns`; `None` if none is due.
     pub fn due_message(&mut self, now_ns: u64) -> Option<&[u8]> {
         let due_ns = self.next_due_ns().filter(|due_ns| *due_ns <= now_ns)?;
         self.schedule.next();

@@ -35,7 +35,7 @@ impl Schedule {
         self.fold((0, 0), |(count, _), due_ns| (count + 1, due_ns))
     }
 
-    /// Returns when the message after the one at `at_ns` is due; none after the last of explicit times.
+    /// Returns when the message after the one at `at_ns` is due; `None` after the last of explicit times.
     fn after(&mut self, at_ns: u64) -> Option<u64> {
         match &self.arrivals {
             Arrivals::Constant { interval_ns } => Some(at_ns.saturating_add(*interval_ns)),

@@ -71,7 +71,7 @@ impl Tally {
         was_known
     }
 
-    /// Returns the record of the statistics, with times since the epoch.
+    /// Returns the record of the statistics, with times since the run's epoch.
     ///
     /// # Arguments
     /// * `sent` - how many were sent, if this end knows.
@@ -104,7 +104,7 @@ impl Tally {
     }
 }
 
-/// Returns the smallest value, and the values that one, two, … thousandths do not exceed (nearest rank). Returns none
+/// Returns the smallest value, and the values that one, two, … thousandths do not exceed (nearest rank). Returns `None`
 /// if there are no values.
 fn quantiles(sorted: &[u64]) -> Vec<u64> {
     if sorted.is_empty() {

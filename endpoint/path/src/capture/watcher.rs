@@ -128,7 +128,7 @@ impl Passage {
 }
 
 /// Returns a hash of what routers do not change in a packet: not the TTL or hop limit, the header checksum and the ECN
-/// field. Returns none for packets other than IP's.
+/// field. Returns `None` for packets other than IP's.
 fn key(frame: &[u8]) -> Option<u64> {
     let (ethernet, packet) = frame.split_at_checked(ETHERNET_HEADER)?;
     let mut hasher = DefaultHasher::new();

@@ -144,7 +144,7 @@ pub enum RestrictError {
     },
 }
 
-/// Returns whether a feature must be on or off on a device; none where it does not matter.
+/// Returns whether a feature must be on or off on a device; `None` where it does not matter.
 fn wanted(feature: &str, device: &Offloads) -> Option<bool> {
     if feature == SOFTWARE_SEGMENTATION {
         return Some(device.software_segmentation);

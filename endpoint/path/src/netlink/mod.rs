@@ -173,7 +173,7 @@ impl Socket {
     }
 }
 
-/// Reads an `NLMSG_ERROR`: `struct nlmsgerr`, the request's header, attributes. Returns none if it is an
+/// Reads an `NLMSG_ERROR`: `struct nlmsgerr`, the request's header, attributes. Returns `None` if it is an
 /// acknowledgement.
 fn refusal(request: &Request, flags: u16, body: &[u8]) -> Option<NetlinkError> {
     let code = u32_at(body, 0)? as i32;

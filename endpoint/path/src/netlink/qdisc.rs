@@ -67,8 +67,8 @@ pub struct NetemCounters {
     pub queued_packets: u64,
     /// The packets dropped since it was made, for whatever reason.
     pub dropped_packets: u64,
-    /// The packets of these that the loss model dropped; none where the kernel does not say (`struct tc_netem_xstats`,
-    /// since 7.2).
+    /// The packets of these that the loss model dropped; `None` where the kernel does not say (`struct
+    /// tc_netem_xstats`, since 7.2).
     pub lost_packets: Option<u64>,
 }
 

@@ -56,8 +56,8 @@ pub(crate) fn change_shaper(queue: u32, shaper: &Shaper) -> Vec<Request> {
     if shaper.rate_bit_s == 0 { vec![gate] } else { vec![class(queue, 0, shaper), gate] }
 }
 
-/// Changes the rate of transmission for the packets that arrive from now on. Returns none for a rate of 0, at which no
-/// packet arrives.
+/// Changes the rate of transmission for the packets that arrive from now on. Returns `None` for a rate of 0, at which
+/// no packet arrives.
 pub(crate) fn change_transmission(index: u32, shaper: &Shaper) -> Option<Request> {
     let options = || netem::transmission(shaper.transmission_bit_s());
     let attempt = || format!("change the rate of link {index}");
@@ -112,7 +112,7 @@ fn burst_ticks(burst_bytes: u32, rate_byte_s: u64) -> u32 {
     u32::try_from(fill_ns / TICK_NS).unwrap_or(u32::MAX).max(EARLY_TICKS)
 }
 
-/// Returns the options of the token bucket, which lets every packet pass, or none where the rate is 0.
+/// Returns the options of the token bucket, which lets every packet pass, or `None` where the rate is 0.
 ///
 /// They are a `struct tc_tbf_qopt`: two `struct tc_ratespec`, limit, buffer and mtu. A closed bucket holds a full-size
 /// frame, but each frame costs as much as the largest `mpu` (`psched_l2t_ns`).

@@ -26,8 +26,8 @@ impl<'a> LinkDelay<'a> {
         }
     }
 
-    /// Returns the round-trip delay in nanoseconds at a time after the epoch, changes at that time included. Times must
-    /// not decrease.
+    /// Returns the round-trip delay in nanoseconds at a time after the run's epoch, changes at that time included.
+    /// Times must not decrease.
     pub fn at(&mut self, elapsed_ns: u64) -> u64 {
         while let Some(event) = self.schedule.pop_due(elapsed_ns) {
             let path = event.path as usize;

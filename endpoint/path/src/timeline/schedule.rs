@@ -29,7 +29,7 @@ impl<'a> Schedule<'a> {
         Self { sources }
     }
 
-    /// Returns when the next change is due, in nanoseconds after the epoch; none if none is left.
+    /// Returns when the next change is due, in nanoseconds after the run's epoch; `None` if none is left.
     pub(super) fn next_ns(&self) -> Option<u64> {
         self.sources.iter().filter_map(Source::next_ns).min()
     }
@@ -124,7 +124,7 @@ fn mean_rate_bit_s(trace: &Trace, step: u64, frame_bytes: u32) -> u64 {
     }
 }
 
-/// Returns the first step after `step` with a different rate; none for a trace of one rate.
+/// Returns the first step after `step` with a different rate; `None` for a trace of one rate.
 fn next_step(trace: &Trace, step: u64) -> Option<u64> {
     let current = rate(trace, step);
     (1..trace.rates_bit_s.len() as u64).map(|later| step + later).find(|&later| rate(trace, later) != current)

@@ -116,7 +116,7 @@ pub enum Presence {
 pub struct Crossing {
     /// The device from which they are sent.
     pub sender: Device,
-    /// The router's device whose egress impairs them, which on a link of a network is the sender; none where a host
+    /// The router's device whose egress impairs them, which on a link of a network is the sender; `None` where a host
     /// sends.
     pub bottleneck: Option<Device>,
     /// The device at which they arrive.
@@ -147,7 +147,7 @@ impl Topology<'_> {
         }
     }
 
-    /// Returns the devices whose egress impairs a path's packets, down and up; none where a host sends.
+    /// Returns the devices whose egress impairs a path's packets, down and up; `None` where a host sends.
     ///
     /// # Panics
     /// The job has no such path.

@@ -206,7 +206,7 @@ pub fn without_idle_netem(mut steps: Vec<BuildStep>) -> Vec<BuildStep> {
 
 /// Returns the shaper that keeps a direction's rate, if netem cannot: the rate changes, or packets that overtake others
 /// would bypass it, or a discipline queues packets for it. Without a rate in the job it does not limit: a trace sets
-/// one at the epoch, an event later.
+/// one at the run's epoch, an event later.
 pub fn shaper(impairments: &Impairments, mtu_bytes: u32) -> Option<Shaper> {
     let reorders = impairments.reorder.ratio > 0.0;
     let is_needed = impairments.shaper_queue_bytes.is_some()
@@ -236,7 +236,7 @@ fn mptcp_of_host(host: Node, job: &Job) -> [BuildStep; 2] {
     ]
 }
 
-/// Returns the numbers of the packets that a loss names, which nf_tables counts from 0; none for the losses of netem.
+/// Returns the numbers of the packets that a loss names, which nf_tables counts from 0; `None` for the losses of netem.
 fn numbers_lost(loss: &Loss) -> Option<Numbers> {
     match loss {
         Loss::None {} | Loss::Random { .. } | Loss::Gemodel { .. } => None,

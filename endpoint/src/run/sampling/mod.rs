@@ -36,7 +36,7 @@ pub(crate) struct Sampler {
 /// A connection: local port, peer port, its number and its host.
 type ConnectionKey = (u16, u16, u64, Node);
 
-/// The queue of one direction of a path, with its samples and their times in nanoseconds after the epoch.
+/// The queue of one direction of a path, with its samples and their times in nanoseconds after the run's epoch.
 struct SampledQueue {
     path: u32,
     direction: Direction,
@@ -54,7 +54,7 @@ struct Sampled {
 }
 
 impl Sampler {
-    /// Creates the sampler of a job; none if the job is not to be sampled.
+    /// Creates the sampler of a job; `None` if the job is not to be sampled.
     pub(crate) fn new(job: &Job, topology: &Topology<'_>) -> Result<Option<Self>> {
         let Some(sampling) = &job.sampling else { return Ok(None) };
         Ok(Some(Self {
@@ -70,7 +70,7 @@ impl Sampler {
         self.sources.iter().filter(|(of, ..)| *of == side).find_map(|(.., source)| source.gauges.as_ref())
     }
 
-    /// Returns when the next sample is due, in nanoseconds after the epoch.
+    /// Returns when the next sample is due, in nanoseconds after the run's epoch.
     pub(crate) fn next_ns(&self) -> u64 {
         self.pace.next_ns()
     }

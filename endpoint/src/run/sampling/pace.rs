@@ -25,7 +25,7 @@ impl Pace {
         Self { first_ns: interval_ns, interval_ns, is_thinned, next_ns: interval_ns, taken: 0, carried_packets: 0 }
     }
 
-    /// Returns when the next sample is due, in nanoseconds after the epoch.
+    /// Returns when the next sample is due, in nanoseconds after the run's epoch.
     pub(crate) fn next_ns(&self) -> u64 {
         self.next_ns
     }

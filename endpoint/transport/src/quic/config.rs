@@ -127,7 +127,7 @@ fn idle_timeout(job: &Job) -> Duration {
 }
 
 /// Returns after how much silence a PING is sent, so that a connection is not given up because nobody has anything to
-/// say; none where the run ends before.
+/// say; `None` where the run ends before.
 fn keep_alive_interval(job: &Job) -> Option<Duration> {
     let idle = idle_timeout(job);
     (idle < longest_run(job)).then(|| idle / PINGS)

@@ -38,7 +38,7 @@ impl Connection {
         Box::new(Stream { send, receive, index, is_closed_for_sending: false, gauges: self.gauges.clone() })
     }
 
-    /// Returns the flow that takes the place of streams on a connection whose messages are datagrams; none for other
+    /// Returns the flow that takes the place of streams on a connection whose messages are datagrams; `None` for other
     /// connections.
     fn datagram_flow(&self, side: Side) -> Option<Box<dyn crate::Stream>> {
         let Options { transport, .. } = &self.options;

@@ -21,7 +21,7 @@ pub const VARIABLE: &str = "QLOGDIR";
 /// How many bytes are kept in memory before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Returns where a new connection's events are written, in the directory that the variable names; none if it is not
+/// Returns where a new connection's events are written, in the directory that the variable names; `None` if it is not
 /// set.
 pub(super) fn stream(options: &Transport, side: Side) -> Result<Option<QlogStream>> {
     if !options.quic.qlog {

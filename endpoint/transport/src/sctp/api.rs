@@ -304,7 +304,7 @@ pub(super) struct Piece {
     pub is_last: bool,
     /// Whether this is an event that the socket has subscribed to.
     pub is_event: bool,
-    /// The stream on which it arrived; none unless the socket has set `SCTP_RECVRCVINFO`.
+    /// The stream on which it arrived; `None` unless the socket has set `SCTP_RECVRCVINFO`.
     pub stream: Option<u16>,
 }
 

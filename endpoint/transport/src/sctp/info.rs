@@ -32,7 +32,7 @@ pub struct SctpInfo {
 }
 
 impl SctpInfo {
-    /// Reads the attribute `INET_DIAG_INFO`; none if it is too short, or if it describes a socket without an
+    /// Reads the attribute `INET_DIAG_INFO`; `None` if it is too short, or if it describes a socket without an
     /// association, which has no path.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let front = bytes.get(..size_of::<Self>())?;

@@ -36,7 +36,7 @@ struct Association {
 }
 
 impl Migration {
-    /// Returns the migration of a job whose associations migrate; none for any other job.
+    /// Returns the migration of a job whose associations migrate; `None` for any other job.
     pub(super) fn of(job: &Job) -> Option<Self> {
         let migrates = job.only().transport.reconnect == Reconnect::Migrate && job.timeline.has_handovers();
         let state = || State { address: Family::of(job).client(0), associations: Vec::new() };

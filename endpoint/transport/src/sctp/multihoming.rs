@@ -27,7 +27,7 @@ pub(super) struct Addresses {
 }
 
 impl Addresses {
-    /// Returns the addresses of a multihomed job, one for each path; none for any other job.
+    /// Returns the addresses of a multihomed job, one for each path; `None` for any other job.
     pub(super) fn of(job: &Job) -> Self {
         if !job.only().transport.sctp.multihomed {
             return Self::default();

@@ -64,7 +64,7 @@ impl TcpInfo {
         get_option(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, Self::default()).context("reading TCP_INFO")
     }
 
-    /// Reads the attribute `INET_DIAG_INFO` of a connection (`sock_diag(7)`); none if it is too short. Fields that an
+    /// Reads the attribute `INET_DIAG_INFO` of a connection (`sock_diag(7)`); `None` if it is too short. Fields that an
     /// older kernel does not have are 0.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         if bytes.len() < offset_of!(Self, unread_delivered) {

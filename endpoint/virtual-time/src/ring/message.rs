@@ -163,7 +163,7 @@ pub(crate) struct Received {
 }
 
 impl Received {
-    /// Reads the metadata that the kernel returns with a datagram; none if its source is not an IPv4 address.
+    /// Reads the metadata that the kernel returns with a datagram; `None` if its source is not an IPv4 address.
     pub(crate) fn read(name: &[u8], mut control: &[u8], payload_bytes: usize) -> Option<Self> {
         let mut meta =
             RecvMeta { addr: address(name)?, len: payload_bytes, stride: payload_bytes, ..RecvMeta::default() };

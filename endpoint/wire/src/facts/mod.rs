@@ -139,7 +139,7 @@ impl Job {
         Some((*slowest, path))
     }
 
-    /// Returns whether a program of the machine is at either end of any workload.
+    /// Returns whether an installed program is at either end of any workload.
     pub fn has_programs(&self) -> bool {
         self.workloads.iter().any(Exchange::has_programs)
     }
@@ -201,7 +201,7 @@ impl Exchange {
 }
 
 impl Transport {
-    /// Returns the implementation at a side's end; none if it is netwarp's own.
+    /// Returns the implementation at a side's end; `None` if it is netwarp's own.
     pub fn stack_of(&self, side: Side) -> Option<&Stack> {
         let client = self.client.as_ref().filter(|_| side == Side::Client);
         client.map(|end| &end.stack).or(self.stack.as_ref())
@@ -288,7 +288,7 @@ impl Rr {
 }
 
 impl Page {
-    /// Returns whether a program of the machine is at either end.
+    /// Returns whether an installed program is at either end.
     pub fn has_programs(&self) -> bool {
         self.client.is_some() || self.server.is_some()
     }

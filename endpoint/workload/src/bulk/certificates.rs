@@ -1,4 +1,4 @@
-//! Certificates like those of the QUIC interop runner, made anew for each run.
+//! Certificates like those of the QUIC interop runner, generated for each run.
 
 use anyhow::{Context as _, Result};
 use netwarp_transport::identity::pem;
@@ -14,21 +14,21 @@ pub(super) const IPV6_SERVER: [&str; 1] = ["server6"];
 /// The names in the runner's certificates.
 const CERTIFIED: [&str; 4] = ["server", SERVER[0], IPV6_SERVER[0], "server46"];
 
-/// The name of the authority that issues them.
+/// The common name of the authority that issues the certificates.
 const AUTHORITY: &str = "netwarp authority";
 
-/// How many further names of [`LONG_LABELS`] labels the server's certificate has in a chain of several: with them it
-/// exceeds what a server may send before it knows the client's address (RFC 9000, section 8.1), as the runner's does.
+/// How many long DNS names the server's certificate also has in a chain of several certificates. They make it larger
+/// than what a server may send before it has validated the client's address (RFC 9000, section 8.1), as the runner's
+/// is.
 const LONG_NAMES: usize = 20;
 
-/// The labels of such a name, of 60 letters each: together almost as long as a name may be (RFC 1035, section 2.3.4).
+/// How many labels of 60 letters a long name has: almost as many as fit into a DNS name (RFC 1035, section 2.3.4).
 const LONG_LABELS: usize = 4;
 
-/// Returns the names and contents of certificates like the runner's: issued by an authority of their own, for the
-/// server's names.
+/// Generates an authority and a server certificate as the runner does, and returns their files: names and PEM texts.
 ///
 /// # Arguments
-/// * `length` - how many certificates the server sends: its own and those of authorities between it and that one.
+/// * `length` - how many certificates the server sends: its own and those of intermediate authorities.
 pub(super) fn issued(length: u32) -> Result<[(&'static str, String); 3]> {
     let generate = || KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).context("make a key for the server's certificate");
     let root_key = generate()?;
@@ -56,7 +56,7 @@ pub(super) fn issued(length: u32) -> Result<[(&'static str, String); 3]> {
     ])
 }
 
-/// Returns the certificate of an authority, to be signed.
+/// Returns the parameters of an authority's certificate, which is not signed yet.
 fn authority(name: &str) -> CertificateParams {
     let mut authority = CertificateParams::default();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

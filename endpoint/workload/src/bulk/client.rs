@@ -1,4 +1,4 @@
-//! The client of `bulk`: divides transfers among connections, and opens them.
+//! The client of `bulk`: opens the connections of each transfer, and divides its chunks among them.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ struct Client {
     bulk: Bulk,
     dialer: Arc<dyn Dialer>,
     handovers: Moves,
-    /// How often the client has given up connections with requests and dialled anew, in the run.
+    /// How often in the run the client has given up connections with requests and dialled again.
     attempt: u32,
 }
 
@@ -43,9 +43,9 @@ struct Client {
 enum Dialled {
     /// All are established, in order.
     Connected(Vec<Box<dyn Connection>>),
-    /// The client has moved meanwhile.
+    /// A handover occurred meanwhile.
     Moved,
-    /// The transfer's time was over before.
+    /// The transfer's time was over before all were established.
     TimeOver,
 }
 
@@ -113,9 +113,9 @@ impl Client {
         Ok(Share { number, slots, first_try: None })
     }
 
-    /// Opens `count` connections and returns them in order once all are connected. They may resume earlier transfers'
-    /// sessions, but not each other's; after a handover, they may resume any. Stops if a handover occurs meanwhile,
-    /// or if the transfer's time is over.
+    /// Opens `count` connections and returns them in order once all are connected. They may resume sessions (TLS, QUIC)
+    /// of earlier transfers, but not each other's; after a handover, they may resume any. Stops if a handover occurs
+    /// meanwhile, or if the transfer's time is over.
     async fn dial(&mut self, transfer: u32, count: usize) -> Result<Dialled> {
         let may_resume = transfer > 0 || self.handovers.borrow().count > 0;
         let (dialer, server, order) = (self.dialer.clone(), self.bulk.run.server, self.bulk.requested.dial);

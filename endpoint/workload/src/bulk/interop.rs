@@ -1,6 +1,6 @@
-//! A content that other implementations transfer by the contract of the QUIC interop runner
+//! Transfer of a content by two programs that follow the conventions of the QUIC interop runner
 //! (<https://github.com/quic-interop/quic-interop-runner/blob/master/quic.md>): the server has the file in `/www`, the
-//! client leaves it in `/downloads`, and environment variables tell both so.
+//! client leaves it in `/downloads`, and environment variables tell both what to do.
 //!
 //! What the programs do meanwhile is not known. Whether the file is the content, and when the client's packets were
 //! sent and received, is measured from outside.
@@ -28,22 +28,22 @@ use crate::sandbox::Sandbox;
 /// The test case that requests files over one connection, without special features.
 const TEST_CASE: &str = "transfer";
 
-/// The port on which the contract's servers listen.
+/// The port on which a server listens by the runner's conventions.
 const PORT: u16 = 443;
 
 /// The beginning of the names of the files that are transferred.
 const FILE: &str = "content";
 
-/// The contract's directories, empty except for the files described here.
+/// The directories that programs expect by the runner's conventions; empty except for the files described here.
 const DIRECTORIES: [&str; 4] = ["www", "downloads", "certs", "logs"];
 
 /// Scripts of the runner's base image that start scripts call; they set up its network and wait for its simulator.
 const SCRIPTS: [&str; 2] = ["setup.sh", "wait-for-it.sh"];
 
-/// How many directories below that of its logs a program's logs may lie to be kept.
+/// How many levels of directories below its log directory a program's logs are kept.
 const LOGGED_DEPTH: u32 = 2;
 
-/// The room for the programs' logs, in bytes.
+/// The most bytes that the programs may log.
 const LOGGED_BYTES: u64 = 1 << 30;
 
 /// The size of the blocks in which what was downloaded is read, in bytes.
@@ -52,12 +52,12 @@ const BLOCK_BYTES: usize = 1 << 20;
 /// The exit status by which an endpoint says that it does not support a test case.
 const UNSUPPORTED: i32 = 127;
 
-/// Returns the contract's special meaning of an exit status, if it has one.
+/// Returns what an exit status means by the runner's conventions; `None` if it has no special meaning.
 fn meaning(status: ExitStatus) -> Option<&'static str> {
     (status.code() == Some(UNSUPPORTED)).then_some("it does not support the test case")
 }
 
-/// A run of two programs that follow the contract.
+/// A run of two programs that follow the interop runner's conventions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Interop<'a> {
     server: &'a str,
@@ -65,12 +65,12 @@ pub(super) struct Interop<'a> {
     content: &'a Content,
     case: Option<&'a InteropCase>,
     is_captured: bool,
-    /// The server's name in requests.
+    /// The server's host name in the URLs of requests.
     names: &'static [&'static str; 1],
 }
 
 impl<'a> Interop<'a> {
-    /// Returns the run of a job, if its stack follows the contract.
+    /// Returns the run of a job; `None` if one of its programs does not follow the conventions.
     pub(super) fn of(job: &'a Job, bulk: &'a Bulk) -> Option<Self> {
         let program_of = |side| {
             let stack = job.only().transport.stack_of(side)?;
@@ -85,13 +85,12 @@ impl<'a> Interop<'a> {
         Some(Self { server, client, content: &bulk.content, case, is_captured: job.capture, names })
     }
 
-    /// Returns the run of a job whose stack follows the contract.
+    /// Returns the run of a job; an error if one of its programs does not follow the conventions.
     pub(super) fn required(job: &'a Job, bulk: &'a Bulk) -> Result<Self> {
         Self::of(job, bulk).context("the job's stack does not keep the interop runner's contract")
     }
 
-    /// Returns the file systems that the programs see, one each: the runner's are containers with only these
-    /// directories from outside.
+    /// Returns the file systems that the programs see: each program has its own, as in the runner's containers.
     pub(super) fn sandbox(&self) -> Sandbox<'a> {
         let written_bytes = LOGGED_BYTES + 2 * self.content.size_bytes();
         let working_directory = self.directory(Side::Server);
@@ -125,12 +124,12 @@ impl<'a> Interop<'a> {
         if side == Side::Server { self.server } else { self.client }
     }
 
-    /// Returns a side's program's own directory: start scripts look there for what they start.
+    /// Returns the directory in which a side's program lies: start scripts look there for what they start.
     fn directory(&self, side: Side) -> &'a Path {
         Path::new(self.program(side)).parent().unwrap_or(Path::new("/"))
     }
 
-    /// Returns the names of the files, each with its part of the content, in order.
+    /// Returns the names of the files to transfer, each with its part of the content, in order.
     fn files(&self) -> Vec<(String, Part)> {
         let Some(case) = self.case else {
             return vec![(FILE.to_owned(), self.content.whole())];
@@ -159,7 +158,7 @@ impl<'a> Interop<'a> {
         Ok(())
     }
 
-    /// Returns the size and the hash of the files that the client's program was asked for, one after another in order.
+    /// Returns the total size and the hash of the files that the client's program downloaded, concatenated in order.
     fn downloaded(&self) -> Result<(u64, String)> {
         let directory = below_root(Path::new("/downloads"))?;
         let (mut bytes, mut hasher) = (0, new_hasher());
@@ -254,7 +253,7 @@ impl<'a> Interop<'a> {
     }
 }
 
-/// Returns how the file that a program left differs from the content; none if it does not.
+/// Returns how the file that a program left differs from the content; `None` if it does not.
 pub(super) fn difference(content: &Content, left: &[Record]) -> Result<Option<String>> {
     let [Record::Download(left)] = left else {
         return Ok(Some(format!("{} records of files instead of one", left.len())));

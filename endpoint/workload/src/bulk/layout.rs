@@ -1,9 +1,10 @@
 //! The division of a content into chunks, and the stream and the connection that carries each. Pure.
 //!
-//! Chunk i of n is the i-th of n equal parts; the last also takes the remainder. A transfer has as many *stream slots*,
-//! concurrent streams, as it has chunks: on a connection each where a connection carries one stream, otherwise on one
-//! connection. Where that has fewer streams than chunks (SCTP), a slot carries several chunks, one after another: chunk
-//! i is on stream i modulo the streams.
+//! Chunk i of n is the i-th of n equal parts; the last also takes the remainder. A transfer has as many *stream slots*
+//! (streams that are open at the same time) as it has chunks. Where a connection carries one stream, each slot has its
+//! own connection; otherwise all slots are on one connection. Where that connection has fewer streams than the transfer
+//! has chunks (SCTP), a slot carries several chunks, one after another: chunk i is on stream i modulo the number of
+//! streams.
 
 use netwarp_transport::stack_of;
 use netwarp_wire::content::Part;
@@ -45,7 +46,7 @@ impl Layout {
         (0..self.chunks).map(|chunk| self.part(chunk)).collect()
     }
 
-    /// Returns the chunks of a slot. The first has the slot's number.
+    /// Returns the numbers of the chunks of a slot. The first equals the slot's number.
     pub(super) fn chunks_of(&self, slot: u32) -> impl Iterator<Item = u32> + use<> {
         (slot..self.chunks).step_by(self.slots() as usize)
     }
@@ -55,10 +56,10 @@ impl Layout {
         self.connections * self.streams
     }
 
-    /// Returns the number in the run of the connection that carries a slot.
+    /// Returns the number of the connection that carries a slot, counted over the whole run.
     ///
     /// # Arguments
-    /// * `attempt` - how often the client had dialled anew before, in the run.
+    /// * `attempt` - how often in the run the client had dialled again before.
     pub(super) fn connection(&self, transfer: u32, attempt: u32, slot: u32) -> u32 {
         (transfer + attempt) * self.connections + slot / self.streams
     }
@@ -122,7 +123,7 @@ mod tests {
     fn connections_are_numbered_through_the_run() {
         let apart = layout(TransportKind::Tcp, 1, 3);
         assert_eq!((apart.connection(0, 0, 2), apart.connection(2, 0, 1)), (2, 7));
-        // The connection of a transfer that was dialled anew, and that of the next transfer.
+        // The connection of a transfer that was dialled again, and that of the next transfer.
         assert_eq!((apart.connection(0, 1, 0), apart.connection(1, 1, 0)), (3, 6));
         let together = layout(TransportKind::Quic, 1, 3);
         assert_eq!((together.connection(0, 0, 2), together.connection(2, 0, 1)), (0, 2));

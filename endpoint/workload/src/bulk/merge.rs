@@ -1,7 +1,7 @@
-//! The files of a receiver that puts the chunks of a content together again.
+//! The files of a receiver that merges the chunks of a content into one file.
 //!
-//! Each chunk has a file in the run directory while it arrives. Once all have arrived they are put together, in order,
-//! to one file, which is read back and hashed. None of them stays.
+//! Each chunk has a file in the run directory while it arrives. Once all have arrived they are concatenated, in order,
+//! to one file, which is read back and hashed. All these files are removed.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,8 +15,8 @@ use netwarp_wire::record::{MergedRecord, Record};
 
 use super::Bulk;
 
-/// Returns how the merged files differ from the content; none if they do not, or none were asked for. The content is
-/// read anew, from beginning to end.
+/// Returns how the merged files differ from the content; `None` if they are equal, or if the job does not ask for
+/// merged files. The content is read again, from beginning to end.
 pub(super) fn difference(deliveries: &[Record], bulk: &job::Bulk) -> anyhow::Result<Option<String>> {
     if !bulk.merge {
         return Ok(None);
@@ -41,7 +41,7 @@ fn difference_from(deliveries: &[Record], transfers: u32, original_bytes: u64, o
 }
 
 impl Bulk {
-    /// Returns the file for a chunk of a transfer, if chunks are merged.
+    /// Creates the file for a chunk of a transfer, if the job asks for merged files.
     pub(super) fn chunk_file(&self, transfer: u32, chunk: u32) -> Result<Option<File>> {
         let create = || {
             let path = self.chunk_path(transfer, chunk);
@@ -50,7 +50,7 @@ impl Bulk {
         self.requested.merge.then(create).transpose()
     }
 
-    /// Puts the chunks of a transfer together, if that is asked for. Returns the record of the file.
+    /// Merges the chunks of a transfer into one file, and returns its record; `None` if the job does not ask for that.
     pub(super) fn merge(&self, transfer: u32) -> Result<Option<Record>> {
         if !self.requested.merge {
             return Ok(None);

@@ -6,20 +6,20 @@
 //! received that: no byte can be lost at close, whatever the transport does there.
 //!
 //! A job may ask that only the transfer is confirmed ([`Done::Transfer`]), as kim-2022 has it. Then the server ends
-//! each stream after its chunk, and the client waits for these ends; it says that it has all with that byte on one more
-//! stream, or by closing the connections of a transport without streams.
+//! each stream after its chunk, and the client waits for these ends. It confirms the transfer with that byte on one
+//! more stream, or, over a transport without streams, by closing its connections.
 //!
-//! That all connections are established before any content is sent is the order of kim-2022, which reports connection
-//! times that add up over the connections and delay the end of the transfer by as much.
+//! All connections are established before any content is sent, as in kim-2022, which reports connection times that add
+//! up over the connections and delay the end of the transfer by as much.
 //!
 //! The receiver needs no memory to merge the chunks: the request states the offset of each in the content, and
 //! [`verify`] compares each chunk's hash with the original's. A job may ask for a file nevertheless, as kim-2022 has
 //! it: then the client writes the chunks to files and puts these together ([`merge`]).
 //!
-//! If a transfer is broken off after a time, the client does so by resetting its connections. Only the receiver records
-//! what had arrived by then.
+//! A transfer that the job limits in time is broken off by the client, which resets its connections. Only the receiver
+//! records what had arrived by then.
 //!
-//! When the client moves, connections that do not migrate are given up. The client dials anew and requests the rest of
+//! When the client moves, connections that do not migrate are given up. The client dials again and requests the rest of
 //! every chunk of which the server may not know that it is complete: content from the server continues at the byte
 //! reached, and content from the client begins again.
 
@@ -60,7 +60,7 @@ use super::{ByProgram, End, Finish, Moves, OverConnections, Run, RunPlace, Sandb
 /// The confirmation of a content (ASCII's ACK).
 const CONFIRMATION: u8 = 0x06;
 
-/// How many chunks a content may be cut into: as many as the streams that QUIC stacks allow a peer.
+/// How many chunks a content may be divided into: at most as many as the streams that QUIC stacks allow a peer.
 const CHUNKS: RangeInclusive<u32> = 1..=100;
 
 #[async_trait]
@@ -138,7 +138,7 @@ impl Workload for job::Bulk {
     }
 }
 
-/// Waits for the byte that confirms a content.
+/// Receives the byte that confirms a content.
 async fn confirmation(stream: &mut dyn Stream) -> Result<()> {
     let mut confirmation = [0];
     stream.receive(&mut confirmation).await.context("waiting for the receiver's confirmation")?;
@@ -146,8 +146,8 @@ async fn confirmation(stream: &mut dyn Stream) -> Result<()> {
     Ok(())
 }
 
-/// Says what a byte means that is no confirmation. The first one of a request is a request that arrives again: a client
-/// sends one a stream.
+/// Returns the error message for a byte that is not a confirmation. The first byte of a request shows that a request
+/// has arrived again, although a client sends one per stream.
 fn unconfirmed(byte: u8) -> String {
     if byte == PROTOCOL.0[0] {
         return "the transport delivered the request twice, and the second where its confirmation was due, as the \
@@ -175,7 +175,7 @@ async fn join_all<T: 'static>(mut tasks: JoinSet<Result<T>>) -> Result<Vec<T>> {
     Ok(all)
 }
 
-/// Waits until `at_ns`, or forever if it is none.
+/// Waits until `at_ns` of `CLOCK_MONOTONIC`; forever if that is `None`.
 async fn time_over(at_ns: Option<u64>) -> Result<()> {
     match at_ns {
         Some(_) => Ok(Deadline::new()?.wait_until(at_ns).await?),
@@ -190,7 +190,7 @@ struct Bulk {
     requested: job::Bulk,
     side: Side,
     layout: Layout,
-    /// Client: when it breaks the transfer off, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// At the client: when it breaks the transfer off, in nanoseconds of `CLOCK_MONOTONIC`.
     until_ns: Option<u64>,
 }
 
@@ -200,7 +200,8 @@ impl Bulk {
         Self { run: run.clone(), requested: requested.clone(), side, layout, until_ns: None }
     }
 
-    /// Returns the request for what is left of a chunk after `after_bytes`, in one of the attempts at it.
+    /// Returns the request for what is left of a chunk of a transfer after its first `after_bytes`. `attempt`: how
+    /// often the client has dialled again.
     fn request(&self, (transfer, attempt): (u32, u32), chunk: u32, after_bytes: u64) -> ChunkRequest {
         let part = self.layout.part(chunk).after(after_bytes);
         ChunkRequest { direction: self.requested.direction, transfer, attempt, chunk, part }
@@ -211,7 +212,8 @@ impl Bulk {
         stream.send_content(content).await.context("sending the content")
     }
 
-    /// Receives what a sink waits for, and confirms it or waits for the end of the stream.
+    /// Receives content until the sink is full. Then confirms it, or, if only the transfer is confirmed, waits for the
+    /// end of the stream.
     async fn receive(&self, stream: &mut dyn Stream, sink: &SharedSink) -> Result<Received> {
         sink.lock().expect("no holder panics").begin();
         stream.receive_content(sink.clone()).await.context("receiving the content")?;
@@ -238,7 +240,7 @@ impl Bulk {
         Record::Transfer(self.transfer_record(stream.index(), (transfer, attempt), chunk, bytes, received))
     }
 
-    /// Returns the record of what has arrived of a chunk that was broken off.
+    /// Returns the record of a chunk whose transfer was broken off: what of it has arrived.
     fn record_of_broken_off(&self, stream: u32, round: (u32, u32), chunk: u32, sink: &SharedSink) -> Record {
         let sink = sink.lock().expect("no holder panics");
         Record::Transfer(self.transfer_record(stream, round, chunk, (0, sink.position_bytes()), sink.arrived()))

@@ -1,4 +1,5 @@
-//! The times of the first and the last packet of a client whose program does not report them: captured at its host.
+//! When the client's host sent its first packet and received its last one, from a capture there, for programs that do
+//! not report this.
 
 use anyhow::{Context as _, Result, ensure};
 use netwarp_core::clock;
@@ -11,7 +12,7 @@ const SNAP_BYTES: u32 = 64;
 /// The memory for a captured packet: its first bytes, the kernel's metadata, alignment.
 const NOTE_BYTES: u64 = 192;
 
-/// Starts capturing the packets of the client's host, which receives this many bytes of content.
+/// Starts capturing the packets of the client's host, which is to receive `content_bytes` of content.
 pub(super) fn listen(content_bytes: u64) -> Result<Ring> {
     let selection = Selection { incoming: FIRST_INDEX, outgoing: FIRST_INDEX, snap_bytes: SNAP_BYTES };
     let packets = content_bytes.div_ceil(1200);
@@ -19,7 +20,8 @@ pub(super) fn listen(content_bytes: u64) -> Result<Ring> {
     Ring::open(4 * packets * NOTE_BYTES + (8 << 20), Some(&selection))
 }
 
-/// Returns when the first packet was sent, and when the last one before the program's end was received.
+/// Returns when the first packet was sent and when the last one was received before the program ended, in nanoseconds
+/// since the run's epoch.
 pub(super) fn span(ring: &Ring, epoch_ns: u64, ended_ns: u64) -> Result<(u64, u64)> {
     // Packets are stamped with CLOCK_REALTIME.
     let zero_ns = clock::realtime_lead_ns() + epoch_ns;

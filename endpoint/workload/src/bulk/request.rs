@@ -1,4 +1,4 @@
-//! The requests of `bulk`'s client, as they are encoded.
+//! Wire encoding of the requests of `bulk`'s client.
 
 use anyhow::{Result, bail};
 use netwarp_wire::content::Part;
@@ -24,7 +24,7 @@ pub(super) struct ChunkRequest {
     pub direction: Direction,
     /// The index of the transfer in the run.
     pub transfer: u32,
-    /// How often the client had dialled anew before, in the run.
+    /// How often in the run the client had dialled again before.
     pub attempt: u32,
     /// The index of the chunk in the transfer.
     pub chunk: u32,

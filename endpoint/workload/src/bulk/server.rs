@@ -33,8 +33,7 @@ pub(super) async fn serve(
     while awaited > 0 {
         let accepted = tokio::select! {
             accepted = connection.accept_stream() => accepted,
-            // A client that returns after a handover has fewer slots to carry, and may wait for the ends of those that
-            // it has.
+            // A client that returns after a handover has fewer slots left, and may wait for the ends of these.
             Some(slot) = slots.join_next(), if has_handovers => {
                 served.add(&bulk, slot.context("a task panicked")?)?;
                 served.end_streams(&bulk, &mut finish).await?;
@@ -97,25 +96,25 @@ pub(super) async fn serve(
     Ok(records)
 }
 
-/// The result of one connection.
+/// What became of one connection.
 #[derive(Default)]
 struct Served {
     /// The streams, in the order of their slots' numbers.
     slots: Vec<ServedStream>,
-    /// The stream on which the client said that all had arrived.
+    /// The additional stream on which the client confirmed the transfer.
     further: Option<Box<dyn Stream>>,
     /// Whether the client has given the connection up.
     is_lost: bool,
 }
 
-/// The result of one stream.
+/// What became of one stream.
 struct ServedStream {
     stream: Box<dyn Stream>,
     is_ended: bool,
     /// The first request of the stream, which names its slot.
     request: ChunkRequest,
     records: Vec<Record>,
-    /// What was sent, if the client confirms only the transfer.
+    /// The chunks that were sent, if the client confirms only the transfer as a whole.
     unconfirmed: Vec<(ChunkRequest, Sent)>,
 }
 
@@ -141,7 +140,7 @@ impl Served {
         error.map_or(Ok(()), |error| self.lose(bulk, error))
     }
 
-    /// Waits until the client says that it has all that was sent over the connection, on one more stream or by closing
+    /// Waits until the client confirms everything that was sent over the connection: on one more stream, or by closing
     /// the connection.
     async fn until_done(&mut self, bulk: &Bulk, connection: &mut dyn Connection) -> Result<()> {
         if bulk.layout.is_multiplexed {
@@ -162,13 +161,13 @@ impl Served {
         Ok(())
     }
 
-    /// Handles the loss of the connection, or of a stream of it.
+    /// Handles the loss of the connection or of one of its streams: no error if the client may have given it up.
     fn lose(&mut self, bulk: &Bulk, error: Error) -> Result<()> {
         self.is_lost = true;
         bulk.run.ignore_if_abandoned(error, self.slots.first().map(|slot| slot.request.attempt))
     }
 
-    /// Ends the streams that have not ended yet.
+    /// Finishes the streams that are still open, that of the confirmation included.
     async fn end_streams(&mut self, bulk: &Bulk, finish: &mut Finish) -> Result<()> {
         let mut further = self.further.take();
         let mut open: Vec<&mut Box<dyn Stream>> = further.iter_mut().collect();
@@ -208,7 +207,8 @@ impl Bulk {
         Answered { slot: Some(slot), error: carried.err() }
     }
 
-    /// Sends the chunks of a slot, ends the stream, and leaves their confirmation to the transfer's.
+    /// Sends the chunks of a slot and ends the stream, without waiting for confirmations: the client confirms the whole
+    /// transfer.
     async fn hand_over(
         &self,
         stream: &mut dyn Stream,
@@ -277,7 +277,8 @@ impl Bulk {
         }
     }
 
-    /// Receives a request, and checks it against the job and the chunks that are `expected` here.
+    /// Receives a request; an error if it does not fit the job, or is for a chunk that is not `expected` on this
+    /// stream.
     async fn receive_request(
         &self,
         stream: &mut dyn Stream,

@@ -1,4 +1,5 @@
-//! The client's share of a transfer of `bulk` over one connection: chunks are requested, and received or sent.
+//! The part of a `bulk` transfer that the client carries out over one connection: it requests chunks, and receives or
+//! sends them.
 
 use std::pin::pin;
 
@@ -14,7 +15,7 @@ use super::request::PROTOCOL;
 use super::{Bulk, CONFIRMATION, time_over};
 use crate::{Moves, connection_record, unless_handed_over};
 
-/// The work of one connection of a transfer.
+/// The part of a transfer that one connection carries.
 pub(super) struct Share {
     /// The index of the connection in the transfer.
     pub number: u32,
@@ -23,7 +24,7 @@ pub(super) struct Share {
     pub first_try: Option<Moment>,
 }
 
-/// The work of one stream: chunks, one after another.
+/// The chunks that one stream carries, one after another.
 #[derive(Clone)]
 pub(super) struct StreamSlot {
     pub number: u32,
@@ -33,23 +34,23 @@ pub(super) struct StreamSlot {
 #[derive(Clone)]
 pub(super) struct Chunk {
     pub number: u32,
-    /// The sink of a chunk from the server, filled over as many connections as needed.
+    /// Receives the chunk if the server sends it; kept when the client continues over another connection.
     pub sink: SharedSink,
 }
 
-/// The result of a connection.
+/// What became of one connection's part of a transfer.
 pub(super) struct ConnectionOutcome {
     /// The index of the connection in the transfer.
     pub number: u32,
     pub records: Vec<Record>,
-    /// The work that is left, if the connection was given up.
+    /// What is left to transfer, if the connection was given up.
     pub remaining: Option<Share>,
 }
 
 /// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
-    /// All its slots were carried out.
+    /// All its chunks were transferred.
     Whole,
     /// It was given up because the client has moved to another path.
     GivenUp,
@@ -57,18 +58,18 @@ enum Ending {
     BrokenOff,
 }
 
-/// A slot that was carried out.
+/// A stream slot whose chunks were transferred or broken off.
 pub(super) struct SlotOutcome {
     number: u32,
     pub records: Vec<Record>,
-    /// Its stream, if that is finished only when the transfer is done.
+    /// The slot's stream, if it stays open until the whole transfer is done.
     stream: Option<Box<dyn Stream>>,
-    /// Whether the peer is known to have received everything.
+    /// Whether the receiver has confirmed the chunks.
     is_confirmed: bool,
 }
 
 impl Bulk {
-    /// Carries out a share of the transfer over a connection, for as long as the connection is used.
+    /// Transfers a connection's part, until that is done, a handover occurs, or the transfer's time is over.
     pub(super) async fn run_share(
         self,
         mut connection: Box<dyn Connection>,
@@ -111,8 +112,8 @@ impl Bulk {
         Ok(ConnectionOutcome { number: share.number, records, remaining })
     }
 
-    /// Carries out slots concurrently. Returns those that were completed or broken off with the transfer, and how the
-    /// connection ended.
+    /// Transfers the chunks of all slots concurrently. Returns the slots that were completed or broken off with the
+    /// transfer, and how the connection ended.
     async fn run_slots(
         &self,
         connection: &mut dyn Connection,
@@ -123,7 +124,7 @@ impl Bulk {
         let mut carrying = JoinSet::new();
         let mut indices = Vec::new();
         for slot in slots {
-            // This does not block: an established connection has room for its streams.
+            // This does not block: an established connection can open all its streams at once.
             let stream = connection.open_stream().await?;
             indices.push(stream.index());
             carrying.spawn(self.clone().run_slot(stream, slot.clone(), round));
@@ -161,8 +162,8 @@ impl Bulk {
         Ok((carried, ending))
     }
 
-    /// Returns the result of a slot that was broken off. The client has records of chunks from the server; the server
-    /// has those of chunks to it.
+    /// Returns the result of a slot that was broken off. The client records only chunks that it receives; the server
+    /// records those that it receives.
     pub(super) fn broken_off(&self, slot: &StreamSlot, stream: u32, round: (u32, u32)) -> SlotOutcome {
         let of_chunk = |chunk: &Chunk| self.record_of_broken_off(stream, round, chunk.number, &chunk.sink);
         let records = match self.requested.direction {
@@ -172,7 +173,8 @@ impl Bulk {
         SlotOutcome { number: slot.number, records, stream: None, is_confirmed: false }
     }
 
-    /// Says that all has arrived over a connection, on one more stream if it has any, and finishes its streams.
+    /// Confirms everything that arrived over a connection, on one more stream if it has several, and finishes its
+    /// streams.
     async fn say_done(&self, connection: &mut dyn Connection, mut streams: Vec<Box<dyn Stream>>) -> Result<()> {
         if self.layout.is_multiplexed {
             let mut further = connection.open_stream().await?;
@@ -188,7 +190,7 @@ impl Bulk {
         Ok(())
     }
 
-    /// Carries out a slot's chunks, one after another, without waiting for the peer's confirmation in between.
+    /// Transfers a slot's chunks one after another, without waiting for the peer's confirmation in between.
     async fn run_slot(self, mut stream: Box<dyn Stream>, slot: StreamSlot, round: (u32, u32)) -> Result<SlotOutcome> {
         let records = match self.requested.direction {
             Direction::Down => self.fetch(&mut *stream, &slot, round).await?,
@@ -232,7 +234,7 @@ impl Bulk {
     }
 }
 
-/// Waits until the client has to give the connection up.
+/// Waits for a handover after which the connection must be given up because it does not migrate.
 async fn given_up(handovers: &mut Moves, connection: &dyn Connection) {
     while handovers.changed().await.is_ok() {
         if !connection.migrates() {
@@ -242,7 +244,7 @@ async fn given_up(handovers: &mut Moves, connection: &dyn Connection) {
     std::future::pending().await
 }
 
-/// Closes a connection. Returns none if the client has to give it up meanwhile.
+/// Closes a connection, and waits for its end. Returns `None` if it must be given up first because of a handover.
 async fn close(connection: Box<dyn Connection>, handovers: &mut Moves) -> Result<Option<()>> {
     if connection.migrates() {
         return connection.close().await.map(Some);

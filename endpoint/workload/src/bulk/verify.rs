@@ -1,11 +1,11 @@
 //! Verifies that one end received what the other sent, and that both are what was to be sent.
 //!
 //! A divided content is proven complete by its chunks: they cover it without gaps ([`super::layout`]), each has the
-//! same bytes at both ends, and these are the original's at the same offset, which is read anew from beginning to end.
-//! So the chunks put together in order are the original.
+//! same bytes at both ends, and these are the original's at the same offset; the original is read again for that. So
+//! the chunks, concatenated in order, are the original.
 //!
-//! A content that continued over another connection was put together by the client, whose hash of each chunk must be
-//! the original's; the last part that the server sent must begin at the byte that the client had reached.
+//! Where a transfer continued over another connection, the client has the whole chunk, and its hash must be the
+//! original's; the last part that the server sent must begin at the byte that the client had reached.
 
 use anyhow::Result;
 use netwarp_wire::content::hash_parts;
@@ -21,18 +21,19 @@ pub(super) struct Expected {
     pub transfers: u32,
     /// The size of each chunk, in bytes.
     pub chunks_bytes: Vec<u64>,
-    /// The hex SHA-256 of each chunk of the original, if the ends' hashes are compared with it.
+    /// The hex SHA-256 of each chunk of the original; `None` if only the two ends are compared with each other.
     pub sha256: Option<Vec<String>>,
     /// Whether connections may have been given up and the content continued over others: then the server has sent only
     /// the last part of a chunk, and only the client has hashed the whole.
     pub resumes: bool,
-    /// The receiver of a content that may have been broken off: only the receiver then records what arrived.
+    /// The receiving side, if the transfer may have been broken off after a time: then only the receiver records what
+    /// arrived.
     pub broken_off_at: Option<Side>,
 }
 
 impl Expected {
-    /// Returns what both ends must have transferred. The original is read again only where the ends, which each read a
-    /// part, would not notice that the parts are not the whole, or where another program has read it.
+    /// Returns what both ends must have transferred. The original is read again only where comparing the two ends is
+    /// not enough: for divided or continued transfers, and where another program has read it.
     pub(super) fn of(bulk: &Bulk, job: &Job) -> Result<Self> {
         let parts = Layout::of(bulk, &job.only().transport).parts();
         let resumes = job.resumes();
@@ -46,7 +47,8 @@ impl Expected {
     }
 }
 
-/// Returns how the transfers differ, between both ends or from what was requested; none if they do not.
+/// Returns the first difference between what the two ends transferred, or between that and the request; `None` if there
+/// is none.
 pub(super) fn difference(delivered: &[Record], expected: &Expected) -> Option<String> {
     let ends: Vec<&TransferRecord> = delivered.iter().filter_map(as_transfer).collect();
     if let Some(receiver) = expected.broken_off_at {
@@ -66,14 +68,15 @@ pub(super) fn difference(delivered: &[Record], expected: &Expected) -> Option<St
     (ends.len() != requested).then(|| format!("{} records of transfers instead of {requested}", ends.len()))
 }
 
-/// Returns a difference unless the receiver has a record of each chunk, with no more bytes than the chunk has.
+/// For transfers that may be broken off: returns `None` if the receiver has a record of each chunk, with no more bytes
+/// than the chunk has; otherwise the difference.
 fn difference_of_broken_off(ends: &[&TransferRecord], expected: &Expected, receiver: Side) -> Option<String> {
     (0..).zip(&expected.chunks_bytes).find_map(|(chunk, &bytes)| {
         let received: Vec<u64> =
             ends.iter().filter(|end| (end.side, end.chunk) == (receiver, chunk)).map(|end| end.bytes).collect();
         match received[..] {
             [arrived] if arrived <= bytes => None,
-            // The client's time may have been over before it was connected, so that the server knows of nothing.
+            // The transfer's time may have been over before the client was connected, so that the server has no record.
             [] if receiver == Side::Server => None,
             [arrived] => Some(format!("chunk {chunk}: {arrived} bytes came, of {bytes}")),
             _ => Some(format!("chunk {chunk}: the {} has {} records of it", receiver.name(), received.len())),
@@ -152,7 +155,7 @@ mod tests {
         Expected { transfers: 1, chunks_bytes: vec![10], sha256, resumes: false, broken_off_at: None }
     }
 
-    /// Returns the server's record of the last part of a chunk.
+    /// Returns a server's record of a chunk of which it sent only the last part.
     fn piece(resumed_at: u64, length: u64) -> Record {
         let mut record = server(length, "");
         let Record::Transfer(TransferRecord { resumed_at_bytes, sha256, .. }) = &mut record else {

@@ -1,4 +1,4 @@
-//! The program on one host of a run: starts it, reads its output, and records how it ended.
+//! Starts a program on one host of a run, reads its output, and records how it ended.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
@@ -20,37 +20,37 @@ use netwarp_wire::record::{ProgramRecord, Side};
 /// The search path for programs.
 pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The environment of programs, unless the job says otherwise: it has nothing of the user's.
+/// The default environment of programs: nothing of the user's own environment.
 const ENVIRONMENT: [(&str, &str); 6] =
     [("PATH", PATH), ("HOME", HOME), ("LANG", "C.UTF-8"), ("TERM", "dumb"), ("USER", "root"), ("LOGNAME", "root")];
 
-/// The run to which programs belong.
+/// The run, and the host in it, for which a program is started.
 #[derive(Debug, Clone, Copy)]
 pub struct RunPlace<'a> {
     /// The job that is carried out.
     pub job: &'a Job,
-    /// The run directory; none for programs that run on another host's orders, which are contained and leave nothing
+    /// The run directory; `None` on the other host of a remote run, where programs are contained and leave nothing
     /// behind.
     pub directory: Option<&'a Path>,
     /// Whether all hosts' programs see the same files.
     is_shared: bool,
-    /// The host, where its program is neither the server's nor the client's.
+    /// The name of the network's host, if the program is neither the server nor the client.
     further: Option<&'a str>,
     meaning: Meaning,
 }
 
-/// What is started on a host.
+/// A program to start on a host.
 pub(crate) struct ProgramOf<'a> {
     argv: &'a [String],
-    /// The sign that it is ready; a client's is not used.
+    /// How to see that the program is ready; not used for a client.
     pub ready: &'a Ready,
 }
 
-/// Returns the special meaning of an exit status, if it has one.
+/// Returns what an exit status means to netwarp; `None` if it has no special meaning.
 type Meaning = fn(ExitStatus) -> Option<&'static str>;
 
 impl<'a> RunPlace<'a> {
-    /// Creates the place of a run whose programs exit with no status of a special meaning.
+    /// Creates the place of the workload's server and client in a run; exit statuses have no special meaning.
     ///
     /// # Arguments
     /// * `is_shared` - whether all hosts' programs see the same files.
@@ -58,12 +58,12 @@ impl<'a> RunPlace<'a> {
         Self { job, directory, is_shared, further: None, meaning: |_| None }
     }
 
-    /// Returns the same place, for the program of a further host of the job's network if there is one.
+    /// Returns the same run, for the program of a further host of its network; with `None`, for the server or client.
     pub fn on(self, further: Option<&'a str>) -> Self {
         Self { further, ..self }
     }
 
-    /// Returns the same place, for programs that follow a contract by which some exit statuses have a meaning.
+    /// Returns the same place, for programs some of whose exit statuses have a special meaning.
     pub(crate) fn by_contract(self, meaning: Meaning) -> Self {
         Self { meaning, ..self }
     }
@@ -78,12 +78,12 @@ impl<'a> RunPlace<'a> {
         self.further.unwrap_or_else(|| host_of(self.job.only(), side))
     }
 
-    /// Returns the files that programs of a host see. Programs on another host's orders are alone there.
+    /// Returns which file system the programs of a host see.
     fn files(self, host: &str) -> FilesOf<'_> {
         FilesOf::host(host, self.is_shared)
     }
 
-    /// Returns what is started on this host.
+    /// Returns the program to start on this host.
     ///
     /// # Errors
     /// The job has no program for it.
@@ -106,16 +106,16 @@ impl<'a> RunPlace<'a> {
         }
     }
 
-    /// Replaces the placeholder for the run's name in a text.
+    /// Replaces the placeholder `{run}` in a text by the run's name.
     fn named_in(self, text: &str) -> String {
         text.replace("{run}", &self.job.run)
     }
 }
 
-/// A program on its host.
+/// A program that was started on a host.
 pub(crate) struct Host {
     side: Side,
-    /// The host's name in a network.
+    /// The host's name, if it is a further host of a network.
     name: Option<String>,
     meaning: Meaning,
     /// The program, with its output.
@@ -123,18 +123,18 @@ pub(crate) struct Host {
     reaper: Reaper,
     epoch_ns: u64,
     started_ns: u64,
-    /// When the server was ready, in nanoseconds since the epoch.
+    /// When the server was ready, in nanoseconds since the run's epoch.
     pub ready_ns: Option<u64>,
     ended: Option<(u64, ExitStatus)>,
     is_stdout_open: bool,
     is_stderr_open: bool,
 }
 
-/// An event of a program.
+/// An event of a program: output, or its end.
 pub(crate) enum Event {
-    /// It printed these complete lines.
+    /// The program printed these complete lines.
     Lines(Vec<String>),
-    /// Its own process ended with this status.
+    /// The program's first process ended with this status.
     Ended(ExitStatus),
 }
 
@@ -142,7 +142,7 @@ impl Host {
     /// Starts a side's program.
     ///
     /// # Arguments
-    /// * `control` - the descriptors through which it is controlled, if it is; see [`Start::control`].
+    /// * `control` - pipe ends for programs that are controlled over pipes, as Chromium is; see [`Start::control`].
     pub(crate) fn start(
         side: Side,
         command: &Command,
@@ -214,17 +214,18 @@ impl Host {
         }
     }
 
-    /// Returns whether its own process has ended.
+    /// Returns whether the program's first process has ended; its descendants may still run.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended.is_some()
     }
 
-    /// Returns whether its own process has ended with a status of a special meaning.
+    /// Returns whether the program's first process has ended with a status that has a special meaning.
     pub(crate) fn has_ended_with_meaning(&self) -> bool {
         self.ended.is_some_and(|(_, status)| (self.meaning)(status).is_some())
     }
 
-    /// Keeps what the program prints until it ends, and returns its exit status. Dropping this future loses nothing.
+    /// Waits for the program's end, keeping what it prints, and returns its exit status. Dropping this future loses
+    /// nothing.
     pub(crate) async fn ended(&mut self) -> Result<ExitStatus> {
         loop {
             if let Event::Ended(status) = self.next_event(false).await? {
@@ -233,7 +234,7 @@ impl Host {
         }
     }
 
-    /// Returns the error for a program that ended too early.
+    /// Returns the error for a program that ended too early; `when` says before what.
     pub(crate) fn ended_early(&self, status: ExitStatus, when: &str) -> Error {
         self.describe(&format!("{} {when}", self.ending(status)))
     }
@@ -243,7 +244,7 @@ impl Host {
         self.describe(&self.ending(status))
     }
 
-    /// Returns how it ended, with the special meaning of the status.
+    /// Returns a text of how the program ended, with the special meaning of its status.
     fn ending(&self, status: ExitStatus) -> String {
         let ending = how_it_ended(status);
         match (self.meaning)(status) {
@@ -252,7 +253,7 @@ impl Host {
         }
     }
 
-    /// Returns the error for a server that did not get ready.
+    /// Returns the error for a server that was not ready in time.
     pub(crate) fn never_ready(&self, wanted: &str, within_ns: u64) -> Error {
         let within_s = within_ns / 1_000_000_000;
         let ended = self.ended.map_or_else(String::new, |(_, status)| {
@@ -263,7 +264,7 @@ impl Host {
         ))
     }
 
-    /// Returns an error with the last lines that the program printed.
+    /// Returns an error that says how the program ended, with the last line that it printed.
     pub(crate) fn describe(&self, ending: &str) -> Error {
         let last = self.program.stderr.last_line().or_else(|| self.program.stdout.last_line());
         let said = last.map_or_else(|| "it said nothing".to_owned(), |line| format!("the last it said: {line}"));
@@ -273,7 +274,7 @@ impl Host {
         }
     }
 
-    /// Ends the processes that the program has left behind, keeps its last output, and returns its record.
+    /// Kills the processes that the program has left behind, keeps the rest of its output, and returns its record.
     pub(crate) async fn into_record(mut self) -> Result<ProgramRecord> {
         let (ended_ns, status) = self.ended.context("the program has not ended")?;
         // Descendants may hold the output open forever.

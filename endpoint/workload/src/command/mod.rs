@@ -1,5 +1,5 @@
-//! Workload `command`: programs that are not part of netwarp, a server and a client, and more on further hosts of a
-//! network, each on its host.
+//! Workload `command`: programs that are not part of netwarp: a server, a client, and in a network any number on
+//! further hosts.
 //!
 //! The server is started first, the further programs one after another, each when the one before it is ready
 //! ([`netwarp_programs::readiness`]), and the client last. The run is over when the client has ended. The run fails if
@@ -27,8 +27,8 @@ pub use self::host::RunPlace;
 pub(super) use self::host::{Host, PATH};
 use super::{ByProgram, End, Sandbox, Workload};
 
-/// The assumed size of what programs exchange in a captured run, which is not known in advance. If there are more
-/// packets than memory for this size holds, the run fails.
+/// How many bytes programs are assumed to exchange in a captured run. A run fails if it has more packets than the
+/// memory reserved for this size can hold.
 const CAPTURED_CONTENT_BYTES: u64 = 64 << 20;
 
 /// How long a server may take to end after SIGTERM, before it is killed, in nanoseconds.
@@ -88,7 +88,7 @@ impl ByProgram for Command {
     }
 }
 
-/// Runs the server's program until the client is done.
+/// Runs the server's program until the orchestrator says that the client is done.
 ///
 /// # Arguments
 /// * `certificate` - hex DER of the certificate that the server will present, if it has one.
@@ -105,7 +105,7 @@ pub(super) async fn serve(
     let ready = run.program_of(command, Side::Server)?.ready;
     let mut host = Host::start(Side::Server, command, run, epoch_ns, None)?;
     if let Err(error) = serve_until_finished(orchestrator, &mut host, ready, certificate, epoch_ns).await {
-        // By a contract it is its status that says why.
+        // By the interop runner's conventions its exit status says why.
         if host.has_ended_with_meaning() {
             orchestrator.write(vec![Record::Program(host.into_record().await?)])?;
         }
@@ -145,7 +145,7 @@ async fn failed_server(host: &mut Host) -> Result<ExitStatus> {
     }
 }
 
-/// Asks a server to end, and kills it if it does not.
+/// Ends a server with SIGTERM, and kills it if it does not end in time.
 async fn end(host: &mut Host) -> Result<()> {
     if host.has_ended() {
         return Ok(());
@@ -163,7 +163,7 @@ async fn end(host: &mut Host) -> Result<()> {
     }
 }
 
-/// Runs the client's program to its end. Writes its record, and returns it.
+/// Runs the client's program to its end. Reports its record to the orchestrator, and returns it.
 pub(super) async fn run_client(
     orchestrator: &mut Orchestrator,
     command: &Command,
@@ -176,7 +176,7 @@ pub(super) async fn run_client(
             biased;
             status = host.ended() => break status?,
             order = orchestrator.next() => match order? {
-                // The host's address has changed; the program is not told.
+                // The host's address has changed; the program is not notified.
                 Some(Order::Attached { .. } | Order::Detached { .. }) => {}
                 Some(order) => bail!("a client is not ordered to {order:?} while it works"),
                 None => bail!("the orchestrator is gone"),

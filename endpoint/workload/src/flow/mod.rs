@@ -1,12 +1,13 @@
 //! `flow`: messages of one size, each sent when it is due, over one connection.
 //!
-//! A client that sends begins at once. A client that receives first sends a request of one byte. Where messages may be
-//! lost, nothing is confirmed: the receiver waits for the longest time that the path may take ([`drain`]), and so does
-//! a client that has sent. Otherwise the receiver confirms with one byte that it has received everything, as in
-//! [`super::bulk`].
+//! If the client is the sender, it begins at once. If it is the receiver, it first sends a request of one byte. Where
+//! messages may be lost, nothing is confirmed: after the last message is due, the receiver waits for as long as a
+//! packet may be under way ([`drain`]), and so does a client that has sent. Otherwise the receiver confirms with one
+//! byte that it has received everything, as in [`super::bulk`].
 //!
-//! Where strangers could reach the server, a client always sends a request, which begins with the run's token. A client
-//! that sends waits for the server's agreement, so that no message arrives before the server knows whose it is.
+//! Where hosts outside the run could reach the server, a client always sends a request, which begins with the run's
+//! token. A client that sends messages first waits until the server permits it, so that no message arrives before the
+//! server has checked the token.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,10 +31,10 @@ const REQUEST: u8 = 0x05;
 /// Confirms that all has arrived, or permits the client to send (ASCII's ACK).
 const CONFIRMATION: u8 = 0x06;
 
-/// How many times a server sends its agreement where each may be lost.
+/// How many times a server sends its permission to send, where packets may be lost.
 const AGREEMENTS: usize = 3;
 
-/// How much longer the receiver waits than the path is known to take.
+/// How much longer than the longest possible delay of the path the receiver waits for a message.
 const DRAIN_MARGIN: Duration = Duration::from_secs(1);
 
 impl Workload for Flow {
@@ -50,7 +51,8 @@ impl Workload for Flow {
         self.direction
     }
 
-    /// Returns the flow's direction if the receiver does not see each packet and the run has one path.
+    /// Returns the direction in which the router must record packets: the flow's, if its receiver cannot see single
+    /// packets and the run has one path; otherwise `None`.
     fn watched_direction(&self, job: &Job) -> Option<Direction> {
         let is_seen = stack_of(job.only().transport.kind).has_message_packets() || job.paths.len() > 1;
         (!is_seen).then_some(self.direction)
@@ -133,7 +135,7 @@ impl OverConnections for Flow {
     }
 }
 
-/// Returns the request for a flow: the run's token, if it has one, and a byte.
+/// Returns the request for a flow as sent: the run's token, if it has one, and [`REQUEST`].
 fn request(token: Option<RequestPrefix>) -> Vec<u8> {
     token.map_or_else(Vec::new, |token| token.0.to_vec()).into_iter().chain([REQUEST]).collect()
 }
@@ -176,25 +178,25 @@ async fn receive(flow: &Flow, run: &Run, stream: &mut dyn Stream) -> Result<Vec<
     Ok(sink.finish(&run.directory)?)
 }
 
-/// Returns the sink of the flow's messages, none of which has arrived.
+/// Returns an empty sink for the flow's messages.
 ///
 /// # Arguments
-/// * `packet_header_bytes` - the size of the headers around a message, where each is a packet.
+/// * `packet_header_bytes` - the size of a packet's headers, if each message is a packet.
 fn sink(flow: &Flow, run: &Run, packet_header_bytes: Option<u64>) -> MessageSink {
     let sink = MessageSink::of(flow, run.epoch_ns, packet_header_bytes);
     // Arrivals are logged over time only beside other workloads.
     sink.watching_arrivals(run.watched_arrivals().filter(|_| run.job.only().name.is_some()))
 }
 
-/// Returns how much later than a request the first message of a flow may come: a flow may begin late, and a path may be
-/// cut off until its last change.
+/// Returns how long after the request the first message of a flow may arrive: the first may be due late, and the path
+/// may be interrupted until the last change of the timeline.
 fn later(flow: &Flow, job: &Job) -> Duration {
     let first_ns = Schedule::of(flow).next().unwrap_or(0);
     let changed_ns = job.timeline.events.iter().map(|event| event.at_ns).max().unwrap_or(0);
     Duration::from_nanos(first_ns.saturating_add(changed_ns)) + drain(job)
 }
 
-/// Returns how long a message is waited for after it was due. One that takes longer counts as lost.
+/// Returns how long the receiver waits for a message after it was due. A message that takes longer counts as lost.
 pub(super) fn drain(job: &Job) -> Duration {
     job.longest_way() + DRAIN_MARGIN
 }

@@ -1,8 +1,8 @@
 //! The client of `page`: loads a page as a browser does.
 //!
-//! Over HTTP/2 and HTTP/3, a resource is requested as soon as the page's graph makes it wanted. Over HTTP/1.1 a
-//! connection carries one request at a time: the most urgent request is sent first, and while requests wait, further
-//! connections are opened up to the page's limit.
+//! Over HTTP/2 and HTTP/3, a resource is requested as soon as the resources before it in the page's graph allow it.
+//! Over HTTP/1.1 a connection carries one request at a time: the most urgent request is sent first, and while requests
+//! wait, further connections are opened up to the page's limit.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,7 +26,7 @@ use crate::{Run, Workload as _, connection_record};
 /// connections, and of the resources of the last visit.
 ///
 /// # Errors
-/// A resource does not arrive as the page has it, or never can.
+/// A resource does not arrive, or arrives with another content.
 pub(super) async fn load(run: &Arc<Run>, page: &Page, dialer: &Arc<dyn Dialer>) -> Result<Vec<Record>> {
     let first = page.first_reached_by(&run.job);
     let first =
@@ -34,7 +34,7 @@ pub(super) async fn load(run: &Arc<Run>, page: &Page, dialer: &Arc<dyn Dialer>) 
     let first = first.transpose()?;
     let mut records = Vec::new();
     for visit in 0..page.visits {
-        // After the first visit the client knows that the server has HTTP/3.
+        // After the first visit the client knows that the server offers HTTP/3.
         let first = first.as_ref().filter(|_| visit == 0);
         let mut client = Client::new(run, page, dialer, first, visit);
         client.load().await?;
@@ -49,13 +49,13 @@ struct Client<'a> {
     run: &'a Arc<Run>,
     page: &'a Page,
     dialer: &'a Arc<dyn Dialer>,
-    /// The dialer of a client that does not know of HTTP/3 yet; none once it does.
+    /// The dialer (HTTP/2) for as long as the client does not know that the server offers HTTP/3; then `None`.
     first_dialer: Option<&'a Arc<dyn Dialer>>,
     /// The index of the visit, starting at 0.
     visit: u32,
     graph: Graph<'a>,
-    /// Resources that wait for a connection: urgency, index in the page, and when each was wanted. The most urgent come
-    /// first, then those earlier in the page.
+    /// Resources that wait for a connection: urgency, index in the page, and since when each could be requested. The
+    /// most urgent come first, then those earlier in the page.
     queue: BinaryHeap<Reverse<(u8, usize, u64)>>,
     dialing: JoinSet<Result<OpenConnection>>,
     connections: Vec<OpenConnection>,
@@ -67,17 +67,17 @@ struct OpenConnection {
     number: u32,
     http: Http,
     connection: Box<dyn Connection>,
-    /// The sender of requests; none while it is busy, if it carries one request at a time.
+    /// The sender of requests; `None` while it is busy, if it carries one request at a time.
     requester: Option<Requester>,
-    /// The task that speaks HTTP.
+    /// The task that runs HTTP on the connection.
     speaking: JoinHandle<()>,
     requests: u32,
 }
 
 struct Fetched {
-    /// The index among the open connections.
+    /// The index of its connection among the open ones.
     place: usize,
-    /// The sender of the request.
+    /// The requester with which it was fetched, given back.
     requester: Requester,
     record: ResourceRecord,
     advertises_http3: bool,
@@ -144,7 +144,7 @@ impl<'a> Client<'a> {
         Ok(self.records)
     }
 
-    /// Queues the resources that have become wanted, and opens connections for them.
+    /// Queues the resources that can be requested now, and opens connections for them.
     fn want(&mut self) {
         let now_ns = Moment::now().since(self.run.epoch_ns);
         let mut wanted = self.graph.take_wanted();
@@ -152,7 +152,7 @@ impl<'a> Client<'a> {
             if self.visit == 0 || self.page.is_fetched(index) {
                 self.queue.push(Reverse((self.page.resources[index].urgency, index, now_ns)));
             } else {
-                // The resource is in the cache, and what it refers to is wanted at once.
+                // The resource is in the cache: what it refers to can be requested at once.
                 self.graph.arrived(index);
                 wanted.extend(self.graph.take_wanted());
             }
@@ -166,7 +166,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Opens a connection. The one on which a client learns of HTTP/3 uses HTTP/2.
+    /// Opens a connection: over HTTP/2 while the client does not know that the server offers HTTP/3.
     fn dial(&mut self, number: u32) {
         let (dialer, http) = self.first_dialer.map_or((self.dialer, self.page.http), |first| (first, Http::H2));
         let (dialer, run) = (dialer.clone(), self.run.clone());
@@ -178,7 +178,7 @@ impl<'a> Client<'a> {
         });
     }
 
-    /// Sends the waiting requests for which there are connections.
+    /// Sends waiting requests, as far as connections are free for them.
     fn ask(&mut self) -> Result<()> {
         let idle = |connection: &OpenConnection| connection.requester.is_some();
         // Of two versions of HTTP, the newer one, dialled last, is used for all further requests.
@@ -211,7 +211,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// Returns the index of a connection that can take a request.
+    /// Returns the index of an open connection that satisfies `is_idle`.
     fn place_of(&self, is_idle: impl Fn(&OpenConnection) -> bool) -> Option<usize> {
         if self.page.discovers_http3 {
             self.connections.iter().rposition(is_idle)

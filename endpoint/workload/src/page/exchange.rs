@@ -1,4 +1,4 @@
-//! A request and its response, over any version of HTTP.
+//! Sends a request and receives its response, over any version of HTTP.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -18,7 +18,7 @@ use netwarp_transport::{Carrier, Duplex, Http3Opener, Http3Streams};
 use netwarp_wire::job::Http;
 use tokio::task::JoinHandle;
 
-/// A request, and the sink of its response's content.
+/// A request, and the sink that receives the content of its response.
 pub(super) struct Exchange {
     pub request: Request<()>,
     pub sink: Sink,
@@ -29,16 +29,16 @@ pub(super) struct Response {
     pub status: u16,
     /// Whether the server advertises HTTP/3 (Alt-Svc, RFC 7838).
     pub advertises_http3: bool,
-    /// When the request was about to be handed over.
+    /// When the request was about to be passed to HTTP.
     pub request_start: Moment,
-    /// When the head of the response had arrived.
+    /// When the header section of the response had arrived.
     pub response_start: Moment,
     /// When the last byte of the content had arrived.
     pub response_end: Moment,
     pub sink: Sink,
 }
 
-/// The sender of requests on one connection. The task that speaks HTTP ends when all senders are dropped.
+/// The sender of requests on one connection. The task that runs HTTP ends when all senders are dropped.
 pub(super) enum Requester {
     /// HTTP/1.1, which carries one request at a time.
     Http1(http1::SendRequest<Empty>),
@@ -48,11 +48,11 @@ pub(super) enum Requester {
     Http3(h3::client::SendRequest<Http3Opener, Bytes>),
 }
 
-/// Starts HTTP on a connection. Also returns the task that speaks it; pending requests report how the task ended. Must
-/// be called inside the runtime.
+/// Starts HTTP on a connection. Also returns the task that runs it; if the task fails, pending requests report the
+/// error. Must be called inside the tokio runtime.
 ///
 /// # Errors
-/// This version does not run over the carrier; the connection is lost.
+/// The carrier does not support this version of HTTP; the connection is lost.
 pub(super) async fn connect(http: Http, carrier: Carrier, window_bytes: u64) -> Result<(Requester, JoinHandle<()>)> {
     match (http, carrier) {
         (Http::H1, Carrier::Bytes(bytes)) => connect_http1(bytes).await,
@@ -68,7 +68,7 @@ async fn connect_http1(bytes: Box<dyn Duplex>) -> Result<(Requester, JoinHandle<
     Ok((Requester::Http1(sender), tokio::spawn(async { drop(connection.await) })))
 }
 
-/// Starts HTTP/2 with the transport's windows, like QUIC's.
+/// Starts HTTP/2 with the flow-control windows that the job's transport has, as QUIC uses them.
 async fn connect_http2(bytes: Box<dyn Duplex>, window_bytes: u64) -> Result<(Requester, JoinHandle<()>)> {
     let connected = http2::Builder::new(TokioExecutor::new())
         .initial_stream_window_size(super::window(window_bytes))
@@ -145,7 +145,7 @@ fn advertises_http3(fields: &HeaderMap) -> bool {
     fields.get(ALT_SVC).and_then(|value| value.to_str().ok()).is_some_and(|value| value.contains("h3="))
 }
 
-/// Receives the content of a response whose head has arrived.
+/// Receives the content of a response whose header section has arrived.
 async fn received(request_start: Moment, response: hyper::Response<Incoming>, mut sink: Sink) -> Result<Response> {
     let response_start = Moment::now();
     let (status, advertises_http3) = (response.status().as_u16(), advertises_http3(response.headers()));

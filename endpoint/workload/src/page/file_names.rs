@@ -7,10 +7,10 @@ use anyhow::Result;
 use netwarp_programs::files_of::below_root;
 use netwarp_wire::job::{PageResource, ResourceType};
 
-/// The directory of the files, as programs see it.
+/// The directory of the page's files, as programs see it.
 pub(super) const FOLDER: &str = "/tmp/page";
 
-/// Returns the name of a resource's file. Its extension tells servers its type.
+/// Returns the name of a resource's file. Servers derive its media type from the extension.
 pub(super) fn file_name(index: usize, resource: &PageResource) -> String {
     let ending = match resource.resource_type {
         ResourceType::Document => "html",

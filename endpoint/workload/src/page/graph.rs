@@ -2,11 +2,11 @@
 //!
 //! A resource *runs* once it has arrived and all that blocks it has run: a document is parsed, a stylesheet applied, a
 //! script executed. Computing takes no time, so it runs at that moment. When a resource runs, those that it refers to
-//! become wanted.
+//! become *wanted*: they can be requested.
 
 use netwarp_wire::job::PageResource;
 
-/// The state of a page while it loads.
+/// Which resources of a page have arrived, have run, and can be requested.
 #[derive(Debug)]
 pub(super) struct Graph<'a> {
     resources: &'a [PageResource],
@@ -24,12 +24,12 @@ enum State {
 }
 
 impl<'a> Graph<'a> {
-    /// Creates the graph of a page of which only the document is wanted.
+    /// Creates the graph of a page that begins to load: only its document can be requested.
     pub(super) fn new(resources: &'a [PageResource]) -> Self {
         Self { resources, states: vec![State::Unknown; resources.len()] }
     }
 
-    /// Returns the resources that have become wanted since the last call, in the page's order.
+    /// Returns the indices of the resources that have become wanted since the last call, in the page's order.
     pub(super) fn take_wanted(&mut self) -> Vec<usize> {
         let is_found = |resource: &PageResource| {
             resource.initiator.is_none_or(|initiator| self.states[initiator as usize] == State::Run)
@@ -41,7 +41,7 @@ impl<'a> Graph<'a> {
         wanted
     }
 
-    /// Notes that a resource has arrived. It runs if nothing blocks it, and so may others that waited for it.
+    /// Records that a resource has arrived. It runs if nothing blocks it, and then others that it blocked may run.
     pub(super) fn arrived(&mut self, index: usize) {
         self.states[index] = State::Arrived;
         while let Some(next) = self.next_to_run() {

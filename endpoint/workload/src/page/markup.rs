@@ -1,4 +1,5 @@
-//! Generates a page's resources for a browser, which follows their references: HTML, CSS, scripts and images. Pure.
+//! Generates the bytes of a page's resources for a browser: HTML, CSS, scripts and images that refer to each other.
+//! Pure.
 //!
 //! The beginning of each resource refers to those that follow from it in the job's graph; padding fills it up to its
 //! size. Fonts and resources that scripts fetch are padding alone. Where a type cannot refer to a resource, the
@@ -11,7 +12,7 @@ use netwarp_wire::job::{PageResource, ResourceType};
 const SHOWN: &str = "width=\"320\" height=\"240\"";
 const FILLING: u8 = b'x';
 
-/// Returns the bytes of a resource in its full size.
+/// Returns the bytes of a resource, padded to its size in the job.
 ///
 /// # Errors
 /// The resource is too small for its references.
@@ -40,7 +41,7 @@ pub(super) fn content(page: &[PageResource], index: usize) -> Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Returns the resources that a resource refers to, with their indices.
+/// Returns the resources, with their indices, to which the resource at `index` refers.
 fn children(page: &[PageResource], index: usize) -> impl Iterator<Item = (usize, &PageResource)> {
     let of = move |(_, resource): &(usize, &PageResource)| resource.initiator == Some(index as u32);
     page.iter().enumerate().filter(of)
@@ -74,8 +75,8 @@ fn html(page: &[PageResource], index: usize) -> String {
     format!("{head}</head><body>{body}</body></html><!--")
 }
 
-/// Returns what the document needs so that a browser requests what a stylesheet refers to: browsers request only what
-/// is shown.
+/// Returns the HTML that makes a browser request a resource to which a stylesheet refers: browsers request only what is
+/// shown.
 fn use_of(page: &[PageResource], index: usize, resource: &PageResource) -> String {
     match initiator(page, resource).map(|initiator| initiator.resource_type) {
         Some(ResourceType::Stylesheet) => match resource.resource_type {
@@ -94,7 +95,7 @@ fn initiator<'a>(page: &'a [PageResource], resource: &PageResource) -> Option<&'
     resource.initiator.map(|initiator| &page[initiator as usize])
 }
 
-/// Returns whether a redirect leads to the resource, which a browser follows by itself.
+/// Returns whether a redirect of the page leads to the resource: a browser then requests it without a reference.
 fn is_redirected_to(page: &[PageResource], resource: &PageResource) -> bool {
     initiator(page, resource).is_some_and(|before| before.location.as_ref() == Some(&resource.path))
 }
@@ -118,7 +119,8 @@ fn css(page: &[PageResource], index: usize) -> String {
     format!("{imports}body{{color:#222}}{rules}/*")
 }
 
-/// Returns a script. It keeps references to its images, so that the page's load event waits for them.
+/// Returns the beginning of a script that loads the resources to which it refers. It holds on to its images, so that
+/// the page's load event waits for them.
 fn script(page: &[PageResource], index: usize) -> String {
     let mut text = String::from("var kept=window.kept||(window.kept=[]),made;");
     for (_, child) in children(page, index) {
@@ -141,7 +143,7 @@ fn fetch(path: &str) -> String {
     format!("fetch({});", quoted(path))
 }
 
-/// Quotes a text for a script, such that it does not end a script inside HTML.
+/// Returns a text as a string literal of JavaScript that cannot end a `<script>` element.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('<', "\\u003c")
 }
@@ -183,7 +185,7 @@ fn image(size_bytes: usize) -> Vec<u8> {
     png
 }
 
-/// The size of a chunk's length, name and checksum.
+/// The size of a PNG chunk without its data: length, name and checksum.
 const CHUNK_BYTES: usize = 12;
 
 fn chunk(name: &[u8; 4], content: &[u8]) -> Vec<u8> {

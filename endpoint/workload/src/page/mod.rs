@@ -34,7 +34,7 @@ use netwarp_wire::record::{Record, Side};
 
 use super::{ByProgram, End, Finish, Moves, OverConnections, Run, RunPlace, Sandbox, Workload, command};
 
-/// The room for what browsers and servers write beside the page, in bytes.
+/// The most bytes that browsers and servers may write to files, in addition to the page.
 const WRITTEN_BYTES: u64 = 1 << 30;
 
 /// The largest window of HTTP/2 (RFC 9113, section 6.9.1).
@@ -76,7 +76,7 @@ impl Workload for job::Page {
         let working_directory = Path::new("/tmp");
         let written_bytes = WRITTEN_BYTES + 2 * self.content_bytes();
         let server_names = &[SERVER_NAME];
-        // Browser and server have the page's files from netwarp, and exchange nothing but over connections.
+        // Browser and server both get the page's files from netwarp, and exchange everything else over connections.
         let is_shared = true;
         self.has_programs().then_some(Sandbox {
             working_directory,
@@ -95,7 +95,7 @@ impl Workload for job::Page {
         self.resources.iter().filter_map(|resource| resource.file.as_deref().map(Path::new)).collect()
     }
 
-    /// Returns the job over HTTP/2, for clients that do not know of HTTP/3 yet.
+    /// Returns the job over HTTP/2 if clients must first learn that the server offers HTTP/3; otherwise `None`.
     fn first_reached_by(&self, job: &Job) -> Option<Job> {
         self.discovers_http3.then(|| over_http2(job, self))
     }
@@ -108,7 +108,7 @@ impl Workload for job::Page {
         verify::difference(deliveries, self)
     }
 
-    /// Requires that a resource comes after those it waits for, so that none waits for itself.
+    /// Reports resources that wait for later ones, and so perhaps for themselves, and sizes whose sum exceeds 64 bits.
     fn check(&self, _job: &Job, problems: &mut Problems) {
         for (index, resource) in self.resources.iter().enumerate() {
             let mut before = resource.initiator.iter().chain(&resource.blocked_by);
@@ -133,7 +133,8 @@ fn over_http2(job: &Job, page: &job::Page) -> Job {
     job
 }
 
-/// Converts a size to a flow-control window of HTTP/2.
+/// Returns the size of a flow-control window of HTTP/2 for a buffer of this many bytes, at most the largest that is
+/// allowed.
 fn window(bytes: u64) -> u32 {
     bytes.min(LARGEST_WINDOW_BYTES) as u32
 }

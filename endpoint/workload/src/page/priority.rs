@@ -1,4 +1,4 @@
-//! The order of responses (RFC 9218): the priority that a request states, and which response may send.
+//! The order of responses (RFC 9218): the priority of a request, and which response may send now.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 const DEFAULT_URGENCY: u8 = 3;
 const LEAST_URGENT: u8 = 7;
 
-/// The number of ranks for responses of one urgency, by their order.
+/// The number of ranks for the responses of one urgency.
 const RANKS: i32 = 1 << 16;
 
 /// A request's priority.
@@ -27,7 +27,7 @@ impl Priority {
         format!("u={}{incremental}", self.urgency)
     }
 
-    /// Reads the `priority` field of a request. Unknown parts are ignored, as RFC 9218 requires (section 4).
+    /// Parses the `priority` field of a request. Unknown parameters are ignored, as RFC 9218 requires (section 4).
     pub(super) fn of_field(field: &str) -> Self {
         let mut priority = Self { urgency: DEFAULT_URGENCY, incremental: false };
         for member in field.split(',').map(str::trim) {
@@ -44,9 +44,9 @@ impl Priority {
         priority
     }
 
-    /// Returns the rank: responses with a higher one are sent first, and those with equal ones take turns. Of one
-    /// urgency, non-incremental responses are sent one after another in the order of their requests; then incremental
-    /// ones share what is left (RFC 9218, section 10).
+    /// Returns the rank of the `order`-th response of a connection: responses of higher rank are sent first, and those
+    /// of equal rank take turns. Of one urgency, non-incremental responses are sent one after another in the order of
+    /// their requests; then incremental ones share what is left (RFC 9218, section 10).
     pub(super) fn rank(self, order: u32) -> i32 {
         let in_order = i32::try_from(order).map_or(1, |order| (RANKS - 1 - order).max(1));
         i32::from(LEAST_URGENT - self.urgency.min(LEAST_URGENT)) * RANKS + if self.incremental { 0 } else { in_order }
@@ -84,7 +84,7 @@ impl Responses {
     }
 }
 
-/// A response's place among those that are being sent; given up when dropped.
+/// A response's place among those that are being sent on a connection; dropping it removes the response.
 #[derive(Debug)]
 pub(super) struct Turn {
     responses: Responses,
@@ -92,7 +92,7 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Returns ready if the response may send. Otherwise the task will be woken when that may have changed.
+    /// Returns `Ready` if the response may send now. Otherwise the task is woken when that may have changed.
     pub(super) fn poll(&self, context: &Context<'_>) -> Poll<()> {
         let mut state = self.responses.state();
         let highest = state.sending.values().map(|waiting| waiting.rank).max();

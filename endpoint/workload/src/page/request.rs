@@ -1,4 +1,4 @@
-//! A client's requests, with about as many and as long header fields as a browser's, so that they take as many bytes.
+//! A client's requests. Their header fields are about as many and as long as a browser's.
 
 use anyhow::{Context as _, Result};
 use http::header::{
@@ -15,7 +15,8 @@ use super::priority::Priority;
 /// The field with the client's number of the connection, by which the records of both ends are matched.
 const CONNECTION_NUMBER: HeaderName = HeaderName::from_static("netwarp-connection");
 
-/// The field with the run's token, by which a server that strangers can reach recognises its client.
+/// The field with the run's token. By it a server recognises its client, where hosts outside the run could reach the
+/// server.
 const TOKEN: HeaderName = HeaderName::from_static("netwarp-token");
 
 /// The `priority` field (RFC 9218, section 5).
@@ -23,7 +24,7 @@ const PRIORITY: HeaderName = HeaderName::from_static("priority");
 
 const AGENT: &str = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) netwarp/1.0 Safari/537.36";
 
-/// Returns the request for a resource, without a content.
+/// Returns the GET request for a resource.
 ///
 /// # Errors
 /// The path is not valid in a URL.
@@ -63,7 +64,7 @@ pub(super) fn request(
     Ok(request)
 }
 
-/// The client's number of a connection.
+/// How the client numbers a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ConnectionNumber {
     /// The index of the visit, starting at 0.
@@ -73,13 +74,14 @@ pub(super) struct ConnectionNumber {
 }
 
 impl ConnectionNumber {
-    /// Returns the value of the field, which does not name the first visit.
+    /// Returns the number as a field value: `CONNECTION`, or with a later visit than the first both numbers.
     fn to_field(self) -> String {
         let visit = if self.visit == 0 { String::new() } else { format!(";{}", self.visit) };
         format!("{}{visit}", self.connection)
     }
 
-    /// Reads the number from a request; none if it has no such field, as those of other clients.
+    /// Parses the number from a request's fields; `None` if there is none, as in requests of other clients than
+    /// netwarp's.
     pub(super) fn of_request(fields: &HeaderMap) -> Option<Self> {
         let field = fields.get(CONNECTION_NUMBER)?.to_str().ok()?;
         let (connection, visit) = field.split_once(';').unwrap_or((field, "0"));
@@ -87,7 +89,7 @@ impl ConnectionNumber {
     }
 }
 
-/// Returns whether a request carries the token, or needs none.
+/// Returns whether a request carries the run's token. If the run has none, every request passes.
 pub(super) fn has_token(fields: &HeaderMap, token: Option<RequestPrefix>) -> bool {
     let given = || hex::decode(fields.get(TOKEN)?.as_bytes()).ok();
     token.is_none_or(|token| given().is_some_and(|given| token.is(&given)))

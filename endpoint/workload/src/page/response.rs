@@ -1,4 +1,4 @@
-//! A server's responses: the bytes of resources, handed over block by block in the order of priority.
+//! A server's responses: the bytes of resources, passed to HTTP block by block in the order of priority.
 
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -17,32 +17,32 @@ use super::priority::{Responses, Turn};
 use super::request::{self, ConnectionNumber};
 use super::site::Site;
 
-/// The Alt-Svc value for HTTP/3 at the same port for a day (RFC 7838); [`netwarp_transport::PORT`] is that port.
+/// The Alt-Svc value (RFC 7838) that offers HTTP/3 at [`netwarp_transport::PORT`] for a day.
 const HTTP3_HERE: &str = "h3=\":4433\"; ma=86400";
 
-/// The size of the blocks handed to the protocol below. It is small, because data handed over is sent before more
+/// The size of the blocks that are passed to HTTP, in bytes. It is small, because data once passed is sent before more
 /// urgent data.
 pub(super) const BLOCK_BYTES: usize = 16 << 10;
 
-/// The server's end of one connection: answers requests.
+/// Makes the server's responses to the requests of one connection.
 #[derive(Debug, Clone)]
 pub(super) struct Answers {
     site: Arc<Site>,
     responses: Responses,
-    /// The client's number of the connection, once a request has stated it.
+    /// The client's number of the connection, once a request has carried it.
     number: Arc<OnceLock<ConnectionNumber>>,
-    /// The token that requests must carry, where strangers could reach the server.
+    /// The token that requests must carry, where hosts outside the run could reach the server.
     token: Option<RequestPrefix>,
-    /// The Alt-Svc value that every response has, for clients that may not know of HTTP/3.
+    /// The Alt-Svc value of every response, if clients must learn that the server offers HTTP/3.
     advertised: Option<HeaderValue>,
 }
 
 impl Answers {
-    /// Creates the answers of a connection without a request.
+    /// Creates the state of a connection on which no request has arrived.
     ///
     /// # Arguments
     /// * `http` - the connection's version of HTTP.
-    /// * `token` - the token that requests must carry, where strangers could reach the server.
+    /// * `token` - the token that requests must carry, where hosts outside the run could reach the server.
     pub(super) fn new(site: Arc<Site>, http: Http, token: Option<RequestPrefix>) -> Self {
         // Clients that speak HTTP/3 know of it.
         let is_news = site.page.discovers_http3 && http != Http::H3;
@@ -50,13 +50,13 @@ impl Answers {
         Self { site, responses: Responses::default(), number: Arc::default(), token, advertised }
     }
 
-    /// Returns the client's number of the connection, if a request has stated it.
+    /// Returns the client's number of the connection, if a request has carried it.
     pub(super) fn connection_number(&self) -> Option<ConnectionNumber> {
         self.number.get().copied()
     }
 
-    /// Returns head and content of the response to a request: 404 for a resource that the page does not have, 403 for a
-    /// stranger.
+    /// Returns header section and content of the response to a request: 404 for a resource that the page does not have,
+    /// 403 for a request without the run's token.
     ///
     /// # Errors
     /// The resource cannot be read, or no response can be built for it.
@@ -92,17 +92,16 @@ impl Answers {
     }
 }
 
-/// Returns the `cache-control` of a response: the document is always requested anew, and the other resources are kept
-/// for a year.
+/// Returns the `cache-control` of a response: the document is not cached, and the other resources are kept for a year.
 pub(super) fn caching(index: usize) -> &'static str {
     if index == 0 { "no-store" } else { "max-age=31536000, immutable" }
 }
 
-/// The content of a response that is left to send.
+/// The part of a response's content that is left to send.
 pub(super) struct Content(Option<(Reader, Turn)>);
 
 impl Content {
-    /// Returns the next block when this response may send; none at the end.
+    /// Returns the next block once this response may send; `None` at its end.
     pub(super) fn poll_block(&mut self, context: &Context<'_>) -> Poll<Option<Result<Bytes>>> {
         let Some((reader, turn)) = &mut self.0 else { return Poll::Ready(None) };
         ready!(turn.poll(context));
@@ -115,7 +114,7 @@ impl Content {
         Poll::Ready(Some(read.map(|()| block.into())))
     }
 
-    /// Returns how many bytes have not been handed over yet.
+    /// Returns how many bytes of the content have not been returned yet.
     pub(super) fn remaining_bytes(&self) -> u64 {
         self.0.as_ref().map_or(0, |(reader, _)| reader.remaining_bytes())
     }
@@ -138,7 +137,7 @@ impl Body for Content {
     }
 }
 
-/// Returns the media type that a server states for a resource.
+/// Returns the `content-type` of a resource.
 pub(super) fn media_type(resource_type: ResourceType) -> &'static str {
     match resource_type {
         ResourceType::Document => "text/html; charset=utf-8",

@@ -17,8 +17,8 @@ use super::response::{Answers, BLOCK_BYTES, Content};
 use super::site::Site;
 use crate::{Finish, Run, connection_record, finished, unless_finished};
 
-/// Serves a connection until its client has closed it, or no client needs anything any more. Returns its record, unless
-/// there was no request.
+/// Serves a connection until its client has closed it, or is done with the whole run. Returns the connection's record,
+/// unless there was no request.
 ///
 /// # Errors
 /// A resource cannot be read; the client violates the protocol.
@@ -30,14 +30,14 @@ pub(super) async fn serve(
 ) -> Result<Vec<Record>> {
     let carrier = connection.carrier()?;
     let http = match (&carrier, page.http) {
-        // A client that does not know yet that the page comes over HTTP/3.
+        // A client that does not know yet that the server offers HTTP/3.
         (Carrier::Bytes(_), Http::H3) => Http::H2,
         (_, http) => http,
     };
     let answers = Answers::new(Arc::new(Site::of(page)?), http, run.token);
     tokio::select! {
         served = speak(http, run.job.only().transport.buffer_bytes, carrier, answers.clone()) => match served {
-            // A browser closes connections as it likes, and reports itself whether it has the page.
+            // A browser closes connections at any time, and reports itself whether it has the page.
             Err(_) if page.client.is_some() => return Ok(Vec::new()),
             served => served?,
         },
@@ -67,7 +67,7 @@ async fn speak_http1(bytes: Box<dyn Duplex>, answers: Answers) -> Result<()> {
     served.context("serving HTTP/1.1")
 }
 
-/// Speaks HTTP/2. Little data is buffered below the responses, because it would be sent before more urgent data.
+/// Runs HTTP/2 on a connection, with a small send buffer: what is buffered is sent before more urgent data.
 async fn speak_http2(bytes: Box<dyn Duplex>, window_bytes: u64, answers: Answers) -> Result<()> {
     let service = service_fn(move |request| std::future::ready(answer(&answers, &request)));
     let served = http2::Builder::new(TokioExecutor::new())
@@ -117,7 +117,7 @@ mod tests {
         });
     }
 
-    /// Runs a test on an event loop, with a client of HTTP/1.1 whose peer the test plays.
+    /// Runs a test on an event loop, with a client of HTTP/1.1; the test itself is the server.
     fn with_peer(test: impl AsyncFnOnce(Requester, DuplexStream)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {

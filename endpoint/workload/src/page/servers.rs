@@ -1,4 +1,4 @@
-//! Servers of the machine: Caddy and nginx, configured to serve a page's files.
+//! The installed web servers Caddy and nginx: their configuration, for serving a page's files.
 
 use std::fs;
 use std::path::Path;
@@ -19,14 +19,14 @@ const CONFIGURATION: &str = "/tmp/server.conf";
 const CERTIFICATE: &str = "/tmp/certificate.pem";
 const KEY: &str = "/tmp/key.pem";
 
-/// Caddy's idle time-out, which is its default. Where packets are lost, the last response may be on its way for many
-/// seconds after Caddy has written it, and closing would reset the connection.
+/// Caddy's idle time-out, which is its default. It must be long: where packets are lost, the last response may be under
+/// way for many seconds after Caddy has written it, and closing would reset the connection.
 const IDLE_TIMEOUT: &str = "5m";
 /// Caddy's idle time-out if the page is visited again, on new connections: less than the time between visits
 /// ([`super::chromium`]).
 const IDLE_TIMEOUT_BETWEEN_VISITS: &str = "30s";
 
-/// Returns the first of a program's names that is installed.
+/// Returns the path of an installed program: the first of its possible names that is found.
 ///
 /// # Errors
 /// None of them is installed.
@@ -60,7 +60,8 @@ pub(super) fn prepare(program: &WebProgram, page: &Page, identity: &Identity) ->
     Ok(command(std::iter::once(executable).chain(arguments.iter().map(|&word| word.to_owned())).collect()))
 }
 
-/// Returns a program of one side, as the workload `command` starts it. A server is ready when it listens at our port.
+/// Returns the description with which the workload `command` starts a program. As a server it is ready once it listens
+/// at netwarp's port.
 pub(super) fn command(argv: Vec<String>) -> Command {
     Command {
         server: argv.clone(),
@@ -78,7 +79,7 @@ pub(super) fn command(argv: Vec<String>) -> Command {
     }
 }
 
-/// Returns Caddy's configuration in its own JSON, whose values are used literally.
+/// Returns Caddy's configuration for the page, as JSON: in that format values need no escaping.
 fn caddy(page: &Page) -> Value {
     let protocols: &[&str] = match page.http {
         Http::H1 => &["h1"],
@@ -124,10 +125,10 @@ fn caddy(page: &Page) -> Value {
     })
 }
 
-/// Returns nginx's configuration.
+/// Returns nginx's configuration for the page.
 ///
 /// # Errors
-/// A path that nginx cannot express; HTTP/3.
+/// A path that cannot be written in nginx's configuration; HTTP/3, which distributions' nginx does not speak.
 fn nginx(page: &Page) -> Result<String> {
     let protocol = match page.http {
         Http::H1 => "",

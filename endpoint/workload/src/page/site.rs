@@ -9,7 +9,7 @@ use netwarp_wire::job::{Content, Page, PageResource};
 
 use super::file_names;
 
-/// A page and its bytes.
+/// A page, and where the bytes of its resources come from.
 #[derive(Debug)]
 pub(super) struct Site {
     /// The page's resources and how they are fetched, as in the job.
@@ -19,8 +19,8 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// Creates the site of the page as it is served: if a program is at either end, from the files that were written
-    /// for it.
+    /// Creates the site that is served: if an installed program is at either end, its resources are the files that were
+    /// written for that program.
     pub(super) fn of(page: &Page) -> Result<Self> {
         let mut site = Self::given(page);
         if page.has_programs() {
@@ -33,8 +33,7 @@ impl Site {
         Ok(site)
     }
 
-    /// Creates the site of the page as the job describes it: files, or bytes made from the seed, whose offsets fit into
-    /// 64 bits.
+    /// Creates the site as the job describes it: files, or bytes made from the seed.
     pub(super) fn given(page: &Page) -> Self {
         let size_bytes = page.resources.iter().map(|resource| resource.body_bytes).sum();
         let mut offset_bytes = 0;
@@ -61,7 +60,7 @@ impl Site {
         self.by_path.get(path).copied()
     }
 
-    /// Opens a resource to read it without hashing.
+    /// Opens a resource for reading, without hashing what is read.
     pub(super) fn open(&self, index: usize) -> Result<Reader> {
         let (content, part) = &self.contents[index];
         Reader::open(content, *part, false)

@@ -6,8 +6,8 @@ use netwarp_wire::record::{Record, ResourceRecord};
 
 use super::site::Site;
 
-/// Returns how the received resources differ from the page's; none if they do not. Each is hashed anew, if hashes were
-/// asked for.
+/// Returns how the received resources differ from the page's; `None` if they do not. If the job asks for hashes, each
+/// original is hashed for the comparison.
 pub(super) fn difference(records: &[Record], page: &Page) -> Result<Option<String>> {
     let site = Site::of(page)?;
     let mut missing: Vec<bool> = vec![true; page.resources.len()];
@@ -21,7 +21,7 @@ pub(super) fn difference(records: &[Record], page: &Page) -> Result<Option<Strin
         if !std::mem::take(&mut missing[index]) {
             return Ok(Some(format!("{path} was received twice")));
         }
-        // A browser discards the content of a redirect.
+        // A browser discards the content of a redirect: it is not compared.
         let is_kept = page.client.is_none() || expected.location.is_none();
         if is_kept && *bytes != expected.body_bytes {
             return Ok(Some(format!("{path}: {bytes} bytes were received instead of {}", expected.body_bytes)));

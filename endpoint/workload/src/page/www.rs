@@ -12,11 +12,11 @@ use super::file_names::{FOLDER, file};
 use super::markup;
 use super::site::Site;
 
-/// Writes all files: with references that a browser follows, if one loads the page, otherwise those for netwarp's own
-/// client.
+/// Writes the files of all resources. If a browser loads the page, they refer to each other so that it finds them;
+/// netwarp's own client knows them from the job.
 ///
 /// # Errors
-/// No browser could load the page; a file cannot be read; memory is full.
+/// A resource is too small for its references; a file cannot be read; memory is full.
 pub(super) fn write(page: &Page) -> Result<()> {
     let folder = below_root(Path::new(FOLDER))?;
     fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;

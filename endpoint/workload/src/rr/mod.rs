@@ -1,12 +1,12 @@
 //! `rr`: requests, each sent when it is due, and their responses, over one stream that is used in both directions at
 //! the same time.
 //!
-//! The client sends requests whether or not earlier ones are answered, and measures response times from when each was
-//! due. Where requests or responses may be lost, it waits for as long as both directions may take, and the server
-//! answers until it is told that the client is done.
+//! The client sends requests whether or not earlier ones are answered. The time of a response counts from when its
+//! request was due. Where requests or responses may be lost, it waits for the last response for as long as both
+//! directions may take, and the server answers until the client is done.
 //!
-//! Where strangers could reach the server, each request has the run's token in place of its sending time, which is not
-//! read, and the server answers no request without the token.
+//! Where hosts outside the run could reach the server, each request has the run's token in place of its sending time,
+//! which is not read, and the server answers no request without the token.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use super::flow::drain;
 use super::{End, Finish, Moves, OverConnections, Run, Workload, connection_record, unless_finished};
 
-/// The most responses for each request, on average, where requests may be lost: a path may duplicate every request.
+/// The most responses per request, on average, if requests are datagrams: a path may duplicate every request.
 const MOST_ANSWERS: u64 = 2;
 
 impl Workload for Rr {
@@ -71,7 +71,8 @@ fn loses_messages(run: &Run) -> bool {
     stack_of(run.job.only().transport.kind).has_message_packets()
 }
 
-/// Carries out the client's part. Returns the pacer of the requests and the sink of the responses.
+/// Carries out the client's part. Returns the requests that were sent and the responses that arrived, as pacer and
+/// sink.
 async fn ask(rr: &Rr, run: &Run, stream: Box<dyn Duplex>) -> Result<(Pacer, MessageSink)> {
     let requests = rr.requests();
     let (mut pacer, mut responses) =
@@ -121,14 +122,15 @@ async fn receive(responses: &mut MessageSink, reader: &mut (impl AsyncRead + Unp
     Ok(())
 }
 
-/// Carries out the server's part: answers each of this many requests. A response begins with its request's header.
+/// Carries out the server's part: answers `requests` requests, then returns. A response begins with its request's
+/// header.
 ///
 /// # Arguments
-/// * `loses` - whether each message is a packet that may be lost: then requests of strangers are ignored, and some may
-///   arrive twice.
+/// * `loses` - whether messages are datagrams, which may be lost or duplicated: then requests without the run's token
+///   are ignored, and up to twice as many requests are answered.
 ///
 /// # Errors
-/// A request on a stream does not have the run's token.
+/// A request does not have the run's token, and messages are not datagrams.
 async fn answer(
     rr: &Rr,
     requests: u64,
@@ -207,7 +209,7 @@ mod tests {
         assert!(stats.delay_sum_ns >= least_ns, "{}", stats.delay_sum_ns);
     }
 
-    /// Returns a server's responses to these requests, each of 40 zero bytes except for its token.
+    /// Returns what the server answers to requests of 40 bytes with these tokens and zeros.
     async fn answers(tokens: &[&[u8; 8]], loses: bool) -> (Result<()>, Vec<u8>) {
         let rr = rr(2);
         let (mut client, server) = tokio::io::duplex(1 << 16);

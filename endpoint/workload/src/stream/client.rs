@@ -1,12 +1,12 @@
-//! The client of `stream`: carries out what the player asks for.
+//! The client of `stream`: sends the requests that the player decides on.
 //!
-//! One segment is under way at a time, except that one made useless by a seek cannot be cancelled. If there is another
-//! stream, the segment at the new position is requested at once and shares the path with the rest of the old one;
-//! otherwise it is requested once that has arrived. Of a segment that is no longer wanted it is recorded when it was
-//! wanted and when it was cut off; what still arrives of it counts in the goodput.
+//! One segment is under way at a time, but a segment that a seek makes useless cannot be cancelled. If there is another
+//! stream, the segment at the new position is requested at once and shares the path with the rest of the useless one;
+//! otherwise it is requested once that has arrived. For a useless segment the records say when it was wanted and when
+//! it was cut off; what still arrives of it counts as goodput.
 //!
-//! If a connection does not continue at the client's new address after a handover, it is given up. What the player
-//! wants is requested again over the next connection, from the byte reached; what is no longer wanted is dropped.
+//! If a connection does not continue at the client's new address after a handover, it is given up. The segment that the
+//! player wants is requested again over the next connection, from the byte reached; others are dropped.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use super::rule::{Chooser, Fetched};
 use super::stream_slots::StreamSlot;
 use crate::{Moves, Run, unless_handed_over};
 
-/// The client of a viewer.
+/// The client of a streaming session: one viewer, one player, one connection at a time.
 pub(super) struct Client<'a> {
     run: Arc<Run>,
     dialer: Arc<dyn Dialer>,
@@ -38,24 +38,24 @@ pub(super) struct Client<'a> {
     player: Player,
     chooser: Chooser<'a>,
     deadline: Deadline,
-    /// The connection in use; none while the client dials.
+    /// The connection in use; `None` while the client dials.
     connection: Option<ClientConnection>,
     dialing: JoinSet<Result<Box<dyn Connection>>>,
     dialled: Moment,
-    /// When the connection that is being dialled was first dialled, if handovers interrupted that.
+    /// When the client first dialled for the next connection, if handovers interrupted that attempt.
     first_try: Option<Moment>,
     /// How many connections have been established.
     connections: u32,
     fetching: JoinSet<(Fetch, Result<StreamSlot>)>,
-    /// The segment that the player wants and that was under way on a connection when it was given up.
+    /// The segment that was under way when its connection was given up, if the player still wants it.
     interrupted: Option<Fetch>,
     requests: u32,
-    /// The quality of the last request.
+    /// The quality of the last request; `None` before the first.
     quality: Option<u32>,
     records: Vec<Record>,
 }
 
-/// A segment that is being fetched.
+/// A segment that has been requested and is being received.
 struct Fetch {
     request_id: RequestId,
     wanted: WantedSegment,
@@ -68,7 +68,7 @@ struct Fetch {
 }
 
 impl<'a> Client<'a> {
-    /// Creates a client that is about to connect. Must be called inside the runtime.
+    /// Creates a client that has not dialled yet; its session begins now. Must be called inside the tokio runtime.
     pub(super) fn new(
         run: &'a Arc<Run>,
         requested: &job::Stream,
@@ -98,7 +98,7 @@ impl<'a> Client<'a> {
         })
     }
 
-    /// Fetches and plays until the viewer has seen enough.
+    /// Fetches and plays until the viewer has watched for as long as the job says.
     pub(super) async fn watch(&mut self) -> Result<()> {
         self.dial();
         loop {
@@ -120,14 +120,14 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// Ends the streams once everything under way has arrived, unless a handover occurs first, as nothing more is
-    /// needed. Returns all records.
+    /// Waits until everything under way has arrived and the streams are closed, but no longer than until a handover, as
+    /// the session is over. Returns all records.
     pub(super) async fn close(mut self) -> Result<Vec<Record>> {
         if let Some(mut connection) = self.connection.take() {
             let migrates = connection.migrates();
             match unless_lost(&mut self.handovers, migrates, finish_fetching(&mut connection, &mut self.fetching)).await
             {
-                // It was put off until now and cannot be set up, as the client has no address: it has carried nothing.
+                // The connection could not be set up, as the client has no address: it has carried nothing.
                 Some(Err(error)) => self.until_handover(error)?,
                 Some(Ok(())) => {
                     self.records.extend(connection.record(&self.run, false)?);
@@ -139,7 +139,8 @@ impl<'a> Client<'a> {
         Ok(self.records)
     }
 
-    /// Waits until an event occurs, or until `at_ns`.
+    /// Waits for the next event (a handover, an arrived segment, a connection, a closed stream) or until `at_ns` of
+    /// `CLOCK_MONOTONIC`, and handles it.
     async fn wait(&mut self, at_ns: Option<u64>) -> Result<()> {
         let connection = self.connection.as_mut();
         let closed_stream = async {
@@ -169,7 +170,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Connects in the background, and drops an earlier attempt.
+    /// Starts to connect in the background, in place of an earlier attempt.
     fn dial(&mut self) {
         let may_resume = self.connections > 0 || self.handovers.borrow().count > 0;
         let (dialer, server) = (self.dialer.clone(), self.run.server);
@@ -197,14 +198,14 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// Ignores that the server cannot be reached while the client has no address, between two paths: nothing can be
-    /// done before the next handover.
+    /// Ignores the error that the server is unreachable if another handover follows: until then, between two paths, the
+    /// client has no address.
     fn until_handover(&self, error: Error) -> Result<()> {
         let is_awaited = self.handovers.has_changed()? || self.run.hands_over_after(*self.handovers.borrow());
         if is_awaited && error.kind() == Kind::Unreachable { Ok(()) } else { Err(error) }
     }
 
-    /// Continues at another address: over the same connection if it migrates, otherwise over a new one.
+    /// Continues after a handover: over the same connection if it migrates, otherwise over a new one.
     async fn on_handover(&mut self) -> Result<()> {
         match self.connection.take() {
             Some(connection) if connection.migrates() => self.connection = Some(connection),
@@ -220,7 +221,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// Gives a connection up. A segment under way that the player wants remains wanted.
+    /// Gives a connection up, and keeps the segment under way for the next one if the player wants it.
     async fn give_up(&mut self, connection: &mut ClientConnection) -> Result<()> {
         connection.abandon();
         while let Some(fetched) = self.fetching.join_next().await {
@@ -236,7 +237,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// Requests the wanted segment, if a stream can carry it. Returns whether one could.
+    /// Requests a segment, if a stream is free for it. Returns whether it was requested.
     async fn ask(&mut self, wanted: WantedSegment) -> Result<bool> {
         let Some(connection) = self.connection.as_mut().filter(|connection| connection.can_carry()) else {
             return Ok(false);
@@ -259,7 +260,7 @@ impl<'a> Client<'a> {
         Ok(true)
     }
 
-    /// Handles a segment that has arrived, and takes back its idle stream.
+    /// Handles a segment that has arrived over the current connection, and puts its stream back among the idle ones.
     fn fetched(&mut self, fetch: Fetch, slot: StreamSlot) -> Result<()> {
         let connection = self.connection.as_mut().context("a segment came over no connection")?;
         let (number, stream) = (connection.number, slot.stream.index());
@@ -267,7 +268,7 @@ impl<'a> Client<'a> {
         self.arrived(fetch, number, stream)
     }
 
-    /// Handles a segment that has arrived.
+    /// Records a segment that has arrived and gives it to the player, if the player still wants it.
     fn arrived(&mut self, fetch: Fetch, connection: u32, stream: u32) -> Result<()> {
         let Fetch { request_id, wanted, request, quality, bytes, sent, sink } = fetch;
         if !self.player.wants(request_id) {
@@ -296,7 +297,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// Waits for everything under way and ends the streams. May be dropped and called again.
+/// Waits for all segments under way, then closes the streams. The future may be dropped, and the function called again.
 async fn finish_fetching(
     connection: &mut ClientConnection,
     fetching: &mut JoinSet<(Fetch, Result<StreamSlot>)>,
@@ -308,7 +309,7 @@ async fn finish_fetching(
     connection.say_farewell().await
 }
 
-/// Returns the result of the work, or none if a handover occurs first and the connection does not migrate.
+/// Returns the result of `work`, or `None` if a handover occurs first and the connection does not migrate.
 async fn unless_lost<T>(handovers: &mut Moves, migrates: bool, work: impl Future<Output = T>) -> Option<T> {
     match migrates {
         true => Some(work.await),
@@ -316,7 +317,8 @@ async fn unless_lost<T>(handovers: &mut Moves, migrates: bool, work: impl Future
     }
 }
 
-/// Requests the bytes of a segment that the sink does not have, and receives them.
+/// Requests and receives the bytes of a segment that are still missing. Returns the segment, and its stream for the
+/// next one.
 async fn fetch_over(
     slot: StreamSlot,
     fetch: Fetch,

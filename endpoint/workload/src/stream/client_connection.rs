@@ -16,10 +16,10 @@ use crate::{Run, connection_record};
 pub(super) struct ClientConnection {
     /// The connection's number in the run, starting at 0.
     pub number: u32,
-    /// The prefix of its requests.
+    /// The prefix of the client's requests on it.
     prefix: RequestPrefix,
     connection: Box<dyn Connection>,
-    /// When it was first dialled, if handovers interrupted that.
+    /// When the client first dialled for this connection, if handovers interrupted that attempt; `None` if none did.
     first_try: Option<Moment>,
     slots: StreamSlots,
     /// The streams that the client is ending.
@@ -30,8 +30,8 @@ impl ClientConnection {
     /// Opens the streams of a new connection.
     ///
     /// # Arguments
-    /// * `prefix` - the prefix of its requests.
-    /// * `first_try` - when it was first dialled, if handovers interrupted that.
+    /// * `prefix` - the prefix of the client's requests.
+    /// * `first_try` - when the client first dialled for it, if handovers interrupted that attempt.
     pub(super) async fn over(
         mut connection: Box<dyn Connection>,
         number: u32,
@@ -48,25 +48,26 @@ impl ClientConnection {
         self.slots.can_carry()
     }
 
-    /// Returns whether it continues when the client moves.
+    /// Returns whether the connection continues over another path after a handover.
     pub(super) fn migrates(&self) -> bool {
         self.connection.migrates()
     }
 
-    /// Returns a stream for a segment of this quality, waiting until there is one.
+    /// Returns a stream for a segment of this quality, and closes streams that will not be used again.
     pub(super) async fn take(&mut self, quality: u32) -> Result<StreamSlot> {
         let slot = self.slots.take(&mut *self.connection, quality).await?;
         self.close_outdated();
         Ok(slot)
     }
 
-    /// Takes back a stream that is idle again.
+    /// Puts a stream back that is idle again.
     pub(super) fn put_back(&mut self, slot: StreamSlot) {
         self.slots.put_back(slot);
         self.close_outdated();
     }
 
-    /// Waits for the next stream to be closed; none if none is closing. Dropping this future loses nothing.
+    /// Waits until the next of the closing streams is closed; `None` if none is closing. Dropping this future loses
+    /// nothing.
     pub(super) async fn next_closed_stream(&mut self) -> Option<Result<()>> {
         let closed = self.closing.join_next().await?;
         Some(closed.context("a task panicked").and_then(|closed| closed))
@@ -77,7 +78,7 @@ impl ClientConnection {
         self.connection.abandon();
     }
 
-    /// Returns the record of the connection, if it has one.
+    /// Returns the record of the connection; `None` only if it was given up before its handshake was complete.
     pub(super) fn record(&self, run: &Run, abandoned: bool) -> Result<Option<Record>> {
         let record = connection_record(run, Side::Client, &*self.connection, abandoned)?;
         Ok(record.map(|record| {
@@ -86,7 +87,7 @@ impl ClientConnection {
         }))
     }
 
-    /// Ends all streams, which must be idle. May be dropped and called again.
+    /// Closes all streams, which must be idle. The future may be dropped, and the function called again.
     pub(super) async fn say_farewell(&mut self) -> Result<()> {
         for slot in self.slots.take_idle() {
             self.closing.spawn(close_stream(slot, self.number, self.prefix));
@@ -97,12 +98,12 @@ impl ClientConnection {
         Ok(())
     }
 
-    /// Closes the connection, after all streams have ended.
+    /// Closes the connection; all its streams must be closed already.
     pub(super) async fn close(self) -> Result<()> {
         self.connection.close().await
     }
 
-    /// Ends the streams that will not be used again.
+    /// Begins to close the idle streams that will not be used again.
     fn close_outdated(&mut self) {
         for slot in self.slots.take_outdated() {
             self.closing.spawn(close_stream(slot, self.number, self.prefix));
@@ -110,7 +111,7 @@ impl ClientConnection {
     }
 }
 
-/// Sends a farewell on a stream and waits until the server has confirmed it.
+/// Sends the last message on a stream, waits until the server has confirmed it, and closes the stream.
 async fn close_stream(mut slot: StreamSlot, connection: u32, prefix: RequestPrefix) -> Result<()> {
     let farewell = MediaRequest { connection, what: MediaRequestKind::Farewell };
     slot.stream.send(&farewell.encode(prefix)).await.context("saying farewell")?;

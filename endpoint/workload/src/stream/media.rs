@@ -1,20 +1,22 @@
-//! The medium of a server of `stream`: seeded bytes, different for every segment and quality. Pure but for reading it.
+//! The medium that a `stream` server sends: bytes from a seed, different for every segment and quality. Pure, except
+//! that segments can be opened for reading.
 
 use anyhow::{Context as _, Result, ensure};
 use netwarp_wire::content::{Part, Reader, hash};
 use netwarp_wire::job::{Content, Stream};
 
-/// A medium. Its bytes are one seeded content: all segments of the lowest quality in order, then all of the next.
+/// The bytes of a medium: one seeded content with all segments of the lowest quality in order, then all of the next
+/// quality.
 #[derive(Debug, Clone)]
 pub(super) struct Media {
     segments: u32,
     content: Content,
-    /// The offset of the first segment and the size of each segment, in bytes, for each quality.
+    /// For each quality: the offset of its first segment and the size of each of its segments, in bytes.
     qualities: Vec<(u64, u64)>,
 }
 
 impl Media {
-    /// Creates the medium of a sound job, whose offsets fit into 64 bits.
+    /// Creates the medium of a valid job, in which all offsets fit into 64 bits.
     pub(super) fn of(requested: &Stream) -> Self {
         let mut size_bytes = 0;
         let mut qualities = Vec::new();
@@ -26,17 +28,17 @@ impl Media {
         Self { segments: requested.segments, content, qualities }
     }
 
-    /// Returns the part of a segment, if it exists.
+    /// Returns where a segment lies in the content; `None` if it does not exist.
     pub(super) fn part(&self, quality: u32, segment: u32) -> Option<Part> {
         let (first_bytes, length_bytes) = *self.qualities.get(quality as usize)?;
         let offset_bytes = first_bytes + u64::from(segment) * length_bytes;
         (segment < self.segments).then_some(Part { offset_bytes, length_bytes })
     }
 
-    /// Opens a segment from one of its bytes on, without hashing.
+    /// Opens a segment for reading from `offset_bytes` on, without hashing.
     ///
     /// # Errors
-    /// The segment does not exist, or ends before that byte.
+    /// The segment does not exist, or ends before `offset_bytes`.
     pub(super) fn open_from(&self, quality: u32, segment: u32, offset_bytes: u64) -> Result<Reader> {
         let part = self.part(quality, segment);
         let part = part.with_context(|| format!("the medium has no segment {segment} in quality {quality}"))?;

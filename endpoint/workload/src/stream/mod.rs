@@ -28,10 +28,11 @@ use self::media::Media;
 use self::server::MediaServer;
 use super::{End, Finish, Moves, OverConnections, Run, Workload, connection_record, unless_finished};
 
-/// The answer to a farewell (ASCII's ACK).
+/// The server's answer to a farewell, the client's last message on a stream (ASCII's ACK).
 const FAREWELL: u8 = 0x06;
 
-/// The most streams of a connection that has them from its start: a thread at each end waits on each.
+/// The most streams of a connection whose number of streams is fixed from its start: each has a waiting thread at
+/// either end.
 const MOST_STREAMS: u32 = 2000;
 
 #[async_trait]
@@ -89,8 +90,8 @@ impl Workload for job::Stream {
         verify::difference(deliveries, self)
     }
 
-    /// Returns the size of the watched segments in the highest quality. Seeks fetch more, and handovers fetch some
-    /// twice.
+    /// Returns the size of the watched segments in the highest quality. Because of seeks more may be sent, and because
+    /// of handovers some twice.
     fn content_bytes(&self) -> u64 {
         let largest_bytes = self.qualities.iter().map(|quality| quality.segment_bytes).max().unwrap_or(0);
         largest_bytes.saturating_mul(self.watch_ns.div_ceil(self.segment_ns.max(1)))
@@ -101,14 +102,14 @@ impl Workload for job::Stream {
     }
 }
 
-/// Confirms the farewells, and waits until the client closes the connection.
+/// Confirms that the streams have ended, and waits until the client closes the connection or is done.
 async fn end(storage: &mut MediaServer, connection: &mut dyn Connection, finish: &mut Finish) -> Result<()> {
     storage.confirm();
     unless_finished(finish, storage.confirmed()).await?;
     unless_finished(finish, connection.closed()).await
 }
 
-/// Returns how many streams a connection has from its start; none if any number can be opened.
+/// Returns how many streams every connection has from its start; `None` if any number can be opened.
 fn fixed_streams(transport: &job::Transport) -> Option<u32> {
     Some(stack_of(transport.kind).most_streams(transport)).filter(|streams| *streams < u32::MAX)
 }

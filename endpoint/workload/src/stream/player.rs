@@ -1,4 +1,4 @@
-//! The player and its viewer: a state machine whose caller gives the time. Pure.
+//! The player and its viewer: a state machine whose caller passes the time, in nanoseconds since the run's epoch. Pure.
 //!
 //! The buffer's level follows from what arrived and what was played, so every event has its exact time, whenever the
 //! caller asks. The viewer's seeks are drawn at full seconds of the viewer's clock: the n-th second has the same draw
@@ -18,15 +18,15 @@ const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 /// What the player does next, or waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NextAction {
-    /// It requests a segment, as soon as a stream can carry the request.
+    /// Request this segment, as soon as a stream is free for it.
     Request(WantedSegment),
-    /// It waits for the requested segment, or for room in the buffer: nothing changes before this time unless a segment
+    /// Wait for the requested segment, or for room in the buffer: before `until_ns` nothing changes unless a segment
     /// arrives.
     Wait {
-        /// None if nothing changes by itself.
+        /// `None` if nothing changes before a segment arrives.
         until_ns: Option<u64>,
     },
-    /// The viewer has seen enough.
+    /// The viewer has watched for as long as the job says.
     Done,
 }
 
@@ -35,21 +35,21 @@ pub(super) enum NextAction {
 pub(super) struct WantedSegment {
     /// The index of the segment in the medium.
     pub segment: u32,
-    /// When the player began to want it, in nanoseconds.
+    /// When the player began to want it, in nanoseconds since the run's epoch.
     pub since_ns: u64,
-    /// The play time that was buffered then, in nanoseconds.
+    /// The play time that was buffered at that time, in nanoseconds.
     pub ahead_ns: u64,
-    /// Whether it is the first at a new position: at the beginning, and after a seek.
+    /// Whether it is the first segment of the session or after a seek.
     pub is_first: bool,
 }
 
-/// Identifies a request that was sent. After a seek, the player no longer wants what it requested before.
+/// Identifies a request that was sent. By it the player recognises segments that it no longer wants after a seek.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RequestId(u32);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// It waits for enough content to play.
+    /// The player waits until enough is buffered to start or resume playback.
     Waiting,
     Playing,
     Ended,
@@ -69,18 +69,18 @@ pub(super) struct Player {
     media: Stream,
     draws: Draws,
     phase: Phase,
-    /// The time at which the session began, in nanoseconds.
+    /// When the session began, in nanoseconds since the run's epoch.
     begin_ns: u64,
-    /// The time up to which everything has been accounted for.
+    /// The time up to which the state has been advanced, in nanoseconds since the run's epoch.
     now_ns: u64,
     /// The buffered play time, in nanoseconds.
     ahead_ns: u64,
     watched_ns: u64,
-    /// The time of the viewer's clock at which the viewer next draws whether to seek.
+    /// The viewer's time, in nanoseconds, at which it is next drawn whether the viewer seeks.
     next_draw_ns: u64,
-    /// The next segment to arrive.
+    /// The index of the segment that is fetched next or under way.
     segment: u32,
-    /// Whether nothing has been requested since the viewer came to this position.
+    /// Whether nothing has been requested since the session began or the viewer last sought.
     is_new_place: bool,
     wanted: Option<WantedSegment>,
     sent: Option<SentRequest>,
@@ -90,12 +90,12 @@ pub(super) struct Player {
 }
 
 impl Player {
-    /// Creates a player at the medium's first segment, which plays nothing yet.
+    /// Creates a player at the medium's first segment, with an empty buffer.
     ///
     /// # Arguments
-    /// * `medium` - the medium of a sound job.
-    /// * `seed` - the seed of the viewer's seeks.
-    /// * `begin_ns` - when the session begins, in nanoseconds after the epoch.
+    /// * `media` - the medium of a valid job.
+    /// * `seed` - the seed from which the viewer's seeks are drawn.
+    /// * `begin_ns` - when the session begins, in nanoseconds after the run's epoch.
     pub(super) fn new(media: &Stream, seed: u64, begin_ns: u64) -> Self {
         Self {
             media: media.clone(),
@@ -116,7 +116,7 @@ impl Player {
         }
     }
 
-    /// Returns what the player does next at this time, or waits for. Times must not decrease.
+    /// Returns what the client must do at `now_ns`, which must not decrease from call to call.
     pub(super) fn next(&mut self, now_ns: u64) -> NextAction {
         self.advance(now_ns, true);
         if self.phase == Phase::Ended {
@@ -136,7 +136,8 @@ impl Player {
         NextAction::Request(*self.wanted.get_or_insert(wanted))
     }
 
-    /// Returns when the player's requests next change if nothing arrives. A stall does not change them.
+    /// Returns when a seek or the end of the session can next change what the player requests, if nothing arrives until
+    /// then; `None` if playback stalls before.
     pub(super) fn next_change_ns(&self) -> Option<u64> {
         let draws_ns = if self.media.seek_ratio > 0.0 { self.until_draw_ns() } else { u64::MAX };
         let next_ns = draws_ns.min(self.unwatched_ns());
@@ -147,10 +148,10 @@ impl Player {
         is_reached.then_some(self.now_ns + next_ns)
     }
 
-    /// Notes that the request for the wanted segment has been sent, in this quality.
+    /// Records that the request for the wanted segment has been sent, in this quality.
     ///
     /// # Panics
-    /// [`next`](Self::next) did not ask for it.
+    /// [`next`](Self::next) has not returned a request since the last one was sent.
     pub(super) fn sent(&mut self, quality: u32) -> RequestId {
         let id = RequestId(self.tickets);
         self.tickets += 1;
@@ -164,12 +165,12 @@ impl Player {
         self.sent.is_some_and(|sent| sent.id == request_id)
     }
 
-    /// Notes that the requested quality has changed.
+    /// Records a change of the requested quality, as an action of the player.
     pub(super) fn switched(&mut self, quality: u32) {
         self.act(Action::Switch { quality });
     }
 
-    /// Notes that a segment has arrived. It is in time even if the buffer runs out at the same moment.
+    /// Puts a segment that has arrived into the buffer. It is in time even if the buffer runs out at exactly `now_ns`.
     pub(super) fn arrived(&mut self, request_id: RequestId, now_ns: u64) {
         self.advance(now_ns, false);
         if !self.wants(request_id) {
@@ -190,15 +191,15 @@ impl Player {
         take(&mut self.actions)
     }
 
-    /// Returns the segments that the viewer's moves and end cut off since the last call, in order of time.
+    /// Returns the segments that seeks and the end of the session have cut off since the last call, in order of time.
     pub(super) fn take_cut(&mut self) -> Vec<CutSegmentRecord> {
         take(&mut self.cut)
     }
 
-    /// Lets the time pass up to this one.
+    /// Advances the state to `now_ns`: plays, stalls, seeks, or ends the session.
     ///
     /// # Arguments
-    /// * `included` - whether events at exactly this time are handled too.
+    /// * `included` - whether events at exactly `now_ns` are handled too.
     fn advance(&mut self, now_ns: u64, included: bool) {
         while self.phase != Phase::Ended {
             let is_playing = self.phase == Phase::Playing;
@@ -244,7 +245,7 @@ impl Player {
         self.act(Action::Seek { segment: self.segment });
     }
 
-    /// Gives up the segment that is wanted, requested or not.
+    /// Gives up the segment that is wanted, whether or not it has been requested, and records that.
     fn cut_off(&mut self, cause: CutCause) {
         let (wanted, sent) = (self.wanted.take(), self.sent.take());
         if let Some(wanted) = sent.map(|sent| sent.wanted).or(wanted) {
@@ -259,7 +260,7 @@ impl Player {
         }
     }
 
-    /// Returns the viewer's time since the beginning of the session.
+    /// Returns the viewer's time since the session began, in nanoseconds: time played or time passed, as the job says.
     fn viewer_ns(&self) -> u64 {
         match self.media.viewer_clock {
             ViewerClock::Play => self.watched_ns,
@@ -271,12 +272,12 @@ impl Player {
         self.next_draw_ns - self.viewer_ns()
     }
 
-    /// Returns the viewer's time that is left.
+    /// Returns how much of the viewer's time is left until the end of the session, in nanoseconds.
     fn unwatched_ns(&self) -> u64 {
         self.media.watch_ns - self.viewer_ns()
     }
 
-    /// Returns the first buffered segment. When playing starts, whole segments are buffered.
+    /// Returns the index of the first buffered segment, when playback starts: then the buffer contains whole segments.
     fn first_at_hand(&self) -> u32 {
         let at_hand = self.ahead_ns / self.media.segment_ns % u64::from(self.media.segments);
         ((u64::from(self.segment + self.media.segments) - at_hand) % u64::from(self.media.segments)) as u32
@@ -287,7 +288,7 @@ impl Player {
     }
 }
 
-/// The viewer's random numbers.
+/// The random numbers by which the viewer seeks.
 #[derive(Debug)]
 struct Draws {
     seed: u64,
@@ -300,13 +301,13 @@ impl Draws {
         splitmix64(self.seed, self.drawn - 1)
     }
 
-    /// Draws a number of at least 0 and less than 1: the upper 53 bits.
+    /// Draws a number from 0 (included) to 1 (excluded), from the upper 53 bits of a random number.
     fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Draws a number below `end`, uniformly: the upper half of the product (Lemire: Fast Random Integer Generation in
-    /// an Interval, 2019, whose bias of 2⁻³² is accepted).
+    /// Draws an integer below `end`, uniformly but for a bias of 2⁻³²: the upper half of the product of `end` and a
+    /// random number (Lemire: Fast Random Integer Generation in an Interval, 2019).
     fn below(&mut self, end: u32) -> u32 {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u32
     }

@@ -1,4 +1,4 @@
-//! The messages of `stream`'s client to the server, as they are encoded.
+//! Wire encoding of the messages of `stream`'s client to the server.
 
 use anyhow::{Result, bail};
 use netwarp_wire::request_prefix::{PREFIX_BYTES, RequestPrefix};
@@ -11,7 +11,8 @@ pub(super) const PROTOCOL: RequestPrefix = RequestPrefix(*b"nwmedia\x01");
 /// The length of a request, in bytes.
 pub(super) const REQUEST_BYTES: usize = PREFIX_BYTES + 1 + 3 * size_of::<u32>() + size_of::<u64>();
 
-/// A client's message on a stream. The server answers in order; after a farewell there are no more messages.
+/// A client's message on a stream: a request for a segment, or a farewell, after which the client sends nothing more.
+/// The server answers in order.
 ///
 /// On the wire: prefix ([`PROTOCOL`] or the run's token), kind (0 segment, 1 farewell), connection, quality, segment,
 /// offset; big endian. A farewell's last three are 0.
@@ -19,23 +20,23 @@ pub(super) const REQUEST_BYTES: usize = PREFIX_BYTES + 1 + 3 * size_of::<u32>() 
 pub(super) struct MediaRequest {
     /// The client's number of the connection.
     pub connection: u32,
-    /// What the client wants.
+    /// Whether it is a request or a farewell.
     pub what: MediaRequestKind,
 }
 
-/// What a message requests.
+/// The kinds of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MediaRequestKind {
-    /// The bytes of a segment, from one of them to the last.
+    /// Requests the bytes of a segment from an offset to its end.
     Segment {
-        /// Index of the quality.
+        /// The index of the quality.
         quality: u32,
         /// The index of the segment in the medium.
         segment: u32,
-        /// How many of its bytes the client has, from connections that were given up.
+        /// How many bytes of the segment the client has already, from connections that were given up.
         offset_bytes: u64,
     },
-    /// Nothing more; the server answers with one byte.
+    /// The last message on a stream; the server answers with one byte.
     Farewell,
 }
 

@@ -1,4 +1,4 @@
-//! The rules by which a player chooses the next quality. Pure.
+//! The rules by which a player chooses the quality of the next segment. Pure.
 
 use std::collections::VecDeque;
 
@@ -7,11 +7,11 @@ use netwarp_wire::job::{self, Job, Rule};
 
 const NANOSECONDS_PER_SECOND: f64 = 1e9;
 
-/// γ·p of BOLA-BASIC, as its authors set it: how much an undisturbed playback is worth, in the unit of the utilities
+/// γ·p of BOLA-BASIC, as its authors set it: how much uninterrupted playback is worth, in the unit of the utilities
 /// (Spiteri, Urgaonkar, Sitaraman: BOLA, INFOCOM 2016, section V).
 const BOLA_GAMMA_P: f64 = 5.0;
 
-/// The times that a segment took.
+/// The size of a fetched segment, and how long it took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fetched {
     pub bytes: u64,
@@ -27,7 +27,7 @@ impl Fetched {
     }
 }
 
-/// A rule and its state.
+/// A rule for the choice of qualities, with its measurements.
 #[derive(Debug)]
 pub(super) struct Chooser<'a> {
     rule: Rule,
@@ -35,14 +35,14 @@ pub(super) struct Chooser<'a> {
     segment_ns: u64,
     buffer_ns: u64,
     segments_bytes: Vec<u64>,
-    /// The last segments, as many as the rule uses.
+    /// The last fetched segments, as many as the rule uses.
     fetched: VecDeque<Fetched>,
-    /// Whether nothing has been requested since the connection was established or the viewer sought.
+    /// Whether the next choice is the first over a new connection or after a seek.
     starts: bool,
 }
 
 impl<'a> Chooser<'a> {
-    /// Creates the rule of a player of a job, for a new connection.
+    /// Creates the rule that a job asks for, without measurements.
     pub(super) fn new(requested: &job::Stream, job: &'a Job) -> Self {
         Self {
             rule: requested.rule.clone(),
@@ -55,12 +55,12 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Discards the measurements, after a new connection or a seek: the next choice is the lowest quality.
+    /// Makes the next choice the lowest quality, as it must be over a new connection and after a seek.
     pub(super) fn start_over(&mut self) {
         self.starts = true;
     }
 
-    /// Records a segment that has arrived.
+    /// Records the size and the times of a segment that has arrived, for later choices.
     pub(super) fn record(&mut self, fetched: Fetched) {
         let window = match self.rule {
             Rule::Throughput { window, .. } => window as usize,
@@ -72,10 +72,10 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Returns the quality to request now, with this much play time buffered.
+    /// Returns the index of the quality to request when `ahead_ns` of playback is buffered.
     ///
     /// # Arguments
-    /// * `now_ns` - the time after the epoch, not less than in earlier calls.
+    /// * `now_ns` - the time in nanoseconds since the run's epoch; must not decrease from call to call.
     pub(super) fn choose(&mut self, ahead_ns: u64, now_ns: u64) -> usize {
         let link_delay_ns = self.link_delay.at(now_ns);
         if std::mem::take(&mut self.starts) {
@@ -130,8 +130,8 @@ impl<'a> Chooser<'a> {
     }
 }
 
-/// Returns how many of the bounds a link's delay reaches. It reaches the first when it is equal, and the others when it
-/// is longer (Nam et al. 2021, section 4.1: the highest quality below 100 ms, the lowest above 200 ms).
+/// Returns how many of the bounds a link's delay has reached. The first is reached by an equal delay, the others only
+/// by a longer one (Nam et al. 2021, section 4.1: the highest quality below 100 ms, the lowest above 200 ms).
 fn bounds_reached(bounds_ns: &[u64], delay_ns: u64) -> usize {
     let reached = |(index, bound_ns): &(usize, &u64)| delay_ns > **bound_ns || *index == 0 && delay_ns == **bound_ns;
     bounds_ns.iter().enumerate().filter(reached).count()
@@ -146,7 +146,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Returns a job whose link has this round-trip delay, and another from a second on.
+    /// Returns a job whose link has a round-trip delay of `delay_ms`, and of `later_ms` from one second on.
     fn job(delay_ms: u64, later_ms: u64) -> &'static Job {
         let mut job = golden::job("stream-handovers");
         (job.paths[0].down.delay_ns, job.paths[0].up.delay_ns) = (delay_ms * MS, 0);
@@ -204,7 +204,7 @@ mod tests {
         let cases = [(0, 2), (99, 2), (100, 1), (150, 1), (200, 1), (201, 0), (5000, 0)];
         for (delay_ms, expected) in cases {
             let mut chooser = chooser_over(rule.clone(), &[4, 5, 6], job(delay_ms, 150));
-            // Measurements do not count, nor does their absence.
+            // The rule uses no measurements, and works without any.
             assert_eq!(chooser.choose(0, 10 * MS), expected, "{delay_ms} ms");
             chooser.record(fetched(4, 150 * MS, 1000 * MS));
             assert_eq!(chooser.choose(0, 999 * MS), expected, "{delay_ms} ms");

@@ -1,4 +1,5 @@
-//! The server of `stream`: answers requests on every stream of a connection, until the client has ended all streams.
+//! The server of `stream`: answers requests for segments on every stream of a connection, until the client has ended
+//! all streams.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,14 +12,14 @@ use super::media::Media;
 use super::request::{MediaRequest, MediaRequestKind, PROTOCOL, REQUEST_BYTES};
 use crate::{Finish, Run, finished};
 
-/// The streams of a connection that is being served.
+/// The state of a server on one connection, with the connection's streams.
 pub(super) struct MediaServer {
     media: Arc<Media>,
-    /// How many streams the client uses, if it uses all of them.
+    /// How many streams the connection has from its start; `None` if the client can open any number.
     fixed: Option<u32>,
     accepted: u32,
     answering: JoinSet<Result<Box<dyn Stream>>>,
-    /// Streams whose farewell has not been confirmed.
+    /// Streams on which the client has sent its last message, which the server has not confirmed yet.
     ended: Vec<Box<dyn Stream>>,
     confirming: JoinSet<Result<()>>,
     number: Arc<OnceLock<u32>>,
@@ -26,7 +27,7 @@ pub(super) struct MediaServer {
 }
 
 impl MediaServer {
-    /// Creates a server of this medium's segments.
+    /// Creates the server for a new connection.
     pub(super) fn new(media: &Arc<Media>, fixed: Option<u32>) -> Self {
         Self {
             media: media.clone(),
@@ -40,8 +41,8 @@ impl MediaServer {
         }
     }
 
-    /// Answers requests until every stream has ended, or until the client has given the connection up or needs nothing
-    /// more. Returns whether no stream is still at work, so that the connection can be reported and ended.
+    /// Answers requests until every stream has ended, the client has given the connection up, or it is done. Returns
+    /// true if no request is still being answered, so that the connection can be recorded and ended.
     ///
     /// # Errors
     /// A request was not answered. It is no error if a client gives the connection up after a handover.
@@ -85,13 +86,13 @@ impl MediaServer {
         self.is_lost
     }
 
-    /// Returns the client's number of the connection, if it has requested anything.
+    /// Returns the client's number of the connection, if it has sent a message on it.
     pub(super) fn number(&self) -> Option<u32> {
         self.number.get().copied()
     }
 
-    /// Confirms the farewells. The connection's report must be taken before: an SCTP association has no state left once
-    /// its peer has shut it down.
+    /// Sends the confirmations that streams have ended. The connection must be recorded before: an SCTP association has
+    /// no state left once its peer has shut it down.
     pub(super) fn confirm(&mut self) {
         for mut stream in self.ended.drain(..) {
             self.confirming.spawn(async move {
@@ -101,7 +102,7 @@ impl MediaServer {
         }
     }
 
-    /// Waits until the client has all confirmations.
+    /// Waits until the client has received all confirmations.
     pub(super) async fn confirmed(&mut self) -> Result<()> {
         while let Some(confirmed) = self.confirming.join_next().await {
             confirmed.context("a task panicked")??;
@@ -114,13 +115,14 @@ impl MediaServer {
         run.ignore_if_abandoned(error, self.number())
     }
 
-    /// Returns whether the connection has ended: one that can open any number of streams has ended when it is closed.
+    /// Returns whether there is nothing left to serve: all of a fixed number of streams have ended, or the connection
+    /// is lost and all answers are sent.
     fn is_over(&self) -> bool {
         self.fixed == Some(self.ended.len() as u32) || self.is_lost && self.answering.is_empty()
     }
 }
 
-/// Answers the requests on a stream. Returns the stream when the client has ended it.
+/// Answers the requests on a stream. Returns the stream when the client has sent its last message on it.
 async fn answer(
     run: Arc<Run>,
     media: Arc<Media>,

@@ -1,4 +1,4 @@
-//! Chooses the stream of a connection that carries the next segment.
+//! Chooses the stream of a connection for the next segment.
 //!
 //! After a switch of quality the next segment uses another stream, where the transport has several: a new one if it can
 //! open any number (`quic`), otherwise the one with the quality's number (`sctp`), or any idle one if that is busy.
@@ -6,7 +6,7 @@
 use netwarp_transport::error::Result;
 use netwarp_transport::{Connection, Stream};
 
-/// A stream that carries nothing now.
+/// An idle stream.
 pub(super) struct StreamSlot {
     pub stream: Box<dyn Stream>,
     /// The quality that it carried last, if any.
@@ -15,7 +15,7 @@ pub(super) struct StreamSlot {
 
 /// The idle streams of a connection.
 pub(super) struct StreamSlots {
-    /// How many streams a connection has; none if it can open any number.
+    /// How many streams the connection has from its start; `None` if it can open any number.
     fixed: Option<u32>,
     idle: Vec<StreamSlot>,
     /// The number of the stream that was used last.
@@ -23,8 +23,7 @@ pub(super) struct StreamSlots {
 }
 
 impl StreamSlots {
-    /// Creates the slots of a new connection. If the number of streams is fixed, all are opened, because the server
-    /// waits for all of them.
+    /// Opens all streams of a new connection if their number is fixed, because the server waits for all of them.
     pub(super) async fn open(connection: &mut dyn Connection, fixed: Option<u32>) -> Result<Self> {
         let mut idle = Vec::new();
         for _ in 0..fixed.unwrap_or(0) {
@@ -38,7 +37,7 @@ impl StreamSlots {
         self.fixed.is_none() || !self.idle.is_empty()
     }
 
-    /// Returns the stream for a segment of this quality, if there [is one](Self::can_carry).
+    /// Returns a stream for a segment of this quality; one must be [available](Self::can_carry).
     pub(super) async fn take(&mut self, connection: &mut dyn Connection, quality: u32) -> Result<StreamSlot> {
         let idle: Vec<(u32, Option<u32>)> = self.idle.iter().map(|slot| (slot.stream.index(), slot.quality)).collect();
         let mut slot = match choose(&idle, self.fixed, self.current, quality) {
@@ -49,12 +48,12 @@ impl StreamSlots {
         Ok(slot)
     }
 
-    /// Takes back a stream that is idle again.
+    /// Puts a stream back that is idle again.
     pub(super) fn put_back(&mut self, slot: StreamSlot) {
         self.idle.push(slot);
     }
 
-    /// Takes the idle streams that will not be used again.
+    /// Removes and returns the idle streams that will not be used again.
     pub(super) fn take_outdated(&mut self) -> Vec<StreamSlot> {
         let current = self.current.filter(|_| self.fixed.is_none());
         let is_outdated = |slot: &StreamSlot| current.is_some_and(|current| slot.stream.index() != current);
@@ -63,13 +62,13 @@ impl StreamSlots {
         outdated
     }
 
-    /// Takes all idle streams.
+    /// Removes and returns all idle streams.
     pub(super) fn take_idle(&mut self) -> Vec<StreamSlot> {
         std::mem::take(&mut self.idle)
     }
 }
 
-/// Returns the index of the stream to use among the idle ones, each given by its number and last quality; none for a
+/// Returns the index of the stream to use among the idle ones, each given by its number and last quality; `None` for a
 /// new stream.
 fn choose(idle: &[(u32, Option<u32>)], fixed: Option<u32>, current: Option<u32>, quality: u32) -> Option<usize> {
     match fixed {

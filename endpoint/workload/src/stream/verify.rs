@@ -8,8 +8,8 @@ use netwarp_wire::record::{Record, SegmentRecord};
 
 use super::media::Media;
 
-/// Returns how the received segments differ from the medium's; none if they do not. Each received segment is hashed
-/// anew, once, if hashes were asked for.
+/// Returns how the received segments differ from the medium's; `None` if they do not. If the job asks for hashes, the
+/// original of each received segment is hashed once.
 pub(super) fn difference(records: &[Record], requested: &Stream) -> Result<Option<String>> {
     let media = Media::of(requested);
     let mut originals: BTreeMap<(u32, u32), String> = BTreeMap::new();
@@ -37,7 +37,7 @@ pub(super) fn difference(records: &[Record], requested: &Stream) -> Result<Optio
         }
     }
     if requested.viewer_clock == ViewerClock::Wall {
-        // A session that ends at its time may have played anything.
+        // A session that ends by the wall clock may have played any number of segments.
         return Ok(None);
     }
     let watched = requested.watch_ns.div_ceil(requested.segment_ns);
@@ -74,7 +74,7 @@ mod tests {
         })
     }
 
-    /// Returns a record in which another segment's bytes take the place of this one's.
+    /// Returns the record of a segment with the hash of another segment.
     fn exchanged(at: (u32, u32, u32), hash_of: (u32, u32)) -> Record {
         let mut record = received(at.0, at.1, at.2);
         let Record::Segment(SegmentRecord { sha256: other, .. }) = received(0, hash_of.0, hash_of.1) else {

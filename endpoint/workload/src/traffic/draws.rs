@@ -4,10 +4,11 @@ use netwarp_core::flow::Schedule;
 use netwarp_wire::job::{Direction, Flow, Traffic};
 use netwarp_wire::seeded::splitmix64;
 
-/// The largest share that is drawn plus the smallest step: 53 bits.
+/// The number of equally likely shares that can be drawn: numbers of 53 bits, divided by this, lie from 0 (included) to
+/// 1 (excluded).
 const STEPS: f64 = (1_u64 << 53) as f64;
 
-/// Returns when each flow is due, in nanoseconds after the first.
+/// Returns when each flow is due, in nanoseconds after the beginning of the workload.
 pub(super) fn due_ns(traffic: &Traffic) -> impl Iterator<Item = u64> + Send + use<> {
     Schedule::of(&Flow {
         seed: traffic.seed,
@@ -20,9 +21,9 @@ pub(super) fn due_ns(traffic: &Traffic) -> impl Iterator<Item = u64> + Send + us
     })
 }
 
-/// Draws the size of a flow, by inversion of the distribution.
+/// Draws the size of a flow, by inverting the cumulative distribution of sizes.
 pub(super) fn size_bytes(traffic: &Traffic, number: u32) -> u64 {
-    // The arrivals are drawn from the seed itself.
+    // The complement of the seed, because the arrivals are drawn from the seed itself.
     let share = (splitmix64(!traffic.seed, number.into()) >> 11) as f64 / STEPS;
     let after = traffic.sizes.partition_point(|point| point.ratio <= share);
     let [Some(before), Some(after)] =

@@ -1,8 +1,9 @@
-//! `traffic`: many flows from the server to the client, whose sizes and times are drawn, each over a connection of its
-//! own.
+//! `traffic`: many flows from the server to the client, each over a connection of its own, with random sizes and start
+//! times.
 //!
 //! The client opens a connection when a flow is due, whether or not earlier ones are over, and asks for the flow by its
-//! number. It confirms with one byte that all has arrived, as in [`super::bulk`], and closes the connection.
+//! number. It confirms with one byte that the flow has arrived completely, as in [`super::bulk`], and closes the
+//! connection.
 
 mod draws;
 mod request;
@@ -28,11 +29,11 @@ use super::{End, Finish, Moves, OverConnections, Run, Workload, unless_finished}
 /// Confirms that all has arrived (ASCII's ACK).
 const CONFIRMATION: u8 = 0x06;
 
-/// The most flows of a workload: each is in the record, and a connection in the guest.
+/// The most flows of a workload: each needs a connection in the guest and room in the records.
 const MOST_FLOWS: u32 = 20_000;
 
-/// The most flows that may be under way at once: each has a thread at either end that waits for it, and a guest of
-/// 1 GiB has room for 8192 threads in all. A path whose load is more than it carries would have more and more of them.
+/// The most flows that may be under way at once: each has a waiting thread at either end, and a guest of 1 GiB has room
+/// for 8192 threads. On an overloaded path their number would grow without limit.
 pub const MOST_OPEN: usize = 3000;
 
 impl Workload for Traffic {
@@ -105,8 +106,8 @@ impl OverConnections for Traffic {
     }
 }
 
-/// Fetches a flow over a connection of its own. Returns its number and when its last byte had arrived, in nanoseconds
-/// after the epoch.
+/// Fetches a flow over a connection of its own. Returns the flow's number, and when its last byte arrived, in
+/// nanoseconds since the run's epoch.
 async fn fetch(run: Arc<Run>, dialer: Arc<dyn Dialer>, flow: FlowRequest) -> Result<(u32, u64)> {
     let mut connection = dialer.dial(run.server, false).await?;
     let mut stream = connection.open_stream().await?;
@@ -121,7 +122,7 @@ async fn fetch(run: Arc<Run>, dialer: Arc<dyn Dialer>, flow: FlowRequest) -> Res
     Ok((flow.number, received.last_byte.since(run.epoch_ns)))
 }
 
-/// Sends the flow that a connection asks for.
+/// Receives the request for a flow on a connection, and sends the flow.
 async fn supply(traffic: &Traffic, run: &Run, connection: &mut dyn Connection) -> Result<()> {
     let mut stream = connection.accept_stream().await?.context("the client closed without asking for a flow")?;
     let mut encoded = [0; REQUEST_BYTES];

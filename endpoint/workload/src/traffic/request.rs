@@ -1,4 +1,4 @@
-//! The requests of `traffic`'s client, as they are encoded.
+//! Wire encoding of the requests of `traffic`'s client.
 
 use anyhow::Result;
 use netwarp_wire::request_prefix::{PREFIX_BYTES, RequestPrefix};
@@ -18,7 +18,7 @@ pub(super) const REQUEST_BYTES: usize = PREFIX_BYTES + size_of::<u32>() + size_o
 pub(super) struct FlowRequest {
     /// The flow's number, from 0.
     pub number: u32,
-    /// The flow's size, in which both ends must agree.
+    /// The flow's size in bytes, which both ends must have drawn alike.
     pub size_bytes: u64,
 }
 

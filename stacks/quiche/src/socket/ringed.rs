@@ -108,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    /// Opens two sockets, or none where the machine forbids rings.
+    /// Opens two sockets, or `None` where the machine forbids rings.
     fn pair() -> Option<(Ringed, Ringed)> {
         let open = || Ringed::open((Ipv4Addr::LOCALHOST, 0).into(), 1 << 20, 1472);
         match open() {

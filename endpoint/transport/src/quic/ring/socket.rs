@@ -74,8 +74,8 @@ impl Shared {
         false
     }
 
-    /// Sends the refused datagrams once there is room. Returns the tasks that wait to send more; none if the buffer is
-    /// full again.
+    /// Sends the refused datagrams once there is room. Returns the tasks that wait to send more; `None` if the buffer
+    /// is full again.
     pub(crate) fn use_room(&self) -> Option<Vec<Waker>> {
         let mut inbox = self.inbox();
         self.send_refused(&mut inbox).ok()?;

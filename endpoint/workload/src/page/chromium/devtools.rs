@@ -13,7 +13,7 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 
 const READ_BYTES: usize = 1 << 16;
 
-/// The lowest descriptor to use: a program that is started has others below it.
+/// The lowest descriptor number to use: those below are set up for the browser when it starts.
 const LOWEST_FD: i32 = 10;
 
 /// An event that the browser reports without being asked.
@@ -21,24 +21,24 @@ const LOWEST_FD: i32 = 10;
 pub(super) struct Event {
     /// The name of the event, such as `Network.responseReceived`.
     pub method: String,
-    /// Its parameters, by their names in the protocol.
+    /// The event's parameters, by their names in the protocol.
     pub parameters: Value,
 }
 
-/// This program's ends of the pipes, and the events that have not been read.
+/// A DevTools connection to a browser: netwarp's ends of the pipes, and the events that have not been taken yet.
 pub(super) struct DevTools {
     orders: Sender,
     answers: Receiver,
     unread: Vec<u8>,
     events: VecDeque<Event>,
     last_id: u64,
-    /// The session of the page, once it is attached to.
+    /// The id of the DevTools session of the page, once attached.
     session: Option<String>,
 }
 
 impl DevTools {
-    /// Makes the pipes. Also returns the browser's ends: the one from which it reads commands, and the one to which it
-    /// writes answers. Must be called inside the runtime.
+    /// Creates the pipes. Also returns the browser's ends: the one from which it reads commands, and the one to which
+    /// it writes answers. Must be called inside the tokio runtime.
     pub(super) fn open() -> Result<(Self, (OwnedFd, OwnedFd))> {
         let (their_orders, orders) = pipe2(OFlag::O_CLOEXEC).context("make a pipe to the browser")?;
         let (answers, their_answers) = pipe2(OFlag::O_CLOEXEC).context("make a pipe from the browser")?;
@@ -98,10 +98,10 @@ impl DevTools {
         }
     }
 
-    /// Waits for the next event. Dropping this future loses nothing.
+    /// Waits for the next event. Dropping this future loses no event.
     ///
     /// # Errors
-    /// The browser has ended, or sends something that is not a message.
+    /// The browser has ended, or sent something that is not a DevTools message.
     pub(super) async fn event(&mut self) -> Result<Event> {
         loop {
             if let Some(event) = self.events.pop_front() {

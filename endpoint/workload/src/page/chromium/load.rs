@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::devtools::Event;
 
-/// The path that browsers request without being told by a page.
+/// The path that browsers request although no page refers to it.
 const UNASKED: &str = "/favicon.ico";
 
 /// Chromium's error for every QUIC connection that failed or ended.
@@ -20,21 +20,21 @@ pub(super) struct Load<'a> {
     page: &'a Page,
     origin: String,
     epoch_ns: u64,
-    /// The indices of resources, by their paths.
+    /// Each resource's index in the page, by its path.
     places: HashMap<&'a str, usize>,
     under_way: HashMap<String, Request>,
-    /// Connections by the browser's numbers: their number in the records, and the requests on them so far.
+    /// By the browser's id of a connection: its number in the records, and how many requests it has carried so far.
     connections: HashMap<u64, (u32, u32)>,
-    /// When the page's load event ended, in nanoseconds since the epoch.
+    /// When the page's load event ended, in nanoseconds since the run's epoch.
     pub load_event_ns: Option<u64>,
     records: Vec<Option<ResourceRecord>>,
-    /// Whether each resource came from the browser's cache.
+    /// Whether each resource came from the browser's cache; indexed as the page's resources.
     is_cached: Vec<bool>,
 }
 
 /// A request that the browser has made.
 struct Request {
-    /// The index of the resource; none if the path is not part of the page.
+    /// The index of the resource; `None` if the path is not part of the page.
     resource: Option<usize>,
     fetch_start_ns: u64,
     bytes: u64,
@@ -67,10 +67,10 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Handles an event of the browser.
+    /// Adds an event of the browser to the load.
     ///
     /// # Errors
-    /// The load fails, or is not the one that was asked for.
+    /// The event shows that the load failed, or that something else than the page was loaded.
     pub(super) fn take(&mut self, event: &Event) -> Result<()> {
         let told = &event.parameters;
         match event.method.as_str() {
@@ -107,7 +107,7 @@ impl<'a> Load<'a> {
         self.under_way.values().all(|request| request.resource.is_none())
     }
 
-    /// Returns whether all resources have arrived.
+    /// Returns whether all resources of the page have arrived.
     pub(super) fn is_whole(&self) -> bool {
         self.load_event_ns.is_some()
             && self.records.iter().zip(&self.is_cached).all(|(record, is_cached)| record.is_some() || *is_cached)
@@ -128,7 +128,7 @@ impl<'a> Load<'a> {
             .collect()
     }
 
-    /// Notes a response from the cache, which has no connection.
+    /// Records that a resource came from the cache, over no connection.
     fn cached(&mut self, id: &str) {
         if let Some(place) = self.under_way.remove(id).and_then(|request| request.resource) {
             self.is_cached[place] = true;
@@ -160,7 +160,8 @@ impl<'a> Load<'a> {
         Ok(())
     }
 
-    /// Returns what the head of a response says; none for a response without a connection.
+    /// Returns status, protocol, connection and times of a response, from its event; `None` for a response without a
+    /// connection.
     fn answered(&mut self, response: &Value) -> Result<Option<Answered>> {
         let url = response["url"].as_str().unwrap_or_default();
         let Some(timing) = response.get("timing").filter(|_| !url.starts_with("data:")) else { return Ok(None) };
@@ -233,7 +234,7 @@ impl<'a> Load<'a> {
         self.run_time_ns(seconds.as_f64().context("the browser told of something without a time")?)
     }
 
-    /// Converts a time of the browser's, in seconds of `CLOCK_MONOTONIC`, to nanoseconds since the epoch.
+    /// Converts a browser's time in seconds of `CLOCK_MONOTONIC` to nanoseconds since the run's epoch.
     fn run_time_ns(&self, seconds: f64) -> Result<u64> {
         let at_ns = (seconds * 1e6).round() as u64 * 1000;
         at_ns.checked_sub(self.epoch_ns).context("the browser's clock is before the run's")
@@ -271,7 +272,7 @@ mod tests {
         page
     }
 
-    /// Returns a browser's events for a page that is a single document.
+    /// Returns the events that a browser reports for a page that is a single document.
     fn told(protocol: &str, status: u16) -> Vec<(&'static str, Value)> {
         let timing = json!({ "requestTime": 1.1, "sendStart": 200.0, "receiveHeadersEnd": 300.5 });
         let response = json!({

@@ -22,9 +22,10 @@ use super::servers::{command, find};
 use crate::RunPlace;
 use crate::command::Host;
 
-/// The options that restrict Chromium to the page: no window, no sandbox of its own (it is root in a guest that runs
-/// nothing else), one process, no background requests. It runs as an application's window, which has no tabs: a tab
-/// shows an animation while its page loads, and drawing that took three quarters of the CPU time of a long load.
+/// The options with which Chromium does nothing but load the page: no window, no sandbox of its own (it is root in a
+/// guest that runs nothing else), one process, no background requests. It runs as an application's window, which has no
+/// tabs: a tab shows an animation while its page loads, and drawing that took three quarters of the CPU time of a long
+/// load.
 const USUAL: [&str; 20] = [
     "--app=data:text/html,",
     "--headless",
@@ -48,8 +49,8 @@ const USUAL: [&str; 20] = [
     "--user-data-dir=/tmp/chromium",
 ];
 
-/// How long the browser may stay without events after its load event before the load ends, in nanoseconds: scripts
-/// could still request something.
+/// How long the browser must report no events after its load event until the load counts as complete, in nanoseconds:
+/// scripts could still request something.
 const QUIET_NS: u64 = 2_000_000_000;
 
 /// The time between two visits, in nanoseconds of the run's clock. It is longer than the idle time-out of QUIC
@@ -72,7 +73,7 @@ const PAINTS: &str = r#"new Promise(resolve => requestAnimationFrame(() => reque
 /// Makes the browser load the page, and writes its records.
 ///
 /// # Errors
-/// The browser does not start, or ends early; the page does not load as it should.
+/// The browser does not start, or ends early; the page is not loaded completely and as the job says.
 pub(super) async fn drive(
     orchestrator: &mut Orchestrator,
     page: &Page,
@@ -142,7 +143,7 @@ async fn browse(devtools: &mut DevTools, page: &Page, epoch_ns: u64) -> Result<V
     Ok(records.chain([loaded]).collect())
 }
 
-/// Loads the page. Returns when the navigation was started, and the load.
+/// Loads the page. Returns when the navigation was started, and the state of the load at its end.
 async fn visit<'a>(devtools: &mut DevTools, page: &'a Page, epoch_ns: u64) -> Result<(Moment, Load<'a>)> {
     let origin = format!("https://{SERVER_NAME}:{PORT}");
     let path = &page.resources[0].path;
@@ -156,7 +157,7 @@ async fn visit<'a>(devtools: &mut DevTools, page: &'a Page, epoch_ns: u64) -> Re
     Ok((navigation_start, load))
 }
 
-/// Navigates to an empty page, and waits until the connections of the previous page have been closed as idle.
+/// Navigates to an empty page, and waits until the idle connections of the previous page have been closed.
 async fn leave(devtools: &mut DevTools) -> Result<()> {
     devtools.order("Page.navigate", json!({ "url": "about:blank" })).await?;
     let deadline = Deadline::new()?;
@@ -170,7 +171,7 @@ async fn leave(devtools: &mut DevTools) -> Result<()> {
     }
 }
 
-/// Handles events until all of the page has arrived, or no more events come.
+/// Adds events to the load until it is complete, or no more events come.
 async fn follow(devtools: &mut DevTools, load: &mut Load<'_>) -> Result<()> {
     let deadline = Deadline::new()?;
     while !load.is_whole() {

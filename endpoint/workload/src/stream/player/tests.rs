@@ -4,7 +4,8 @@ use super::*;
 
 const MS: u64 = 1_000_000;
 
-/// Returns a medium of ten segments of a second each; playing starts with one, and the buffer holds three.
+/// Returns a medium of ten segments of a second each. Playback starts with one buffered segment; the buffer holds
+/// three.
 fn medium() -> Stream {
     Stream {
         seed: 1,
@@ -42,7 +43,7 @@ fn cut(request: Option<u32>, segment: u32, requested_ms: u64, cut_ms: u64, cause
     CutSegmentRecord { request, segment, quality: request.map(|_| 0), requested_ns, cut_ns, cause }
 }
 
-/// Requests a segment now, which must be this one.
+/// Lets the player send its next request, and asserts that it is for `segment` and made with `ahead_ms` buffered.
 fn ask(player: &mut Player, at_ms: u64, segment: u32, ahead_ms: u64) -> RequestId {
     let is_first = player.tickets == 0;
     let wanted = WantedSegment { segment, since_ns: at_ms * MS, ahead_ns: ahead_ms * MS, is_first };
@@ -50,8 +51,8 @@ fn ask(player: &mut Player, at_ms: u64, segment: u32, ahead_ms: u64) -> RequestI
     player.sent(0)
 }
 
-/// Fetches one segment after another, each taking one of these durations, whenever the player asks. Returns the
-/// player's actions.
+/// Answers the player's requests one after another, each after the next of `durations_ms`. Returns the player's
+/// actions.
 fn watch(media: &Stream, durations_ms: impl IntoIterator<Item = u64>) -> Vec<(u64, Action)> {
     let mut durations_ms = durations_ms.into_iter();
     let (mut player, mut now_ns, mut under_way) = (Player::new(media, 1, 0), 0, None::<(RequestId, u64)>);
