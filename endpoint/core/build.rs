@@ -1,5 +1,5 @@
-//! Makes the tests of this crate and of those above it link: the program wraps these two functions in its own build
-//! script.
+//! Makes the tests of this crate and of those above it link: the program's own build script has the linker wrap these
+//! two functions.
 
 fn main() {
     for symbol in ["clock_gettime", "epoll_wait"] {

@@ -1,10 +1,10 @@
-//! The addresses of a run's hosts, where the path between them is its own.
+//! The addresses of a run's hosts, if the run has built the path between them itself.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use netwarp_wire::job::{Job, Path};
 
-/// The version of IP of all addresses of a run.
+/// The version of IP that a run uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// IPv4: networks are /24s of 10.0.0.0/8.
@@ -14,7 +14,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// Returns the family of a job's addresses. All of its paths have the same.
+    /// Returns the family of a job's addresses, which is the same on all its paths.
     pub fn of(job: &Job) -> Self {
         job.paths.first().map_or(Self::Ipv4, Self::of_path)
     }
@@ -24,8 +24,8 @@ impl Family {
         if path.ipv6 { Self::Ipv6 } else { Self::Ipv4 }
     }
 
-    /// Returns an address by the two numbers of its network and the number of the host in it, which is 0 for the address
-    /// of the network itself.
+    /// Returns the address of a host, given the two numbers of its network and its own number there; with host number 0
+    /// the address of the network itself.
     pub fn address(self, [first, second]: [u8; 2], host: u8) -> IpAddr {
         match self {
             Self::Ipv4 => Ipv4Addr::new(10, first, second, host).into(),
@@ -49,15 +49,15 @@ impl Family {
     }
 }
 
-/// The number of a path's router in both of its networks.
+/// The host number of a path's router, in both networks that it connects.
 pub const ROUTER: u8 = 254;
 
-/// Returns the length of the prefix of every network of an address's family.
+/// Returns the prefix length, in bits, of a run's networks of this address family.
 pub fn prefix_bits(address: IpAddr) -> u8 {
     if address.is_ipv4() { 24 } else { 64 }
 }
 
-/// Returns the address that stands for all of a host, of the same family as another address.
+/// Returns the unspecified address (0.0.0.0 or ::) of the same family as another address.
 pub fn unspecified(like: IpAddr) -> IpAddr {
     match like {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),

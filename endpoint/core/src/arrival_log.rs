@@ -1,4 +1,4 @@
-//! The log of when content arrived during a run: goodput over time, and the longest gap in arrivals after each
+//! A log of when content arrived during a run, for goodput over time and the longest gap in arrivals after each
 //! handover. Pure.
 
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use netwarp_wire::arrived::Arrived;
 use netwarp_wire::job::{Change, Event, Job, Path};
 use netwarp_wire::record::{HandoverRecord, Record};
 
-/// The log, shared by all receivers of one end.
+/// An arrival log that all receivers of one end share.
 pub type SharedArrivalLog = Arc<Mutex<ArrivalLog>>;
 
 /// The arrivals at one end of a run. All times are in nanoseconds since the run's epoch.
@@ -28,12 +28,14 @@ struct Handover {
     longest: Option<Gap>,
 }
 
-/// The interval in which a gap in arrivals is attributed to a handover.
+/// The interval in which the gap in arrivals that a handover causes can begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// The start of the interval. An earlier gap has another cause, such as a burst of losses.
+    /// The start of the interval, in nanoseconds since the run's epoch. Time without arrivals before it has another
+    /// cause, such as a burst of losses.
     pub from_ns: u64,
-    /// The latest time at which such a gap can begin: by then everything sent over the old path has arrived.
+    /// The end of the interval, in nanoseconds since the run's epoch: by then everything sent over the old path has
+    /// arrived.
     pub until_ns: u64,
 }
 
@@ -53,8 +55,8 @@ impl ArrivalLog {
     /// Records `bytes` of new content, the last of which arrived at `at_ns`. Calls must be in order of time.
     ///
     /// # Arguments
-    /// * `awaited` - whether the receiver was waiting since the last arrival; if not, that time is not counted as a
-    ///   gap.
+    /// * `awaited` - whether the receiver was ready for data since the last arrival; if not, the time since then is not
+    ///   counted as a gap.
     pub fn record_arrival(&mut self, at_ns: u64, bytes: u64, awaited: bool) {
         let last_ns = self.last_arrival_ns.filter(|_| awaited);
         self.arrived.count(at_ns, bytes);
@@ -69,17 +71,17 @@ impl ArrivalLog {
         }
     }
 
-    /// Returns the width of a step.
+    /// Returns the length of the intervals for which goodput is recorded.
     pub fn step(&self) -> Duration {
         Duration::from_nanos(self.arrived.step_ns())
     }
 
-    /// Records that the client was told of its address on this path. [`Span::of`] computes the span.
+    /// Records a handover: at `at_ns` the client was told of its address on `path`. [`Span::of`] computes the span.
     pub fn record_handover(&mut self, at_ns: u64, path: u32, span: Span) {
         self.handovers.push(Handover { at_ns, path, span, longest: None });
     }
 
-    /// Returns the records of the log: one for each handover, and the goodput if anything arrived.
+    /// Returns what the log has recorded: one record for each handover, and one of goodput if anything arrived.
     pub fn records(&self) -> Vec<Record> {
         let handovers = self.handovers.iter().map(|handover| {
             Record::Handover(HandoverRecord {
@@ -100,7 +102,8 @@ impl Span {
     }
 }
 
-/// Returns when the client lost the last of its other paths or, if it still had one, when it was told of this path.
+/// Returns the start of the interval: when the client lost the last of its other paths or, if it still had one, when it
+/// was told of this path.
 fn from_ns(job: &Job, path: u32, told_ns: u64) -> u64 {
     let mut attached: Vec<bool> = job.paths.iter().map(|path| path.attached).collect();
     let mut lost_ns = told_ns;
@@ -115,8 +118,8 @@ fn from_ns(job: &Job, path: u32, told_ns: u64) -> u64 {
     if attached.contains(&true) { told_ns } else { lost_ns }
 }
 
-/// Returns the latest time at which a gap can begin that the handover caused: the longest RTT of the job's paths after
-/// the client was told or, if it lost the old path later, after that.
+/// Returns the end of the interval: the longest RTT of the job's paths after the client was told of this path or, if it
+/// lost the old path later, after that loss.
 fn until_ns(job: &Job, path: u32, told_ns: u64) -> u64 {
     let elsewhere = |event: &&Event| event.path != path;
     let mut later = job.timeline.events.iter().filter(elsewhere).skip_while(|event| event.at_ns < told_ns);

@@ -1,7 +1,8 @@
-//! The clock both sides of a run share: `CLOCK_MONOTONIC`, and the *held clock* of virtual time.
+//! The clock that both sides of a run share: `CLOCK_MONOTONIC`. In virtual time it is a *held clock*: it is read when a
+//! wait ends, and keeps that value until the next wait.
 //!
-//! A thread may wait in an [`EventLoop`] of its own instead of in `epoll_wait`. If what ended the wait says what time
-//! it is now, the clock is not read at all.
+//! A thread may wait in an [`EventLoop`] of its own instead of in `epoll_wait`. If that returns the time as well, the
+//! clock is not read at all.
 //!
 //! `build.rs` has the linker redirect every call of `clock_gettime` to [`held_clock`] and every call of `epoll_wait` to
 //! this file, including those of tokio and quinn. `epoll_wait` is the only call that blocks while the clock is held.
@@ -25,12 +26,12 @@ use crate::timers;
 pub struct Moment(u64);
 
 impl Moment {
-    /// Returns the present time.
+    /// Returns the current time.
     pub fn now() -> Self {
         Self(held_clock::now_ns())
     }
 
-    /// Returns the moment this many nanoseconds after the clock's zero.
+    /// Returns the moment at which `CLOCK_MONOTONIC` shows `zero_ns`.
     pub fn after(zero_ns: u64) -> Self {
         Self(zero_ns)
     }
@@ -47,8 +48,8 @@ pub trait EventLoop {
     ///
     /// # Arguments
     /// * `epoll` - an epoll descriptor whose events end the wait as well.
-    /// * `now_ns` - the held time.
-    /// * `deadline_ns` - when the first timer is due, if there is one.
+    /// * `now_ns` - the current time, as the held clock has it.
+    /// * `deadline_ns` - when the thread's next timer is due, if there is one.
     fn wait(&mut self, epoll: RawFd, now_ns: u64, deadline_ns: Option<u64>) -> io::Result<Waited>;
 }
 
@@ -56,7 +57,7 @@ thread_local! {
     static EVENT_LOOP: RefCell<Option<Box<dyn EventLoop>>> = const { RefCell::new(None) };
 }
 
-/// Makes this thread wait in this event loop from now on.
+/// Makes this thread wait in `event_loop` from now on.
 pub fn wait_by(event_loop: Box<dyn EventLoop>) {
     EVENT_LOOP.set(Some(event_loop));
 }
@@ -68,11 +69,11 @@ pub fn tick_ns() -> u64 {
     Duration::from(resolution).as_nanos() as u64
 }
 
-/// Waits for the kernel's second tick from now, so that the setup does not influence the run.
+/// Waits for the kernel's second timer tick from now, so that the duration of the setup does not influence the run.
 ///
-/// In virtual time computing is free, but each reading of the clock advances it by 256 ns, and so does some of what
-/// builds a path or prepares a capture. Timers as coarse as the tick, such as the RTO, would then expire earlier or
-/// later relative to the epoch.
+/// In virtual time computing takes no time, but each reading of the clock advances it by 256 ns, and some steps of
+/// building a path or preparing a capture advance it too. Timers as coarse as the tick, such as the RTO, would then
+/// expire earlier or later relative to the run's epoch.
 pub fn await_tick() {
     let tick_ns = tick_ns();
     let then_ns = (Moment::now().since(0) / tick_ns + 2) * tick_ns;
@@ -86,7 +87,7 @@ unsafe extern "C" {
 }
 
 /// Wraps `epoll_wait(2)`: waits no longer than until this thread's next timer ([`crate::timers`]). Time may pass while
-/// it waits, so the held time is dropped.
+/// it waits, so the held clock is read again afterwards.
 ///
 /// # Safety
 /// As for the C function: `events` must be valid for `capacity` writes.
@@ -117,7 +118,8 @@ unsafe extern "C" fn __wrap_epoll_wait(
     result
 }
 
-/// Waits in this thread's own event loop, if it has one. Returns whether `epoll` has events.
+/// Waits in this thread's own event loop, and returns whether `epoll` has events; `None` if the thread has no event
+/// loop of its own.
 fn wait_elsewhere(epoll: c_int, timeout_ms: c_int) -> Option<bool> {
     EVENT_LOOP.with_borrow_mut(|event_loop| {
         let event_loop = event_loop.as_mut()?;
@@ -147,8 +149,8 @@ mod tests {
 
     use super::*;
 
-    /// A single test, because holding the clock affects the whole process: no other test may run on a clock that stands
-    /// still. `cargo test` runs it in a process of its own through [`child`].
+    /// A single test, because holding the clock affects the whole process, and no other test may run meanwhile. `cargo
+    /// test` runs it in a process of its own through [`child`].
     #[test]
     #[ignore = "run by held_clock_stands_still_until_epoll_wait, alone in its process"]
     fn child() {

@@ -1,8 +1,8 @@
-//! The present state of QUIC connections, in memory that a role shares with the orchestrator. QUIC's state is in the
-//! process of its stack, where the kernel's `sock_diag` does not see it.
+//! The current state of QUIC connections (congestion window, RTT, …), as values in memory that a role shares with the
+//! orchestrator: *gauges*. QUIC runs in the role's process, so the kernel's `sock_diag` does not know its state.
 //!
-//! A stack writes a gauge whenever its value changes, which takes no system call; the orchestrator reads the gauges
-//! when it takes a sample.
+//! The QUIC stack writes a gauge whenever its value changes, which takes no system call; the orchestrator reads the
+//! gauges when it takes a sample.
 
 use std::ffi::CStr;
 use std::num::NonZeroUsize;
@@ -18,7 +18,7 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap};
 
 use crate::connection_sample::{Activity, ConnectionSample, ConnectionState, Limits, Repair};
 
-/// The descriptor through which a role inherits the shared memory.
+/// The file descriptor of the shared memory, which a role inherits.
 pub const ROLE_FD: RawFd = 5;
 
 /// The environment variable that tells a role that it has inherited [`ROLE_FD`].
@@ -35,23 +35,23 @@ const PACED_QUARTERS: u64 = 5;
 const BITS_PER_BYTE: u64 = 8;
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
-/// The gauges of a role's connections, laid out as in the shared memory.
+/// The layout of the shared memory: the gauges of all connections of a role.
 #[repr(C)]
 struct Board {
-    /// The number of places that have ever been in use.
+    /// How many of the places in `gauges` have been in use so far.
     places: AtomicU64,
-    /// The number of connections that have had gauges.
+    /// How many connections have had gauges so far.
     connections: AtomicU64,
     gauges: [Gauges; CONNECTIONS],
 }
 
-/// The gauges of one connection. A place is free when its port is 0.
+/// The current state of one connection. The place is free while the port is 0.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct Gauges {
     port: AtomicU64,
     peer_port: AtomicU64,
-    /// The number of connections that had gauges before this one.
+    /// The connection's number: how many had gauges before it.
     number: AtomicU64,
     /// The congestion window, in bytes.
     pub cwnd_bytes: AtomicU64,
@@ -65,11 +65,11 @@ pub struct Gauges {
     pub acked_bytes: AtomicU64,
     /// Packets declared lost since the connection was set up.
     pub lost_packets: AtomicU64,
-    /// The most unacknowledged bytes that the sender keeps.
+    /// The size of the send buffer: the most unacknowledged bytes that the sender keeps.
     pub send_window_bytes: AtomicU64,
     /// 1 when all data that the application has written has been sent.
     pub has_sent_all: AtomicU64,
-    /// How many writes wait for room in the send window.
+    /// How many of the application's writes wait for room in the send buffer.
     pub waiting_writes: AtomicU64,
 }
 
@@ -79,7 +79,7 @@ impl Gauges {
         (self.port.load(Relaxed) as u16, self.peer_port.load(Relaxed) as u16)
     }
 
-    /// Returns the present state of the connection.
+    /// Returns the current state of the connection as a sample.
     pub fn sample(&self) -> ConnectionSample {
         let (port, peer_port) = self.ports();
         let [cwnd_bytes, rtt_ns, unacked_bytes] =
@@ -117,7 +117,7 @@ fn paced_bit_s(cwnd_bytes: u64, rtt_ns: u64) -> u64 {
 }
 
 impl Board {
-    /// Maps the memory for the lifetime of the process.
+    /// Maps the shared memory for the lifetime of the process.
     fn map(memory: impl AsFd) -> Result<&'static Self> {
         let length = NonZeroUsize::new(size_of::<Self>()).context("gauges have no size")?;
         let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
@@ -128,13 +128,13 @@ impl Board {
         Ok(unsafe { board.as_ref() })
     }
 
-    /// Returns the gauges of the open connections.
+    /// Returns the gauges of the connections that are open now.
     fn standing(&self) -> impl Iterator<Item = &Gauges> {
         let places = self.places.load(Relaxed) as usize;
         self.gauges.iter().take(places).filter(|gauges| gauges.port.load(Relaxed) != 0)
     }
 
-    /// Takes a free place for a connection; `None` if all are in use.
+    /// Assigns a free place to a connection between these ports; `None` if all are in use.
     fn take(&self, port: u16, peer_port: u16) -> Option<&Gauges> {
         let takes = |gauges: &Gauges| gauges.port.compare_exchange(0, port.into(), Relaxed, Relaxed).is_ok();
         let (place, gauges) = self.gauges.iter().enumerate().find(|(_, gauges)| takes(gauges))?;
@@ -152,7 +152,7 @@ pub struct SharedGauges {
 }
 
 impl SharedGauges {
-    /// Creates the shared memory, in which no connection has gauges yet.
+    /// Creates the shared memory, without connections.
     pub fn new() -> Result<Self> {
         let attempt = "make memory for the gauges of connections";
         let memory = memfd_create(c"gauges", MFdFlags::MFD_CLOEXEC).context(attempt)?;
@@ -175,7 +175,7 @@ impl AsRawFd for SharedGauges {
 
 static INHERITED: OnceLock<&'static Board> = OnceLock::new();
 
-/// Takes the gauges that the orchestrator has given this process, if any.
+/// Maps the shared memory, if the orchestrator has passed it to this process.
 pub fn inherit() -> Result<()> {
     if std::env::var_os(VARIABLE).is_some() {
         // SAFETY: the orchestrator opened it for this role.
@@ -185,17 +185,17 @@ pub fn inherit() -> Result<()> {
     Ok(())
 }
 
-/// The gauges of one connection; their place is free again when this is dropped.
+/// The gauges of one connection, at its role; dropping this frees their place.
 #[derive(Debug)]
 pub struct ConnectionGauges(&'static Gauges);
 
 impl ConnectionGauges {
-    /// Takes gauges for a new connection; `None` if it is not sampled.
+    /// Assigns gauges to a new connection; `None` if connections are not sampled, or all gauges are in use.
     pub fn of(port: u16, peer_port: u16) -> Option<Arc<Self>> {
         INHERITED.get()?.take(port, peer_port).map(|gauges| Arc::new(Self(gauges)))
     }
 
-    /// Counts a write as waiting for room until the returned value is dropped.
+    /// Counts one more write that waits for room in the send buffer, until the returned value is dropped.
     pub fn waiting(self: &Arc<Self>) -> WaitingWrite {
         self.waiting_writes.fetch_add(1, Relaxed);
         WaitingWrite(self.clone())
@@ -222,7 +222,7 @@ impl Drop for ConnectionGauges {
     }
 }
 
-/// A write that waits for room in the send window.
+/// A write that counts as waiting for room in the send buffer.
 #[derive(Debug)]
 pub struct WaitingWrite(Arc<ConnectionGauges>);
 

@@ -1,6 +1,6 @@
 //! The state of one end of a connection at one moment, for every stack.
 
-/// One end of a connection, as it is sampled.
+/// A sample of one end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionSample {
     /// The port of this end.
@@ -13,7 +13,7 @@ pub struct ConnectionSample {
     pub state: ConnectionState,
 }
 
-/// The state of a connection at its sender.
+/// The state of a connection at the end that sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionState {
     /// The congestion window, in bytes.
@@ -30,39 +30,40 @@ pub struct ConnectionState {
     pub retrans_packets: u64,
     /// The pacing rate, in bit/s; 0 where the stack does not pace.
     pub pacing_rate_bit_s: u64,
-    /// What has limited the connection.
+    /// What has limited the rate of the connection.
     pub limits: Limits,
     /// Whether all data that the application has written has been sent, and more could be.
     pub has_sent_all: bool,
-    /// The repair of losses; its default where the stack does not report it.
+    /// How losses have been repaired; all zero where the stack does not report it.
     pub repair: Repair,
 }
 
-/// What a sender has done to repair losses.
+/// A sender's recoveries from losses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Repair {
     /// Whether it is recovering from a loss now.
     pub is_recovering: bool,
-    /// The time in recoveries from time-outs since the connection was set up, in nanoseconds.
+    /// How long in total the sender has been in recovery from retransmission time-outs since the connection was set up,
+    /// in nanoseconds.
     pub timeout_ns: u64,
-    /// How many of those have begun.
+    /// How many recoveries from retransmission time-outs have begun since the connection was set up.
     pub timeout_recoveries: u64,
 }
 
-/// What has limited a connection.
+/// What has limited the rate of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limits {
-    /// Times in nanoseconds since the connection was set up: with data to send; of that, limited by the peer's receive
-    /// window, and by the send buffer.
+    /// Three times that the stack has added up since the connection was set up, in nanoseconds: with data to send; of
+    /// that, limited by the peer's receive window; and limited by the send buffer.
     Counted([u64; 3]),
-    /// The state at the time of the sample.
+    /// What the connection is doing at the time of the sample.
     Now(Activity),
 }
 
 /// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activity {
-    /// It has no data to send, and no unacknowledged data.
+    /// It has neither data to send nor unacknowledged data.
     Idle,
     /// It sends, limited by congestion control and pacing alone.
     Busy,

@@ -1,5 +1,5 @@
-//! The receiving end of a content: counts and hashes the bytes that arrive, notes their arrival times, and writes them
-//! to a file if one is asked for.
+//! The receiving end of a content: counts and hashes the bytes that arrive, records when they arrive, and can write
+//! them to a file.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -15,8 +15,7 @@ use crate::clock::Moment;
 
 const TOO_MUCH: &str = "the peer sent more content than it was asked for";
 
-/// A sink that outlives the connection that fills it, so that another connection can continue after that one was given
-/// up.
+/// A sink that several connections can fill one after another: when one is given up, the next continues.
 pub type SharedSink = Arc<Mutex<Sink>>;
 
 /// Consumes received bytes: hashes them if the content is verified, writes them if they are kept, otherwise only counts
@@ -31,45 +30,44 @@ pub struct Sink {
     arrivals: Option<Arrivals>,
 }
 
-/// A content that has been received.
+/// What is known of a content that has been received.
 #[derive(Debug)]
 pub struct Received {
     /// When the first byte was received; for an empty content, when it was expected.
     pub first_byte: Moment,
     /// When the last byte was received.
     pub last_byte: Moment,
-    /// The longest time between two arrivals, if the sink measured it.
+    /// The longest gap between two arrivals; `None` if it was not measured or there was none.
     pub longest_gap: Option<Gap>,
     /// The hex SHA-256, if it was asked for.
     pub sha256: Option<String>,
 }
 
 impl Sink {
-    /// Creates a sink for a content of this many bytes.
+    /// Creates a sink for a content of `size_bytes`, which is hashed if `verify`.
     pub fn new(size_bytes: u64, verify: bool) -> Self {
         let hasher = verify.then(new_hasher);
         let (remaining_bytes, first_byte, last_byte, arrivals) = (size_bytes, None, None, None);
         Self { size_bytes, remaining_bytes, hasher, file: None, first_byte, last_byte, arrivals }
     }
 
-    /// Writes what arrives to a file, if there is one.
+    /// Sets the file to which the content is written; with `None` it is not written.
     pub fn writing_to(self, file: Option<File>) -> Self {
         Self { file, ..self }
     }
 
-    /// Records arrivals in the run's log and measures the longest gap, if there is a log. Bytes must then be taken as
-    /// they arrive.
+    /// Sets the log in which arrivals are recorded. With a log, bytes must be passed to the sink as they arrive.
     pub fn watching_arrivals(mut self, arrival_log: Option<WatchedArrivals>) -> Self {
         self.arrivals = arrival_log.map(|arrival_log| Arrivals { arrival_log, last: None, longest: None });
         self
     }
 
-    /// Makes this a sink that several connections fill, one after the other.
+    /// Returns the sink in a form that several connections can fill, one after the other.
     pub fn shared(self) -> SharedSink {
         Arc::new(Mutex::new(self))
     }
 
-    /// Starts the measurement: the content is expected from now on. An empty content is complete at once.
+    /// Starts the measurement: the content is expected from now on. An empty content counts as received at once.
     pub fn begin(&mut self) {
         if self.size_bytes == 0 && self.first_byte.is_none() {
             let now = Moment::now();
@@ -77,13 +75,14 @@ impl Sink {
         }
     }
 
-    /// Returns whether bytes must be taken as they arrive, rather than many at once.
+    /// Returns whether arrivals are recorded, so that bytes must be passed to the sink as they arrive rather than many
+    /// at once.
     pub fn watches_arrivals(&self) -> bool {
         self.arrivals.is_some()
     }
 
-    /// Returns the resolution with which arrivals must be told apart; `None` if gaps are measured, which need the
-    /// finest possible.
+    /// Returns how close in time two arrivals may be passed to the sink as one; `None` if gaps are measured, which need
+    /// every arrival, or if arrivals are not recorded.
     pub fn resolution(&self) -> Option<Duration> {
         let watched = self.arrivals.as_ref().filter(|arrivals| !arrivals.arrival_log.for_gaps)?;
         Some(watched.arrival_log.arrival_log.lock().expect("no holder panics").step() / 2)
@@ -105,7 +104,7 @@ impl Sink {
         self.hasher.is_none() && self.file.is_none()
     }
 
-    /// Takes the next bytes.
+    /// Counts the next bytes, and hashes or writes them as the content needs.
     ///
     /// # Errors
     /// More bytes arrived than were announced; as [`Self::keep`].
@@ -114,7 +113,7 @@ impl Sink {
         self.discard(bytes.len() as u64)
     }
 
-    /// Counts bytes that arrived and were discarded.
+    /// Counts bytes that arrived and that the kernel discarded.
     ///
     /// # Errors
     /// More bytes arrived than were announced.
@@ -127,8 +126,8 @@ impl Sink {
         Ok(())
     }
 
-    /// Hashes the next bytes if the content is verified, and writes them if it is kept. The caller counts them by
-    /// [`Self::record_arrival`].
+    /// Hashes the next bytes if the content is verified, and writes them if it is kept. It does not count them;
+    /// [`Self::record_arrival`] does.
     ///
     /// # Errors
     /// As `write(2)`.
@@ -142,8 +141,8 @@ impl Sink {
     /// Counts bytes, the last of which arrived at `at`.
     ///
     /// # Arguments
-    /// * `awaited` - whether the receiver was waiting since the last arrival; if not, that time is not counted as a
-    ///   gap.
+    /// * `awaited` - whether the receiver was ready for data since the last arrival; if not, the time since then is not
+    ///   counted as a gap.
     ///
     /// # Errors
     /// More bytes arrived than were announced.
@@ -161,7 +160,7 @@ impl Sink {
         }
     }
 
-    /// Returns what has arrived of a content that was broken off; if nothing has, the times are the present.
+    /// Returns what has arrived so far of a content that was broken off. If nothing has, its times are now.
     pub fn arrived(&self) -> Received {
         Received {
             first_byte: self.first_byte.unwrap_or_else(Moment::now),
@@ -171,7 +170,7 @@ impl Sink {
         }
     }
 
-    /// Returns the result of a content that has arrived completely.
+    /// Returns times, longest gap and hash of a content that has arrived completely.
     ///
     /// # Errors
     /// The content has not arrived completely.
@@ -186,18 +185,18 @@ impl Sink {
     }
 }
 
-/// A run's log of arrivals, and the epoch of its times.
+/// The log in which a sink records arrivals, and how.
 #[derive(Debug, Clone)]
 pub struct WatchedArrivals {
-    /// The log, shared by all sinks of the run.
+    /// The log, which all sinks of this end share.
     pub arrival_log: SharedArrivalLog,
     /// The run's epoch, in nanoseconds of `CLOCK_MONOTONIC`.
     pub epoch_ns: u64,
-    /// Whether gaps in arrivals are measured; if not, only the goodput over time is.
+    /// Whether gaps in arrivals are measured, and not only goodput over time.
     pub for_gaps: bool,
 }
 
-/// An interval without new content.
+/// An interval in which no content arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
     /// The time of the last arrival before the gap.
@@ -206,7 +205,7 @@ pub struct Gap {
     pub length_ns: u64,
 }
 
-/// The last arrival, the longest gap between two, and the log that every arrival goes to.
+/// Where a sink records arrivals, with the last one and the longest gap so far.
 #[derive(Debug)]
 struct Arrivals {
     arrival_log: WatchedArrivals,
@@ -215,7 +214,7 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    /// Records an arrival. Of gaps of equal length the first is kept.
+    /// Records an arrival in the log, and the gap before it if that is the longest so far.
     fn record(&mut self, now: Moment, bytes: u64, awaited: bool) {
         let WatchedArrivals { arrival_log, epoch_ns, for_gaps } = &self.arrival_log;
         arrival_log.lock().expect("no holder panics").record_arrival(now.since(*epoch_ns), bytes, awaited);

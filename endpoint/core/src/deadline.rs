@@ -1,4 +1,4 @@
-//! Waits until an exact time with a timer of the kernel's: tokio's own timers are late by up to a millisecond.
+//! Waits until an exact time with a kernel timer (`timerfd`): tokio's own timers are late by up to a millisecond.
 
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd, RawFd};
@@ -10,7 +10,7 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// A timer that expires once for each time it is set to.
+/// A kernel timer for waits until an exact time.
 pub struct Deadline(AsyncFd<Timer>);
 
 struct Timer(TimerFd);
@@ -22,7 +22,7 @@ impl AsRawFd for Timer {
 }
 
 impl Deadline {
-    /// Creates a deadline that is not set. Must be called inside the runtime.
+    /// Creates the timer, which is not set. Must be called inside the tokio runtime.
     ///
     /// # Errors
     /// As `timerfd_create(2)` and `epoll_ctl(2)`.
@@ -34,7 +34,7 @@ impl Deadline {
         Ok(Self(watched.map_err(io::Error::from).context("watching a timer")?))
     }
 
-    /// Waits until `at_ns` of `CLOCK_MONOTONIC`, or forever if it is none. Cancelling the wait has no side effect.
+    /// Waits until `at_ns` of `CLOCK_MONOTONIC`; forever if that is `None`. Cancelling the wait has no side effect.
     ///
     /// # Errors
     /// As `timerfd_settime(2)`.

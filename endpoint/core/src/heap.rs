@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use libc::{M_TOP_PAD, M_TRIM_THRESHOLD, c_int};
 use nix::sys::mman::{MlockAllFlags, mlockall};
 
-/// The least by which the heap grows: 256 pages.
+/// The smallest step in which the heap grows: 256 pages.
 const STEP_BYTES: c_int = 1 << 20;
 
 /// Makes the heap grow in large steps whose pages are mapped at once (`mlockall(2)`), and keep what is freed. Only for

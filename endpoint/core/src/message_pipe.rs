@@ -1,5 +1,5 @@
-//! The end of a pipe or a socket from which a role's messages are read, one on each line. A role writes them to a
-//! descriptor of its own, as standard output and standard error are its console.
+//! Reads the messages of a role, one per line, from a pipe or a socket. A role writes them to a file descriptor of its
+//! own, as standard output and standard error are its console.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,7 +14,7 @@ pub const MESSAGE_FD: i32 = 3;
 /// The most bytes read in one call.
 const READ_BYTES: usize = 16 * 1024;
 
-/// The longest line that a role may send: a role on another host is not trusted.
+/// The longest line that a role may send. The limit exists because a role on another host is not trusted.
 const LONGEST_LINE_BYTES: usize = 64 << 20;
 
 /// Reads a role's messages as they arrive.
@@ -28,18 +28,18 @@ pub struct MessagePipe {
 }
 
 impl MessagePipe {
-    /// Creates a reader of this descriptor.
+    /// Creates a reader of `pipe`.
     pub fn new(pipe: File, role: &'static str) -> Self {
         Self { pipe, role, unread: Vec::new() }
     }
 
-    /// Returns whether only whole messages have been read.
+    /// Returns whether the last message that has arrived is complete.
     pub fn is_complete(&self) -> bool {
         self.unread.is_empty()
     }
 
-    /// Reads what is available, and waits if there is nothing. Returns the complete messages; `None` at the end of the
-    /// pipe.
+    /// Reads what is available, and waits if that is nothing. Returns the messages that are now complete; `None` at the
+    /// end of the pipe.
     ///
     /// # Errors
     /// As `read(2)`; or a line is not a message.
@@ -78,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    /// What the models of `src/netwarp/wire/role_protocol.py` write and read, to the byte.
+    /// Orders and messages are, byte for byte, what the models of `src/netwarp/wire/role_protocol.py` write and read.
     #[test]
     fn orders_and_messages_are_those_of_the_golden_files() {
         for line in include_str!("../../../tests/golden/role-orders.jsonl").lines() {

@@ -15,7 +15,7 @@ use crate::clock;
 use crate::message_pipe::MESSAGE_FD;
 use crate::usage::Usage;
 
-/// The content of the order to begin.
+/// What the order to begin tells a role.
 #[derive(Debug)]
 pub struct Begin {
     /// The run's epoch, in nanoseconds of `CLOCK_MONOTONIC`.
@@ -30,12 +30,12 @@ pub struct Begin {
 pub struct Orchestrator {
     orders: Lines<BufReader<Receiver>>,
     messages: File,
-    /// The CPU time used before the order to begin.
+    /// The CPU time that this process had used when the order to begin came.
     usage: Option<Usage>,
 }
 
 impl Orchestrator {
-    /// Takes standard input and descriptor 3, which the orchestrator opened for this role.
+    /// Opens standard input and descriptor 3 as the pipes that the orchestrator made for this role.
     ///
     /// # Errors
     /// The role was not started by an orchestrator.
@@ -43,7 +43,7 @@ impl Orchestrator {
         let orders = std::io::stdin().as_fd().try_clone_to_owned().context("taking standard input")?;
         let orders = Receiver::from_owned_fd(orders)
             .context("standard input is not a pipe of orders: roles are started by the orchestrator, not by hand")?;
-        // Programs of the machine that a role starts are not to speak for it.
+        // Programs that a role starts must not be able to write to its pipe.
         // SAFETY: the call takes numbers, and fails where the descriptor is not open.
         if unsafe { libc::fcntl(MESSAGE_FD, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
             bail!("descriptor {MESSAGE_FD} is not open: roles are started by the orchestrator, not by hand");
@@ -83,8 +83,8 @@ impl Orchestrator {
         records.into_iter().try_for_each(|record| self.send(&Message::Write { line: Box::new(record) }))
     }
 
-    /// Writes the record of the CPU time that this side has used since the order to begin; `None` in virtual time,
-    /// where computing is free.
+    /// Sends a record of the CPU time that this side has used since the order to begin. In virtual time, where
+    /// computing takes no time, it sends nothing.
     pub fn write_usage(&mut self, side: Side) -> Result<()> {
         match self.usage.filter(|_| !clock::is_virtual()) {
             Some(start) => self.write(vec![Usage::now()?.since(start, side)]),

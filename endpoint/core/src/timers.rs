@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use libc::c_int;
 
 thread_local! {
-    /// The timers of this thread, one for each connection; so few that a list will do.
+    /// The timers of this thread, one for each connection; a list is fast enough for so few.
     static TIMERS: RefCell<Vec<Arc<Mutex<Setting>>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -48,7 +48,7 @@ impl Timer {
         lock(&self.0).deadline = deadline;
     }
 
-    /// Returns ready once the timer is due; before that, registers the task to be woken.
+    /// Returns `Ready` once the timer is due; before that, registers the task to be woken then.
     pub fn poll(&self, context: &Context<'_>) -> Poll<()> {
         let mut setting = lock(&self.0);
         if Instant::now() >= setting.deadline {
@@ -63,7 +63,7 @@ impl Timer {
     }
 }
 
-/// Returns how long this thread's event loop may wait, in milliseconds.
+/// Returns how long this thread's event loop may wait until its next timer is due, in milliseconds.
 ///
 /// # Arguments
 /// * `timeout_ms` - how long it would wait without these timers; -1 is forever, as for `epoll_wait(2)`.
@@ -92,7 +92,8 @@ pub(crate) fn wake_due() {
     due.into_iter().for_each(Waker::wake);
 }
 
-/// Returns when this thread's next timer is due, on the clock that now shows `now_ns`.
+/// Returns when this thread's next timer is due, in nanoseconds of the clock that now shows `now_ns`; `None` if no
+/// timer is set.
 pub(crate) fn first_deadline_ns(now_ns: u64) -> Option<u64> {
     let ahead = first_deadline()?.saturating_duration_since(Instant::now());
     Some(now_ns.saturating_add(u64::try_from(ahead.as_nanos()).unwrap_or(u64::MAX)))

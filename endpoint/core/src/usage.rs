@@ -14,7 +14,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Reads the CPU time used up to now.
+    /// Returns the CPU time that this process has used so far.
     pub fn now() -> Result<Self> {
         let of = |who| getrusage(who).context("asking for the CPU time used (getrusage)");
         let (own, waited_for) = (of(UsageWho::RUSAGE_SELF)?, of(UsageWho::RUSAGE_CHILDREN)?);

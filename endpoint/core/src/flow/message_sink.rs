@@ -10,7 +10,7 @@ use netwarp_wire::record::{FlowUnit, Record};
 use super::{Header, Schedule, Tally};
 use crate::content_sink::WatchedArrivals;
 
-/// The name of the table in the run directory.
+/// The file name, in the run directory, of the table of packets.
 const TABLE_FILE: &str = "packets.csv";
 
 /// A message that has arrived.
@@ -31,11 +31,11 @@ pub struct MessageSink {
     expected: u64,
     last_due_ns: u64,
     messages: Tally,
-    /// Where each message is a packet: the size of its headers, and the tally of packets.
+    /// If each message is a packet: the size of a packet's headers, and the statistics of packets.
     packets: Option<(u64, Tally)>,
     table: Option<String>,
     first_at_ns: Option<u64>,
-    /// Where arrivals are logged, in a run that records them over time.
+    /// Where arrivals are logged; `None` if the run does not record them over time.
     arrivals: Option<WatchedArrivals>,
 }
 
@@ -43,8 +43,8 @@ impl MessageSink {
     /// Creates a sink that waits for all messages of a flow.
     ///
     /// # Arguments
-    /// * `epoch_ns` - the epoch of the times in messages, by this end's clock.
-    /// * `packet_header_bytes` - the size of the headers around a message, where each is a packet.
+    /// * `epoch_ns` - the run's epoch in nanoseconds of this end's `CLOCK_MONOTONIC`; times in messages count from it.
+    /// * `packet_header_bytes` - the size of a packet's headers, if each message is a packet.
     pub fn of(flow: &Flow, epoch_ns: u64, packet_header_bytes: Option<u64>) -> Self {
         let (expected, last_due_ns) = Schedule::of(flow).extent();
         Self {
@@ -60,12 +60,12 @@ impl MessageSink {
         }
     }
 
-    /// Logs arrivals in the run's log too, if there is one.
+    /// Sets the log in which arrivals are recorded over time.
     pub fn watching_arrivals(self, arrivals: Option<WatchedArrivals>) -> Self {
         Self { arrivals, ..self }
     }
 
-    /// Returns the size of a message.
+    /// Returns the size of each message.
     pub fn message_bytes(&self) -> usize {
         self.flow.message_bytes.into()
     }
@@ -80,12 +80,14 @@ impl MessageSink {
         self.expected.saturating_sub(self.messages.received())
     }
 
-    /// Returns the latest time at which the last message can be due; [`None`] until a message has arrived.
+    /// Returns the latest time at which the last message can be due, in nanoseconds of `CLOCK_MONOTONIC`: counted from
+    /// the first arrival, before which it is `None`.
     pub fn last_due_ns(&self) -> Option<u64> {
         self.first_at_ns.map(|first_at_ns| first_at_ns.saturating_add(self.last_due_ns))
     }
 
-    /// Counts a message that has arrived. A message that is not of the flow is ignored: the path has corrupted it.
+    /// Counts a message that has arrived. A message with an impossible number or size is ignored: the path has
+    /// corrupted it.
     pub fn arrived(&mut self, received: Received) {
         let Received { header: Header { number, due_ns, sent_ns }, bytes, at_ns } = received;
         if number >= self.expected || bytes != u64::from(self.flow.message_bytes) {
@@ -108,13 +110,13 @@ impl MessageSink {
         }
     }
 
-    /// Returns the record of what arrived, where messages are responses.
+    /// Returns the record of the messages that arrived, as responses.
     pub fn into_responses(self) -> Record {
         let (unit, direction) = (FlowUnit::Response, self.flow.direction);
         Record::FlowStats(self.messages.into_record(unit, direction, None, self.epoch_ns))
     }
 
-    /// Returns the records of what arrived, and writes the table if it is asked for.
+    /// Returns the records of the messages that arrived, and writes the table of packets if the job asks for it.
     ///
     /// # Errors
     /// The table cannot be written.

@@ -13,22 +13,22 @@ pub use self::tally::Tally;
 /// The size of the header at the beginning of a message: its number, when it was due and when it was sent.
 pub const HEADER_BYTES: usize = 24;
 
-/// The bytes of a message that hold the time when it was sent.
+/// The position, in a message, of the time when it was sent.
 pub const SENT_PLACE: std::ops::Range<usize> = 16..HEADER_BYTES;
 
-/// The header of a message. Its times are nanoseconds since the run's epoch, which each end knows by its own clock.
+/// The header of a message. Its times are in nanoseconds since the run's epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// The number of the message, starting at 0.
     pub number: u64,
     /// When the message is due by the schedule.
     pub due_ns: u64,
-    /// When the message was handed to the transport.
+    /// When the message was passed to the transport.
     pub sent_ns: u64,
 }
 
 impl Header {
-    /// Returns the header's bytes.
+    /// Returns the header as bytes on the wire.
     pub fn encode(self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         for (place, field) in bytes.chunks_exact_mut(8).zip([self.number, self.due_ns, self.sent_ns]) {
@@ -37,7 +37,7 @@ impl Header {
         bytes
     }
 
-    /// Reads the header of a message; `None` if the message is too short.
+    /// Decodes the header of a message; `None` if the message is too short.
     pub fn decode(message: &[u8]) -> Option<Self> {
         let field = |at: usize| Some(u64::from_be_bytes(*message.get(at..at + 8)?.first_chunk()?));
         Some(Self { number: field(0)?, due_ns: field(8)?, sent_ns: field(16)? })

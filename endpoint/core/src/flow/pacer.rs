@@ -12,12 +12,12 @@ use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
 use super::{HEADER_BYTES, Header, Schedule};
 use crate::clock::Moment;
 
-/// The messages of a flow, and what its sender knows of them.
+/// Generates the messages of a flow, and counts what has been sent.
 pub struct Pacer {
-    /// The epoch of the times in messages, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// The run's epoch, in nanoseconds of `CLOCK_MONOTONIC`; times in messages count from it.
     epoch_ns: u64,
     schedule: Peekable<Schedule>,
-    /// When the flow began: when the first message was asked for.
+    /// When the flow began, in nanoseconds of `CLOCK_MONOTONIC`: when the sender first asked for a message.
     start_ns: Option<u64>,
     message: Vec<u8>,
     messages: u64,
@@ -27,7 +27,7 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// Creates the pacer of a flow that starts when the first message is asked for.
+    /// Creates the pacer of a flow. The flow starts when the sender first asks for a message.
     pub fn of(flow: &Flow, epoch_ns: u64) -> Self {
         Self {
             epoch_ns,
@@ -47,7 +47,7 @@ impl Pacer {
         self.schedule.peek().map(|due_ns| start_ns + due_ns)
     }
 
-    /// Returns when the last message was sent; 0 before the first.
+    /// Returns when the last message was sent, in nanoseconds of `CLOCK_MONOTONIC`; 0 before the first.
     pub fn last_sent_ns(&self) -> u64 {
         self.last_ns
     }
@@ -67,7 +67,7 @@ impl Pacer {
         Some(&self.message)
     }
 
-    /// Writes as many due messages as fit into `room_bytes` into `into`; nothing if none is due.
+    /// Appends the messages that are due at `now_ns` to `into`, as many as fit into `room_bytes`.
     pub fn due_messages(&mut self, now_ns: u64, room_bytes: usize, into: &mut Vec<u8>) {
         into.clear();
         while into.len() + self.message.len() <= room_bytes.max(self.message.len()) {
@@ -97,7 +97,7 @@ pub fn sleep_until(at_ns: u64) {
     thread_local! {
         static PUNCTUAL: bool = nix::sys::prctl::set_timerslack(1).is_ok();
     }
-    // If the kernel refuses, the messages' times show how late they were.
+    // If the kernel refuses, the messages' times show how late they were sent.
     PUNCTUAL.with(|_| ());
     let at = TimeSpec::from_duration(Duration::from_nanos(at_ns));
     while clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &at) == Err(Errno::EINTR) {}

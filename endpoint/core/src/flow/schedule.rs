@@ -8,17 +8,17 @@ use netwarp_wire::seeded::splitmix64;
 pub struct Schedule {
     arrivals: Arrivals,
     draws: Draws,
-    /// The number of messages so far.
+    /// How many due times have been returned so far.
     given: u64,
     messages: u64,
     last_ns: u64,
     at_ns: u64,
-    /// With bursts: when the present on-period ends.
+    /// With bursts: when the current on-period ends, in nanoseconds after the flow's start.
     on_until_ns: u64,
 }
 
 impl Schedule {
-    /// Creates the schedule of a flow, starting with its first message.
+    /// Creates the schedule of a flow, from its first message on.
     pub fn of(flow: &Flow) -> Self {
         let mut draws = Draws { seed: flow.seed, drawn: 0 };
         let on_until_ns = match flow.arrivals {
@@ -30,12 +30,13 @@ impl Schedule {
         Self { arrivals: flow.arrivals.clone(), draws, given: 0, messages, last_ns, at_ns: 0, on_until_ns }
     }
 
-    /// Returns the number of messages, and when the last is due.
+    /// Returns the number of messages, and when the last is due, in nanoseconds after the flow's start.
     pub fn extent(self) -> (u64, u64) {
         self.fold((0, 0), |(count, _), due_ns| (count + 1, due_ns))
     }
 
-    /// Returns when the message after the one at `at_ns` is due; `None` after the last of explicit times.
+    /// Returns when the message after the one at `at_ns` is due; `None` if the job lists the times and that was the
+    /// last.
     fn after(&mut self, at_ns: u64) -> Option<u64> {
         match &self.arrivals {
             Arrivals::Constant { interval_ns } => Some(at_ns.saturating_add(*interval_ns)),
@@ -57,7 +58,7 @@ impl Schedule {
 impl Iterator for Schedule {
     type Item = u64;
 
-    /// Returns when the next message is due. The first is due at the start, unless the times are explicit.
+    /// Returns when the next message is due. The first is due at the flow's start, unless the job lists the times.
     fn next(&mut self) -> Option<u64> {
         let is_drawn = !matches!(self.arrivals, Arrivals::Trace { .. });
         let due_ns = if self.given == 0 && is_drawn { 0 } else { self.after(self.at_ns)? };
@@ -69,7 +70,7 @@ impl Iterator for Schedule {
     }
 }
 
-/// Random draws from a seed.
+/// Random numbers from a seed.
 #[derive(Debug, Clone)]
 struct Draws {
     seed: u64,
@@ -77,7 +78,7 @@ struct Draws {
 }
 
 impl Draws {
-    /// Draws an exponentially distributed time, by inversion of a uniformly distributed share with 53 bits.
+    /// Draws an exponentially distributed time, by inverting the distribution at a uniform random number of 53 bits.
     fn exponential_ns(&mut self, mean_ns: u64) -> u64 {
         let share = (splitmix64(self.seed, self.drawn) >> 11) as f64 / (1_u64 << 53) as f64;
         self.drawn += 1;
@@ -121,8 +122,8 @@ mod tests {
         assert_eq!(Schedule::of(&flow(arrivals, None, None)).collect::<Vec<_>>(), [5, 5, 90]);
     }
 
-    /// The gaps of a Poisson process have a standard deviation equal to their mean, and a share of 1/e is longer than
-    /// the mean.
+    /// The gaps of a Poisson process have a standard deviation equal to their mean, and a fraction of 1/e is longer
+    /// than the mean.
     #[test]
     fn poisson_arrivals_have_exponential_gaps() {
         let count = 100_000;

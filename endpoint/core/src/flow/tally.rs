@@ -3,15 +3,15 @@
 use netwarp_wire::job::Direction;
 use netwarp_wire::record::{FlowStatsRecord, FlowUnit};
 
-/// The number of quantiles: they are in thousandths.
+/// The number of quantiles: one per thousandth.
 const QUANTILES: usize = 1000;
 
-/// The statistics of arrivals, which are added in the order in which they occur.
+/// Statistics of arrivals, which must be added in the order in which they occur.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// A bit for each number that has arrived.
+    /// A set of bits: that of each number that has arrived is 1.
     seen: Vec<u64>,
-    /// One more than the largest number so far: NextExp of RFC 4737.
+    /// One more than the largest number that has arrived so far: NextExp of RFC 4737.
     next_number: u64,
     bytes: u64,
     first_ns: u64,
@@ -24,12 +24,12 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts an arrival.
+    /// Counts the arrival of a message or packet.
     ///
     /// # Arguments
-    /// * `number` - its position in the order of sending.
-    /// * `since_ns` - the start of its delay.
-    /// * `at_ns` - when it arrived, on the same clock.
+    /// * `number` - its position in the order of sending, from 0.
+    /// * `since_ns` - the time from which its delay counts.
+    /// * `at_ns` - when it arrived, by the same clock.
     pub fn arrived(&mut self, number: u64, since_ns: u64, at_ns: u64, bytes: u64) {
         if self.is_known(number) {
             self.duplicates += 1;
@@ -50,17 +50,17 @@ impl Tally {
         (self.last_ns, self.bytes) = (at_ns, self.bytes + bytes);
     }
 
-    /// Returns how many have arrived, each counted once.
+    /// Returns how many different messages or packets have arrived; duplicates do not count.
     pub fn received(&self) -> u64 {
         self.delays_ns.len() as u64
     }
 
-    /// Counts another copy of something that has been counted.
+    /// Counts a duplicate of something that has been counted.
     pub fn duplicate(&mut self) {
         self.duplicates += 1;
     }
 
-    /// Notes a number. Returns whether it was known.
+    /// Marks a number as arrived. Returns whether it was marked already.
     fn is_known(&mut self, number: u64) -> bool {
         let (word, bit) = ((number / 64) as usize, 1 << (number % 64));
         if self.seen.len() <= word {
@@ -74,7 +74,7 @@ impl Tally {
     /// Returns the record of the statistics, with times since the run's epoch.
     ///
     /// # Arguments
-    /// * `sent` - how many were sent, if this end knows.
+    /// * `sent` - how many messages or packets were sent, if this end knows.
     pub fn into_record(
         mut self,
         unit: FlowUnit,
@@ -104,8 +104,8 @@ impl Tally {
     }
 }
 
-/// Returns the smallest value, and the values that one, two, … thousandths do not exceed (nearest rank). Returns `None`
-/// if there are no values.
+/// Returns the quantiles of sorted values at 0, 1/1000, 2/1000, …, 1 (nearest rank); an empty list if there are no
+/// values.
 fn quantiles(sorted: &[u64]) -> Vec<u64> {
     if sorted.is_empty() {
         return Vec::new();
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!([0, 166, 167, 500, 501, 950, 1000].map(at), [500, 500, 510, 540, 560, 605, 605]);
     }
 
-    /// RFC 4737, section 3.3: a packet is reordered if one with a larger number has arrived before it.
+    /// RFC 4737, section 3.3: a packet counts as reordered if one with a larger number has arrived before it.
     #[test]
     fn reordering_is_of_those_that_were_overtaken() {
         let sequence = |numbers: &[u64]| {
