@@ -3,7 +3,7 @@
 Replicates that share their loss seed are compared pair by pair: both transports had the same random
 numbers, so that the variation due to these cancels out. Differences are ratios (means of
 log-ratios), or plain differences if a sample is 0. A difference below the smallest relevant one
-does not count, however exactly it was measured: the three answers are less, more and equivalent
+does not count, however exactly it was measured. The three answers are less, more and equivalent
 (three-sided testing: Goeman, Solari and Stijnen 2010, Statistics in Medicine 29:2117).
 """
 
@@ -27,7 +27,7 @@ Scale = Literal["ratio", "difference"]
 
 
 class Verdict(StrEnum):
-    """The verdict of a comparison: the second cell against the first."""
+    """The verdict of a comparison: how the second cell differs from the first."""
 
     LESS = "less"
     MORE = "more"
@@ -40,24 +40,24 @@ class Verdict(StrEnum):
 
     @property
     def decided(self) -> bool:
-        """Whether the verdict is a difference."""
+        """Whether the verdict is that the cells differ."""
         return self in (Verdict.LESS, Verdict.MORE)
 
 
 WITHHELD = frozenset({Verdict.FAILED_RUNS, Verdict.NO_VALUE})
-"""Verdicts on cells that are not compared, because values are missing."""
+"""Verdicts on cells that are not compared, because some runs have no value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One replicate's value of a metric; None if it has none."""
+    """The value of a metric in one replicate; None if the replicate has none."""
 
     value: float | None
     seed: int | None = None
     failed: bool = True
-    """Whether a run without a value failed; otherwise it has no such metric."""
+    """Whether the run failed; a run without a value that did not fail has no such metric."""
     random: bool = True
-    """Whether anything in the run was planned to be random, or this is unknown."""
+    """Whether something in the run was planned to be random, or this is unknown."""
 
 
 Samples = Mapping[int, Sample]
@@ -82,7 +82,7 @@ class Comparison:
     effect: float | None
     ci95: Interval | None
     location: Location | None
-    """Estimate of the log-ratio, or of the difference; None with fewer than two samples."""
+    """Estimate of the log-ratio, or of the difference; None if there are fewer than two samples."""
     p: float | None
     equivalence_p: float | None
     adjusted_p: float | None
@@ -94,9 +94,9 @@ class Comparison:
     exact: bool
     verdict: Verdict
     error: float = ALPHA
-    """The error probability at which it was judged among all comparisons; see `holm`."""
+    """Error probability at which this comparison was tested among all comparisons; see `holm`."""
     share: float = 1.0
-    """Share of the error that the look has at which its cells were judged."""
+    """Share of the error probability that is used at the look at which its cells were compared."""
 
     @property
     def neutral(self) -> float:
@@ -110,7 +110,8 @@ class Comparison:
 
     @property
     def interval(self) -> Interval | None:
-        """The interval of `effect` by which the verdict was reached, adjusted for all comparisons.
+        """The interval of `effect` that belongs to the verdict, adjusted for all comparisons of the
+        family.
 
         For a difference, all of it lies outside of the relevant limits. For an equivalence it is
         the interval of the two one-sided tests, whose confidence is 1 − 2 · `error`. None if it is
@@ -121,15 +122,15 @@ class Comparison:
 
     @property
     def undecided(self) -> Undecided | None:
-        """Spread and distance that determine the replicates needed to decide it; None if nothing is
-        random.
+        """Spread of the samples, and distance to the nearest limit, from which the replicates
+        follow that would decide it; None if nothing is random.
         """
         stdev = self.stdev or 0.0
         return to_decide(self.location, self.n, stdev, (-self.limit, self.limit), self.limit)
 
     @property
     def stdev(self) -> float | None:
-        """Standard deviation of a single replicate, on the scale of `location`."""
+        """Standard deviation of single replicates, on the scale of `location`."""
         if self.location is None:
             return None
         return self.spread or self.location.error * math.sqrt(self.n)
@@ -141,7 +142,7 @@ class Comparison:
 
 
 def compare(baseline: Samples, contender: Samples, relevant: float = RELEVANT) -> Comparison:
-    """Compare two cells; paired where replicates share their seeds, else Welch's test.
+    """Compare two cells: in pairs if replicates share their seeds, else by Welch's test.
 
     If a run failed, or has no such metric, the verdict is only that, because comparing the
     remaining runs would be biased. The numbers are those of the runs that succeeded, in pairs when
@@ -177,8 +178,8 @@ def holm(family: Sequence[Comparison], alpha: float = ALPHA) -> list[Comparison]
 
     Holm 1979, Scandinavian Journal of Statistics 6:65: the probability of at least one false
     verdict in the family is at most `alpha`. Exact and untested comparisons are not part of the
-    family. Adjusted p-values are scaled so that those below 5 % decide: of cells that were judged
-    at a look with a tenth of the error they are multiplied by ten (Bonferroni's inequality).
+    family. Adjusted p-values are scaled so that those below 5 % decide: if a look has a tenth of
+    the error probability, those of its cells are multiplied by ten (Bonferroni's inequality).
     """
     tested = sorted((_decisive_p(c) / c.share, i) for i, c in enumerate(family) if c.p is not None)
     adjusted = list(family)
@@ -203,16 +204,18 @@ def replicates_needed(
     alpha: float = ALPHA,
     share: float | None = None,
 ) -> int | None:
-    """Return the replicates that would decide a comparison of a family with a power of 80 %.
+    """Return the number of replicates that would decide a comparison of a family with a power of 80
+    %.
 
-    Holm's procedure tests each of the k undecided ones at a k-th of the error at least. None if too
-    many replicates would be needed, or nothing is random.
+    Holm's procedure tests each of k undecided comparisons at 1/k of the error probability at least.
+    None if too many replicates would be needed, or nothing is random.
 
     Args:
         comparison: one of the family.
         family: all comparisons, judged together.
         alpha: error probability of the family.
-        share: share of the look at which it is to be decided; None for that of its own look.
+        share: share of the error probability of the look at which it is to be decided; None for
+            that of its own look.
     """
     undecided = comparison.undecided
     if undecided is None:
@@ -223,7 +226,7 @@ def replicates_needed(
 
 
 def same_executions(baseline: Samples, contender: Samples) -> bool:
-    """Whether all replicates have the same values, each with the same seed."""
+    """Return whether both cells have the same values and seeds in all replicates."""
     return baseline.keys() == contender.keys() and all(
         (a.value, a.seed) == (b.value, b.seed) and a.value is not None and a.seed is not None
         for a, b in ((baseline[r], contender[r]) for r in baseline)
@@ -231,7 +234,7 @@ def same_executions(baseline: Samples, contender: Samples) -> bool:
 
 
 def _withheld(samples: Iterable[Sample]) -> Verdict | None:
-    """Return the verdict if values are missing; None if none is."""
+    """Return the verdict on samples of which some have no value; None if all have one."""
     missing = [sample for sample in samples if sample.value is None]
     if not missing:
         return None
@@ -239,8 +242,8 @@ def _withheld(samples: Iterable[Sample]) -> Verdict | None:
 
 
 def _shared(baseline: Samples, contender: Samples) -> list[int] | None:
-    """Return the replicates that both cells have with equal seeds; None if samples are not
-    paired.
+    """Return the numbers of the replicates that both cells have with the same seeds; None if
+    samples are not paired.
     """
     shared = sorted(baseline.keys() & contender.keys())
     agree = all(
@@ -316,7 +319,7 @@ def _untested(
 
 
 def _effect_interval(location: Location | None, scale: Scale, confidence: float) -> Interval | None:
-    """Return the interval of an effect; None if it is unbounded."""
+    """Return the confidence interval of an effect; None if it is unbounded."""
     if location is None:
         return None
     low, high = location.interval(confidence)
@@ -330,8 +333,8 @@ def _decisive_p(found: Comparison) -> float:
 
 
 def _verdict(found: Comparison, adjusted_p: float) -> Verdict:
-    """Decide by an adjusted p-value: the smaller one of those for a difference and for
-    equivalence.
+    """Return the verdict and its adjusted p-value: the smaller one of that for a difference and
+    that for equivalence.
     """
     if found.location is None or found.effect is None:
         return found.verdict

@@ -11,27 +11,30 @@ from netwarp.estimate.staging import Look
 
 @dataclass(frozen=True)
 class Criteria:
-    """The smallest relevant difference, and the number of looks at the samples."""
+    """The smallest relevant difference, and how the error probability is shared out among the looks
+    at the samples.
+    """
 
     relevant: float = RELEVANT
     """The smallest relevant difference, as a ratio."""
     looks: int = 1
-    """Number of times that the samples may be judged while replicates are added."""
+    """How many times the samples may be tested while replicates are added."""
     by_look: tuple[Look, ...] = ()
-    """The looks, with their shares of the error probability; empty if it is divided evenly."""
+    """The looks, with their shares of the error probability; empty if each has the same share."""
     families: int = 1
     """Number of families of verdicts that share the error probability."""
 
     @property
     def alpha(self) -> float:
-        """The error probability of the family, of which each look has a share (`share_of`)."""
+        """The error probability of the family; each look has a share of it (`share_of`)."""
         return ALPHA / self.families
 
     def share_of(self, replicates: Iterable[int]) -> float:
-        """Return the share of the error at which cells with these replicates are judged together.
+        """Return the share of the error probability at which cells with this many replicates are
+        tested.
 
-        A cell that was not repeated after a look was judged there, so it keeps the share of that
-        look. By Bonferroni's inequality the probability of a wrong verdict at any of the looks is
+        A cell that got no more replicates after a look was judged at that look, and keeps its
+        share. By Bonferroni's inequality the probability of a wrong verdict at any of the looks is
         at most 5 %, however they depend on each other and wherever one stops.
         """
         if not self.by_look:
@@ -44,5 +47,7 @@ class Criteria:
         return min((look.share for look in at), default=last.share)
 
     def divided(self, families: int) -> Criteria:
-        """Return the criteria of one of several families that share the error probability."""
+        """Return the criteria of one of several families that divide the error probability
+        evenly.
+        """
         return replace(self, families=self.families * families)

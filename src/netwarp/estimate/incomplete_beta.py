@@ -15,7 +15,7 @@ SMALLEST = 1e-300
 def regularized_beta(a: float, b: float, x: float, y: float) -> float:
     """Return the regularized incomplete beta function I_x(a, b) (Abramowitz, Stegun 1964, 26.5).
 
-    `y` is 1 − x, which the caller knows more precisely when x is near 1.
+    `y` is 1 − x, which the caller can compute more precisely when x is near 1.
     """
     if x <= 0 or y <= 0:
         return 0.0 if x <= 0 else 1.0
@@ -26,7 +26,7 @@ def regularized_beta(a: float, b: float, x: float, y: float) -> float:
 
 
 def beta_quantile(a: float, b: float, probability: float) -> float:
-    """Return the x at which I_x(a, b) is a probability between 0 and 1.
+    """Return the x at which I_x(a, b) is this probability, between 0 and 1.
 
     Newton's method, with a bisection where it would leave the interval that has the answer.
     """
@@ -45,7 +45,7 @@ def beta_quantile(a: float, b: float, probability: float) -> float:
 
 
 def _power(a: float, b: float, x: float, y: float) -> float:
-    """Return x^a · y^b over the beta function of a and b."""
+    """Return x^a · y^b divided by the beta function of a and b."""
     scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
     return math.exp(scale + a * math.log(x) + b * math.log(y))
 

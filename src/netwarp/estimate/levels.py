@@ -1,6 +1,6 @@
-"""Reads levels of a factor as numbers, to sort them, place them on an axis, and fit slopes.
+"""Reads the levels of a factor as numbers, to sort them, place them on an axis, and fit slopes.
 
-Their texts for people are made in `netwarp.wording`.
+`netwarp.wording` makes the texts that users see.
 """
 
 import math
@@ -20,19 +20,21 @@ from netwarp.units import (
 
 @dataclass(frozen=True)
 class Scale:
-    """The numeric values of a factor's labels, in one unit ("" where there is none)."""
+    """The numbers in a factor's labels, in one unit ("" if they have none)."""
 
     unit: str
     numbers: Mapping[str, float]
 
     def text(self, label: str) -> str:
-        """Write a level as axes and tables show it: `50 ms`, `1 %`."""
+        """Return a level as text, as axes and tables have it: `50 ms`, `1 %`."""
         number = f"{self.numbers[label]:.6g}"
         return f"{number} {self.unit}" if self.unit else number
 
 
 def scale_of(labels: Sequence[str]) -> Scale | None:
-    """Read all labels as one kind of quantity; None if they are names."""
+    """Return the numbers in all labels, which must be of one kind of quantity; None if the labels
+    are names.
+    """
     for read, unit_of in _KINDS:
         try:
             numbers = {label: float(read(label)) for label in labels}
@@ -48,7 +50,7 @@ def scale_of(labels: Sequence[str]) -> Scale | None:
 
 
 def ordered(labels: Sequence[str]) -> list[str]:
-    """Sort levels by number; names stay in the study's order."""
+    """Return the levels in order of their numbers; names keep the study's order."""
     scale = scale_of(labels)
     return list(labels) if scale is None else sorted(labels, key=scale.numbers.__getitem__)
 

@@ -34,36 +34,36 @@ class Location:
     is_log: bool = False
     """Whether the value is a logarithm, so that a distance is a factor."""
     cautious: tuple[Location, Location] | None = None
-    """For samples in two modes, the same estimate with the lower, and with the upper mode counted
-    once more.
+    """For samples in two modes: the same estimate with a sample of the lower mode counted twice,
+    and with one of the upper mode counted twice.
     """
     ranked: tuple[float, ...] = ()
-    """For few samples in two clear modes, the samples themselves, because Student's t needs more of
-    them: the signed-rank test has to agree with it.
+    """For few samples in two clear modes: the samples themselves. Student's t needs more of them,
+    so the signed-rank test has to agree with it.
     """
 
     def interval(self, confidence: float) -> Interval:
-        """Return the two-sided confidence interval: all limits that do not differ significantly
-        from the value.
+        """Return the two-sided confidence interval: all limits from which the value does not differ
+        significantly.
         """
         alpha = 1 - confidence
         return (self.value - self._reach(alpha), self.value + self._mirrored()._reach(alpha))
 
     def p_above(self, limit: float, sides: int = 1) -> float:
-        """Return the p-value of a value this high if the true one were `limit` or less.
+        """Return the p-value of a value this high if the true value were `limit` or less.
 
         Args:
-            limit: the largest value that is not above.
-            sides: 2 if the opposite is tested as well, at the same error probability.
+            limit: the largest true value that the test rejects.
+            sides: 2 if the opposite is tested as well, at the same error probability; else 1.
         """
         return min(1.0, sides * self._tail_above(limit) + self._missed(self.value - limit, sides))
 
     def p_below(self, limit: float, sides: int = 1) -> float:
-        """Return the p-value of a value this low if the true one were `limit` or more."""
+        """Return the p-value of a value this low if the true value were `limit` or more."""
         return self._mirrored().p_above(-limit, sides)
 
     def p_within(self, low: float, high: float) -> float:
-        """Return the p-value for an equivalence: the probability of such a value if the true one
+        """Return the p-value for an equivalence: the probability of such a value if the true value
         were outside of `low` … `high`.
 
         It is the p-value of two one-sided tests (Schuirmann 1987, J. Pharmacokinetics and
@@ -80,18 +80,18 @@ class Location:
         return min(1.0, tail + missed)
 
     def p_outside(self, low: float, high: float) -> float:
-        """Return the two-sided p-value of such a value if the true one were within `low` …
+        """Return the two-sided p-value of such a value if the true value were within `low` …
         `high`.
         """
         return min(self.p_below(low, 2), self.p_above(high, 2))
 
     def distance(self, *limits: float) -> float:
-        """Return the distance to the nearest of some limits."""
+        """Return the distance from the value to the nearest of these limits."""
         return min(abs(self.value - limit) for limit in limits)
 
     def _reach(self, alpha: float) -> float:
-        """Return how far below the value the nearest limits lie that differ from it significantly,
-        in a two-sided test.
+        """Return the distance below the value beyond which limits differ from it significantly, in
+        a two-sided test.
         """
         if not self.sampled:
             return self._student_reach(alpha)
@@ -104,7 +104,9 @@ class Location:
         return self._search(alpha, near)
 
     def _search(self, alpha: float, low: float) -> float:
-        """Find `_reach` above a lower bound by bisection; infinite if there is none."""
+        """Return `_reach`, searched from `low` upwards by bisection; infinity if no distance is
+        enough.
+        """
         if self._missed(math.inf, 2) >= alpha:
             return math.inf
         high = max(low, math.log(unseen.MODE_FACTOR) if self.is_log else self.error, ROUNDING)
@@ -130,7 +132,9 @@ class Location:
         return self.value - min(lowest)
 
     def _tail_above(self, limit: float) -> float:
-        """Return the one-sided p-value from the samples alone, without unseen modes."""
+        """Return the one-sided p-value from the samples alone, without the probability of unseen
+        modes.
+        """
         tails = [self._student_above(limit)]
         if self.cautious is not None:
             tails.append(self.cautious[0]._student_above(limit))
@@ -160,11 +164,11 @@ class Location:
 
 
 def location_of(values: Sequence[float], *, random: bool = True, is_log: bool = False) -> Location:
-    """Estimate the mean of the distribution of two samples or more.
+    """Estimate the mean of the distribution from which two or more samples come.
 
     Args:
         values: one for each replicate.
-        random: whether anything was planned to be random. Samples that differ are random in any
+        random: whether something was planned to be random. Samples that differ are random in any
             case.
         is_log: whether they are logarithms.
     """
@@ -195,7 +199,7 @@ def mean_location(
     Args:
         values: samples of two replicates or more.
         weights: for samples that are quotients, their denominators.
-        random: whether anything was planned to be random.
+        random: whether something was planned to be random.
         on_log_scale: whether positive samples are estimated on the log scale.
     """
     mean = mean_of(values, weights)
@@ -213,8 +217,8 @@ def difference_of(
     Args:
         first: samples of two replicates or more.
         second: samples of two replicates or more.
-        random: whether anything was planned to be random.
-        is_log: whether they are logarithms.
+        random: whether something was planned to be random.
+        is_log: whether the samples are logarithms.
     """
     sampled = _sampled(min(len(first), len(second)), random, first, second)
     found = _welch(first, second, is_log=is_log, sampled=sampled)
@@ -231,12 +235,12 @@ def difference_of(
 
 
 def _sampled(n: int, random: bool, *samples: Sequence[float]) -> int:
-    """Return the number of replicates in which something was random: all of them, or none."""
+    """Return the number of replicates in which something was random: `n` or 0."""
     return n if random or not all(map(is_constant, samples)) else 0
 
 
 def is_constant(values: Sequence[float]) -> bool:
-    """Return whether values are equal, but for the rounding of their logarithms."""
+    """Return whether all values are equal, except for the rounding of their logarithms."""
     return max(values) - min(values) <= ROUNDING * max(1.0, *map(abs, values))
 
 

@@ -1,9 +1,10 @@
-"""Finds samples that lie in two modes, for instance because some runs waited for a time-out.
+"""Finds samples that form two separate groups (modes), for instance because some runs waited for a
+time-out.
 
 Student's t estimates the spread from the sample. A small sample from two modes often has too few
-values of one of them, and then both its mean and its spread are off in the same direction. If the
-largest gap is nearly half of a sample's range, the mode that speaks against a verdict is therefore
-counted once more.
+values of one of them, and then both its mean and its spread are off in the same direction. So if
+the largest gap is nearly half of the sample's range, a sample of the mode that contradicts a
+verdict is counted twice.
 """
 
 import math
@@ -12,33 +13,36 @@ from itertools import pairwise
 
 GAP = 0.45
 """Smallest gap between two modes, as a share of the range. One in ten samples of ten normal values
-has such a gap.
+has a gap of this size.
 """
 CLEAR_GAP = 0.6
-"""Smallest gap that counts as separating two modes: one in a hundred samples of ten normal values
-has it
+"""Smallest gap that clearly separates two modes, as a share of the range. One in a hundred samples
+of ten normal values has a gap of this size.
 """
 LEAST_TO_SAY = 6
 LEAST_FACTOR = 1.2
-"""Smallest ratio of two modes for which a warning is printed."""
+"""Smallest ratio of two modes' means for which a warning is printed."""
 FEW = 10
-"""With fewer samples than this a mode needs at least two: of samples of six normal values one in
-nine has such a gap, most often beside a single value, and one in 27 has two values on each side.
+"""With fewer samples than this, each mode needs two of them. Of samples of six normal values one in
+nine has such a gap, most often beside a single value, and one in 27 has two values on each side of
+it.
 """
 
 Modes = tuple[Sequence[float], Sequence[float]]
-"""The samples of the lower and of the upper mode, in order."""
+"""The samples of the lower mode and those of the upper one, in order."""
 
 
 def modes_of(values: Sequence[float], gap: float = GAP) -> tuple[float, float] | None:
-    """Return the means of the lower and the upper mode of samples; None if there is one mode."""
+    """Return the means of the lower and of the upper mode of samples; None if the samples form one
+    group.
+    """
     found = _parted(values, gap)
     return None if found is None else (_mean(found[0]), _mean(found[1]))
 
 
 def clear_modes(values: Sequence[float]) -> Modes | None:
-    """Return the samples of two modes that are distinct enough for a warning; None if there are
-    none.
+    """Return the samples of two modes that are separate enough for a warning; None if they form one
+    group.
     """
     if len(values) < LEAST_TO_SAY or min(values) <= 0:
         return None
@@ -50,7 +54,9 @@ def clear_modes(values: Sequence[float]) -> Modes | None:
 
 
 def _parted(values: Sequence[float], gap: float) -> Modes | None:
-    """Divide samples at the largest gap between them, if it is this large a share of the range."""
+    """Divide samples at the largest gap between neighbours; None if it is a smaller share of the
+    range than `gap`.
+    """
     in_order = sorted(values)
     span = in_order[-1] - in_order[0]
     widest, place = max(

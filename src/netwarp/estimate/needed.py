@@ -1,4 +1,4 @@
-"""Computes the replicates that would decide an undecided test."""
+"""Computes how many replicates would decide an undecided test."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Undecided:
-    """Spread and distance on the test's scale, to compute the replicates needed."""
+    """The spread of a test's samples, and the distance that it must show, from which the replicates
+    needed follow.
+    """
 
     stdev: float
     """Standard deviation of a single replicate."""
@@ -33,11 +35,13 @@ class Undecided:
 
     @property
     def hardness(self) -> float:
-        """The spread over the distance: of several, the largest takes the most replicates."""
+        """The spread divided by the distance: of several tests, the one with the largest value
+        needs the most replicates.
+        """
         return self.stdev / max(self.distance, 1e-12)
 
     def replicates(self, alpha: float) -> int | None:
-        """Return the replicates that decide it with a power of 80 %; None if too many."""
+        """Return how many replicates would decide it with a power of 80 %; None if too many."""
         needed = replicates_to_tell(
             self.stdev, self.distance, alpha, tolerance=self.tolerance, is_log=self.is_log
         )
@@ -48,7 +52,7 @@ def replicates_to_tell(
     stdev: float, distance: float, alpha: float, *, tolerance: float | None = None,
     is_log: bool = True,
 ) -> int | None:  # fmt: skip
-    """Return the replicates that show a distance with a power of 80 %; None if too many.
+    """Return how many replicates would show a distance with a power of 80 %; None if too many.
 
     Unseen modes and events take a part of the error probability; the t-test has the rest.
 
@@ -80,15 +84,15 @@ def replicates_to_tell(
 def to_decide(
     location: Location | None, n: int, stdev: float, limits: tuple[float, ...], within: float
 ) -> Undecided | None:
-    """Return the spread and the distance that determine how many replicates decide a test; None if
-    nothing is random.
+    """Return the spread and the distance that determine how many replicates would decide a test;
+    None if nothing is random.
 
     Args:
         location: the estimate.
         n: number of replicates.
         stdev: standard deviation of a single replicate.
         limits: values from which it must be distinguished.
-        within: values closer to 0 than this are equivalent; 0 if none are.
+        within: values closer to 0 than this count as equivalent; 0 if none do.
     """
     if location is None or not location.sampled:
         return None
@@ -99,5 +103,5 @@ def to_decide(
 
 
 def stdev_of(location: Location, n: int) -> float:
-    """Return the standard deviation of a single replicate from the error of the mean."""
+    """Return the standard deviation of single replicates, from the standard error of their mean."""
     return location.error * math.sqrt(n)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 MOST_EXACT = 50
-"""Number of differences up to which the exact distribution is used; above it, a normal one."""
+"""Most differences for which the exact distribution is used; for more, the normal one is."""
 
 
 def signed_rank_p(differences: Sequence[float]) -> float:
@@ -19,8 +19,8 @@ def signed_rank_p(differences: Sequence[float]) -> float:
 
 
 def signed_rank_above(differences: Sequence[float]) -> float:
-    """Return the one-sided p-value of differences this high, if they are symmetric around 0 or
-    less.
+    """Return the one-sided p-value of differences this high if their distribution is symmetric
+    around 0 or a lower value.
 
     It is exact for any distribution; differences of 0 count as below.
     """
@@ -30,7 +30,7 @@ def signed_rank_above(differences: Sequence[float]) -> float:
 
 
 def _doubled_ranks(sizes: Sequence[float]) -> list[int]:
-    """Return twice the rank of each size: equal sizes share their mean rank, which may be a
+    """Return twice the rank of each size. Equal sizes share their mean rank, which may be a
     half.
     """
     order = sorted(range(len(sizes)), key=sizes.__getitem__)
@@ -45,8 +45,8 @@ def _doubled_ranks(sizes: Sequence[float]) -> list[int]:
 
 
 def _share_up_to(ranks: Sequence[int], most: int) -> float:
-    """Return the share of all assignments of signs whose sum of positive ranks is at most a
-    bound.
+    """Return the share of all assignments of signs whose sum of positive ranks is at most
+    `most`.
     """
     ways: list[int] = [1] + [0] * sum(ranks)
     reached = 0

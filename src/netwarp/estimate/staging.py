@@ -1,11 +1,11 @@
 """Adds replicates in stages until the results are decided, at a controlled error probability.
 
-A group-sequential rule: the samples may be looked at several times, after numbers of replicates
-that are known beforehand, and every look has a share of the error probability (Bonferroni's
-inequality with unequal shares, see `Staging.looks`). That costs a few replicates more than
-Pocock's or O'Brien and Fleming's bounds (Biometrika 1977, 64:191; Biometrics 1979, 35:549), which
-hold only for sums of normal samples; this one holds for every test used here, however the looks
-depend on each other.
+A group-sequential rule: the samples may be tested several times (looks), after numbers of
+replicates that are known beforehand, and every look has a share of the error probability
+(Bonferroni's inequality with unequal shares, see `Staging.looks`). That costs a few replicates more
+than Pocock's or O'Brien and Fleming's bounds (Biometrika 1977, 64:191; Biometrics 1979, 35:549),
+which hold only for sums of normal samples; this one holds for every test used here, however the
+looks depend on each other.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,37 +19,37 @@ TIMES = 8
 """Most replicates of a cell, as a multiple of those that it begins with."""
 BEFORE_THE_LAST = 2
 FOR_A_DIFFERENCE = 4
-"""Replicates of the second look and, if an equivalence takes no more, of the last one, as multiples
-of those of the first.
+"""Replicates of the second look, and of the last one if equivalence needs no more, as multiples of
+those of the first.
 """
 OLDER_LOOKS = 4
-"""Looks of run directories that do not say after how many replicates they were, and of a precision:
-each has twice the replicates of the one before.
+"""Looks for a precision, and those of run directories that do not say how many replicates their
+looks had: each has twice the replicates of the one before.
 """
 MOST_REPLICATES = 10_000
 ENOUGH = 10
-"""The first look with this many replicates or more has half of the error. The probability of unseen
-modes and events is part of each p-value, so fewer replicates decide little, and as many decide
-little at a tenth of the error.
+"""The first look with this many replicates or more has half of the error probability. Each p-value
+includes the probability of unseen modes and events: so fewer replicates decide little, and this
+many decide little at a tenth of the error probability.
 """
 BEFORE = 0.05
-"""Share of the error that all looks before that one have together."""
+"""Share of the error probability that all earlier looks have together."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """One look at the samples."""
+    """One look: a test of all samples after a planned number of replicates."""
 
     replicates: int
-    """Replicates that a cell has at this look."""
+    """Number of replicates that each cell has at this look."""
     share: float
-    """The look's share of the error probability."""
+    """Share of the error probability that this look has."""
 
 
 @dataclass(frozen=True)
 class TimeLimit:
-    """The time in which replicates may be added. It does not depend on their results, so the error
-    probability of verdicts reached by then is not affected.
+    """A time limit for adding replicates. It does not depend on results, so it does not affect the
+    error probability of verdicts that were reached before it.
     """
 
     length_s: float
@@ -62,7 +62,7 @@ class TimeLimit:
 
 @dataclass(frozen=True)
 class Staging:
-    """The goal of adding replicates: verdicts, or confidence intervals of a given width."""
+    """What replicates are added for: verdicts, or confidence intervals of a given width."""
 
     precision: float | None = None
     """Half the width of an interval, as a ratio to the mean; None if verdicts are the goal."""
@@ -72,12 +72,12 @@ class Staging:
     def looks(self, first: int, questions: int = 1) -> tuple[Look, ...]:
         """Return the looks at a study's samples, which follow from its plan alone.
 
-        For verdicts they are at n, 2n, and where both a difference and an equivalence can be told:
-        at 4n, or as many replicates as an unseen event leaves to an equivalence (see
-        `netwarp.estimate.unseen`) if those are more. For a precision they double.
+        For verdicts they are after n replicates, after 2n, and where both a difference and an
+        equivalence can be shown: after 4n, or as many as an equivalence needs because of unseen
+        events (see `netwarp.estimate.unseen`) if those are more. For a precision they double.
 
         Args:
-            first: replicates that each cell begins with.
+            first: number of replicates with which each cell begins.
             questions: number of claims, comparisons or expectations about something random.
         """
         sizes = [first * 2**look for look in range(OLDER_LOOKS)]
@@ -90,10 +90,10 @@ class Staging:
         return tuple(map(Look, sizes, _shares(sizes)))
 
     def wide(self, samples: list[float], alpha: float) -> bool:
-        """Return whether the confidence interval of a mean is wider than the precision asked for.
+        """Return whether the confidence interval of a mean is wider than the study asks for.
 
-        It is computed at the error probability of one look, so that stopping when it is narrow
-        enough does not reduce the coverage of the 95 % interval that is shown.
+        The interval is that at the error probability of one look, so that stopping when it is
+        narrow enough does not reduce the coverage of the 95 % interval that is shown.
         """
         interval = mean_interval(samples, 1 - alpha) if samples else None
         if self.precision is None or interval is None:
@@ -103,7 +103,9 @@ class Staging:
 
 
 def older_looks(first: int, shares: Sequence[float]) -> tuple[Look, ...]:
-    """Return the looks of a run directory that has only their shares."""
+    """Return the looks of a run directory that stores only their shares of the error
+    probability.
+    """
     sizes = dict.fromkeys(min(first * 2**look, MOST_REPLICATES) for look in range(OLDER_LOOKS))
     return tuple(map(Look, sizes, shares))
 
@@ -111,14 +113,14 @@ def older_looks(first: int, shares: Sequence[float]) -> tuple[Look, ...]:
 def is_worth_while(
     needed: Callable[[float], int | None], replicates: int, looks: Sequence[Look]
 ) -> bool:
-    """Return whether any later look will have enough replicates to decide a verdict.
+    """Return whether a later look will have enough replicates to decide a verdict.
 
     If none will, adding replicates can stop: an undecided comparison stays undecided, so no verdict
     becomes wrong.
 
     Args:
-        needed: returns the replicates that decide the verdict with a power of 80 %, at a look's
-            share of the error; None if too many.
+        needed: returns how many replicates would decide the verdict with a power of 80 %, at a
+            look's share of the error probability; None if too many.
         replicates: number of replicates so far.
         looks: all looks of the study.
     """
@@ -129,8 +131,8 @@ def is_worth_while(
 
 
 def _shares(sizes: Sequence[int]) -> list[float]:
-    """Return each look's share of the error: half of it for the first one with enough replicates,
-    and increasing shares for those after it.
+    """Return each look's share of the error probability: half for the first one with enough
+    replicates, and increasing shares for those after it.
     """
     main = next((i for i, size in enumerate(sizes) if size >= ENOUGH), len(sizes) - 1)
     early = [BEFORE / main for _ in range(main)]

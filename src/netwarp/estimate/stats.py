@@ -1,6 +1,6 @@
 """Estimates with confidence intervals from samples.
 
-Pure: numbers in, numbers out. Comparisons of two cells are in `netwarp.estimate.comparison`.
+Pure. Comparisons of two cells are in `netwarp.estimate.comparison`.
 """
 
 import math
@@ -44,8 +44,8 @@ class Estimate:
 
     @property
     def all_equal(self) -> bool:
-        """Whether there are several samples and all are equal. They are exact if nothing random was
-        planned too.
+        """Whether there are several samples and all are equal. They are exact if, besides, nothing
+        was planned to be random.
         """
         return self.n > 1 and self.minimum == self.maximum
 
@@ -88,7 +88,7 @@ def mean_interval(
     negative, however few or skewed the samples are. If a sample is 0, the lower bound is at least
     0.
 
-    It is None for a single sample, which has no spread, and a point for equal samples.
+    None for a single sample, which has no spread; a point for equal samples.
 
     With weights it is the interval of a quotient of sums, by the same method (the ratio estimator:
     Cochran 1977, Sampling Techniques, chapter 6). For a fixed size divided by the time it takes,
@@ -126,7 +126,7 @@ def binomial_interval(successes: int, trials: int, confidence: float = CONFIDENC
 
 
 MOST_REPLICATES = 100_000
-"""Largest number of replicates that is proposed; more would be impractical."""
+"""Largest number of replicates that is proposed to the user; more would be impractical."""
 
 
 def replicates_needed(
@@ -170,8 +170,8 @@ def _t_power(n: int, standardized_effect: float, alpha: float) -> float:
 
 
 def mean_of(values: Sequence[float], weights: Sequence[float] | None = None) -> float:
-    """Return the mean; if all values are equal it is exactly that value, which a floating-point sum
-    is not.
+    """Return the weighted mean. If all values are equal it is exactly that value, which a
+    floating-point sum is not.
     """
     first = values[0]
     if all(value == first for value in values):
@@ -182,7 +182,7 @@ def mean_of(values: Sequence[float], weights: Sequence[float] | None = None) -> 
 
 
 def residuals(values: Sequence[float], weights: Sequence[float] | None, mean: float) -> list[float]:
-    """Return the distances of samples from their mean.
+    """Return the differences of samples from their mean.
 
     With weights they are the residuals of a quotient of sums, scaled so that the standard error of
     their mean is that of the quotient.
@@ -194,7 +194,7 @@ def residuals(values: Sequence[float], weights: Sequence[float] | None, mean: fl
 
 
 def standard_deviation(values: Sequence[float]) -> float:
-    """Estimate the standard deviation of the population that two samples or more come from."""
+    """Estimate the standard deviation of the population from which two or more samples come."""
     mean = mean_of(values)
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 

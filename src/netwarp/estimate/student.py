@@ -7,7 +7,7 @@ from netwarp.estimate.incomplete_beta import regularized_beta
 
 
 def two_sided_p(t: float, degrees: float) -> float:
-    """Return the two-sided p-value of a t with some degrees of freedom."""
+    """Return the two-sided p-value of a value of t with this many degrees of freedom."""
     squared = t * t
     return regularized_beta(
         degrees / 2, 0.5, degrees / (degrees + squared), squared / (degrees + squared)
@@ -16,7 +16,9 @@ def two_sided_p(t: float, degrees: float) -> float:
 
 @cache
 def student_quantile(degrees: float, confidence: float) -> float:
-    """Return the half-width of a two-sided interval in standard errors: a quantile of t."""
+    """Return the half-width of a two-sided confidence interval, in standard errors: a quantile of
+    t.
+    """
     tail = 1 - confidence
     low, high = 0.0, 1.0
     while two_sided_p(high, degrees) > tail:
@@ -32,14 +34,14 @@ def student_quantile(degrees: float, confidence: float) -> float:
 
 
 STEPS = 200
-"""Steps of the integral in `noncentral_t_above`; with these it is right to four decimals."""
+"""Steps of the integral in `noncentral_t_above`, with which it is right to four decimals."""
 
 
 def noncentral_t_above(limit: float, degrees: float, noncentrality: float) -> float:
     """Return the probability that a noncentral t is above `limit`, by Simpson's rule.
 
-    It is the mean of the normal tail over s, where s² is chi-square divided by its degrees
-    (Johnson, Kotz, Balakrishnan 1995, Continuous Univariate Distributions 2, chapter 31).
+    It is the mean of the normal tail's probability over s, where s² is chi-square divided by its
+    degrees (Johnson, Kotz, Balakrishnan 1995, Continuous Univariate Distributions 2, chapter 31).
     """
     scale = math.log(2) + degrees / 2 * math.log(degrees / 2) - math.lgamma(degrees / 2)
 

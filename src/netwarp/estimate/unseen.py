@@ -19,21 +19,21 @@ Being part of the p-value, it is adjusted together with it for all claims of a f
 import math
 
 LEAST = 5
-"""With fewer replicates than this of something random, there is no verdict."""
+"""Fewest replicates, if something is random, for which there is a verdict."""
 MODE_SHARE = 0.4
 MODE_FACTOR = 2.3
 EVENT_SHARE = 0.1
 EVENT_FACTOR = 4.0
 LEAST_EQUIVALENT = 10
-"""With fewer replicates than this of something random, nothing is called equivalent, however wide
-the tolerance may be
+"""Fewest replicates, if something is random, for which values are called equivalent, however wide
+the tolerance may be.
 """
 ERROR = 0.05
 DISTANCE_STEP = 1e-6
 
 
 def unseen_share(n: int, error: float = ERROR) -> float:
-    """Return the largest share of runs that may have an event which n replicates missed."""
+    """Return the largest share of runs that may have an event which n replicates did not show."""
     return float(1 - error ** (1 / n)) if n else 1.0
 
 
@@ -41,13 +41,13 @@ def mode_chance(n: int, distance: float, *, is_log: bool, sides: int = 1) -> flo
     """Return the probability that n replicates miss a mode that would cause such a distance.
 
     A missed mode with a share s of the runs shifts the mean by s · ln `MODE_FACTOR`, so a distance
-    implies a minimum share. Nothing is known of distances that are not logarithms.
+    implies a minimum share. For distances that are not logarithms no such bound is known.
 
     Args:
         n: number of replicates.
-        distance: distance from the mean to the limit that is tested.
+        distance: distance from the mean to the limit against which it is tested.
         is_log: whether the distance is a logarithm.
-        sides: 2 if the answer may be either of two: then the other mode may be missed as well,
+        sides: 2 if either of two answers is possible: then the other mode may be missed as well,
             which shifts the mean the other way by (1 − s) · ln `MODE_FACTOR`.
     """
     if n < LEAST:
@@ -60,7 +60,8 @@ def mode_chance(n: int, distance: float, *, is_log: bool, sides: int = 1) -> flo
 
 
 def mode_distance(n: int, alpha: float) -> float:
-    """Return the least distance of logarithms that n replicates can show at an error probability.
+    """Return the smallest distance between logarithms that n replicates can show at an error
+    probability.
 
     It is 0 if they can show any distance, and infinite if they can show none.
     """
@@ -77,14 +78,16 @@ def mode_distance(n: int, alpha: float) -> float:
 
 
 def event_share(tolerance: float, *, is_log: bool) -> float:
-    """Return the largest share of runs that an event may be in so that missing it keeps means
-    within a tolerance.
+    """Return the largest share of runs that an event may affect without shifting means beyond a
+    tolerance.
     """
     return max(EVENT_SHARE, min(1.0, tolerance / math.log(EVENT_FACTOR))) if is_log else EVENT_SHARE
 
 
 def event_chance(n: int, tolerance: float, *, is_log: bool) -> float:
-    """Return the probability that n replicates miss events that would exceed a tolerance."""
+    """Return the probability that n replicates miss events that would shift means beyond a
+    tolerance.
+    """
     if n < LEAST_EQUIVALENT:
         return 1.0
     return float((1 - event_share(tolerance, is_log=is_log)) ** n)
