@@ -1,4 +1,6 @@
-"""Lets a comparison send in both directions at the same time: ``--direction both``."""
+"""Changes a comparison so that it sends in both directions at the same time: ``--direction
+both``.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,16 +14,17 @@ OPTION, BOTH = "--direction", "both"
 def both_ways(
     tables: Mapping[str, Any], metric: str, command: str, *, is_network: bool
 ) -> dict[str, Any]:
-    """Replace the workload of a comparison by two of its kind, one in each direction, as in a call.
+    """Return a comparison's tables with its workload replaced by two of its kind, one in each
+    direction, as in a call.
 
     Args:
-        tables: those of the comparison with one workload.
+        tables: the tables of the comparison with one workload.
         metric: the metric by which its kind is compared.
-        command: the command of which these are options, for refusals.
+        command: the command that has these options, for messages.
         is_network: whether hosts other than one client and one server are asked for.
 
     Raises:
-        StudyError: it has several hosts, or a key of the workload varies.
+        StudyError: the comparison has several hosts, or varies a key of the workload.
     """
     if is_network:
         reason = "on a network of several hosts each flow has one direction"

@@ -15,16 +15,16 @@ from netwarp.fields import KeyValueError
 MOST_LEVELS = 32
 LARGEST_NUMBER = 2**64
 SHORT_CHARACTERS = 4096
-"""A text with at most this many characters has no key that is costly to read."""
+"""Texts of at most this many characters are not checked: no key in them can be costly to read."""
 MOST_PARTS = 256
-"""Most parts of a dotted key that is passed to `tomllib`, which stores each beginning of a key, so
-that its memory grows with the square of their number.
+"""Most parts of a dotted key that is passed to `tomllib`. It stores each beginning of a key, so
+that its memory grows with the square of this number.
 """
 _PART = re.compile(r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')[ \t]*(\.?)[ \t]*""")
 
 
 def read_tables(text: str) -> dict[str, Any]:
-    """Read TOML whose keys are of a bounded length.
+    """Parse TOML whose dotted keys have a bounded number of parts.
 
     Raises:
         KeyValueError: a key has more parts than any study needs.
@@ -68,12 +68,12 @@ def refuse_unbounded(raw: Mapping[str, Any]) -> None:
 
 
 def too_deep(key: str | None = None) -> KeyValueError:
-    """Make the error for a table that is nested too deeply."""
+    """Return the error for a table that is nested too deeply."""
     return KeyValueError(key, None, f"nested more than {MOST_LEVELS} deep", "write it flat")
 
 
 def too_large(key: str | None = None) -> KeyValueError:
-    """Make the error for a number that is too large."""
+    """Return the error for a number that is too large."""
     return KeyValueError(key, None, "a number beyond 64 bits", "write a smaller one")
 
 

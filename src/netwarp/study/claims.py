@@ -35,7 +35,7 @@ _NO_BOUND = (
 class Claim(Section):
     """A sentence that the results can support or contradict, in one of seven forms: `less` and
     `than`, the same with `grows_with` or `shrinks_with`, `equal`, `flat_over`, `linear_over`,
-    `published`. A sentence that nothing here can test says why in `not_testable`.
+    `published`. If netwarp cannot test a sentence, `not_testable` says why.
     """
 
     impossible: ClassVar[Mapping[str, str]] = dict.fromkeys(
@@ -64,7 +64,7 @@ class Claim(Section):
     level over that at the lowest; with `lead = "gap"`, the difference of the gaps (`less` minus
     `than`)."""
     not_testable: str | None = None
-    """Why nothing here can test the claim; it then has no metric and no relation."""
+    """Why netwarp cannot test the claim; it then has no metric and no relation."""
     metric: str | None = None
     """Metric that is compared."""
     less: Levels | None = None
@@ -138,7 +138,8 @@ class Claim(Section):
 def checked_claims(
     claims: Sequence[Claim], factors: Sequence[Factor], own_metrics: Collection[str] = ()
 ) -> tuple[Claim, ...]:
-    """Check that claims can be judged; add ids, and spell levels as the factors do.
+    """Check that claims can be judged, and return them with ids and with levels spelled as in the
+    factors.
 
     Args:
         claims: the claims of the study file.
@@ -176,7 +177,7 @@ def checked_claims(
 
 
 def _refuse_mixed_forms(claim: Claim, key: str) -> None:
-    """Check that a claim has exactly one form, and no key of another form."""
+    """Refuse a claim that has not exactly one form, or has a key of another form."""
     forms = [name for name in FORMS if getattr(claim, name) is not None]
     if claim.not_testable is not None:
         if forms or claim.metric is not None or claim.where:
@@ -214,7 +215,9 @@ def _refuse_mixed_forms(claim: Claim, key: str) -> None:
 
 
 def _refuse_bad_number(claim: Claim, key: str) -> None:
-    """Check that a published number is one in the metric's unit, and that its keys go together."""
+    """Refuse a published number that is not in the metric's unit, and keys that do not belong to
+    it.
+    """
     if claim.published is None:
         if claim.of_one_run is not None:
             reason = "of_one_run has no effect without published"
@@ -235,7 +238,7 @@ def _refuse_bad_number(claim: Claim, key: str) -> None:
 
 
 def _refuse_mixed_trend(claim: Claim, key: str) -> None:
-    """Check that a lead has at most one trend, and no key that its form does not use."""
+    """Refuse a lead with more than one trend, and keys that the claim's form does not use."""
     if claim.grows_with is not None and claim.shrinks_with is not None:
         reason, remedy = "a lead grows or shrinks", "drop one of grows_with and shrinks_with"
         raise KeyValueError(f"{key}.shrinks_with", claim.shrinks_with, reason, remedy)
@@ -259,7 +262,7 @@ def _refuse_mixed_trend(claim: Claim, key: str) -> None:
 
 
 def _refuse_crossed_bounds(claim: Claim, key: str) -> None:
-    """Check that a lead can reach its lower bound without exceeding its upper one."""
+    """Refuse bounds of a lead that exclude each other."""
     if claim.by_at_most is None:
         return
     least, reached = claim.by_at_least, claim.up_to

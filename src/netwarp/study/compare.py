@@ -29,13 +29,13 @@ _OF_STUDY = tuple(row for row in COMPARE if row.says_something_of_the_study)
 def study_from_compare(
     *, folder: Path | None = None, **options: Unpack[CompareStudyOptions]
 ) -> Study:
-    """Build a study from lists of levels; an option with a single level is not a factor.
+    """Build a study from the options of `compare`. An option with one level is not a factor.
 
     ``transport`` is always a factor, except when a page is loaded: then versions of HTTP are
     compared, and each implies its transport.
 
     Args:
-        folder: the folder in which a relative ``file`` starts; None for the working directory.
+        folder: the folder to which a relative ``file`` belongs; None for the working directory.
         options: those of :data:`netwarp.options.COMPARE` that change the study.
 
     Raises:
@@ -91,7 +91,7 @@ def study_from_compare(
 
 
 def given_of(options: Mapping[str, Any], rows: Sequence[Option], command: str) -> dict[str, Any]:
-    """Leave out options that are None, which means that they were not given.
+    """Return the options that were given: those that are not None.
 
     Raises:
         StudyError: no option has this name; the message names the one that was probably meant.
@@ -112,7 +112,9 @@ def given_of(options: Mapping[str, Any], rows: Sequence[Option], command: str) -
 
 
 def _refuse_another_type(row: Option, value: Any) -> None:
-    """Refuse wrong types of options that are read here; keys of the study check their own."""
+    """Refuse a value of the wrong type for an option that is read in this module; the study's keys
+    check their own values.
+    """
     match row.takes:
         case _ if value is None:
             return
@@ -134,11 +136,10 @@ def _refuse_another_type(row: Option, value: Any) -> None:
 
 
 def levels_of(row: Option, value: Any) -> list[str]:
-    """Return the levels of an option, one or several, as the texts that the command line would
-    have.
+    """Return the levels of an option as the texts that the command line would have.
 
     Raises:
-        InputError: there is no level, or one is neither text nor a number.
+        InputError: there is no level, or one is neither a text nor a number.
     """
     several = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else None
     each = [value] if several is None else several
@@ -152,9 +153,7 @@ def levels_of(row: Option, value: Any) -> list[str]:
 
 
 def display_by(rows: Iterable[Option]) -> Any:
-    """Return a function from a key to the option by which it was set: ``path.loss_up`` to
-    ``--loss-up``.
-    """
+    """Return a function that returns the option for a key: ``--loss-up`` for ``path.loss_up``."""
     options = {row.key: row.on_command_line[0].partition("/")[0] for row in rows if row.key}
 
     def display(key: str) -> str:
@@ -167,19 +166,23 @@ def display_by(rows: Iterable[Option]) -> Any:
 
 
 def option_of(name: str) -> str:
-    """Return the option of a key: ``loss_up`` is ``--loss-up``."""
+    """Return the option for a key: ``--loss-up`` for ``loss_up``."""
     return "--" + name.replace("_", "-")
 
 
 def typed(row: Option, level: str) -> str | int:
-    """Convert a level to its type in a study file: text, or a number if the key takes one."""
+    """Convert a level to the type that it has in a study file: text, or a number if its key takes
+    one.
+    """
     # No count or size in bytes that is written as a plain number needs more than ten digits.
     is_whole = row.type in ("Mtu", "IpVersion", "Whole") and re.fullmatch("[0-9]{1,10}", level)
     return int(level) if is_whole else level
 
 
 def _contents(section: type[WorkloadSection], levels: dict[str, list[Any]]) -> dict[str, Any]:
-    """Return the first tables of a study that compares transports with the same content."""
+    """Return the title and the sections of a study that compares transports with the same
+    content.
+    """
     usual = ["udp", *ON_ONE_PATH] if section.takes_losses else list(ON_ONE_PATH)
     racing = levels.get("transport", usual)
     return {
@@ -192,7 +195,7 @@ def _contents(section: type[WorkloadSection], levels: dict[str, list[Any]]) -> d
 
 
 def _pages(section: type[WorkloadSection], levels: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """Return the first tables of a study that compares versions of HTTP."""
+    """Return the title and the sections of a study that compares versions of HTTP."""
     del section
     for page in levels.get("page", ()):
         if "/" in page or "." in page:
@@ -225,9 +228,10 @@ def _vary(tables: dict[str, Any], section: str, key: str, levels: Sequence[Any])
 
 
 def _figures(factors: Mapping[str, Sequence[Any]], metric: str) -> list[dict[str, Any]]:
-    """Make a line figure of the metric over each condition, or a bar chart if there is none.
+    """Return a line figure of the metric over each condition, or a bar chart if there is no
+    condition.
 
-    If queues may differ there is also one of the round-trip time under load.
+    If queues may differ there is also a figure of the round-trip time under load.
     """
     racing = contender_factor(factors)
     conditions = [key for key, levels in factors.items() if key != racing and len(levels) > 1]

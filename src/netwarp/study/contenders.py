@@ -1,4 +1,6 @@
-"""Determines which factor's levels are compared with each other, and which are conditions."""
+"""Determines the factor whose levels are compared with each other; the other factors are
+conditions.
+"""
 
 import re
 from collections.abc import Collection, Mapping
@@ -15,9 +17,9 @@ _COMPARED = (
     re.compile(r"path\.queue"),
     re.compile(r"kernel"),
 )
-"""Factors whose levels are compared with each other, in order of precedence, rather than being
-conditions of a comparison: the transport, its settings, the path's queueing discipline and queue,
-and the guest kernel.
+"""Factors whose levels are compared with each other rather than being conditions, in order of
+precedence: the transport, its settings, the path's queueing discipline and queue, and the guest
+kernel.
 """
 
 
@@ -26,8 +28,8 @@ def contender_factor(
 ) -> str | None:
     """Return the factor whose levels are compared with each other.
 
-    It is the one that the study names; else the transport, its congestion control and other
-    settings, the queueing discipline; else the first factor.
+    It is the one that the study names; else, in this order, the transport, its congestion control
+    or another setting, or the queueing discipline; else the first factor.
 
     Args:
         levels: the levels of each factor, in the study's order.
@@ -47,5 +49,5 @@ def contender_factor(
 
 
 def shapes_queues(factor: str) -> bool:
-    """Whether the queue at the bottleneck depends on a factor."""
+    """Return whether the queue at the bottleneck depends on this factor."""
     return _SHAPES_QUEUES.search(factor) is not None

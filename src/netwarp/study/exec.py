@@ -15,8 +15,8 @@ from netwarp.study.study import Study, study_from_mapping
 
 COMMAND = "exec"
 STALL_CPU_S = 60
-"""Default of `limits.stall_cpu_s`, in s; shorter than a study's, because a user waits for the
-run.
+"""Default of `limits.stall_cpu_s` for `exec`, in s. It is shorter than a study's, because a user
+waits for the run.
 """
 _OF_STUDY = tuple(row for row in EXEC if row.says_something_of_the_study)
 _option = display_by(EXEC)
@@ -25,10 +25,10 @@ _option = display_by(EXEC)
 def study_from_exec(
     client: Sequence[str], *, folder: Path | None = None, **options: Unpack[ExecStudyOptions]
 ) -> Study:
-    """Build a study of one cell.
+    """Build a study of one cell from the options of `exec`.
 
     Args:
-        client: a program and its arguments.
+        client: the client: a program and its arguments.
         folder: the folder in which both programs start; None for the working directory.
         options: those of :data:`netwarp.options.EXEC` that change the study.
 
@@ -86,5 +86,5 @@ def _refusal(error: KeyValueError) -> StudyError:
 
 
 def _display(key: str) -> str:
-    """Return the option or argument that set a key."""
+    """Return the option or argument that sets a key."""
     return "the command" if key == "workload.client" else _option(key)

@@ -37,7 +37,7 @@ class Expect(Section):
     after it `where FACTOR=LEVEL, …`. A level is `tcp` or `path.loss=1%`; a relation is one of `<`,
     `<=`, `>`, `>=`; a value has its unit."""
     where: Levels = Field(default_factory=dict)
-    """Levels of the cells that it is about, by factor, as `where` in the line has them. It must
+    """Levels of the cells to which it applies, by factor, as `where` in the line has them. It must
     hold in every combination of the others."""
 
 
@@ -49,25 +49,25 @@ class Expectation:
     """The expectation as it was written, in one line."""
     metric: str
     of: Mapping[str, str]
-    """Levels of the cells that are bounded, by factor; empty for all."""
+    """Levels of the cells to which the bound applies, by factor; empty for all cells."""
     against: Mapping[str, str] | None
     """For a ratio, the levels of the cells in the denominator, of the same factors."""
     relation: Relation
     bound: float
     """The bound in the metric's unit; for a ratio, a plain number."""
     where: Mapping[str, str]
-    """Levels that all of its cells share."""
+    """Levels that all cells to which it applies have."""
     place: str
-    """The place where it was written: a key of the study, or an option."""
+    """Where it was written: a key of the study, or an option."""
 
     @property
     def is_upper(self) -> bool:
-        """Whether values have to be below the bound."""
+        """Whether values must be below the bound."""
         return self.relation in ("<", "<=")
 
     @property
     def is_strict(self) -> bool:
-        """Whether the bound itself is not allowed."""
+        """Whether a value equal to the bound violates it."""
         return self.relation in ("<", ">")
 
 
@@ -77,7 +77,7 @@ def checked_expectations(
     own_metrics: Collection[str] = (),
     cells: Sequence[Cell] = (),
 ) -> tuple[Expectation, ...]:
-    """Read the expectations of a study file.
+    """Check and return the expectations of a study file.
 
     Args:
         written: the expectations in the order of the file.
@@ -102,10 +102,11 @@ def checked_expectations(
 
 
 def refuse_impossible_metric(said: Expectation, cells: Sequence[Cell]) -> None:
-    """Check that the cells that an expectation is about can have its metric, each side of a ratio.
+    """Refuse an expectation on a metric that the cells to which it applies cannot have; for a
+    ratio, those on each side.
 
     Raises:
-        KeyValueError: none of them can, so that no run could meet it.
+        KeyValueError: none of the cells can have it, so that no run could meet the expectation.
     """
     for side in (said.of, *(() if said.against is None else (said.against,))):
         wanted = {**said.where, **side}
@@ -122,13 +123,13 @@ def refuse_impossible_metric(said: Expectation, cells: Sequence[Cell]) -> None:
 def parse_expectation(
     text: str, factors: Sequence[Factor], own_metrics: Collection[str], key: str
 ) -> Expectation:
-    """Parse the line of one expectation.
+    """Parse an expectation, which is one line of text.
 
     Args:
         text: see :class:`Expect`.
         factors: the study's factors.
         own_metrics: metrics that the study itself defines.
-        key: the place where it was written.
+        key: where it was written.
 
     Raises:
         KeyValueError: the line is not an expectation, or names something that the study does not
@@ -193,7 +194,7 @@ def _two_levels(
 
 
 def _level(name: str, factors: Sequence[Factor], key: str) -> Mapping[str, str]:
-    """Find the factor of a level: ``tcp``, or ``path.loss=1%``."""
+    """Return the factor and the level that a text names: ``tcp``, or ``path.loss=1%``."""
     factor, equals, level = (part.strip() for part in name.partition("="))
     if equals:
         return resolve_levels({factor: level}, factors, key)
@@ -209,7 +210,7 @@ def _level(name: str, factors: Sequence[Factor], key: str) -> Mapping[str, str]:
 
 
 def _selection(text: str, factors: Sequence[Factor], key: str) -> Mapping[str, str]:
-    """Parse the selection after ``where``."""
+    """Parse the levels after ``where``."""
     found: dict[str, str] = {}
     for part in text.split(",") if text else ():
         factor, equals, level = (each.strip() for each in part.partition("="))
@@ -234,7 +235,7 @@ def _where_text(where: Mapping[str, str], read: Expectation) -> str:
 
 
 def _value(text: str, unit: str, key: str, whole: str) -> float:
-    """Parse the bound; for a ratio it has no unit, and may be a percentage."""
+    """Parse the bound. For a ratio it has no unit, and may be a percentage."""
     try:
         if not unit and text.endswith("%"):
             return parse_value(text, "ratio")

@@ -1,4 +1,4 @@
-"""Adds expectations from the command line to a study of any origin."""
+"""Adds expectations from the command line to a study."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,8 +12,8 @@ OPTION = "--expect"
 
 
 def expecting(study: Study, texts: Sequence[str]) -> Study:
-    """Add expectations to a study, as `--expect` does; those that it already has are not added
-    again.
+    """Return the study with these expectations, as `--expect` adds them; those that it already has
+    are not added again.
 
     Raises:
         StudyError: one cannot be read, or names something that the study does not have.

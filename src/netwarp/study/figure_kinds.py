@@ -1,7 +1,7 @@
-"""The kinds of figures by name: each file in `netwarp/figures/kinds/` is one.
+"""The kinds of figures by name: each file in `netwarp/figures/kinds/` defines one.
 
-A kind is imported only when it is needed: it imports plotting code, and most studies are not read
-for drawing.
+A kind is imported only when it is needed, because it imports plotting code, and most commands draw
+nothing.
 """
 
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ FIGURE_KINDS: Mapping[str, str] = {
     for module in iter_modules([str(Path(__file__).parents[1] / "figures" / "kinds")])
     if module.name not in NOT_KINDS
 }
-"""The place of each kind's code, by its name in figures: the file's name, with hyphens."""
+"""Module of each kind of figure, by its name in studies: the file's name, with hyphens."""
 
 
 def figure_kind(name: str) -> Any:
-    """Import a kind of figure, a `netwarp.figures.kinds.base.FigureKind`.
+    """Import and return a kind of figure, a `netwarp.figures.kinds.base.FigureKind`.
 
     Args:
         name: one of `FIGURE_KINDS`, or of the kinds that packages add.

@@ -18,7 +18,7 @@ Levels = dict[str, Any]
 
 
 def _or_added(value: Any, own: ValidatorFunctionWrapHandler) -> Any:
-    """Accept the name of a kind that a package adds, if netwarp has none of this name."""
+    """Accept the name of a kind of figure that a package adds, if netwarp has none of this name."""
     try:
         return own(value)
     except ValidationError:
@@ -76,7 +76,7 @@ class Figure(Section):
 
 
 class CheckedKind(Protocol):
-    """The interface that a study needs of a kind of figure."""
+    """What a study uses of a kind of figure."""
 
     def checked(
         self, figure: Figure, key: str, factors: Sequence[Factor], own_metrics: Collection[str]
@@ -87,8 +87,8 @@ class CheckedKind(Protocol):
 def checked_figure(
     figure: Figure, index: int, factors: Sequence[Factor], own_metrics: Collection[str] = ()
 ) -> Figure:
-    """Check that a figure can be drawn: that the keys that its kind needs are set, and their values
-    exist.
+    """Check that a figure can be drawn: the keys that its kind needs are set, and what they name
+    exists.
 
     Args:
         figure: a figure of the study file.
@@ -97,14 +97,14 @@ def checked_figure(
         own_metrics: metrics that the study itself defines.
 
     Raises:
-        KeyValueError: it cannot be drawn; the key is the full dotted one.
+        KeyValueError: it cannot be drawn; the error's key is the full dotted one.
     """
     kind: CheckedKind = figure_kind(figure.kind)
     return kind.checked(figure, f"figure.{index}", factors, own_metrics)
 
 
 def refuse_unknown_factor(value: str | None, keys: Sequence[str], key: str) -> None:
-    """Check that a value, if there is one, names a factor of the study.
+    """Refuse a value that names no factor of the study; None is allowed.
 
     Raises:
         KeyValueError: there is no such factor; the message names `key` and the nearest factor.
@@ -116,7 +116,7 @@ def refuse_unknown_factor(value: str | None, keys: Sequence[str], key: str) -> N
 def resolve_levels(
     wanted: Mapping[str, Any], factors: Sequence[Factor], key: str
 ) -> dict[str, str]:
-    """Find the levels that a selection names, spelled as the factors do.
+    """Return the levels that a selection names, spelled as in the factors.
 
     Raises:
         KeyValueError: there is no such factor, or it has no such level.
@@ -136,7 +136,7 @@ def resolve_levels(
 
 
 def refuse_unknown_metric(metric: str, key: str, own: Collection[str] = ()) -> None:
-    """Check that a metric exists: one of netwarp's, or one that the study itself defines.
+    """Refuse a metric that neither netwarp nor the study defines.
 
     Raises:
         KeyValueError: there is no such metric; the message names `key` and the nearest one.

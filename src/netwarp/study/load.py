@@ -106,7 +106,7 @@ class _Source:
         quick: bool = False,
         overridden: Sequence[str] = (),
     ) -> Study:
-        """Validate the study."""
+        """Validate the study with this change of its tables."""
         lines = study_lines(self.text, overridden, quick=quick)
         with Refusals(str(self.path), lines).as_study_errors():
             raw = apply_quick(self.raw) if quick else self.raw
@@ -120,7 +120,8 @@ class _Source:
 
 
 def _refuse_bad_quick(source: _Source, *, overridden: bool) -> None:
-    """Check that the study is also valid with ``--quick``, whether or not that is given.
+    """Refuse a study that is not valid with its ``[quick]`` table, whether or not `--quick` is
+    given.
 
     A file that is valid only with an override of the command line is not checked.
     """

@@ -1,7 +1,7 @@
 """Reads the files and stacks that a study names: files of workloads, rate traces, stacks.
 
-After this a study needs none of them: its tables alone give the same study. Tables that were
-already read, such as those that a run directory keeps, are not changed.
+Afterwards a study does not need them any more: its tables alone give the same study. Tables that
+were already read, such as those that a run directory keeps, are not changed.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,16 +19,18 @@ from netwarp.units import UnitError, parse_duration_ns
 from netwarp.workloads import FileReader, section_of
 
 Reader = Callable[[Written], object]
-"""Returns the contents of a file, or the description of a stack, in place of its name; other values
-are unchanged.
+"""A function that returns the contents of a file, or the description of a stack, in place of its
+name; it returns other values unchanged.
 """
 MOST_TRACE_BYTES = 64 << 20
-"""Largest trace file that is read, in bytes: ten million opportunities, an hour at 30 Mbit/s."""
+"""Largest trace file that is read, in bytes: room for ten million opportunities to send, an hour at
+30 Mbit/s.
+"""
 
 
 def with_contents(study: Table, folder: Path | None) -> Table:
-    """Replace the names of files and stacks by their contents or descriptions, also in levels of
-    factors.
+    """Return a study's tables in which contents and descriptions replace the names of files and
+    stacks, in levels of factors, too.
 
     Args:
         study: the study's tables, factors flattened.
@@ -55,21 +57,22 @@ def with_contents(study: Table, folder: Path | None) -> Table:
 
 
 def _workloads(study: Table) -> list[tuple[str, Table]]:
-    """Return the tables of a study's workloads with their places."""
+    """Return the tables of a study's workloads with their keys."""
     found = study.find("workload").value
     alone = [("workload", found)] if isinstance(found, Table) else []
     return [*alone, *_tables(study, "workload")]
 
 
 def _tables(study: Table, kind: str) -> list[tuple[str, Table]]:
-    """Return the tables of a list of tables with their places."""
+    """Return the tables in a list of tables with their keys."""
     found = study.find(kind).value
     several = enumerate(found) if isinstance(found, list) else ()
     return [(f"{kind}.{index}", each) for index, each in several if isinstance(each, Table)]
 
 
 def _read(study: Table, place: str, varied: str, readers: Mapping[str, Reader]) -> Table:
-    """Replace the names in a section, and in levels of the factors that vary it.
+    """Return the study with the names replaced in a section, and in levels of the factors that vary
+    it.
 
     Args:
         study: the study's tables.
@@ -124,7 +127,7 @@ def _file_reader(read: FileReader | None, folder: Path | None) -> Reader:
 
 
 def _located(written: Written, folder: Path | None, remedy: str) -> str | None:
-    """Return the path of the file that a value names; None if the value is not a name."""
+    """Return the path of the file that a study names; None if the value is not a text."""
     if not isinstance(written.value, str):
         return None
     try:
@@ -144,11 +147,11 @@ def _of_path(path: Table, folder: Path | None) -> Mapping[str, Reader]:
 
 
 def _trace_reader(step_ns: int, folder: Path | None) -> Reader:
-    """Return a function that reads the rates of a trace from the file that is named.
+    """Return a function that reads a trace file and returns its rates as a table.
 
     Args:
         step_ns: longest time in ns for which a rate is constant.
-        folder: the folder in which relative names start; None leaves them relative.
+        folder: the folder to which relative names belong; None leaves them relative.
     """
 
     def of_name(written: Written) -> object:
@@ -173,8 +176,8 @@ def _trace_reader(step_ns: int, folder: Path | None) -> Reader:
 
 
 def _step_ns(written: Written, default_ns: int) -> int:
-    """Return a trace's step in ns; a value that is not a duration is refused later, with its
-    key.
+    """Return the step of a trace in ns, or the default. A value that is not a duration is refused
+    later, with its key.
     """
     try:
         return parse_duration_ns(written.value) or default_ns

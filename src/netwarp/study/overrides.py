@@ -14,16 +14,16 @@ from netwarp.suggestions import did_you_mean
 SECTIONS = ("path", "topology", "transport", "workload")
 """Sections of a study whose keys can be factors."""
 LISTS = ("host", "link")
-"""Lists of tables whose keys can be factors, by the tables' names."""
+"""Lists of tables whose keys can be factors, by the name of the tables."""
 KERNEL = "kernel"
-"""The key outside of sections that can be a factor. Its values are text although they look like
-numbers, because 6.10 is not 6.1."""
+"""The only key outside of sections that can be a factor. Its values are read as text although they
+look like numbers, because 6.10 is not 6.1."""
 COMMAND_LINE = "command line"
-"""Stands for the file name in errors about options."""
+"""What errors about options have in place of a file name."""
 
 
 def overrides_of(options: Mapping[str, Any]) -> list[str]:
-    """Return the options of a command as ``KEY=VALUE``: those of ``--set``, then the others.
+    """Return a command's options as ``KEY=VALUE``: those of ``--set``, then the others.
 
     Args:
         options: the options by name, of which ``set``, ``relevant``, ``metric``, ``against`` and
@@ -48,7 +48,7 @@ def overrides_of(options: Mapping[str, Any]) -> list[str]:
 
 
 def against_level(against: str | None) -> dict[str, str]:
-    """Read ``--against``: the level by its factor; empty if the option is not given.
+    """Return the level that ``--against`` names, by its factor; empty if the option is not given.
 
     Raises:
         InputError: it is not FACTOR=LEVEL.
@@ -64,10 +64,10 @@ def against_level(against: str | None) -> dict[str, str]:
 
 
 def listed(value: str | Sequence[str], option: str) -> list[str]:
-    """Return one text or several as a list.
+    """Return an option's value, one text or several, as a list.
 
     Raises:
-        InputError: an option is neither.
+        InputError: a value is not a text.
     """
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list | tuple) or not all(isinstance(each, str) for each in texts):
@@ -82,7 +82,7 @@ def apply_overrides(
     replicates: int | None = None,
     seed: int | None = None,
 ) -> dict[str, Any]:
-    """Change keys of a study file's tables; the result is validated like any study.
+    """Return a study's tables with keys changed; the result is validated like any study.
 
     ``KEY=VALUE`` sets a dotted key: ``path.rtt=50ms``, ``replicates=3``, ``transport.mss=1200``, or
     a factor's levels: ``factors.path.loss=["0%", "1%"]``. VALUE is read as TOML if it is TOML, and
@@ -124,11 +124,12 @@ def apply_overrides(
 
 
 def apply_quick(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Apply a study file's ``[quick]`` table: tables are merged, other values are replaced. Each of
-    several workloads has a table by its name: ``[quick.workload.NAME]``.
-    Levels that it does not run are dropped from the claims that leave them out.
+    """Return a study's tables, changed by its ``[quick]`` table.
 
-    A study without such a table is not changed.
+    Tables are merged, other values are replaced. Each of several workloads has a table by its name:
+    ``[quick.workload.NAME]``. Levels that no longer run are removed from `without` of claims.
+
+    A study without a ``[quick]`` table is not changed.
     """
     tables = copy.deepcopy(dict(raw))
     quick = tables.pop("quick", {})
@@ -141,7 +142,9 @@ def apply_quick(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_unrun(claim: Any, before: Mapping[str, Any], after: Mapping[str, Any]) -> Any:
-    """Drop from a claim's `without` the levels of factors that a change removes."""
+    """Return a claim without those levels in its `without` that a change removes from their
+    factors.
+    """
     left_out = claim.get("without") if isinstance(claim, Mapping) else None
     factors = [tables.get("factors") for tables in (before, after)]
     if not isinstance(left_out, Mapping) or not all(isinstance(f, Mapping) for f in factors):
@@ -188,12 +191,12 @@ def _workloads_laid_over(below: Sequence[Any], above: Mapping[str, Any]) -> list
 
 
 def _names(workloads: Sequence[Any]) -> list[str]:
-    """Return the names of the ``[[workload]]`` tables, or of other lists of tables."""
+    """Return the names of the ``[[workload]]`` tables, or of those in another list of tables."""
     return [str(each.get("name", "")) if isinstance(each, Mapping) else "" for each in workloads]
 
 
 def _set(tables: dict[str, Any], key: str, value: Any) -> None:
-    """Set a key of a study's tables."""
+    """Set a dotted key in a study's tables."""
     *parents, last = key.split(".")
     if parents[:1] == ["factors"]:
         parents, last = ["factors"], key.removeprefix("factors.")
@@ -228,7 +231,9 @@ def _named(tables: list[Any], kind: str, name: str) -> Any:
 
 
 def _set_levels(tables: dict[str, Any], key: str, levels: list[Any], override: str) -> None:
-    """Make a key a factor, or replace its levels; a key that cannot vary is set to the text."""
+    """Make a key a factor with these levels. A key that cannot be a factor is set to the text of
+    the option instead.
+    """
     bare = key.removeprefix("factors.")
     if bare != KERNEL and bare.partition(".")[0] not in (*SECTIONS, *LISTS):
         _set(tables, key, override.partition("=")[2].strip())
@@ -257,7 +262,7 @@ def _is_factor(tables: Mapping[str, Any], key: str) -> bool:
 
 
 def _value(text: str, key: str) -> Any:
-    """Read the value of `--set`: TOML, or else a text."""
+    """Return the value of `--set`: TOML if it can be read as that, else a text."""
     try:
         value = read_tables(f"value = {text}")["value"]
     except RecursionError:

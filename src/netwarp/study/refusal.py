@@ -1,4 +1,4 @@
-"""Adds file, line and the user's spelling of the key to errors found in a study.
+"""Adds to the errors in a study the file, the line, and the key as the user wrote it.
 
 Functions that read a study raise `KeyValueError`, which has the full, dotted key and no file.
 `Refusals` turns it into a `StudyError` with file, line, and the key as the user wrote it.
@@ -13,7 +13,7 @@ from netwarp.fields import KeyValueError
 from netwarp.study.toml_lines import line_of
 
 Display = Callable[[str], str]
-"""Translates a dotted key to what the user wrote: ``path.loss`` to ``--loss``."""
+"""A function from a dotted key to what the user wrote: from ``path.loss`` to ``--loss``."""
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class Refusals:
 
     @contextmanager
     def as_study_errors(self) -> Iterator[None]:
-        """Convert a `KeyValueError` raised in the block into a `StudyError`."""
+        """Convert a `KeyValueError` that is raised in the block to a `StudyError`."""
         try:
             yield
         except KeyValueError as error:
             raise self.study_error(error) from None
 
     def study_error(self, error: KeyValueError) -> StudyError:
-        """Make a `StudyError` with file, line, and the key as the user wrote it."""
+        """Return a `StudyError` with file, line, and the key as the user wrote it."""
         return StudyError(
             error.reason,
             file=self.file,

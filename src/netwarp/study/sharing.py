@@ -1,4 +1,6 @@
-"""Puts a comparison of ``netwarp compare`` on a network of hosts: ``--rtts``, ``--shape``."""
+"""Converts a comparison of ``netwarp compare`` to one on a network of several hosts: ``--rtts``,
+``--shape``.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,19 +14,21 @@ from netwarp.study.sections.topology import SIZES, Shape
 from netwarp.suggestions import did_you_mean
 
 USUAL_RESPONSE = "256kB"
-"""What each sender of an incast sends where no size is given (Phanishayee et al., FAST 2008)."""
+"""Default size of what each sender of an incast sends (Phanishayee et al., FAST 2008)."""
 _START_JITTER = "100ms"
-"""Spread of the flows' starts: which of them is first differs between replicates."""
+"""Range of the random delay before each flow starts, so that the first one differs between
+replicates.
+"""
 _INCAST_JITTER = "100us"
 _FLOW = "flow"
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What options say of the network."""
+    """What the options of `compare` say about the network."""
 
     rtts: Sequence[Any] | None
-    """Round-trip time of each flow."""
+    """Round-trip time of each flow; None if the option is not given."""
     shapes: Sequence[Any] | None
     """Levels of `--shape`, such as `incast:16`."""
     levels: Mapping[str, Sequence[Any]]
@@ -34,12 +38,13 @@ class Asked:
 
 
 def on_a_network(tables: Mapping[str, Any], asked: Asked, command: str) -> dict[str, Any]:
-    """Put a comparison on the network that options ask for; without any it stays as it is.
+    """Return a comparison on the network for which the options ask; if they ask for none, it is
+    unchanged.
 
     Args:
-        tables: those of the comparison between two hosts.
-        asked: what options say.
-        command: the command of which these are options, for refusals.
+        tables: the tables of the comparison between two hosts.
+        asked: what the options say about the network.
+        command: the command that has these options, for messages.
 
     Raises:
         StudyError: a shape is not known, or an option does not fit the network.
@@ -85,7 +90,9 @@ def _refuse_misfits(asked: Asked, shape: Shape | None) -> None:
 
 
 def _shape(asked: Asked) -> tuple[Shape, list[int]]:
-    """Return the shape, and the levels of its size; none if it follows from round-trip times."""
+    """Return the shape, and the levels of its size; empty if the size follows from round-trip
+    times.
+    """
     if asked.shapes is None:
         return "dumbbell", []
     read = [_shape_of(str(level)) for level in asked.shapes]
@@ -110,14 +117,16 @@ def _shape_of(level: str) -> tuple[Shape, int | None]:
 def _sharing(
     tables: dict[str, Any], asked: Asked, *between: tuple[str, str, str]
 ) -> dict[str, Any]:
-    """Let groups of flows, each with a name and its ends, share links until they stop."""
+    """Return a comparison of flows that share links, each with a name and its two hosts, until they
+    are stopped.
+    """
     flows = [_flow(tables, asked, *each) for each in between]
     metrics = [f"{name}.goodput_bit_s" for name, _, _ in between]
     return _with(tables, flows, metrics if len(between) > 1 else ["jain_index", *metrics])
 
 
 def _at_distances(tables: dict[str, Any], asked: Asked, rtts: Sequence[Any]) -> dict[str, Any]:
-    """Let a flow at each of some round-trip times share the path."""
+    """Return a comparison of flows that share a path, each with its own round-trip time."""
     if len(rtts) < 2:
         reason, remedy = "one flow shares nothing", "give one for each flow, as --rtts 20ms,160ms"
         raise KeyValueError("--rtts", rtts[0], reason, remedy)
@@ -143,20 +152,22 @@ def _direction(tables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _incast(tables: dict[str, Any], asked: Asked) -> dict[str, Any]:
-    """Let all senders send a content to the receiver at the same time."""
+    """Return a comparison in which all senders send to the receiver at the same time."""
     usual = {} if "size" in asked.given else {"size": USUAL_RESPONSE}
     metrics = ["flow.completion_time_s_p99", "flow.completion_time_s"]
     return _content(tables, usual | {"start_jitter": _INCAST_JITTER}, metrics)
 
 
 def _chain(tables: dict[str, Any]) -> dict[str, Any]:
-    """Let a content cross all links of a row."""
+    """Return a comparison in which one flow crosses all links in a row of routers."""
     ends = {"from": "client", "to": "server"}
     return _content(tables, ends, ["flow.completion_time_s"])
 
 
 def _content(tables: dict[str, Any], keys: Mapping[str, Any], metrics: list[str]) -> dict[str, Any]:
-    """Send a content of the size that options give; several sizes stay a factor."""
+    """Return a comparison of one flow whose size is that of the options; if they have several
+    sizes, the size is a factor.
+    """
     factors: dict[str, Any] = tables["factors"]
     sizes = factors.pop("workload.size", None)
     if sizes:
@@ -172,7 +183,7 @@ def _with(
     metrics: list[str],
     drawn: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return the tables with these workloads, compared by these metrics."""
+    """Return the comparison's tables with these workloads, compared by these metrics."""
     racing = next(iter(tables["factors"]))
     figures = [{"kind": "bar", "x": racing, "y": each} for each in drawn or metrics[:1]]
     return {**tables, "metrics": metrics, "workload": flows, "figure": figures}

@@ -1,6 +1,6 @@
 """Validates a study's tables.
 
-A study is checked as a whole before anything runs: every level of every factor is in some cell, and
+A study is checked as a whole before anything runs. Every level of every factor is in some cell, and
 every cell is built completely. An error is one line that names file, key, value and remedy
 (:class:`netwarp.errors.StudyError`).
 """
@@ -133,7 +133,7 @@ class Study:
     """A validated study with all its cells."""
 
     refusals: Refusals
-    """Converts errors found later in the study into errors with file and line."""
+    """Converts errors that are found later in the study into errors with file and line."""
     question: str | None
     """The comment in the first line of the file."""
     title: str
@@ -145,7 +145,7 @@ class Study:
     metrics: tuple[str, ...]
     """The main metrics that the study names; empty for the usual ones."""
     against: Mapping[str, str]
-    """The level that the others are compared against, by its factor; empty for the usual one."""
+    """The level against which the others are compared, by its factor; empty for the usual one."""
     backend: StudyBackend
     capture: Literal["pcap"] | None
     factors: tuple[Factor, ...]
@@ -170,7 +170,7 @@ class Study:
         return self.refusals.file
 
     def factor(self, key: str) -> Factor:
-        """Find a factor.
+        """Return the factor with this key.
 
         Raises:
             KeyError: the study does not vary it.
@@ -191,17 +191,17 @@ def study_from_mapping(
     question: str | None = None,
     display: Display = str,
 ) -> Study:
-    """Validate a study that is given as tables; the only files that are read are the traces and
-    pages named in it.
+    """Validate a study that is given as tables. Other files are read only if the study names them,
+    such as traces and pages.
 
     Args:
         raw: a study file as `tomllib` reads it.
         file: the file name in messages.
         lines: line of each dotted key, for messages.
-        folder: the folder in which relative paths of workloads and traces start; None leaves them
+        folder: the folder to which relative paths of workloads and traces belong; None leaves them
             relative.
         question: the comment in the file's first line.
-        display: translates dotted keys for messages.
+        display: converts dotted keys to what the user wrote, for messages.
 
     Raises:
         StudyError: it is not a study that can be run.
@@ -263,7 +263,7 @@ def study_from_mapping(
 
 
 def _against(wanted: Mapping[str, Any], factors: Sequence[Factor]) -> dict[str, str]:
-    """Find the level that others are compared against, spelled as its factor does.
+    """Return the level against which the others are compared, spelled as in its factor.
 
     Raises:
         KeyValueError: several levels are given, or one that the study does not have.
@@ -276,8 +276,8 @@ def _against(wanted: Mapping[str, Any], factors: Sequence[Factor]) -> dict[str, 
 
 
 def _of_a_section(error: KeyValueError) -> KeyValueError:
-    """Make the error for a key outside of its section, which names the section: `rtt` is
-    `path.rtt`.
+    """Return the error for a key that stands outside of its section; it names the section:
+    `path.rtt` for `rtt`.
     """
     if error.reason == "unknown key" and error.key is not None:
         found = [key for key in what_can_vary() if key.partition(".")[2] == error.key]
@@ -288,7 +288,7 @@ def _of_a_section(error: KeyValueError) -> KeyValueError:
 
 
 def _own_metrics(cell: Cell) -> tuple[str, ...]:
-    """List the metrics that a study itself defines; they are the same in all cells.
+    """Return the names of the metrics that a study itself defines; they are the same in all cells.
 
     Raises:
         KeyValueError: a name is already that of another metric.
@@ -302,7 +302,9 @@ def _own_metrics(cell: Cell) -> tuple[str, ...]:
 
 
 def _with_short_forms(study: Table) -> Table:
-    """Expand ``transport = "tcp"``, and factors in tables of their own."""
+    """Return the study with ``transport = "tcp"``, and factors in tables of their own, in the full
+    form.
+    """
     kind = study.text("transport")
     if kind is not None:
         named = Table.of({"kind": kind}, "transport")

@@ -1,8 +1,8 @@
 """The tables of a study as they were written: each value has its place in the study.
 
-Derived values keep the place of the original: a factor's level in a cell's table, the content of a
-file instead of its name, a duration made of `start` and `stop`. So an error in a section's key is
-reported at the key that the user wrote.
+Derived values keep the place of the original. These are: a factor's level in a cell's table, the
+content of a file instead of its name, a duration computed from `start` and `stop`. So an error in a
+section's key is reported at the key that the user wrote.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ class Written:
     place: str
     """Dotted key of the value in the study: `path.loss`, `factors."path.loss"`."""
     stands: object = None
-    """The value that was written, if this one was derived from it: a file's name for its
-    content.
+    """The value that the user wrote, if this one was derived from it, for example a file's name if
+    this is its content.
     """
 
     def made(self, value: object) -> Written:
-        """Return a derived value with the place of this one."""
+        """Return a value that is derived from this one, with the place of this one."""
         stands = plain(self.value) if self.stands is None else self.stands
         return replace(_located(value, self.place), stands=stands)
 
     def inside(self, *parts: str) -> Written:
-        """Return the value at a key of a table, or at an index of a list."""
+        """Return the value at a key of this table, or at an index of this list."""
         if not parts:
             return self
         first, *rest = parts
@@ -46,10 +46,10 @@ class Written:
         return Written(None, ".".join((self.place, *parts)))
 
     def holding(self, inner: Written, *parts: str) -> Written:
-        """Return a copy in which the value at a key or an index is replaced.
+        """Return a copy of this table or list in which the value at a key or an index is replaced.
 
         Raises:
-            KeyValueError: it is neither a table nor a list with this index.
+            KeyValueError: this is neither a table nor a list with such an index.
         """
         index, *rest = parts
         if not isinstance(self.value, list) or not index.isdecimal():
@@ -64,18 +64,18 @@ class Table(Mapping[str, Written]):
     """A table of a study: its values by key. It is immutable."""
 
     def __init__(self, entries: Mapping[str, Written], place: str = "") -> None:
-        """Make a table of values and its dotted key, which is empty for a whole study."""
+        """Make a table of values, with its dotted key, which is empty for a whole study."""
         self._entries = entries
         self.place = place
 
     @classmethod
     def of(cls, raw: Mapping[str, object], place: str = "") -> Table:
-        """Make a table from one that `tomllib` has read, with the places of its values."""
+        """Return a table that `tomllib` has read, with the places of its values."""
         return cls({key: _located(value, joined(place, key)) for key, value in raw.items()}, place)
 
     @classmethod
     def at(cls, written: Written, remedy: str | None = None) -> Table:
-        """Return the value as a table.
+        """Return a value as a table.
 
         Raises:
             KeyValueError: the value is not a table.
@@ -98,7 +98,7 @@ class Table(Mapping[str, Written]):
         return len(self._entries)
 
     def table(self, key: str) -> Table:
-        """Return the table at a key; an empty one if there is none.
+        """Return the table at a key; an empty one if the key is not there.
 
         Raises:
             KeyValueError: the value is not a table.
@@ -116,18 +116,20 @@ class Table(Mapping[str, Written]):
         return value if isinstance(value, str) else None
 
     def find(self, *parts: str) -> Written:
-        """Return the value at a dotted key, given in parts; it is None if nothing was written."""
+        """Return the value at a dotted key, given in parts; None is its value if nothing was
+        written there.
+        """
         found = self.get(parts[0])
         if found is None:
             return Written(None, joined(self.place, *parts))
         return found.inside(*parts[1:])
 
     def replaced(self, entries: Mapping[str, Written]) -> Table:
-        """Return a table of the same key with other values."""
+        """Return a table at the same place with these values replaced or added."""
         return Table({**self, **entries}, self.place)
 
     def without(self, keys: Collection[str]) -> Table:
-        """Return the table without some keys."""
+        """Return the table without these keys."""
         return Table({key: each for key, each in self.items() if key not in keys}, self.place)
 
     def with_value(self, written: Written, *parts: str) -> Table:
@@ -141,11 +143,11 @@ class Table(Mapping[str, Written]):
         return self.replaced({first: held})
 
     def changed(self, change: Callable[[Written], object], *parts: str) -> Table:
-        """Return a copy in which a function is applied to a value; the same table if it has no such
-        value.
+        """Return a copy in which the value at a dotted key is replaced by what a function returns
+        for it; the same table if it has no such value.
 
         Args:
-            change: returns the new value, given the old one.
+            change: returns the new value for the old one.
             parts: the parts of the value's dotted key.
         """
         found = self.find(*parts)
@@ -159,8 +161,8 @@ class Table(Mapping[str, Written]):
         return {key: plain(each.value) for key, each in self.items()}
 
     def located(self, error: KeyValueError) -> KeyValueError:
-        """Return an error in a key of this table with the value's place, and the value that was
-        written there.
+        """Return an error in a key of this table with the place where the value was written, and
+        the value that was written there.
 
         An error in a key for both directions is reported at the key of one direction, if the user
         wrote that.
@@ -184,12 +186,12 @@ def plain(value: object) -> Any:
 
 
 def joined(*parts: str) -> str:
-    """Join the parts of a dotted key, of which the first may be empty."""
+    """Return a dotted key from its parts, of which the first may be empty."""
     return ".".join(part for part in parts if part)
 
 
 def _located(value: object, place: str) -> Written:
-    """Return a value as tables and lists that know their places."""
+    """Return a value as tables and lists whose values have places."""
     if isinstance(value, Mapping):
         return Written(Table.of(value, place), place)
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Finds the line numbers of keys in a TOML file; `tomllib` gives values without positions.
+"""Finds the line numbers of keys in a TOML file; `tomllib` returns values without positions.
 
 The file is known to be valid TOML, so it is enough to split it into statements: table headers, and
 keys whose values may have strings and brackets over several lines.
@@ -19,7 +19,7 @@ _TOKEN = re.compile(r'"{3}|\'{3}|"(?:[^"\\]|\\.)*"|\'[^\']*\'|#.*|[\[{]|[\]}]')
 
 
 def key_lines(text: str) -> Mapping[str, int]:
-    """Find the line of each table and key, from 1.
+    """Return the line, from 1, of each table and key.
 
     Keys are dotted and without quotes; tables of an array of tables are numbered from 0:
     ``path.timeline.2.at``. Keys inside an inline table or array have no line of their own.
@@ -45,8 +45,8 @@ _LONG_NUMBER = re.compile(r"[0-9_]{4300,}")
 
 
 def syntax_remedy(text: str, error: str) -> str:
-    """Return a remedy for a syntax error: quotes, if a value looks like a quantity or a word; None
-    if there is none.
+    """Return a remedy for a syntax error: quotes, if a value looks like a quantity or a word. None
+    if there is no such value.
 
     Args:
         text: the text of the file.
@@ -62,7 +62,7 @@ def syntax_remedy(text: str, error: str) -> str:
 
 
 def key_of_long_number(text: str) -> str | None:
-    """Find the key of a number that has too many digits to be read; None if there is none."""
+    """Return the key of a number that has more digits than Python reads; None if there is none."""
     found = _LONG_NUMBER.search(text)
     if found is None:
         return None
@@ -74,8 +74,8 @@ def key_of_long_number(text: str) -> str | None:
 def study_lines(
     text: str, overrides: Sequence[str] = (), *, quick: bool = False
 ) -> Mapping[str, int]:
-    """Return the lines of a study's effective keys: with `quick`, those of ``[quick]`` replace
-    others.
+    """Return the lines of the keys that a study uses; with `quick`, keys of ``[quick]`` have
+    precedence.
 
     A key that the command line sets (``KEY=VALUE``) has no line.
     """
@@ -101,7 +101,7 @@ def line_of(lines: Mapping[str, int], key: str) -> int | None:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the number and text of the first line of each statement."""
+    """Yield the line number and the first line of each statement."""
     depth = 0
     string_end = ""
     for number, line in enumerate(text.split("\n"), start=1):
@@ -135,7 +135,7 @@ def _note(lines: dict[str, int], table: str, key: str, number: int) -> None:
 
 
 def _numbered(parts: list[str], tables_of: dict[str, int], *, is_array: bool) -> str:
-    """Return a table header's dotted name, with the index of each array of tables in it."""
+    """Return the dotted name in a table's header, with an index after each array of tables."""
     path = ""
     for place, part in enumerate(parts):
         path = f"{path}.{part}" if path else part

@@ -1,4 +1,4 @@
-"""Cells of a study's claims run again with something changed: controls and sensitivities."""
+"""Controls and sensitivities: a study's claims are judged again with something changed."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Control(Section):
 
 
 class Sensitivity(Section):
-    """The claims judged again where something is different that the source does not say and the
-    study chose. A claim that is contradicted there `depends` on that choice. `netwarp reproduce`
-    runs them.
+    """The claims judged again with another choice for something that the source does not say and
+    the study had to choose. A claim that is contradicted there `depends` on that choice. `netwarp
+    reproduce` runs them.
     """
 
     id: str
@@ -62,7 +62,7 @@ class Sensitivity(Section):
 
 
 def checked_controls(controls: Sequence[Control], claims: Sequence[Claim]) -> tuple[Control, ...]:
-    """Check that controls have distinct ids, and that some claim names each.
+    """Check and return controls: they have distinct ids, and some claim names each.
 
     Raises:
         KeyValueError: an id is used twice, no claim names a control, or a claim names a control
@@ -88,7 +88,8 @@ def checked_controls(controls: Sequence[Control], claims: Sequence[Claim]) -> tu
 def checked_sensitivities(
     sensitivities: Sequence[Sensitivity], claims: Sequence[Claim], factors: Sequence[str]
 ) -> tuple[Sensitivity, ...]:
-    """Check that sensitivities have distinct ids, change something, and name claims of the study.
+    """Check and return sensitivities: they have distinct ids, change something, and name claims of
+    the study.
 
     Args:
         sensitivities: the sensitivities of the study file.
@@ -133,8 +134,8 @@ def _refuse_no_change(each: Sensitivity, key: str, factors: Sequence[str]) -> No
 def refuse_loose_reasons(
     claims: Sequence[Claim], controls: Sequence[Control], sensitivities: Sequence[Sensitivity]
 ) -> None:
-    """Check that a control can confirm every reason, and that both sides of a comparison have
-    equally many replicates.
+    """Refuse reasons of claims that no control can confirm, and variants with their own number of
+    replicates.
 
     Studies kept in run directories are not checked, because older versions wrote others.
 
@@ -151,7 +152,9 @@ def refuse_loose_reasons(
 
 
 def _refuse_loose_why(claim: Claim, key: str) -> None:
-    """Check that a reason, its control and the effect that would confirm it are given together."""
+    """Refuse a claim with only some of these keys: a reason, its control, and the effect that would
+    confirm it.
+    """
     together = {name: getattr(claim, name) for name in ("why", "control", "under_control")}
     missing = [name for name, value in together.items() if value is None]
     if len(missing) in (0, len(together)):

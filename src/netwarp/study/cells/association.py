@@ -21,7 +21,8 @@ from netwarp.units import NS_PER_MS, NS_PER_S, format_duration
 
 
 def refuse_lost_associations(cell: CellSections) -> None:
-    """Refuse moves that leave a migrating SCTP association without an address its peer knows.
+    """Refuse moves of the client that leave a migrating SCTP association without an address that
+    its peer knows.
 
     Raises:
         KeyValueError: a move does so; the message names the overlap that is needed.
@@ -47,7 +48,7 @@ def refuse_lost_associations(cell: CellSections) -> None:
 
 
 def exchange_ns(cell: CellSections, index: int) -> int:
-    """Return the time in ns, in whole ms, of a request and its answer on a path with a full
+    """Return the time in ns, in whole ms, that a request and its answer take on a path with a full
     queue.
     """
     direction = cell.workload.content_direction
@@ -88,7 +89,7 @@ def _comes_back_early(cell: CellSections, event: wire.Event, least_ns: int) -> K
 
 
 def _key(cell: CellSections, at_ns: int) -> str:
-    """Return the study key of the handover that has an event at a time."""
+    """Return the study key of the handover that has one of its events at this time."""
     for index, entry in enumerate(cell.path.timeline):
         if entry.change == "handover" and at_ns in (entry.at_ns, entry.at_ns + entry.overlap_ns):
             return f"path.timeline.{index}.overlap"

@@ -24,14 +24,14 @@ _MODELS: Mapping[str, type[Section]] = {
     "limits": LimitsSection,
 }
 _SECTIONS = (*_MODELS, "workload")
-"""Names of a cell's sections; the model of `workload` depends on its kind."""
+"""Names of a cell's sections. Which model checks `workload` depends on its `kind`."""
 
 
 class CellBuilder:
-    """Builds the sections and jobs of cells with one workload."""
+    """Builds the sections and the job of each cell that has one workload."""
 
     def __init__(self, study: Table, keys: Sequence[str]) -> None:
-        """Take a study's tables, and the keys of its factors."""
+        """Store a study's tables, and the keys of its factors."""
         self._study = study
         self._keys = {name: [key for key in keys if _section_of(key) == name] for name in _SECTIONS}
         """Keys of the factors that vary each section, by the section's name."""
@@ -45,11 +45,11 @@ class CellBuilder:
     def build(
         self, chosen: Mapping[str, Level], crossing: Crossing | None = None
     ) -> tuple[CellSections, Job]:
-        """Build the sections of a cell, and the job that its runs share.
+        """Return the sections of a cell, and the job that its runs share.
 
         Args:
             chosen: the cell's levels, by factor.
-            crossing: how the workload crosses the path, if that is one of several links.
+            crossing: how the workload uses the path, if that is one of several links; else None.
 
         Raises:
             KeyValueError: the cell cannot be run; the error has the key that the user wrote.
@@ -63,10 +63,10 @@ class CellBuilder:
     def link(
         self, chosen: Mapping[str, Level], crossing: Crossing
     ) -> tuple[wire.Path, wire.Timeline]:
-        """Build one link of several, with its events.
+        """Return a path and its events, for one of several links.
 
         Raises:
-            KeyValueError: it cannot be set up; the error has the key that the user wrote.
+            KeyValueError: the link cannot be set up; the error has the key that the user wrote.
         """
 
         def made(cell: CellSections) -> tuple[wire.Path, wire.Timeline]:
@@ -80,7 +80,7 @@ class CellBuilder:
         crossing: Crossing | None,
         made: Callable[[CellSections], Made],
     ) -> Made:
-        """Build the sections of a cell, and what is made of them."""
+        """Return the sections of a cell, and what follows from them."""
         workload, _ = self._section("workload", chosen)
         usual = workload.usual_transport if isinstance(workload, WorkloadSection) else None
         found = {name: self._section(name, chosen, usual) for name in _SECTIONS}
@@ -92,7 +92,7 @@ class CellBuilder:
             raise Table(tables).located(error) from None
 
     def _kernel(self, chosen: Mapping[str, Level]) -> str | None:
-        """Return the guest kernel that a cell names; None for the default."""
+        """Return the name of the guest kernel that a cell has; None for the default one."""
         level = chosen.get(KERNEL_FACTOR)
         return self._study.text("kernel") if level is None else level.label
 
@@ -117,7 +117,9 @@ class CellBuilder:
     def _validated(
         self, name: str, own: Mapping[str, Level], usual: TransportKind | None
     ) -> tuple[Section, Table]:
-        """Validate a section of a cell, with the levels of the keys that vary in it."""
+        """Return a validated section of a cell, with its table, the levels of varied keys
+        included.
+        """
         if name == "transport":
             table = _transport(self._study, own, usual)
             return validated(CellTransport, table), table
@@ -140,8 +142,8 @@ class CellBuilder:
 
 
 def _section_of(key: str) -> str:
-    """Return the name of the section that a factor varies; the words of a command belong to the
-    workload.
+    """Return the name of the section to which a factor's key belongs; the placeholders of a command
+    belong to the workload.
     """
     return "workload" if word_of(key) else key.partition(".")[0]
 

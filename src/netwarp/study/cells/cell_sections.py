@@ -24,7 +24,7 @@ Seconds = Annotated[
 
 
 class LimitsSection(Section):
-    """When a run is given up."""
+    """When a run is aborted as failed."""
 
     virtual_s: Seconds = 86_400
     """The run has failed when its own clock says more than this many seconds."""
@@ -52,19 +52,19 @@ LINKS: Mapping[wire.Model, tuple[str, Duplex, str]] = {
         "model = ns3, whose point-to-point links are full duplex",
     ),
 }
-"""For each `transport.model`, what its links are like, their duplex, and the remedy for the other
-duplex.
+"""For each `transport.model`: a description of its links, their duplex, and the remedy for a study
+with the other duplex.
 """
 
 
 @dataclass(frozen=True)
 class Crossing:
-    """How a workload crosses a path that is one of several links between its hosts."""
+    """How a workload uses a path that is one of several links between its hosts."""
 
     rtt_ns: int
     """Round-trip time of all links between the hosts, in ns."""
     is_forward: bool
-    """Whether the client is at the link's first end."""
+    """Whether the client is on the side of the link's first end."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,9 @@ class CellSections:
     workload: WorkloadSection
     limits: LimitsSection
     crossing: Crossing | None = None
-    """Where the path is one of several links, how the workload for which it is sized crosses it."""
+    """How the workload for which the path is sized uses it, if the path is one of several links;
+    else None.
+    """
 
     def __post_init__(self) -> None:
         self._refuse_hosts_of_no_network()
@@ -112,14 +114,14 @@ class CellSections:
 
     @property
     def content_direction(self) -> wire.Direction:
-        """Direction of the path in which the content goes."""
+        """Direction in which the content goes over the path."""
         direction = self.workload.content_direction
         if self.crossing is None or self.crossing.is_forward:
             return direction
         return "up" if direction == "down" else "down"
 
     def queued_rtt_ns(self, path: SinglePath) -> int:
-        """Return the round-trip time in ns by which the path's queue is sized."""
+        """Return the round-trip time in ns from which the size of the path's queue follows."""
         return path.base_rtt_ns if self.crossing is None else self.crossing.rtt_ns
 
     @cached_property
@@ -163,12 +165,12 @@ class CellSections:
 
     @property
     def parts(self) -> int:
-        """Number of parts of the content that are transferred concurrently."""
+        """Number of parts of the content that are transferred at the same time."""
         return self.workload.parts(self.transport.resolved_sctp.streams)
 
     @property
     def connections(self) -> int:
-        """Number of connections that carry the parts."""
+        """Number of connections over which the parts are transferred."""
         return 1 if self.transport.multiplexes else self.parts
 
     def _refuse_hosts_of_no_network(self) -> None:
@@ -351,7 +353,7 @@ class CellSections:
                 raise KeyValueError("path.discipline", "cake", reason, remedy)
 
     def _refuse_another_duplex(self) -> None:
-        """Refuse a model whose links have another duplex than the study relies on."""
+        """Refuse a model of transports whose links have another duplex than the study needs."""
         links, duplex, remedy = LINKS[self.transport.model]
         for key, path in zip(("path", "path.second"), self.path.all_paths, strict=False):
             if path.asked_duplex not in (None, duplex):

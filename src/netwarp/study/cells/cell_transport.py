@@ -29,24 +29,26 @@ from netwarp.wire import QuicOptions, Reconnect, SctpOptions, TcpOptions
 
 GUEST_TICK_NS = 10 * NS_PER_MS  # User-Mode Linux has HZ = 100
 RTO_MAX_NS = 120 * NS_PER_S
-"""TCP's longest retransmission time-out (`TCP_RTO_MAX`)."""
+"""The longest retransmission time-out of TCP (`TCP_RTO_MAX`)."""
 OWN = "own:"
-"""Begins a level of `congestion` that names one of the user's own."""
+"""Prefix of a level of `congestion` that names a congestion control of the user's own."""
 OWN_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
-"""Names of congestion controls: with the NUL, 16 bytes in the kernel (TCP_CA_NAME_MAX)."""
+"""What names of congestion controls look like: with the final NUL, they have 16 bytes in the kernel
+(TCP_CA_NAME_MAX).
+"""
 PER_TRANSPORT = "set it per transport, such as in [transport.tcp]"
 _OWN_KEYS = frozenset[str]().union(*(traits.own_keys for traits in TRANSPORTS.values()))
-"""Keys in addition to `OWN_OPTIONS` that not every transport has."""
+"""Keys that not every transport has, besides those of `OWN_OPTIONS`."""
 
 
 class CellTransport(TransportOptions):
-    """One transport with the options that apply to it in one cell."""
+    """A transport with its options, as one cell has it."""
 
     kind: NamedTransport
 
     @property
     def traits(self) -> TransportTraits:
-        """The traits of its kind."""
+        """The properties of transports of its kind."""
         usual = TRANSPORTS[self.kind]
         return usual if self.stack is None else self.stack.traits(usual)
 
@@ -229,7 +231,9 @@ class CellTransport(TransportOptions):
 
     @property
     def has_own_congestion(self) -> bool:
-        """Whether its congestion control is the user's own, of a kernel that was built with it."""
+        """Whether its congestion control is the user's own, of a kernel that the user has built
+        with it.
+        """
         return self.congestion is not None and self.congestion.startswith(OWN)
 
     @property
@@ -242,7 +246,7 @@ class CellTransport(TransportOptions):
         return self.traits.congestion_controls[0]
 
     def resolved_initial_window_packets(self, path: SinglePath) -> int:
-        """Return the first flight in full-size packets.
+        """Return the initial window in full-size packets.
 
         SCTP's is RFC 9260's, rounded up: its window is open until it is exceeded. Linux 2.6's TCP
         computed the same from the MSS, in whole segments (RFC 3390; tcp_init_cwnd in its
@@ -262,7 +266,9 @@ class CellTransport(TransportOptions):
 
     @property
     def resolved_mss_bytes(self) -> int | None:
-        """The MSS in bytes for the stack; one below its minimum limits message sizes instead."""
+        """The MSS in bytes that the stack is given; if the study's is below the stack's minimum, it
+        limits the sizes of messages instead.
+        """
         return None if self._has_small_messages else self.mss_bytes
 
     @property
@@ -272,8 +278,8 @@ class CellTransport(TransportOptions):
 
     @cached_property
     def own_options(self) -> Mapping[str, object]:
-        """The options that are set and that not every transport has, by the name of the job's
-        field.
+        """The options that the study sets and that not every transport has, by their field in the
+        job.
         """
         values = {name: getattr(self, name) for name in OWN_OPTIONS}
         return {name: value for name, value in values.items() if value is not None}
@@ -297,7 +303,7 @@ class CellTransport(TransportOptions):
 
     @cached_property
     def resolved_quic(self) -> QuicOptions:
-        """QUIC's options: those that are set, else the usual ones."""
+        """QUIC's options: those that are set, else the defaults."""
         return self._resolved(USUAL_QUIC)
 
     def _resolved(self, usual: Group) -> Group:
@@ -306,7 +312,9 @@ class CellTransport(TransportOptions):
 
     @property
     def key_of_lone_messages(self) -> str | None:
-        """The first option set that makes a flow's messages independent of each other, or None."""
+        """The first key in the study that makes a flow's messages independent of each other; None
+        if there is none.
+        """
         sctp = self.resolved_sctp
         set_by = {
             "datagrams": self.resolved_quic.datagrams,
@@ -318,12 +326,12 @@ class CellTransport(TransportOptions):
 
     @property
     def resolved_reconnect(self) -> Reconnect:
-        """What happens to connections when the client moves."""
+        """What happens to connections when the client moves to the other path."""
         return self.reconnect or self.traits.default_reconnect
 
     @property
     def multiplexes(self) -> bool:
-        """Whether all parts of a content share one connection."""
+        """Whether all parts of a content use one connection."""
         several = self.traits.multiplexes == "with streams" and self.resolved_sctp.streams > 1
         return self.traits.multiplexes == "always" or several
 

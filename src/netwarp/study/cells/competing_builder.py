@@ -27,22 +27,24 @@ from netwarp.units import format_duration
 from netwarp.wire import Job
 
 WORKLOADS_FACTOR = "workloads"
-"""The factor that selects which of a study's workloads run; at a level with one name that workload
-runs alone.
+"""The factor whose levels name the workloads that run; at a level with one name that workload runs
+alone.
 """
 MOST_WORKLOADS = 1000
 """Most workloads in a run: each has two processes in the guest."""
 OF_NETWORKS = ("workload.", "topology.", "host.", "router.", "link.")
-"""Beginnings of the keys of factors that do not vary a workload that is alone."""
-_TIMED = ("workload.start", "workload.stop", "workload.port", "workload.from", "workload.to")
-"""Keys of workloads of every kind that only exist if there are several, and that factors can
-vary.
+"""Beginnings of the keys of factors that belong to the network or to one of several workloads, and
+so not to a workload that is built as if it were alone.
 """
+_TIMED = ("workload.start", "workload.stop", "workload.port", "workload.from", "workload.to")
+"""Keys that workloads of every kind have if there are several, and that factors can vary."""
 
 
 @dataclass(frozen=True)
 class _Member:
-    """A workload before it is built: one of a study's, or one of those that it stands for."""
+    """A workload before it is built: that of a table of the study, or one of several that the table
+    stands for.
+    """
 
     table: int
     """Index of its table in the study, from 0."""
@@ -56,7 +58,7 @@ class CompetingBuilder:
     """Builds the cells of a study with several workloads."""
 
     def __init__(self, study: Table, workloads: Mapping[str, Table], keys: Sequence[str]) -> None:
-        """Take a study's tables, those of its workloads by name, and the keys of its factors."""
+        """Store a study's tables, those of its workloads by name, and the keys of its factors."""
         self._study = study
         self._names = tuple(workloads)
         self._tables = tuple(workloads.values())
@@ -68,7 +70,7 @@ class CompetingBuilder:
             raise KeyValueError("factors.transport", None, reason, remedy)
 
     def build(self, chosen: Mapping[str, Level]) -> tuple[tuple[NamedWorkload, ...], Job]:
-        """Build the workloads of a cell, and the job that its runs share.
+        """Return the workloads of a cell, and the job that its runs share.
 
         Raises:
             KeyValueError: the cell cannot be run; the error has the key that the user wrote.
@@ -92,7 +94,9 @@ class CompetingBuilder:
         return workloads, in_network(job, links, [each for _, _, each in built if each is not None])
 
     def _links(self, chosen: Mapping[str, Level]) -> Links | None:
-        """Lay out the hosts of a cell; None where there is one client and one server."""
+        """Return the links between the hosts of a cell; None if it has one client and one
+        server.
+        """
         if writes_network(self._study):
             return Links(written_layout(self._study, chosen))
         own = {key: level for key, level in chosen.items() if key.startswith("topology.")}
@@ -110,8 +114,8 @@ class CompetingBuilder:
     def _members(
         self, index: int, chosen: Mapping[str, Level], links: Links | None
     ) -> list[_Member]:
-        """Return the workloads for which a table of the study stands: itself, or one for each of
-        the hosts that it names together.
+        """Return the workloads for which a table of the study stands: one, or one for each host if
+        it names several together.
         """
         section = _section(self._timed_table(index, chosen))
         place = f"workload.{index}"
@@ -140,7 +144,9 @@ class CompetingBuilder:
         ]
 
     def _running(self, level: Level | None) -> list[int]:
-        """Return the indices of the workloads that a level of the factor `workloads` names."""
+        """Return the indices of the workloads that a level of the factor `workloads` names,
+        separated by `+`.
+        """
         if level is None or level.label == ALL:
             return list(range(len(self._names)))
         named = [name.strip() for name in level.label.split("+")]
@@ -154,7 +160,9 @@ class CompetingBuilder:
     def _one(
         self, member: _Member, chosen: Mapping[str, Level], links: Links | None
     ) -> tuple[NamedWorkload, Job, Placed | None]:
-        """Build one of several workloads as if it were alone, with its job."""
+        """Return a workload, built as if it were alone, its job, and its hosts if there are
+        several.
+        """
         own = self._levels(member.table, chosen)
         for key in _TIMED:
             own.pop(key, None)
@@ -182,9 +190,7 @@ class CompetingBuilder:
         return named, job, Placed(sections, between, of_link, place)
 
     def _timed_table(self, index: int, chosen: Mapping[str, Level]) -> Table:
-        """Return a workload's table with the levels of the keys that workloads of every kind
-        have.
-        """
+        """Return a workload's table, with the levels of keys that workloads of every kind have."""
         prefix = f"workload.{self._names[index]}."
         timed = {
             key.removeprefix(prefix): level.written
@@ -194,7 +200,9 @@ class CompetingBuilder:
         return self._tables[index].replaced(timed)
 
     def _levels(self, index: int, chosen: Mapping[str, Level]) -> dict[str, Level]:
-        """Return a workload's levels by the keys of a study with this workload alone."""
+        """Return a workload's levels, by the keys that they would have if the workload were
+        alone.
+        """
         prefix = f"workload.{self._names[index]}."
         own: dict[str, Level] = {}
         for key, level in chosen.items():
@@ -222,11 +230,11 @@ class CompetingBuilder:
     def _builder(
         self, index: int, section: CompetingSection, table: Table, path: Table
     ) -> CellBuilder:
-        """Return the builder of a workload as if it were alone, with `stop` converted to a
-        duration.
+        """Return the builder of one workload's cells as if it were alone, with `stop` converted to
+        a duration.
 
         Raises:
-            KeyValueError: it has a `stop` and ends by itself, or has a duration as well.
+            KeyValueError: the workload has a `stop` and ends by itself, or has a duration as well.
         """
         lasts_ns = None if section.stop_ns is None else section.stop_ns - section.start_ns
         known = (section.name, lasts_ns, str(path.plain()))
@@ -254,7 +262,7 @@ class CompetingBuilder:
 
 
 def _section(table: Table) -> CompetingSection:
-    """Validate the keys that workloads of every kind have if there are several."""
+    """Validate the keys that every workload has if there are several."""
     section = validated(CompetingSection, table.without([*(set(table) - OWN_KEYS)]))
     if section.stop_ns is not None and section.stop_ns <= section.start_ns:
         reason = f"it begins after {format_duration(section.start_ns)}"
@@ -263,7 +271,7 @@ def _section(table: Table) -> CompetingSection:
 
 
 def _job_of_all(workloads: Sequence[NamedWorkload], jobs: Sequence[Job]) -> Job:
-    """Merge the jobs of workloads that share one path and one pair of hosts into one."""
+    """Merge the jobs of workloads that share one path and one pair of hosts."""
     exchanges = tuple(
         wire.Exchange.of_checked(
             {
@@ -289,7 +297,9 @@ def _job_of_all(workloads: Sequence[NamedWorkload], jobs: Sequence[Job]) -> Job:
 
 
 def _transport(one: tuple[NamedWorkload, Job], jobs: Sequence[Job]) -> wire.Transport:
-    """Return a transport with the largest buffer of all jobs, unless the study sets the size."""
+    """Return the transport of one workload with the largest buffer of all jobs, unless the study
+    sets the size.
+    """
     workload, job = one
     largest_bytes = max(each.only.transport.buffer_bytes for each in jobs)
     if workload.sections.transport.buffer_bytes is not None:
@@ -303,7 +313,9 @@ def _with_most_paths(jobs: Sequence[Job]) -> Job:
 
 
 def _paths(workloads: Sequence[NamedWorkload], jobs: Sequence[Job]) -> tuple[wire.Path, ...]:
-    """Size each direction's queue for the first workload whose content goes in that direction."""
+    """Return the paths of a run. In each direction the queue has the size for the first workload
+    whose content goes that way.
+    """
     widest = _with_most_paths(jobs)
     sized_for = {
         direction: next(

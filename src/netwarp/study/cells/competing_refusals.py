@@ -13,8 +13,9 @@ from netwarp.workloads import WORKLOADS, section_model
 
 
 def refuse_misfits(tables: Sequence[int], workloads: Sequence[NamedWorkload]) -> None:
-    """Refuse workloads that cannot share a run. Workloads of one table of the study are alike, so
-    one of them is compared with the others.
+    """Refuse workloads that cannot share a run.
+
+    Workloads of one table of the study are alike, so only one of them is compared with the others.
 
     Args:
         tables: the index of each workload's table in the study.
@@ -38,7 +39,7 @@ def refuse_misfits(tables: Sequence[int], workloads: Sequence[NamedWorkload]) ->
 def _refuse_programs_beside_others(
     tables: Sequence[int], workloads: Sequence[NamedWorkload]
 ) -> None:
-    """Refuse programs that are not alone in a network."""
+    """Refuse programs unless they are the only workload, in a network of several hosts."""
     for table, one in zip(tables, workloads, strict=True):
         workload = one.sections.workload
         if workload.is_alone and (len(workloads) > 1 or one.between is None):
@@ -51,7 +52,7 @@ def _refuse_programs_beside_others(
 
 
 def _refuse_alone(one: NamedWorkload, key: str) -> None:
-    """Refuse a workload that cannot share a run, or that outlasts the run's limit."""
+    """Refuse a workload that must run alone, or that lasts longer than the run's time limit."""
     alone = one.sections
     if alone.workload.has_table:
         reason = "a table is of a run's only workload"
@@ -75,7 +76,9 @@ def _refuse_alone(one: NamedWorkload, key: str) -> None:
 
 
 def _refuse_together(one: NamedWorkload, other: NamedWorkload, key: str) -> None:
-    """Refuse two workloads on one port, or with different settings of their hosts' kernel."""
+    """Refuse two workloads that use the same port, or need different settings of their hosts'
+    kernel.
+    """
     if one.port == other.port:
         reason = f"{one.name} and {other.name} would listen on one port"
         remedy = "choose another, or leave it to netwarp"
@@ -105,19 +108,21 @@ def _refuse_together(one: NamedWorkload, other: NamedWorkload, key: str) -> None
 
 
 def _is_without_cubic(*transports: CellTransport) -> bool:
-    """Return whether one of the transports has no CUBIC, and so no use for its parameters."""
+    """Return whether one of the transports cannot use CUBIC, and so has no use for its
+    parameters.
+    """
     return any(each.resolved_congestion != "cubic" for each in transports)
 
 
 def refuse_stop(table: Table, stop: Written) -> None:
-    """Refuse a `stop` beside a duration, or of a workload that ends by itself.
+    """Refuse a `stop` of a workload that also has a duration, or that ends by itself.
 
     Args:
         table: the keys of the workload's kind.
         stop: the time that the study gives.
 
     Raises:
-        KeyValueError: refused; the key is the place of `stop`.
+        KeyValueError: refused; the error's key is that of `stop`.
     """
     if "duration" in table:
         reason = "stop says when it ends"
@@ -132,8 +137,8 @@ def refuse_stop(table: Table, stop: Written) -> None:
 
 
 def _may_differ_in_ecn(one: NamedWorkload, other: NamedWorkload) -> bool:
-    """Return whether two workloads may differ in whether they offer ECN: they share no host, and
-    no discipline that would have to be told to mark.
+    """Return whether one of two workloads may offer ECN and the other not: they share no host, and
+    no queueing discipline that would have to mark for one of them.
     """
     if one.between is None or other.between is None:
         return False

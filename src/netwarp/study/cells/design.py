@@ -1,4 +1,4 @@
-"""Builds all cells of a study, each with the job that its runs share."""
+"""Builds all cells of a study, each with the job that its runs have in common."""
 
 import itertools
 import math
@@ -26,20 +26,22 @@ MOST_CELLS = 100_000
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell: one combination of levels."""
+    """A cell: a combination of one level of each factor."""
 
     index: int
     """Index among all cells of the study; filters do not change it."""
     levels: Mapping[str, str]
     """Labels of the levels, by factor."""
     sections: CellSections
-    """The sections of the study with the cell's levels."""
+    """The sections of the study with the cell's levels in place of the factors."""
     template: Job
-    """The job that the cell's runs share, without the values that differ from run to run; see
-    `JobTemplates`.
+    """The job that the cell's runs have in common, without the values that differ from run to run;
+    see `JobTemplates`.
     """
     workloads: tuple[NamedWorkload, ...] = ()
-    """The workloads that share the path, the first also in `sections`; empty for a single one."""
+    """The workloads that share the path, of which the first is also in `sections`; empty if there
+    is one workload.
+    """
 
     @property
     def of_each_workload(self) -> tuple[CellSections, ...]:
@@ -92,7 +94,7 @@ def build_design(
 
 
 def select_cells(cells: Sequence[Cell], wanted: Mapping[str, Sequence[str]]) -> Iterator[Cell]:
-    """Yield the cells whose level of each named factor is among those wanted."""
+    """Yield the cells that have one of the wanted levels of each factor in `wanted`."""
     sets = {key: frozenset(labels) for key, labels in wanted.items()}
     for cell in cells:
         if all(cell.levels[key] in labels for key, labels in sets.items()):
@@ -123,7 +125,7 @@ def _cells(
 
 
 def _refuse_unused_options(transports: Table, cells: Sequence[Cell]) -> None:
-    """Refuse options of a transport that no cell has."""
+    """Refuse options of transports that no cell has."""
     used = {each.transport.kind for cell in cells for each in cell.of_each_workload}
     for kind in TRANSPORTS:
         if kind in transports and kind not in used:
@@ -148,7 +150,7 @@ def _refuse_unused_keys(study: Table, factors: Sequence[Factor], cells: Sequence
 
 
 def _refuse_an_unused_path(cells: Sequence[Cell]) -> None:
-    """Refuse a second path that no cell uses, by a client that moves or a multipath transport."""
+    """Refuse a second path that no cell uses: no client moves, and no transport is multipath."""
     found = [each for cell in cells for each in cell.of_each_workload if each.path.second]
     if not found or any(len(each.paths) > 1 or each.path.may_hand_over for each in found):
         return

@@ -39,15 +39,15 @@ _SECTIONS: Mapping[str, type[Section]] = {
     "path.second.trace": TraceSection,
     "topology": TopologySection,
 }
-"""Tables whose keys can be factors."""
+"""Models of the sections whose keys can be factors."""
 _OF_LINKS = ("path", "path.redraw", "path.outages", "path.trace")
-"""Those whose keys a link between several hosts has."""
+"""Keys of sections that a link between several hosts has."""
 _OF_ROUTERS = tuple(key for key in keys_of(RouterSection) if key != "name")
 """The keys of a router that factors can vary."""
 Named = Mapping[str, Sequence[str]]
 """Names of a study's hosts, routers and links, by the kind of their tables."""
 KERNEL_FACTOR = "kernel"
-"""The factor whose levels are guest kernels."""
+"""Name of the factor whose levels are guest kernels."""
 _FIXED = frozenset({*TRANSPORTS, "kind", "shape", "timeline", "step", "metrics", "stack"})
 """Keys that cannot be factors."""
 _KERNEL_NAME: TypeAdapter[str] = TypeAdapter(KernelField)
@@ -62,11 +62,13 @@ class Level:
     value: Any
     """The level's value in the study: text, number or table."""
     place: str
-    """The dotted key at which it was written: of its factor, or of a workload's own table."""
+    """The dotted key at which it was written: that of its factor, or one in a workload's own
+    table.
+    """
 
     @property
     def written(self) -> Written:
-        """The value, with where it was written."""
+        """The value, with the place where it was written."""
         return Written(self.value, self.place)
 
     @property
@@ -79,13 +81,15 @@ class Level:
 
 @dataclass(frozen=True)
 class Factor:
-    """A factor: the key that is varied, and its levels in the study's order."""
+    """A factor: the key that varies, and its levels in the study's order."""
 
     key: str
     levels: tuple[Level, ...]
 
     def find(self, value: Any) -> Level | None:
-        """Find the level that a user names; ``5%`` and ``5 %`` are the same."""
+        """Return the level that a text names, in which ``5%`` and ``5 %`` are the same; None if
+        there is none.
+        """
         return self._by_squeezed_label.get(_squeezed(value))
 
     @cached_property
@@ -96,12 +100,12 @@ class Factor:
 def read_factors(
     factors: Table, workloads: Sequence[str] = (), named: Named = MappingProxyType({})
 ) -> tuple[Factor, ...]:
-    """Read the ``[factors]`` table of a study.
+    """Return the factors in the ``[factors]`` table of a study.
 
     Args:
         factors: levels by key, flattened.
-        workloads: the names of its workloads, where it has several.
-        named: the names of its hosts and links, where it writes them itself.
+        workloads: the names of the study's workloads, if it has several.
+        named: the names of the study's hosts, routers and links, if it writes them itself.
 
     Raises:
         KeyValueError: a key cannot vary, has no levels, or lists a level twice.
@@ -113,18 +117,20 @@ def read_factors(
 
 
 def flat_factors(factors: Table) -> Table:
-    """Read ``path.loss = […]`` under [factors] like ``"path.loss" = […]``."""
+    """Convert ``path.loss = […]`` under [factors] to ``"path.loss" = […]``, in a table with
+    places.
+    """
     flat = flattened(factors.plain())
     return Table({key: Written(each, factor_key(key)) for key, each in flat.items()}, "factors")
 
 
 def factor_key(key: str) -> str:
-    """Write a factor's key as in the study file."""
+    """Return a factor's key as the study file has it."""
     return f'factors."{key}"' if "." in key else f"factors.{key}"
 
 
 def word_of(key: str) -> str | None:
-    """Return the placeholder in commands that a factor fills: ``version`` of
+    """Return the placeholder that a factor fills in commands: ``version`` for
     ``command.version``.
     """
     section, _, name = key.partition(".")
@@ -132,7 +138,7 @@ def word_of(key: str) -> str | None:
 
 
 def flattened(factors: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Read ``path.loss = […]`` under [factors] like ``"path.loss" = […]``."""
+    """Convert ``path.loss = […]`` under [factors] to ``"path.loss" = […]``."""
     flat: dict[str, Any] = {}
     for key, value in factors.items():
         if isinstance(value, dict):
@@ -163,7 +169,7 @@ def _levels(key: str, values: Any, workloads: Sequence[str], named: Named) -> tu
 
 
 def _refuse_misnamed_kernels(values: Sequence[Any]) -> None:
-    """Refuse values that name no kernel, such as numbers, because 6.10 and 6.1 are the same
+    """Refuse levels that name no kernel. Numbers name none, because 6.10 and 6.1 are the same
     number.
     """
     for value in values:
@@ -201,7 +207,9 @@ def _refuse_what_cannot_vary(key: str, workloads: Sequence[str], named: Named) -
 
 
 def _refuse_what_no_workload_has(key: str, workloads: Sequence[str]) -> None:
-    """Refuse an unknown key of one of several workloads, or of the factor that selects them."""
+    """Refuse a key that one of several workloads, or the factor that selects them, does not
+    have.
+    """
     options = dict.fromkeys(
         [
             "transport",
@@ -217,7 +225,7 @@ def _refuse_what_no_workload_has(key: str, workloads: Sequence[str]) -> None:
 
 
 def _keys_of_network(named: Named) -> list[str]:
-    """List the keys of hosts and links, by their names, that can be factors."""
+    """Return the keys of hosts, routers and links, with their names, that can be factors."""
     of_paths = (key.partition(".")[2] for table in _OF_LINKS for key in _keys_of_table(table))
     of_links = [each for each in of_paths if each.partition(".")[0] not in ("second", "handovers")]
     return [
@@ -228,7 +236,7 @@ def _keys_of_network(named: Named) -> list[str]:
 
 
 def what_can_vary() -> list[str]:
-    """List the keys that can be factors, with their sections."""
+    """Return the keys that can be factors, with their sections."""
     of_workloads = [f"workload.{option}" for option in _options_of_workloads()]
     of_tables = (key for table in _SECTIONS for key in _keys_of_table(table))
     return [*of_tables, *of_workloads, KERNEL_FACTOR]

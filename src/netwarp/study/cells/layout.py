@@ -1,7 +1,8 @@
-"""The hosts, routers and links of a cell, before its job is made: which lead where.
+"""The layout of a cell's network: its hosts, routers and links, and which link leads where, before
+the job is made.
 
-A layout is made of a shape by name, or of the study's own tables. It is a tree: between two hosts
-there is one way.
+A layout is that of a named shape, or of the study's own tables. It is a tree: between two hosts
+there is one route.
 """
 
 from __future__ import annotations
@@ -14,20 +15,24 @@ from netwarp.fields import KeyValueError
 from netwarp.study.tables import Table
 
 Way = tuple[tuple[int, bool], ...]
-"""The links between two hosts, each by its index, and whether it is crossed from its first end."""
+"""The links on the route between two hosts: the index of each, and whether packets enter it at its
+first end.
+"""
 
 
 @dataclass(frozen=True)
 class LaidLink:
-    """A link between two nodes, with the keys of a path that say what it does to packets."""
+    """A link between two nodes of a layout, with the keys of a path that say what it does to
+    packets.
+    """
 
     first: str
     second: str
     table: Table
     name: str | None = None
-    """Its name, if it is not that of its ends."""
+    """The name that the study gives it; None if it is called by the names of its ends."""
     place: str = "topology"
-    """Where the study has it."""
+    """The study key of its table."""
 
 
 @dataclass(frozen=True)
@@ -36,25 +41,25 @@ class LaidNat:
 
     router: str
     link: int
-    """Index of the link that leads to the outside."""
+    """Index of the link that leads to the outside, where translated addresses are used."""
     has_random_ports: bool
     timeout_s: int | None
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The network of a cell."""
+    """The network of a cell: hosts, routers, and links."""
 
     hosts: tuple[str, ...]
     routers: tuple[str, ...]
     links: tuple[LaidLink, ...]
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Hosts that are named together: `client` for `client1`, `client2`, and so on."""
+    """Hosts that a study can name together: `client` for `client1`, `client2`, and so on."""
     usual: Callable[[int], tuple[str, str]] | None = None
-    """Returns the client and the server, hosts or groups, of a workload that does not say, by its
-    index in the study; None where it has to say."""
+    """Returns client and server, hosts or groups, of a workload that names none, by its index in
+    the study; None if a workload has to name them."""
     places: Mapping[str, str] = field(default_factory=dict)
-    """Where the study has each node; by default its shape."""
+    """The study key of each node's table; by default that of the shape."""
     nats: tuple[LaidNat, ...] = ()
     silent: tuple[str, ...] = ()
     """Routers that send no ICMP."""
@@ -64,8 +69,8 @@ class Layout:
 
     @cached_property
     def _parents(self) -> Mapping[str, tuple[str, int] | None]:
-        """For each node that links lead to from the first one: the node before it on the way from
-        there, and the index of the link between them.
+        """For each node that is connected with the first one: the node before it on the route from
+        there, and the index of the link between the two.
         """
         links: dict[str, list[tuple[str, int]]] = {}
         for index, link in enumerate(self.links):
@@ -82,12 +87,12 @@ class Layout:
         return parents
 
     def joins(self, client: str, server: str) -> bool:
-        """Return whether links lead from one host to another."""
+        """Return whether there is a route between two hosts."""
         return (client in self._parents) == (server in self._parents)
 
     def way(self, client: str, server: str) -> Way:
-        """Return the links between two hosts of a network without islands, from the client to the
-        server.
+        """Return the links on the route from the client to the server, in a network in which all
+        hosts are connected.
         """
         of_client, of_server = list(self._to_root(client)), list(self._to_root(server))
         while of_client and of_server and of_client[-1] == of_server[-1]:
@@ -98,15 +103,17 @@ class Layout:
         return (*way, *back)
 
     def _to_root(self, node: str) -> Iterator[tuple[str, int]]:
-        """Yield the nodes from this one to the first of all, each with the link by which it is
-        left.
+        """Yield the nodes on the route from this one to the first node, each with the link over
+        which the route goes on.
         """
         while (parent := self._parents[node]) is not None:
             yield node, parent[1]
             node = parent[0]
 
     def members(self, name: str) -> tuple[str, ...]:
-        """Return the hosts that a name stands for: a host, or a group; none if there is neither."""
+        """Return the hosts that a name means: one host, or those of a group; empty if there is
+        neither.
+        """
         return (name,) if name in self._all_hosts else self.groups.get(name, ())
 
     @cached_property
@@ -115,17 +122,19 @@ class Layout:
 
     @property
     def hosts_in_words(self) -> str:
-        """The names of all hosts, groups as ranges."""
+        """Return the names of all hosts as text, groups as ranges."""
         grouped = {host for group in self.groups.values() for host in group}
         alone = [host for host in self.hosts if host not in grouped]
         return ", ".join([*alone, *map(joined_names, self.groups.values())])
 
     def place(self, node: str) -> str:
-        """Return where the study has a node."""
+        """Return the study key of a node's table."""
         return self.places.get(node, "topology")
 
     def _refuse_loops(self) -> None:
-        """Refuse a link between nodes that others connect already: packets would have a choice."""
+        """Refuse a link between nodes that other links connect already, because packets would have
+        two routes.
+        """
         parts = {node: node for node in (*self.hosts, *self.routers)}
 
         def part(node: str) -> str:
@@ -146,10 +155,10 @@ class Layout:
             parts[first] = second
 
     def refuse_islands(self) -> None:
-        """Refuse a node that no links connect with the first host.
+        """Refuse a node that no links connect with the first host (an island).
 
         Raises:
-            KeyValueError: there is one.
+            KeyValueError: there is such a node.
         """
         apart = [node for node in (*self.hosts, *self.routers) if node not in self._parents]
         if apart:
@@ -158,8 +167,9 @@ class Layout:
 
 
 def paired(firsts: Sequence[str], seconds: Sequence[str]) -> list[tuple[str, str]] | None:
-    """Return the pairs of two groups: one node with each of the others, or as many with as many,
-    in their order. None if the groups differ in size and neither is of one.
+    """Return the pairs of two groups: if one has a single node, that node with each of the other;
+    else the first nodes of both, the second ones, and so on. None if the groups have different
+    sizes.
     """
     if 1 not in (len(firsts), len(seconds)) and len(firsts) != len(seconds):
         return None
@@ -174,5 +184,5 @@ def numbered(word: str, count: int) -> tuple[str, ...]:
 
 
 def joined_names(names: Sequence[str]) -> str:
-    """Return the first and the last of several names, for messages."""
+    """Return several names as a text with the first and the last, for messages."""
     return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"

@@ -18,14 +18,14 @@ class LeftOut:
     levels: Mapping[str, frozenset[str]]
 
     def has(self, labels: Mapping[str, str]) -> bool:
-        """Whether a combination has one of the entry's levels of each of its factors."""
+        """Return whether a combination of levels is left out by this entry."""
         return all(labels[key] in own for key, own in self.levels.items())
 
 
 def read_left_out(
     entries: Sequence[Mapping[str, Any]], factors: Sequence[Factor]
 ) -> tuple[LeftOut, ...]:
-    """Read the combinations that a study leaves out.
+    """Return the combinations of levels that a study leaves out.
 
     Raises:
         KeyValueError: an entry names a factor or a level that the study does not have, or all
@@ -39,11 +39,11 @@ def remaining(
     factors: Sequence[Factor],
     wanted: Sequence[Mapping[str, str]],
 ) -> list[dict[str, list[Any]]]:
-    """Return what is still to be left out where only some cells are wanted, by the levels that
-    these have; a factor of which they have a single level is none any more.
+    """Return what a study that has only the wanted cells leaves out, by the levels of these cells.
+    A factor with a single level left is not named, as it is no factor then.
 
     Args:
-        entries: the entries of a study that was checked.
+        entries: the entries of a study that has been checked.
         factors: the study's factors.
         wanted: the levels of the wanted cells.
     """

@@ -1,4 +1,4 @@
-"""A workload of a cell that has several."""
+"""One workload of a cell that has several."""
 
 from dataclasses import dataclass
 
@@ -12,17 +12,21 @@ class NamedWorkload:
 
     name: str
     index: int
-    """The workload's number in the study, from 0, by which its random numbers are told apart."""
+    """Number of the workload in the study, from 0, which makes its random numbers different from
+    those of others.
+    """
     sections: CellSections
     """The sections of a cell with this workload alone."""
     start_ns: int
     port: int
     between: Between | None
-    """Its hosts; None where there is one client and one server."""
+    """Hosts of the workload; None if there is one client and one server."""
     group: str | None = None
-    """The workload's name in the study, if that is one for each of several hosts."""
+    """The name in the study of the table that stands for this and other workloads, one for each of
+    several hosts; None if it stands for this one alone.
+    """
 
     @property
     def known_as(self) -> str:
-        """Its name in the study, which several have if they are between several hosts."""
+        """The workload's name in the study; workloads between several hosts can have the same."""
         return self.group or self.name

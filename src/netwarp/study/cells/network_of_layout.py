@@ -1,8 +1,8 @@
-"""Makes the network of a job from a layout and its built links, with a router before each link on
-which a host's own packets are impaired.
+"""Makes the network of a job from a layout and its built links, with routers for impairments of
+what hosts send.
 
-A host does nothing to what it sends. What a link does to packets that a host sends is therefore
-done by a router of its own, which is put between the host and its link.
+A host does nothing to what it sends. So a link that impairs what a host sends gets a router of its
+own, between the host and the link.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from netwarp.study.cells.sizing import UNLIMITED_LIMIT_PACKETS
 from netwarp.study.cells.translation import nats_of
 
 BuiltLink = tuple[wire.Path, wire.Timeline]
-"""A link of a job, with its events, in which it is path 0."""
+"""A link of a job and its events, in which the link is path 0."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Between:
 def network_of(
     layout: Layout, built: Sequence[BuiltLink]
 ) -> tuple[wire.Network, tuple[wire.Path, ...]]:
-    """Make the network of a layout, with a router for each host whose link does something to what
-    the host sends. Their links to the hosts come last.
+    """Return the network of a layout and its links. A host whose link impairs what it sends gets a
+    router of its own; the links between these routers and their hosts come last.
     """
     hosts = frozenset(layout.hosts)
     links: list[wire.Link] = []
@@ -60,7 +60,9 @@ def network_of(
 
 
 def _unused_name(routers: Sequence[str], hosts: Sequence[str]) -> str:
-    """Return a name for the next router before a host's link, which no router and no host has."""
+    """Return a name for the next router in front of a host's link, which no other router and no
+    host has.
+    """
     taken = {*routers, *hosts}
     number = len(routers) + 1
     while f"port{number}" in taken:
@@ -69,7 +71,7 @@ def _unused_name(routers: Sequence[str], hosts: Sequence[str]) -> str:
 
 
 def _impairs(sent: wire.Impairments) -> bool:
-    """Return whether a direction does anything to packets."""
+    """Return whether one direction of a link does anything to packets."""
     return sent.model_copy(update={"seed": 0}) != _nothing(0, ipv6=False).down
 
 

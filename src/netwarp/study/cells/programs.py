@@ -1,4 +1,4 @@
-"""Programs of the machine on hosts of a network: where they cannot be."""
+"""Refuses programs on hosts of a network that cannot run them."""
 
 from collections.abc import Collection
 
@@ -7,20 +7,20 @@ from netwarp.study.cells.layout import Layout
 from netwarp.workloads import WorkloadSection
 
 LOCAL_NAME = "localhost"
-"""The name by which each host means itself (RFC 6761)."""
+"""The name that means the own host on each host (RFC 6761)."""
 
 
 def refuse_misplaced_programs(
     workload: WorkloadSection, ends: tuple[str, str], layout: Layout, place: str
 ) -> None:
-    """Refuse programs on hosts that there are not, or of which another has one, and hosts with
-    names that mean others to programs.
+    """Refuse programs on hosts that do not exist or already have one, and host names that mean
+    something else to programs.
 
     Args:
         workload: the keys of the workload.
-        ends: the hosts of its client and of its server.
+        ends: the hosts of the workload's client and of its server.
         layout: the network.
-        place: where the study has the workload.
+        place: the study key of the workload.
 
     Raises:
         KeyValueError: refused; the key is the full dotted one.

@@ -1,5 +1,5 @@
-"""Makes the job of several workloads one of many hosts: a path for each link of their network,
-sized for the workloads that cross it.
+"""Makes the job of workloads between many hosts: a path for each link of the network, sized for the
+workloads that use it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,24 +28,28 @@ from netwarp.study.tables import Table
 from netwarp.wire import Direction, Job
 
 MOST_ROUTERS = 254
-"""Most routers between two hosts: each takes one from a packet's hop limit, of 8 bits, and drops a
-packet that has one left (RFC 791, 3.2; RFC 8200, 3)."""
+"""Most routers between two hosts: each takes one from a packet's hop limit of 8 bits, and drops
+packets with a hop limit of 1 (RFC 791, 3.2; RFC 8200, 3)."""
 LinkBuilder = Callable[[Table, Crossing], BuiltLink]
-"""Builds a link for a workload, given the link's table and how it is crossed."""
+"""A function that builds a link for a workload, from the link's table and how the workload uses
+it.
+"""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A workload of a cell, with its hosts."""
+    """A workload of a cell, with the hosts between which it runs."""
 
     sections: CellSections
     between: Between
     build: LinkBuilder
     place: str
-    """Where the study has it."""
+    """The study key of the workload."""
 
     def crosses(self, index: int) -> bool | None:
-        """Return whether it crosses a link from its first end; None if it does not cross it."""
+        """Return whether the workload's packets enter a link at its first end; None if it does not
+        use the link.
+        """
         return self._crossed.get(index)
 
     @cached_property
@@ -54,7 +58,7 @@ class Placed:
 
 
 class Links:
-    """The links of a layout, with what is needed of each to build the jobs of workloads."""
+    """The links of a layout, with what is needed to build the jobs of workloads that use them."""
 
     def __init__(self, layout: Layout) -> None:
         """Validate the links of a layout.
@@ -64,7 +68,7 @@ class Links:
         """
         self.layout = layout
         self.texts = tuple(str(link.table.plain()) for link in layout.links)
-        """A text for each link, the same for links with the same keys."""
+        """A text for each link; links with the same keys have the same text."""
         self._sections: dict[str, PathSection] = {}
         for text, link in zip(self.texts, layout.links, strict=True):
             if text not in self._sections:
@@ -81,13 +85,13 @@ class Links:
         return self._sections[self.texts[index]]
 
     def crossing(self, way: Way, index: int) -> Crossing:
-        """Describe how a link is crossed by what goes a way."""
+        """Return how a workload whose route this is uses a link."""
         rtt_ns = sum(self.section(each).base_rtt_ns for each, _ in way)
         return Crossing(rtt_ns, dict(way).get(index, True))
 
     def alone(self, way: Way) -> tuple[Table, Crossing]:
-        """Return the path that two hosts see: the table of the slowest link, with the delays of
-        all, and how it is crossed.
+        """Return the route between two hosts as one path: the table of the slowest link, with the
+        sum of all delays, and how the workload uses that link.
         """
         slowest, is_forward = min(way, key=lambda each: self._rate_bit_s(each[0]))
         delays_ns = dict.fromkeys(DIRECTIONS, 0)
@@ -113,8 +117,8 @@ class Links:
 
 
 def hosts_of(section: CompetingSection, index: int, layout: Layout) -> list[tuple[str, str]]:
-    """Return the hosts of a workload, client and server: of each pair, if it names several hosts
-    together.
+    """Return the client and the server of a workload; if it names several hosts together, those of
+    each pair.
 
     Args:
         section: the workload's own keys.
@@ -122,7 +126,7 @@ def hosts_of(section: CompetingSection, index: int, layout: Layout) -> list[tupl
         layout: the network.
 
     Raises:
-        KeyValueError: there are no such hosts, or they are no pairs.
+        KeyValueError: there are no such hosts, or they do not form pairs.
     """
     usual = (None, None) if layout.usual is None else layout.usual(index)
     found: list[tuple[str, ...]] = []
@@ -156,14 +160,14 @@ def hosts_of(section: CompetingSection, index: int, layout: Layout) -> list[tupl
 
 
 def refuse_misfit(sections: CellSections, place: str) -> None:
-    """Refuse a workload that a network of many hosts does not have.
+    """Refuse a kind of workload that cannot run in a network of many hosts.
 
     Args:
-        sections: those of the workload.
-        place: where the study has the workload.
+        sections: the sections of the workload.
+        place: the study key of the workload.
 
     Raises:
-        KeyValueError: it has it.
+        KeyValueError: it cannot run there.
     """
     workload = sections.workload
     if not workload.takes_networks:
@@ -173,7 +177,7 @@ def refuse_misfit(sections: CellSections, place: str) -> None:
 
 
 def _refuse_what_links_lack(table: Table, section: PathSection) -> None:
-    """Refuse keys of a path that a link between several hosts does not have."""
+    """Refuse keys of a path that links between several hosts do not have."""
     lacking = {
         "second": ("there is one way between two hosts", section.second is not None),
         "handovers": ("hosts stay where they are", section.may_hand_over),
@@ -185,15 +189,15 @@ def _refuse_what_links_lack(table: Table, section: PathSection) -> None:
 
 
 def in_network(job: Job, links: Links, workloads: Sequence[Placed]) -> Job:
-    """Make a job with one path one of several hosts.
+    """Return the job for a network of several hosts.
 
     Args:
-        job: that of all workloads together.
+        job: the job with one path of all workloads together.
         links: the links of the network.
         workloads: the workloads, each with its hosts.
 
     Raises:
-        KeyValueError: packets are to be captured, or a link cannot be set up.
+        KeyValueError: the study asks for a capture of packets, or a link cannot be set up.
     """
     if job.capture:
         reason = "packets of several hosts are not captured"
@@ -224,7 +228,9 @@ def in_network(job: Job, links: Links, workloads: Sequence[Placed]) -> Job:
 
 
 def _refuse_long_ways(exchanges: Sequence[wire.Exchange], places: Sequence[str]) -> None:
-    """Refuse a workload whose packets would not pass all routers between its hosts."""
+    """Refuse a workload with so many routers between its hosts that packets would not pass all of
+    them.
+    """
     for exchange, place in zip(exchanges, places, strict=True):
         ends = exchange.ends
         if ends is not None and (routers := len(ends.links) - 1) > MOST_ROUTERS:
@@ -234,8 +240,8 @@ def _refuse_long_ways(exchanges: Sequence[wire.Exchange], places: Sequence[str])
 
 
 def _refuse_random_times(links: Links, workloads: Sequence[Placed]) -> None:
-    """Refuse events at random times, unless the first link alone has events and all of the run's
-    are those of the first workload's path.
+    """Refuse events at random times, unless they are on the first link, no other link has events,
+    and the first workload's path has them, too.
     """
     eventful = [index for index, _ in enumerate(links.texts) if links.section(index).events]
     random = [index for index in eventful if links.section(index).has_random_times]
@@ -247,7 +253,7 @@ def _refuse_random_times(links: Links, workloads: Sequence[Placed]) -> None:
 
 
 class _Sizing:
-    """Builds each link for the workloads that cross it."""
+    """Builds each link with queues sized for the workloads that use it."""
 
     def __init__(self, links: Links, workloads: Sequence[Placed]) -> None:
         self._links, self._workloads = links, workloads
@@ -263,8 +269,8 @@ class _Sizing:
             yield self._link(index, crossing.get(index, self._workloads))
 
     def _link(self, index: int, crossing: Sequence[Placed]) -> BuiltLink:
-        """Build a link, each direction's queue sized for the longest round-trip time of the
-        workloads whose content goes that way.
+        """Build a link. In each direction the size of the queue follows from the longest round-trip
+        time of the workloads whose content goes that way.
         """
         section = self._links.section(index)
         rates = [section.impairments(direction).usual_rate_bit_s for direction in DIRECTIONS]
@@ -274,7 +280,9 @@ class _Sizing:
         return down[0].model_copy(update={"up": up[0].up}), down[1]
 
     def _sized(self, index: int, crossing: Sequence[Placed], direction: Direction) -> BuiltLink:
-        """Build a link sized for the workload with the longest round-trip time in a direction."""
+        """Build a link with queues for the workload with the longest round-trip time in a
+        direction.
+        """
         found = [(each, self._links.crossing(each.between.way, index)) for each in crossing]
         that_way = [
             (each, crossed)

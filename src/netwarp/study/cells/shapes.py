@@ -1,7 +1,7 @@
 """Networks by the names of their shapes: dumbbell, star, incast, chain and parking lot.
 
-The links that `[path]` describes come first, so that the report's path is one of them. All lead
-away from the client of the content's usual direction, so that `down` is towards it.
+Links that `[path]` describes come first, so that the report's path is one of them. Their first end
+is on the side of the clients, which usually receive the content, so that `down` is towards these.
 """
 
 import itertools
@@ -22,11 +22,11 @@ DELAYS = ("rtt", "delay", "delay_down", "delay_up", "profile")
 
 
 def layout_of(topology: TopologySection, path: Table) -> Layout:
-    """Return the network of a shape.
+    """Return the layout of a named shape.
 
     Args:
-        topology: the shape, with its size.
-        path: what its bottlenecks do to packets.
+        topology: the section with the shape and its size.
+        path: what the shape's bottlenecks do to packets.
 
     Raises:
         KeyValueError: the study gives delays twice.
@@ -40,32 +40,30 @@ def layout_of(topology: TopologySection, path: Table) -> Layout:
 
 
 def without_delays(path: Table) -> Table:
-    """Return a path's table without its delays, its profile resolved."""
+    """Return a path's table without its delays, and with the keys of its profile."""
     return completed(path).without(DELAYS)
 
 
 def delays_ns(path: Table) -> tuple[int, int]:
-    """Return the delays of a path's table, down and up, in ns."""
+    """Return the delays in a path's table in ns, down and up."""
     section = validated(PathSection, completed(path))
     return section.down.delay_ns, section.up.delay_ns
 
 
 def delayed(path: Table, place: str, **delays: int) -> Table:
-    """Return a path's table with delays in ns, by their keys, as if they were written at a
-    place.
-    """
+    """Return a path's table with these delays in ns, as if they were written at `place`."""
     written = {key: Written(format_duration(each), place) for key, each in delays.items()}
     return path.replaced(written)
 
 
 def _plain(path: Table, **delays: int) -> Table:
-    """Return the table of a link that has the packets of the path, delays, and no more."""
+    """Return the table of a link that has the path's packet sizes, delays, and nothing else."""
     of_path = {key: path[key] for key in ("ip", "mtu") if key in path}
     return delayed(Table(of_path, path.place), "topology.rtts", **delays)
 
 
 def _dumbbell(topology: TopologySection, path: Table) -> Layout:
-    """Lay out pairs of hosts that share one link between two routers."""
+    """Return the layout of pairs of hosts that share one link between two routers."""
     clients, servers = numbered("client", topology.size), numbered("server", topology.size)
     if topology.rtts:
         all_ns = [halves_ns(rtt_ns) for rtt_ns in topology.rtts]
@@ -90,7 +88,7 @@ def _dumbbell(topology: TopologySection, path: Table) -> Layout:
 
 
 def _star(topology: TopologySection, path: Table) -> Layout:
-    """Lay out hosts around one switch."""
+    """Return the layout of hosts around one switch."""
     hosts = numbered("host", topology.size)
     tables = (
         [delayed(path, "topology.rtts", rtt=rtt_ns) for rtt_ns in topology.rtts]
@@ -109,7 +107,7 @@ def _star(topology: TopologySection, path: Table) -> Layout:
 
 
 def _incast(topology: TopologySection, path: Table) -> Layout:
-    """Lay out senders and one receiver around one switch."""
+    """Return the layout of several senders and one receiver around one switch."""
     senders = numbered("sender", topology.size)
     tables = (
         [delayed(_plain(path), "topology.rtts", rtt=rtt_ns) for rtt_ns in topology.rtts]
@@ -130,7 +128,7 @@ def _incast(topology: TopologySection, path: Table) -> Layout:
 
 
 def _row(links: int, path: Table) -> tuple[tuple[str, ...], tuple[LaidLink, ...]]:
-    """Return the routers in a row and the links between them."""
+    """Return the names of routers in a row, and the links between them."""
     routers = numbered("router", links + 1)
     between = (
         LaidLink(first, second, path, name=f"hop{number}")
@@ -140,7 +138,7 @@ def _row(links: int, path: Table) -> tuple[tuple[str, ...], tuple[LaidLink, ...]
 
 
 def _chain(topology: TopologySection, path: Table) -> Layout:
-    """Lay out one client and one server with a row of routers between them."""
+    """Return the layout of a client and a server with a row of routers between them."""
     routers, between = _row(topology.size, path)
     return Layout(
         hosts=("client", "server"),
@@ -151,7 +149,7 @@ def _chain(topology: TopologySection, path: Table) -> Layout:
 
 
 def _ends(routers: tuple[str, ...], path: Table) -> tuple[LaidLink, LaidLink]:
-    """Return the links of the hosts at both ends of a row."""
+    """Return the links to the hosts at both ends of a row of routers."""
     return (
         LaidLink("client", routers[0], _plain(path)),
         LaidLink(routers[-1], "server", _plain(path)),

@@ -2,8 +2,8 @@
 
 netem's ``limit`` counts both the packets in its delay line and those queued for the bottleneck. A
 study states only the queue; the delay line is added here. Both are counted in frames of the
-direction: full-size ones in the direction of the data, bare acknowledgements in the other, where a
-limit computed from full-size frames would drop acknowledgements that no router would.
+direction: full-size frames in the direction of the data, and bare acknowledgements in the other. A
+limit computed from full-size frames would drop acknowledgements there that a real router would not.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ from netwarp.wire import Direction
 UNLIMITED_LIMIT_PACKETS = 1_000_000
 """netem's limit if the rate is unlimited: no queue forms, so the limit is never reached."""
 DEFAULT_QUEUE_MIN_PACKETS = 20
-"""Minimum of the default queue in packets: two initial windows, however short the path."""
+"""Smallest default queue in packets: two initial windows, however short the path."""
 LARGEST_LIMIT_PACKETS = 2**32 - 1
-"""Largest limit of netem in packets, and of a shaper's queue in bytes."""
+"""Largest limit of netem in packets, and largest queue of a shaper in bytes."""
 SMALLEST_RATE_BIT_S = 8
 """Smallest rate of a shaper in bit/s: one byte a second."""
 DEVIATIONS = 4
-"""The delay line has room for delays this many times the jitter or deviation above the mean."""
+"""The delay line has room for delays that exceed the mean by this many times the jitter or
+deviation.
+"""
 
 SMALLEST_BUFFER_BYTES = 4 << 20
 UNLIMITED_BUFFER_BYTES = 64 << 20
@@ -110,12 +112,12 @@ def _rate_changes(cell: CellSections, direction: Direction, index: int) -> list[
 
 
 def keeps_order(cell: CellSections, direction: Direction, index: int = 0) -> bool:
-    """Return whether netem is told to keep packets in order in spite of their jitter.
+    """Return whether netem is set to keep packets in order although it has jitter.
 
-    Where it keeps the rate itself it does so anyway.
+    netem that also limits the rate always keeps the order.
 
     Raises:
-        KeyValueError: packets shall overtake others there.
+        KeyValueError: the study asks for reordering in that direction.
     """
     path = _path(cell, index)
     impairments = path.impairments(direction)
@@ -132,7 +134,7 @@ def keeps_order(cell: CellSections, direction: Direction, index: int = 0) -> boo
 
 
 def shaper_queue_bytes(cell: CellSections, direction: Direction, index: int = 0) -> int | None:
-    """Return the queue limit of a direction's shaper in bytes; None if netem keeps the rate.
+    """Return the queue limit of a direction's shaper in bytes; None if netem limits the rate.
 
     A queue that the study gives in packets is converted with full-size packets. The default is one
     BDP at the usual rate.
@@ -170,10 +172,10 @@ def shaper_queue_bytes(cell: CellSections, direction: Direction, index: int = 0)
 
 
 def initial_rate_bit_s(cell: CellSections, direction: Direction, index: int = 0) -> int | None:
-    """Return the rate in bit/s with which a direction is set up; None is unlimited.
+    """Return the rate in bit/s that a direction has at first; None if it is unlimited.
 
-    A trace sets the rate at the start of a run. A discipline is set up for the trace's mean rate,
-    which decides RED's averages.
+    A trace sets the rate at the start of a run. A queueing discipline is set up for the trace's
+    mean rate, on which RED's averages depend.
     """
     impairments = _path(cell, index).impairments(direction)
     if impairments.trace is None or impairments.discipline is None:
@@ -183,7 +185,7 @@ def initial_rate_bit_s(cell: CellSections, direction: Direction, index: int = 0)
 
 def discipline(cell: CellSections, direction: Direction, index: int = 0) -> wire.Discipline | None:
     """Return the queueing discipline at the bottleneck of a direction, with the limit of its queue
-    in packets; None is FIFO.
+    in packets; None for FIFO.
     """
     impairments = _path(cell, index).impairments(direction)
     kind = impairments.discipline
@@ -200,7 +202,7 @@ def discipline(cell: CellSections, direction: Direction, index: int = 0) -> wire
 
 
 def longest_delay_ns(cell: CellSections, direction: Direction, index: int = 0) -> int:
-    """Return the longest one-way delay, in ns, that a direction is sized for, events included."""
+    """Return the longest one-way delay of a direction in ns, events included."""
     down_ns, up_ns = halves_ns(_longest_rtt_ns(cell, index))
     impairments = _path(cell, index).impairments(direction)
     changed_ns = down_ns if direction == "down" else up_ns
@@ -223,7 +225,9 @@ def _longest_rtt_ns(cell: CellSections, index: int) -> int:
 
 
 def queue_packets(cell: CellSections, direction: Direction, index: int = 0) -> int:
-    """Return the limit of the bottleneck's queue in packets; the rate must be limited."""
+    """Return the limit of the bottleneck's queue in packets, for a direction whose rate is
+    limited.
+    """
     impairments = _path(cell, index).impairments(direction)
     frame = frame_bytes(cell, direction, index)
     if impairments.queue is None:
@@ -252,7 +256,8 @@ def _queue_bytes(cell: CellSections, direction: Direction, index: int) -> Fracti
 
 
 def buffer_bytes(cell: CellSections) -> int:
-    """Return a cell's buffer size in bytes: the study's, or one that never limits a transfer.
+    """Return the size of a cell's socket buffers in bytes: the study's, or one that never limits a
+    transfer.
 
     A sender has a BDP and a full queue in flight, and as much again during loss recovery.
 
@@ -288,7 +293,8 @@ def send_buffer_bytes(cell: CellSections, most_bytes: int) -> int:
 
 
 def most_content_bytes(cell: CellSections, lasts_ns: int) -> int:
-    """Return a size of content, in bytes, that all paths together cannot carry in a time.
+    """Return a size of content in bytes that is too large for all paths together to transfer in
+    this time.
 
     Raises:
         KeyValueError: a path's rate is unlimited.
@@ -319,8 +325,8 @@ def _flight_bytes(cell: CellSections, direction: Direction) -> int:
 
     Data received over a fast path waits for data sent over a slow one, so each path's rate is
     multiplied by the longest round-trip time (RFC 6182, section 5.3). A client that moves uses one
-    path at a time, so the largest value of a single path counts, also in cells in which the client
-    could move but does not.
+    path at a time, so the largest value of a single path counts. So it does in cells in which the
+    client could move but does not.
     """
     indices = range(len(cell.path.all_paths))
     rtt_ns = max(_longest_rtt_ns(cell, index) for index in indices)
@@ -336,7 +342,7 @@ def _flight_bytes(cell: CellSections, direction: Direction) -> int:
 
 
 def _peak_rate_bit_s(cell: CellSections, direction: Direction, index: int) -> int:
-    """Return the highest rate in bit/s that a direction is sized for, events included."""
+    """Return the highest rate of a direction in bit/s, events included."""
     changed_bit_s = (
         event.change.rate_bit_s
         for event in cell.path.events
@@ -366,7 +372,7 @@ def bdp_bytes(impairments: AskedImpairments, rtt_ns: int) -> Fraction:
 
 
 def _path(cell: CellSections, index: int) -> SinglePath:
-    """Return a path by its index, also one that the client of this cell never moves to."""
+    """Return a path of the study by its index, even one that the client of this cell never uses."""
     return cell.path.all_paths[index]
 
 
@@ -382,7 +388,7 @@ def _checked_buffer(size_bytes: int, remedy: str) -> int:
 
 
 def _beside(key: str, other: str) -> str:
-    """Return another key of the section of a key."""
+    """Return the key of this name in the same section as `key`."""
     return f"{key.rpartition('.')[0]}.{other}"
 
 

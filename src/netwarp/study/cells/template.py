@@ -1,4 +1,4 @@
-"""Makes the job that all runs of a cell share."""
+"""Makes the job template of each cell: the job that all runs of the cell have in common."""
 
 from functools import cache
 
@@ -24,7 +24,7 @@ from netwarp.units import NS_PER_S
 from netwarp.wire import JOB_FORMAT, Direction, Job, Reconnect
 
 LEAST_MESSAGE_BYTES = 9
-"""Smallest SCTP message of unordered content: eight bytes hold its offset, one is payload."""
+"""Smallest SCTP message of unordered content: eight bytes for its offset, and one of payload."""
 SHORTEST_SAMPLING_NS, LONGEST_SAMPLING_NS = 1_000_000, 100_000_000
 """Bounds, in ns, of the initial sampling interval of a run."""
 
@@ -43,7 +43,7 @@ class JobTemplates:
         self._limits: SharedValues[wire.Limits] = SharedValues()
 
     def template(self, cell: CellSections, kernel: str | None = None) -> Job:
-        """Make the job of a cell without what differs from run to run.
+        """Return the job of a cell without the values that differ from run to run.
 
         Seeds are 0, random times are at their earliest, the run's name is empty, and the size of a
         file is not filled in.
@@ -86,7 +86,9 @@ class JobTemplates:
         return cell.workload.filled(job, most_content_bytes(cell, fills_ns))
 
     def _transport(self, cell: CellSections) -> wire.Transport:
-        """Return the transport part of the job; the path determines sizes that are not set."""
+        """Return the transport part of a cell's job, in which sizes that the study does not set
+        follow from the path.
+        """
         path, reconnect = cell.path, cell.reconnect
         most_bytes = buffer_bytes(cell)
         buffers = (most_bytes, send_buffer_bytes(cell, most_bytes))
@@ -124,8 +126,8 @@ def _limits(limits: LimitsSection) -> wire.Limits:
 
 
 def _sampling(cell: CellSections, asked: int | str) -> wire.Sampling | None:
-    """Return the sampling in a cell's job template: the initial interval is half a round-trip time,
-    unless the study sets it.
+    """Return the sampling part of a cell's job: the first interval is the study's, or half a
+    round-trip time. None if sampling is off.
     """
     if asked == "off":
         return None

@@ -1,4 +1,6 @@
-"""Routers of a network that translate addresses (NAT): between which links, and for whom."""
+"""Routers of a network that translate addresses (NAT): which of their links lead outside, and which
+workloads they let through.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,14 +16,15 @@ _S = 1_000_000_000
 def laid_nats(
     routers: Sequence[tuple[str, RouterSection]], links: Sequence[LaidLink]
 ) -> tuple[LaidNat, ...]:
-    """Return the routers that translate addresses, each with the link to its outside.
+    """Return the routers that translate addresses, each with its link to the outside.
 
     Args:
-        routers: all routers of the study, each with its place.
+        routers: all routers of the study, each with its study key.
         links: all links.
 
     Raises:
-        KeyValueError: a router has no outside, or several, or has keys of a NAT and is none.
+        KeyValueError: a router has no link to the outside, or several, or has keys of a NAT without
+            being one.
     """
     names = {router.name for _, router in routers}
     return tuple(_laid(place, router, names, links) for place, router in _with_nat(routers))
@@ -41,7 +44,7 @@ def _with_nat(
 
 
 def _laid(place: str, router: RouterSection, names: set[str], links: Sequence[LaidLink]) -> LaidNat:
-    """Return a router that translates addresses, with the link to its outside."""
+    """Return a router that translates addresses, with its link to the outside."""
     outside = [
         index
         for index, link in enumerate(links)
@@ -64,7 +67,7 @@ def _laid(place: str, router: RouterSection, names: set[str], links: Sequence[La
 
 
 def nats_of(layout: Layout) -> tuple[wire.Nat, ...]:
-    """Return the routers of a layout that translate addresses, as a job has them."""
+    """Return the routers of a layout that translate addresses, in the form of a job."""
     return tuple(
         wire.Nat(
             router=nat.router,
@@ -77,13 +80,13 @@ def nats_of(layout: Layout) -> tuple[wire.Nat, ...]:
 
 
 def refuse_untranslatable(layout: Layout, way: Way, transport: CellTransport, place: str) -> None:
-    """Refuse a workload that a NAT on its way does not let through.
+    """Refuse a workload that a NAT between its hosts does not let through.
 
     Args:
         layout: the network.
-        way: the links from its client to its server.
-        transport: its transport.
-        place: where the study has the workload.
+        way: the links on the route from its client to its server.
+        transport: the transport of the workload.
+        place: the study key of the workload.
 
     Raises:
         KeyValueError: its server is behind a NAT, or a NAT does not know its transport.

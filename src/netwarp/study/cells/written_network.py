@@ -1,4 +1,4 @@
-"""Networks that a study writes itself: ``[[host]]``, ``[[router]]`` and ``[[link]]``."""
+"""Networks that a study describes itself: ``[[host]]``, ``[[router]]`` and ``[[link]]``."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,28 +18,28 @@ from netwarp.study.sections.topology import MOST_HOSTS
 from netwarp.study.tables import Table, plain
 
 MOST_NODES = 1 << 15
-"""Most hosts and routers: the endpoint gives each link a /24 of 10.0.0.0/8, and as many are left
-for links of routers that hosts have for themselves.
+"""Most hosts and routers. The endpoint gives each link a /24 of 10.0.0.0/8, and as many are left
+for links of the routers that are added in front of hosts.
 """
 LONGEST_NAME = 12
-"""Most characters of a host's name, with its number: the kernel's names of devices have no room for
-more (`IFNAMSIZ`)."""
+"""Most characters of a host's name, with its number: names of network devices in the kernel have no
+room for more (`IFNAMSIZ`)."""
 
 
 def writes_network(study: Table) -> bool:
-    """Return whether a study writes its network itself."""
+    """Return whether a study describes its network itself."""
     return study.has(*TABLES)
 
 
 def written_layout(study: Table, chosen: Mapping[str, Level]) -> Layout:
-    """Return the network that a study writes.
+    """Return the layout of the network that a study describes.
 
     Args:
         study: the study's tables.
         chosen: the cell's levels, by factor.
 
     Raises:
-        KeyValueError: it is none; the error names the host, router or link.
+        KeyValueError: the tables do not form a network; the error names the host, router or link.
     """
     for key in ("topology", "path"):
         if key in study:
@@ -98,8 +98,8 @@ def _names(host: HostSection) -> tuple[str, ...]:
 
 
 def _with(study: Table, kind: str, chosen: Mapping[str, Level]) -> list[tuple[str, Table]]:
-    """Return the tables of a kind with their places, and with the levels of the factors that name
-    them.
+    """Return the tables of one kind with their study keys, changed by the levels of factors that
+    name them.
     """
     written = study.find(kind)
     if written.value is None:
@@ -118,7 +118,9 @@ def _with(study: Table, kind: str, chosen: Mapping[str, Level]) -> list[tuple[st
 
 
 def _of_one_version(links: Sequence[tuple[str, Table]]) -> list[tuple[str, Table]]:
-    """Give each link that has no version of IP that of the first one that has."""
+    """Return the links with the same version of IP: one that names none gets that of the first one
+    that does.
+    """
     version = next((table["ip"] for _, table in links if "ip" in table), None)
     inherited = {} if version is None else {"ip": version}
     return [
@@ -127,7 +129,7 @@ def _of_one_version(links: Sequence[tuple[str, Table]]) -> list[tuple[str, Table
 
 
 def _links(place: str, table: Table, nodes: Mapping[str, Sequence[str]]) -> list[LaidLink]:
-    """Return the links of one [[link]] table: one, or one for each of the hosts that it names
+    """Return the links of a [[link]] table: one, or one for each host if it names several
     together.
     """
     section = validated(LinkSection, table.without([*(set(table) - OWN_KEYS)]))
@@ -157,7 +159,7 @@ def _links(place: str, table: Table, nodes: Mapping[str, Sequence[str]]) -> list
 def _refuse_misplaced(
     hosts: Sequence[tuple[str, HostSection]], links: Sequence[LaidLink], all_hosts: Sequence[str]
 ) -> None:
-    """Refuse a host with several links, two links of one name, and a network without links."""
+    """Refuse a host with several links, links with the same name, and a network without links."""
     if len(all_hosts) < 2 or not links:
         reason = "there are fewer than two hosts" if links else "nothing connects the hosts"
         remedy = "add a [[host]]" if links else "add a [[link]]"

@@ -11,7 +11,7 @@ from netwarp.study.tables import Table, plain
 FIRST_PORT = 4433
 """Port of the first workload's server; each further workload has the next port."""
 ALL = "all"
-"""The level of the factor ``workloads`` at which all workloads run."""
+"""The level of the factor ``workloads`` with which all workloads run."""
 WorkloadName = Annotated[
     str,
     Field(pattern="^[a-z][a-z0-9_-]{0,31}$"),

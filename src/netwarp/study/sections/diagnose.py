@@ -1,4 +1,4 @@
-"""Validates tables by their models; errors contain key, value, reason and remedy."""
+"""Validates a study's tables by their models. Errors contain key, value, reason and remedy."""
 
 from collections.abc import Iterable, Sequence
 from types import UnionType
@@ -19,7 +19,8 @@ def validated(model: type[Model], table: Table) -> Model:
     """Validate a table of a study.
 
     Raises:
-        KeyValueError: the first error in it, with the place where the user wrote the value.
+        KeyValueError: the table is not valid: its first error, with the place where the user wrote
+            the value.
     """
     try:
         return model.model_validate(table.plain())
@@ -28,7 +29,9 @@ def validated(model: type[Model], table: Table) -> Model:
 
 
 def _key_value_error(error: ValidationError, model: type[BaseModel]) -> KeyValueError:
-    """Describe the first error in a table; its key is relative to the table."""
+    """Convert the first of pydantic's errors in a table; the key of the result is relative to the
+    table.
+    """
     details = _most_helpful(error.errors(include_url=False))
     key = joined(*map(str, details["loc"]))
     cause = details.get("ctx", {}).get("error")
@@ -44,7 +47,9 @@ def _key_value_error(error: ValidationError, model: type[BaseModel]) -> KeyValue
 
 
 def _most_helpful(errors: Sequence[ErrorDetails]) -> ErrorDetails:
-    """Choose the most helpful error: the first one, or a misspelt key if a key is missing."""
+    """Return the most helpful of several errors: a misspelt key if another key is missing, else the
+    first.
+    """
     first = errors[0]
     unknown = (
         each
@@ -56,7 +61,7 @@ def _most_helpful(errors: Sequence[ErrorDetails]) -> ErrorDetails:
 
 
 def keys_of(model: type[BaseModel]) -> list[str]:
-    """List the keys that a table of a model may have."""
+    """Return the keys that a table of this model may have."""
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
@@ -103,7 +108,7 @@ def _words(model: type[BaseModel], parents: list[int | str], key: str) -> str:
 
 
 def describe_type(annotation: Any, metadata: Iterable[Any] = ()) -> str:
-    """Describe in words the values that a field takes."""
+    """Return a description of the values that a field accepts."""
     for kind in metadata:
         if isinstance(kind, Kind):
             return kind.words

@@ -1,4 +1,5 @@
-"""Merges timeline entries, outages and handovers of a study into one sequence of events by time.
+"""Merges a study's timeline entries, outages and handovers into one sequence of events, in order of
+time.
 
 Pure. An outage belongs to its path: it begins and ends whether or not the client is on that path.
 """
@@ -28,7 +29,7 @@ _DETACH = wire.Detach(kind="detach")
 
 @dataclass(frozen=True)
 class _KeyedEvent:
-    """An event of a path, and the key of the study that causes it."""
+    """An event of a path, with the study key that causes it."""
 
     at_ns: int
     path: int
@@ -42,7 +43,9 @@ class _Handover:
     overlap_ns: int
     gap_ns: int
     to: int | None
-    """Index of the path that the client moves to; None for the path that it is not on."""
+    """Index of the path to which the client moves; None for the one of two paths on which it is
+    not.
+    """
     key: str
 
     @property
@@ -51,7 +54,9 @@ class _Handover:
 
 
 def at_its_period(what: Literal["handover", "outage"], number: int, jitter_ns: int) -> int:
-    """Return a lateness of 0 ns, for a cell's events before its replicates draw random times."""
+    """Return a lateness of 0 ns: a cell's events are as early as possible before its replicates
+    draw random times.
+    """
     del what, number, jitter_ns
     return 0
 
@@ -64,14 +69,16 @@ def merged_events(
     paths: int,
     lateness: Lateness = at_its_period,
 ) -> tuple[wire.Event, ...]:
-    """Merge all events of the paths, in order of time.
+    """Return all events of the paths, in order of time.
 
     Args:
         entries: timeline entries, in order of time.
         outages: periodic outages.
-        handovers: periodic handovers; they and those among the entries alternate between the paths.
+        handovers: periodic handovers. These and those among the entries move the client to the
+            other path in turn.
         paths: number of paths.
-        lateness: returns the lateness of handovers and outages at random times, in ns.
+        lateness: returns by how much a handover or outage at a random time is later than its
+            period, in ns.
 
     Raises:
         KeyValueError: an outage begins during an outage, a restoration has no outage, or a handover

@@ -1,4 +1,6 @@
-"""The ``[[host]]``, ``[[router]]`` and ``[[link]]`` tables of a study that writes its network."""
+"""The ``[[host]]``, ``[[router]]`` and ``[[link]]`` tables of a study that describes its own
+network.
+"""
 
 from typing import Annotated, Literal
 
@@ -36,8 +38,7 @@ class HostSection(Section):
 
 
 class RouterSection(Section):
-    """A router, which sends on what it gets. Networks are trees: between two hosts there is one
-    way.
+    """A router, which forwards packets. Networks are trees: between two hosts there is one route.
 
     A factor names any key of it but its name by the router's name: `"router.NAME.nat_ports"`.
     """
@@ -83,13 +84,13 @@ class LinkSection(Section):
 
 
 TABLES = ("host", "router", "link")
-"""The lists of tables that write a network."""
+"""The lists of tables that describe a network."""
 OWN_KEYS = frozenset({"between", "name"})
-"""Keys of a link that are not those of a path."""
+"""Keys of a link that are not also keys of a path."""
 
 
 def names_of_tables(study: Table, kind: str) -> tuple[str, ...]:
-    """Return the names that a study's hosts, routers or links have."""
+    """Return the names of a study's hosts, routers or links."""
     written = study.find(kind).value
     tables = (
         [each for each in written if isinstance(each, Table)] if isinstance(written, list) else []

@@ -17,17 +17,19 @@ LARGEST_AGGREGATE_NS = 10 * NS_PER_S
 
 @dataclass(frozen=True)
 class AskedImpairments:
-    """The impairments of one direction of a path in the study, before the queue is sized."""
+    """The impairments of one direction of a path as the study has them, before the size of the
+    queue is known.
+    """
 
     netem: Mapping[str, Any]
-    """Fields of `wire.Impairments` that take the study's values unchanged."""
+    """Fields of `wire.Impairments` with the study's values."""
     rate_bit_s: int | None
     trace: RateTrace | None
     queue: QueueLength | None
     discipline: wire.DisciplineKind | None
     """Queueing discipline at the bottleneck; None is FIFO."""
     any_ect: bool
-    """Whether DualPI2's low-latency queue has the packets of all ECN-capable senders."""
+    """Whether DualPI2 puts the packets of all ECN-capable senders into its low-latency queue."""
     ack_filter: bool
     """Whether CAKE drops superfluous acknowledgements."""
 
@@ -45,19 +47,21 @@ class AskedImpairments:
 
     @property
     def longest_repair_ns(self) -> int:
-        """Longest time in ns by which repairs on the link delay a packet."""
+        """Longest time in ns by which the link delays a packet because it repairs losses."""
         repair_ns: int = self.netem["link_repair_ns"]
         return MOST_REPAIRS * repair_ns if self.netem["link_loss_ratio"] else 0
 
     @property
     def policer_bytes(self) -> int | None:
-        """Depth of the policer's bucket in bytes; None for a link and its queue."""
+        """Depth of the policer's token bucket in bytes; None if there is a queue instead of a
+        policer.
+        """
         policer_bytes: int | None = self.netem["policer_bytes"]
         return policer_bytes
 
     @property
     def in_order(self) -> bool:
-        """Whether packets stay in order in spite of their jitter; true where there is none."""
+        """Whether packets stay in order although there is jitter; true if there is none."""
         in_order: bool = self.netem["in_order"]
         return in_order
 
@@ -69,13 +73,15 @@ class AskedImpairments:
 
     @property
     def reorders(self) -> bool:
-        """Whether packets are reordered."""
+        """Whether the study asks for packets to be reordered."""
         reorder: wire.Reorder = self.netem["reorder"]
         return reorder.ratio > 0
 
     @property
     def usual_rate_bit_s(self) -> int | None:
-        """Rate in bit/s by which the queue is sized, the mean of a trace; None is unlimited."""
+        """Rate in bit/s from which the queue's size follows, for a trace its mean; None if
+        unlimited.
+        """
         return self.rate_bit_s if self.trace is None else self.trace.mean_bit_s
 
     @property
@@ -85,10 +91,10 @@ class AskedImpairments:
 
 
 def refuse_impossible(impairments: AskedImpairments, direction: Direction) -> None:
-    """Refuse impairments that the kernel cannot have together, or at all.
+    """Refuse impairments that the kernel does not support together, or at all.
 
     Raises:
-        KeyValueError: some cannot be; the error names the key.
+        KeyValueError: some are not supported; the error names the key.
     """
     if impairments.jitter_ns > LARGEST_JITTER_NS:
         raise KeyValueError(

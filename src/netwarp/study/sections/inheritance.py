@@ -1,4 +1,5 @@
-"""Completes the tables of paths: from a profile, and the second path from the first one.
+"""Fills in values that a path's table does not have: from a profile, and for the second path from
+the first one.
 
 Inherited values keep the place where they were written.
 """
@@ -15,8 +16,8 @@ _OF_ALL_PATHS = ("second", "timeline", "handovers", "outages")
 
 
 def completed(path: Table) -> Table:
-    """Complete a ``[path]`` table and its ``second``, each with its profile, and the second also
-    with the first.
+    """Return a ``[path]`` table with the values of its profile, and its ``second`` with those of
+    its own profile and of the first path.
 
     Raises:
         KeyValueError: a value that must be a table is not one.
@@ -29,7 +30,7 @@ def completed(path: Table) -> Table:
 
 
 def inherited(first: Table, second: Table) -> Table:
-    """Complete the second path's table with the first path's values.
+    """Return the second path's table, with the first path's values for what it does not set.
 
     A key of the second path replaces every key of the first that sets the same property: ``delay``
     replaces ``rtt``, ``loss`` replaces ``loss_down``.
@@ -47,7 +48,9 @@ def inherited(first: Table, second: Table) -> Table:
 
 
 def _with_trace(below: Table, second: Table) -> Table:
-    """Merge the traces; a path's own rate replaces an inherited trace, and vice versa."""
+    """Return the first path's table, merged with the second's trace. A rate of the second path
+    replaces an inherited trace, and vice versa.
+    """
     theirs, own = below.table("trace"), second.table("trace")
     for direction, other in (("down", "up"), ("up", "down")):
         if second.has("rate", f"rate_{direction}"):
@@ -64,7 +67,9 @@ def _with_trace(below: Table, second: Table) -> Table:
 
 
 def _with_redraw(below: Table, second: Table) -> Table:
-    """Merge the redraws; a path's own delay replaces an inherited mean, and vice versa."""
+    """Return the first path's table, merged with the second's redraw. A delay of the second path
+    replaces an inherited mean, and vice versa.
+    """
     theirs, own = below.table("redraw"), second.table("redraw")
     if not theirs and not own:
         return below
@@ -76,8 +81,8 @@ def _with_redraw(below: Table, second: Table) -> Table:
 
 
 def _split_rtt(first: Table, second: Table) -> Table:
-    """Drop values that contradict the second path's delay; the other direction keeps half of
-    `rtt`.
+    """Return the first path's table without delays that contradict the second path's. If the second
+    path sets one direction's delay, the other direction keeps half of `rtt`.
     """
     if "rtt" in second:
         return first.without(_DELAYS)
@@ -95,9 +100,9 @@ def _split_rtt(first: Table, second: Table) -> Table:
 
 
 def _with_profile(path: Table) -> Table:
-    """Add the values of a path's profile to its table, for keys that the table does not have.
+    """Return a path's table with the values of its profile for keys that it does not have.
 
-    The check of the key `profile` refuses an unknown profile.
+    An unknown profile is refused later, by the check of the key `profile`.
     """
     named = path.find("profile")
     profile = next((each for name, each in PROFILES.items() if name == named.value), None)

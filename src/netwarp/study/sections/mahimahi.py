@@ -19,11 +19,13 @@ MOST_DIGITS = 12
 
 
 class TraceError(ValueError):
-    """An invalid trace, which mahimahi would not read either: line, reason and remedy."""
+    """A file that is not a valid trace, which mahimahi would not read either: line, reason and
+    remedy.
+    """
 
     def __init__(self, line: int | None, reason: str, remedy: str) -> None:
         self.line = line
-        """Number of the line at fault, from 1; None if the file as a whole is at fault."""
+        """Number of the invalid line, from 1; None if the file as a whole is invalid."""
         self.reason = reason
         self.remedy = remedy
         super().__init__(reason)
@@ -31,10 +33,10 @@ class TraceError(ValueError):
 
 @dataclass(frozen=True)
 class RateTrace:
-    """A rate over time that repeats."""
+    """A rate over time; it repeats from the beginning after its last step."""
 
     file: str
-    """Name of the file that was read."""
+    """Name of the trace file."""
     step_ns: int
     """Time in ns for which each of the rates is constant."""
     rates_bit_s: tuple[int, ...]
@@ -53,14 +55,15 @@ class RateTrace:
 def parse_trace(text: str, step_ns: int, file: str) -> RateTrace:
     """Convert delivery opportunities into one rate for each step of time.
 
-    The trace is divided into the smallest number of equal steps that are not longer than asked, so
-    that no step is shorter and the trace repeats at its own length (within a nanosecond a step). An
-    opportunity belongs to the step in which it lies or which it ends; one at 0 to the first.
+    The trace is divided into the smallest number of equal steps that are not longer than `step_ns`.
+    So no step is shorter than the others, and the trace repeats at its own length (within a
+    nanosecond for each step). An opportunity belongs to the step in which it lies or which it ends;
+    one at 0 to the first.
 
     Args:
         text: the file's contents.
-        step_ns: longest step allowed.
-        file: the file's name, for the result.
+        step_ns: longest step allowed, in ns.
+        file: the file's name, which the result contains.
 
     Raises:
         TraceError: the text is not a trace.

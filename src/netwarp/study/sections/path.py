@@ -26,7 +26,9 @@ from netwarp.wire import Direction
 
 
 class ReadByName(Section):
-    """The keys of a path that the code reads by name; a test compares them with their rows."""
+    """The `[path]` keys that code accesses as attributes; a test compares them with the table of
+    path properties.
+    """
 
     rtt: DurationNs | None = None
     ip: IpVersion = 4
@@ -50,7 +52,9 @@ _KEYS_OF = {
     for row in PATH_PROPERTIES
     for direction in DIRECTIONS
 }
-"""For each property and direction: the key of that direction, and the key without direction."""
+"""For each property and direction: the study key for that direction alone, and the key for both,
+each None if there is none.
+"""
 _NETEM = {
     key: (row.netem, row) for row in PATH_PROPERTIES if row.netem is not None for key in row.keys
 }
@@ -61,7 +65,9 @@ _OF_DISCIPLINE: Mapping[str, tuple[wire.DisciplineKind, str]] = {
     "l4s_queue": ("dualpi2", "only dualpi2 has a low-latency queue"),
     "ack_filter": ("cake", "only cake filters acknowledgements"),
 }
-"""Keys of properties that one discipline alone has, with that discipline and the reason."""
+"""Study keys of properties that only one queueing discipline has, with that discipline and the
+reason.
+"""
 
 
 class SinglePath(_Keys):
@@ -97,7 +103,7 @@ class SinglePath(_Keys):
 
     @property
     def asked_duplex(self) -> Duplex | None:
-        """The duplex that the study relies on; None if any will do."""
+        """The duplex that the study needs of a link; None if it works with any."""
         return self.duplex
 
     @cached_property
@@ -116,20 +122,22 @@ class SinglePath(_Keys):
 
     @cached_property
     def base_rtt_ns(self) -> int:
-        """Round-trip time of the idle path in ns, without jitter; the mean where it is redrawn."""
+        """Round-trip time of the idle path in ns, without jitter; the mean if it is redrawn during
+        a run.
+        """
         return self.down.delay_ns + self.up.delay_ns
 
     @property
     def redraw_deviation_ns(self) -> int:
-        """Standard deviation in ns of the round-trip times that are drawn; 0 if the mean is 0,
-        because no round-trip time is drawn below 0.
+        """Standard deviation of redrawn round-trip times in ns; 0 if their mean is 0, because none
+        is below 0.
         """
         if self.redraw is None or self.base_rtt_ns == 0:
             return 0
         return self.redraw.deviation_ns
 
     def given(self, key: str) -> bool:
-        """Whether the study sets a property, in any direction."""
+        """Return whether the study sets a property, in any direction."""
         return any(each in self.model_fields_set for each in BY_KEY[key].keys)
 
     def _impairments(self, direction: Direction) -> AskedImpairments:

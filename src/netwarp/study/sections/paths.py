@@ -19,11 +19,11 @@ from netwarp.study.sections.timeline import (
 
 
 class PathSection(SinglePath):
-    """The path: client — router — server. netem is on the router, never on a sender.
+    """The path: client — router — server. netem runs on the router, never on a sender.
 
-    `_down` is server to client, `_up` is client to server. A key without either stands for both
-    directions where it shapes the path (delay, jitter, rate, queue), and for server to client
-    alone where it harms packets (loss, reorder, duplicate, corrupt).
+    `_down` is server to client, `_up` is client to server. A key without either applies to both
+    directions if it shapes the path (delay, jitter, rate, queue), and to server to client alone if
+    it harms packets (loss, reorder, duplicate, corrupt).
     """
 
     second: SinglePath | None = None
@@ -40,21 +40,21 @@ class PathSection(SinglePath):
 
     @cached_property
     def may_hand_over(self) -> bool:
-        """Return whether the study has handovers in any cell, even if their number is 0."""
+        """Whether the study has handovers in some cell, even if their number is 0."""
         return self.handovers is not None or any(
             entry.change == "handover" for entry in self.timeline
         )
 
     @property
     def all_paths(self) -> tuple[SinglePath, ...]:
-        """All paths, the first one first; if the client may move, these are its access points."""
+        """All paths, the first one first; if the client can move, each is an access point."""
         if self.second is None:
             return (self, self) if self.may_hand_over else (self,)
         return (self, self.second)
 
     @cached_property
     def events(self) -> tuple[wire.Event, ...]:
-        """All events in order of time, with those at random times at their earliest."""
+        """All events in order of time; those at random times are as early as possible."""
         return self.events_of_replicate(at_its_period)
 
     def events_of_replicate(self, lateness: Lateness) -> tuple[wire.Event, ...]:
@@ -69,7 +69,7 @@ class PathSection(SinglePath):
 
     @property
     def has_random_times(self) -> bool:
-        """Whether any event is at a random time, which each replicate draws."""
+        """Whether an event has a random time, which each replicate draws."""
         handovers, outages = self.handovers, self.outages
         return bool((handovers and handovers.jitter_ns) or (outages and outages.jitter_ns))
 
@@ -111,8 +111,8 @@ class PathSection(SinglePath):
         return self
 
     def _refuse_random_times_among_fixed_ones(self) -> None:
-        """Refuse random times together with timeline entries of the same kind, because they might
-        collide.
+        """Refuse random times together with timeline entries of the same kind, because they could
+        be at the same time.
         """
         for key, section, changes in (
             ("handovers.jitter", self.handovers, {"handover"}),

@@ -1,4 +1,4 @@
-"""The rows of `PATH_PROPERTIES` as fields of a model, with types and defaults."""
+"""The rows of `PATH_PROPERTIES` as fields of a model of study tables, with types and defaults."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def value_type(row: PathProperty) -> Any:
 
 
 def absent_values() -> dict[str, Any]:
-    """Return the value of each property if a study does not set it."""
+    """Return the value that each property has if a study does not set it."""
     return {
         row.key: _reader(row).func(row.absent)  # type: ignore[call-arg]
         for row in PATH_PROPERTIES
@@ -48,6 +48,6 @@ def absent_values() -> dict[str, Any]:
 
 
 def _reader(row: PathProperty) -> BeforeValidator:
-    """Find the validator of a property's type without building a model."""
+    """Return the validator of a property's type, without building a model."""
     of_type = value_type(row).__metadata__
     return next(each for each in of_type if isinstance(each, BeforeValidator))

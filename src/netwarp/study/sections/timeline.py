@@ -19,16 +19,16 @@ StepNs = Annotated[DurationNs, Field(ge=1_000_000)]
 SHORTEST_REDRAW_NS = 1_000_000
 """Shortest time between draws of a delay, in ns."""
 FARTHEST_DEVIATIONS = 6
-"""Largest distance of a draw from the mean, in standard deviations."""
+"""Largest distance of a drawn delay from the mean, in standard deviations."""
 LATEST_NS = 2**63 - 1
-"""Latest time that a study can give, in ns."""
+"""Latest time that a study can set, in ns."""
 DEFAULT_STEP_NS = 100_000_000
 TRACE_KEYS = frozenset({"label", "file", "step_ns", "rates_bit_s"})
 """Keys of the table with which :func:`netwarp.study.outside.with_contents` replaces a file name."""
 Change = Literal["outage", "restore", "delay", "rate", "handover"]
 Lateness = Callable[[Literal["handover", "outage"], int, int], int]
-"""Returns the delay of an event after its periodic time, in ns. Its arguments are the kind of
-event, its number from 0, and the `jitter` that bounds the delay, in ns.
+"""A function that returns by how much an event is later than its periodic time, in ns. Its
+arguments are the kind of event, its number from 0, and the `jitter` that bounds the delay, in ns.
 """
 
 # Attributes of an entry that only some changes have.
@@ -125,7 +125,7 @@ class HandoversSection(Section):
         return self
 
     def starts_ns(self, lateness: Lateness) -> tuple[int, ...]:
-        """Return the time at which each begins, in ns."""
+        """Return the time at which each handover begins, in ns of the run's clock."""
         return _periodic_ns(self, "handover", lateness)
 
 
@@ -154,7 +154,7 @@ class OutagesSection(Section):
         return self
 
     def starts_ns(self, lateness: Lateness) -> tuple[int, ...]:
-        """Return the time at which each begins, in ns."""
+        """Return the time at which each outage begins, in ns of the run's clock."""
         return _periodic_ns(self, "outage", lateness)
 
 
@@ -235,12 +235,12 @@ class TraceSection(Section):
         return self
 
     def impairments(self, direction: Direction) -> RateTrace | None:
-        """Return the trace of a direction, or None."""
+        """Return the trace for a direction; None if there is none."""
         return self.down if direction == "down" else self.up
 
 
 def halves_ns(rtt_ns: int) -> tuple[int, int]:
-    """Split a round-trip time into one-way delays: down, up."""
+    """Return the one-way delays, down and up, into which a round-trip time is divided."""
     return rtt_ns - rtt_ns // 2, rtt_ns // 2
 
 

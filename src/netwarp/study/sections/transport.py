@@ -30,8 +30,8 @@ from netwarp.wire import (
 from netwarp.wire.base import Option, Wire
 
 DEFAULT_INITIAL_WINDOW_PACKETS = 10
-"""Also the kernel's own of TCP and MPTCP (RFC 6928, `TCP_INIT_CWND`), where no route says
-otherwise."""
+"""Default initial window of all transports in packets, which is also that of TCP and MPTCP in the
+kernel (RFC 6928, `TCP_INIT_CWND`) if no route sets another."""
 
 Preset = Literal["tcp-2008"]
 Window = Annotated[int, Field(ge=1, le=1000, strict=True), Kind("a whole number from 1 to 1000")]
@@ -43,7 +43,9 @@ NamedTransport = Annotated[TransportKind, BeforeValidator(refuse_as_transport)]
 
 
 class CommonOptions(Section):
-    """Options of every transport; all have the same values unless the study sets others."""
+    """Options that every transport has; all transports use the same values unless the study sets
+    others.
+    """
 
     stack: StackField | None = None
     """QUIC: the implementation, where it is not quinn, the default: the name of a stack in `netwarp
@@ -100,19 +102,21 @@ Group = TypeVar("Group", TcpOptions, SctpOptions, QuicOptions)
 _TABLES: Mapping[str, type[Wire]] = dict(
     zip(get_args(OptionsTable), (TcpOptions, SctpOptions, QuicOptions), strict=True)
 )
-"""The tables of options in a job's transport that not every transport has, by their keys."""
+"""The tables in the transport part of a job that only some transports have, by their keys."""
 
 
 @dataclass(frozen=True)
 class OwnOption:
-    """An option that not every transport has: a field of a table of the job's transport."""
+    """An option that only some transports have: a field of a table in the transport part of a
+    job.
+    """
 
     group: str
-    """The table's key: `TransportTraits.options`."""
+    """Key of the table: `TransportTraits.options`."""
     name: str
     described: Option
     annotation: Any
-    """Type of the field."""
+    """Type of the field, with its bounds."""
 
     @property
     def key(self) -> str:
@@ -137,7 +141,7 @@ OWN_OPTIONS: Mapping[str, OwnOption] = {
     for described in field.metadata
     if isinstance(described, Option)
 }
-"""The options that not every transport has, by the name of the job's field."""
+"""The options that only some transports have, by the name of the job's field."""
 
 
 def _usual(group: type[Group]) -> Group:
@@ -147,7 +151,7 @@ def _usual(group: type[Group]) -> Group:
 
 
 TODAYS_TCP = _usual(TcpOptions)
-"""TCP options by the kernel's defaults."""
+"""TCP options with the current kernel's defaults."""
 
 
 TCP_2008 = TcpOptions(sack=False, timestamps=False, window_scaling=True, recovery="classic")
@@ -158,8 +162,9 @@ USUAL_QUIC = _usual(QuicOptions)
 
 
 def settings_of_hosts(asked: TcpOptions) -> dict[str, str]:
-    """Return what of a host each option is a setting of, by its key in order: of the options that
-    differ from the kernel's defaults and of which no connection tells what it has.
+    """Return the options that are settings of a whole host, by their keys in order, each with the
+    setting. Only options that differ from the kernel's defaults count, and whose value a connection
+    does not report.
     """
     differing = (
         OWN_OPTIONS[name]
@@ -182,7 +187,7 @@ else:
 
 
 def owners(name: str) -> list[TransportKind]:
-    """List the transports that have an option which not every transport has."""
+    """Return the transports that have this option, which not every transport has."""
     group = OWN_OPTIONS[name].group if name in OWN_OPTIONS else None
     return [
         kind
@@ -219,7 +224,7 @@ TransportSection: type[_TransportSection] = create_model(
 
 
 def merged_transport(section: Table, level: Table, varied: Mapping[str, Written]) -> Table:
-    """Merge the options of a cell's transport.
+    """Return the options of a cell's transport, merged from everything that sets them.
 
     The level's own options take precedence over those of its kind (``[transport.quic]``), and these
     over the section's.
