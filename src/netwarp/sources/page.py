@@ -1,4 +1,4 @@
-"""The scorecard as a page: reproductions of source documents with all figures, in one HTML file."""
+"""The scorecard as an HTML file: reproductions of source documents, with all figures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def render(done: Sequence[Reproduction], place: Path) -> str:
-    """Render the page of one source or several.
+    """Return the page of one or more reproductions as HTML.
 
     Args:
         done: one or more reproductions.
@@ -56,7 +56,7 @@ def render(done: Sequence[Reproduction], place: Path) -> str:
 
 
 def _meanings(words: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the meaning of each verdict on the page, with the words used for it there."""
+    """Return the meaning of each verdict on the page, with the words that the page uses for it."""
     found = {
         verdict: sorted(word for word, of in words.items() if of == verdict) for verdict in MEANINGS
     }
@@ -99,7 +99,7 @@ def _failed(done: Reproduction) -> int:
 
 
 def _document(done: Reproduction, place: Path) -> dict[str, Any]:
-    """Return the values that the page shows of one source."""
+    """Return what the page shows of one source, as values for its template."""
     return {
         "name": done.source.name,
         "index": done.source.index,
@@ -120,7 +120,7 @@ def _document(done: Reproduction, place: Path) -> dict[str, Any]:
 
 
 def _study(outcome: StudyOutcome, done: Reproduction, place: Path) -> dict[str, Any]:
-    """Return the values that the page shows of one study."""
+    """Return what the page shows of one study, as values for its template."""
     study, directory = outcome.study, outcome.executed.directory
     name = f"{done.source.name}/{outcome.name}"
     file = next(path for path in done.source.studies if path.stem == outcome.name)
@@ -146,7 +146,9 @@ def _study(outcome: StudyOutcome, done: Reproduction, place: Path) -> dict[str, 
 
 
 def _times(outcome: StudyOutcome) -> str:
-    """Write the time that a study took, including its variants."""
+    """Return as text the number of runs of a study and its variants, and the time that they
+    took.
+    """
     executed = outcome.all_executed
     runs = sum(len(each.finished.results.runs) for each in executed if each.finished)
     virtual_s, wall_s = (sum(e.clock_s(c) for e in executed) for c in ("virtual_s", "wall_s"))
@@ -159,7 +161,7 @@ def _times(outcome: StudyOutcome) -> str:
 
 
 def _figures(data: RunData) -> list[dict[str, Any]]:
-    """Return the values that the page shows of a study's figures."""
+    """Return what the page shows of a study's figures, as values for its template."""
     directory = shlex.quote(str(data.directory))
     return [
         figure_values(chart)

@@ -1,4 +1,6 @@
-"""Prepares the reproduction of source documents: studies, controls, directories, expected time."""
+"""Prepares the reproduction of source documents: loads studies and controls, chooses directories,
+estimates the time.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +29,9 @@ SCORECARD_HTML = "scorecard.html"
 
 @dataclass(frozen=True)
 class PreparedStudy:
-    """One study of a source with its variants, and their run directories."""
+    """A study of a source, its variants (controls, sensitivities, other seeds), and their run
+    directories.
+    """
 
     name: str
     study: Study
@@ -39,28 +43,34 @@ class PreparedStudy:
     run nothing of their own.
     """
     other_seeds: tuple[Study, ...]
-    """The study with other seeds."""
+    """The study with seeds other than the release's, one for each."""
 
     def control_place(self, control: Control) -> Path:
-        """Return the run directory of a control."""
+        """Return the directory of a control's runs."""
         return self.place / CONTROLS_FOLDER / control.id
 
     def sensitivity_place(self, sensitivity: Sensitivity) -> Path:
-        """Return the run directory of a sensitivity."""
+        """Return the directory of the runs of a sensitivity analysis: the study repeated with one
+        assumption changed.
+        """
         return self.place / SENSITIVITIES_FOLDER / sensitivity.id
 
     def seed_place(self, study: Study) -> Path:
-        """Return the run directory of the study with another seed."""
+        """Return the directory of the study's runs with another seed."""
         return self.place / SEEDS_FOLDER / str(study.seed)
 
     def decided(self) -> Iterator[tuple[Study, Path]]:
-        """Yield the study and those with other seeds, which get replicates until decided."""
+        """Yield the study and its copies with other seeds, each with its run directory; these get
+        replicates until their verdicts are decided.
+        """
         yield self.study, self.place
         for study in self.other_seeds:
             yield study, self.seed_place(study)
 
     def variants(self) -> Iterator[tuple[Study, Path]]:
-        """Yield the controls and sensitivities, which have the study's first replicates."""
+        """Yield the studies of controls and sensitivities, each with its run directory; these have
+        the study's first replicates only.
+        """
         for control, changed in self.controls:
             if changed is not None:
                 yield changed, self.control_place(control)
@@ -69,14 +79,14 @@ class PreparedStudy:
                 yield other, self.sensitivity_place(sensitivity)
 
     def executions(self) -> Iterator[tuple[Study, Path]]:
-        """Yield all studies that are run, with their run directories."""
+        """Yield all studies that are run, each with its run directory."""
         yield from self.decided()
         yield from self.variants()
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A source whose studies are all valid."""
+    """A source whose studies have all been loaded and checked."""
 
     source: Source
     directory: Path
@@ -85,7 +95,9 @@ class Prepared:
     studies: tuple[PreparedStudy, ...]
 
     def name_of(self, place: Path) -> str:
-        """Return the name of what is run in a directory: `park-2008/fig-4/controls/bbr`."""
+        """Return the name of the study or variant whose run directory this is:
+        `park-2008/fig-4/controls/bbr`.
+        """
         return f"{self.source.name}/{place.relative_to(self.directory).as_posix()}"
 
 
@@ -93,13 +105,13 @@ def prepare(
     source: Source, *, out: Path | None = None, quick: bool = False, seed: int | None = None,
     other_seeds: int = 0,
 ) -> Prepared:  # fmt: skip
-    """Load all studies of a source.
+    """Load and check all studies of a source.
 
     Args:
         source: the source document.
         out: parent of the studies' run directories; None for the default.
         quick: whether to apply each study's ``[quick]`` table.
-        seed: the studies' seed; None for the release's.
+        seed: the studies' seed; None for the one of this release.
         other_seeds: the number of other seeds with which the studies are run, to find how stable
             verdicts are.
 
@@ -141,12 +153,13 @@ def prepare(
 
 
 def first_cost_cpu_s(study: Study) -> float:
-    """Estimate the CPU time in s of a study with its initial number of replicates."""
+    """Estimate the CPU time in s of a study with the number of replicates with which it begins."""
     return expected_of(plan_study(study), ()).cpu_s
 
 
 def expected(prepared: Sequence[Prepared]) -> Expected:
-    """Count the runs, and estimate the CPU time of those that are not kept.
+    """Return the number of runs to come, and an estimate of their CPU time; runs that are kept do
+    not count.
 
     Replicates that are added while verdicts are open are not included.
     """

@@ -30,12 +30,13 @@ from netwarp.study import Study
 from netwarp.study.variants import Sensitivity
 
 RunStudy = Callable[[Study, Path, Staging | None], tuple[RunData, str | None]]
-"""Runs a study into a directory, adds replicates according to the staging, and writes its report.
-Returns its data, and the reason why a part of it was not run, or None.
+"""A function that runs a study into a directory, adds replicates as the staging says, and writes
+the study's report. It returns the study's data, and the reason why a part of it was not run, or
+None.
 """
 Judged = Callable[[StudyOutcome], None]
-"""Takes the outcome of a study as soon as the study has been executed, and again with each of its
-variants; what has not been executed yet counts as not tried.
+"""A function that is called with the outcome of a study as soon as the study has been executed, and
+again after each of its variants. What has not been executed yet is marked as not tried.
 """
 
 
@@ -53,9 +54,9 @@ def reproduce_document(
         prepared: the prepared source.
         run_study: runs a study into a directory.
         limit: the time in which all studies together may add replicates. Each gets a share in
-            proportion to its cost; unused time goes to those that their shares cut short. Controls
-            and sensitivities have the replicates that their studies begin with.
-        judged: takes outcomes as they come; None if nobody waits for them.
+            proportion to its cost; unused time goes to studies whose share was too short. Controls
+            and sensitivities have the replicates with which their studies begin.
+        judged: called with outcomes as they come; None if nobody waits for them.
 
     Raises:
         RunDirectoryError: a directory contains something else, or a write fails.
@@ -87,7 +88,9 @@ def outcomes_of(
     limit: TimeLimit | None,
     judged: Judged | None = None,
 ) -> tuple[StudyOutcome, ...]:
-    """Run all studies of a source and their variants, see `reproduce_document`."""
+    """Run all studies of a source and their variants, and return the outcomes; see
+    `reproduce_document`.
+    """
     of = {place: each for each in prepared.studies for _, place in each.executions()}
     executed: dict[Path, Executed] = {}
     for one in _execute_all(prepared, run_study, limit):
@@ -101,8 +104,8 @@ def outcomes_of(
 def _execute_all(
     prepared: Prepared, run_study: RunStudy, limit: TimeLimit | None
 ) -> Iterator[Executed]:
-    """Execute all studies of a source, then their variants. What a time limit cut short is executed
-    a second time, if time is left, and replaces the first.
+    """Execute all studies of a source, then their variants. If time is left, studies that a time
+    limit ended early are executed again, and yielded a second time.
     """
     decided = [one for each in prepared.studies for one in each.decided()]
     variants = [one for each in prepared.studies for one in each.variants()]
@@ -122,7 +125,7 @@ def _execute_all(
 def _execute_once(
     executions: Iterable[tuple[Study, Path]], run_study: RunStudy
 ) -> Iterator[Executed]:
-    """Execute studies one after the other, with the number of replicates that they state."""
+    """Execute studies one after another, each with the number of replicates that it states."""
     for study, place in executions:
         yield _execute(study, place, run_study, None)
 
@@ -130,7 +133,9 @@ def _execute_once(
 def _execute_until_decided(
     executions: Sequence[tuple[Study, Path]], run_study: RunStudy, limit: TimeLimit | None
 ) -> Iterator[Executed]:
-    """Execute studies until they are decided, each within its share of the remaining time."""
+    """Execute studies until their verdicts are decided, each within its share of the remaining
+    time.
+    """
     costs = [0.0 if limit is None else first_cost_cpu_s(study) for study, _ in executions]
     for position, (study, place) in enumerate(executions):
         part = None
@@ -148,7 +153,7 @@ def _execute(study: Study, place: Path, run_study: RunStudy, staging: Staging | 
 
 
 def _outcome(prepared: PreparedStudy, executed: Mapping[Path, Executed]) -> StudyOutcome:
-    """Put the outcome of a study together with those of its variants that have been executed."""
+    """Return the outcome of a study, with those of its variants that have been executed so far."""
     controls = tuple(
         ControlOutcome(
             control, None if study is None else executed.get(prepared.control_place(control))
@@ -172,7 +177,7 @@ def _outcome(prepared: PreparedStudy, executed: Mapping[Path, Executed]) -> Stud
 
 
 def write_all(done: Sequence[Reproduction], out: Path | None = None) -> Path:
-    """Write the page of several sources, and its content as JSON beside it.
+    """Write a page about several sources, and its content as JSON beside it.
 
     Args:
         done: at least one reproduction.
@@ -190,7 +195,7 @@ def write_all(done: Sequence[Reproduction], out: Path | None = None) -> Path:
 
 
 def to_json(done: Sequence[Reproduction]) -> dict[str, Any]:
-    """Make the object that `netwarp reproduce --json` prints."""
+    """Return the object that `netwarp reproduce --json` prints."""
     return {
         "virtual_s": sum(each.virtual_s for each in done),
         "wall_s": sum(each.wall_s for each in done),

@@ -1,4 +1,6 @@
-"""The reproduction of a source document: results of its studies and controls, and verdicts."""
+"""The reproduction of a source document: the results of its studies and their variants, and the
+verdicts.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Executed:
-    """The execution of a study, complete, partial or refused."""
+    """The execution of a study: complete, partial, or refused."""
 
     study: Study
     directory: Path
@@ -45,7 +47,9 @@ class Executed:
         return [self._with_reason(result) for result in self.finished.claims]
 
     def _with_reason(self, result: ClaimResult) -> ClaimResult:
-        """Add the reason to a claim that is not tested because its cells were not run."""
+        """Return the result, with the reason why cells were not run if that is why a claim was not
+        tested.
+        """
         conditions = (result.values or {}).get("conditions", ())
         lacks_sides = {each["found"] for each in conditions} == {ONE_SIDE_ALONE.found}
         has_compared = result.values and not lacks_sides
@@ -56,18 +60,20 @@ class Executed:
 
     @property
     def warning(self) -> str | None:
-        """Warning that the machine had other work during runs in real time, or None."""
+        """Warning that the machine did other work during runs in real time; None if it did not."""
         if self.finished is None:
             return None
         return load.warning(self.finished.provenance.get("other_work"))
 
     @property
     def limit_text(self) -> str | None:
-        """Note that a time limit prevented adding replicates; None if it did not."""
+        """Note that a time limit prevented further replicates; None if it did not."""
         return None if self.finished is None else self.finished.limit_text
 
     def clock_s(self, name: str) -> float:
-        """Return ``virtual_s`` or ``wall_s`` of all its runs, in s; 0 when it was refused."""
+        """Return the sum of ``virtual_s`` or ``wall_s`` over all its runs, in s; 0 if it was
+        refused.
+        """
         return 0.0 if self.finished is None else float(self.finished.provenance.get(name) or 0.0)
 
     @property
@@ -80,28 +86,30 @@ class Executed:
 
 @dataclass(frozen=True)
 class ControlOutcome:
-    """The outcome of a control: cells of some claims, run again with one thing changed."""
+    """The outcome of a control: cells of some claims were run again with one thing changed."""
 
     control: Control
     executed: Executed | None
-    """The execution; None if it is not part of what was asked for."""
+    """The control's execution; None if the reproduction does not include it, as with `--quick`."""
 
 
 @dataclass(frozen=True)
 class SensitivityOutcome:
-    """The outcome of a sensitivity: claims judged again under other choices."""
+    """The outcome of a sensitivity: claims were judged again under choices other than the
+    study's.
+    """
 
     sensitivity: Sensitivity
     executed: Executed | None
-    """The execution; that of the study itself if only the evaluation differs; None if it is not
-    part of what was asked for.
+    """The sensitivity's execution, or that of the study itself if only the evaluation differs; None
+    if the reproduction does not include it, as with `--quick`.
     """
     families: int
-    """Number of sensitivities of the study, which share the error probability."""
+    """Number of sensitivities of the study, which divide the error probability among them."""
 
     @cached_property
     def results(self) -> Mapping[str, ClaimResult]:
-        """The verdicts by id of the claim, as in the sensitivity's study."""
+        """The results of claims, by the claim's id in the sensitivity's study."""
         if self.executed is None:
             return {}
         judged = self.executed.claims
@@ -117,8 +125,8 @@ class SensitivityOutcome:
         return {each.id: each for each in judged}
 
     def of(self, verdict: ClaimResult) -> Dependence | None:
-        """Return the verdict of a claim under the other choices; None if the sensitivity is not
-        about the claim.
+        """Return the verdicts on a claim under the other choices; None if the sensitivity does not
+        cover the claim.
         """
         each = self.sensitivity
         if verdict.id not in each.claims:
@@ -138,7 +146,7 @@ class SensitivityOutcome:
 
 @dataclass(frozen=True)
 class StudyOutcome:
-    """The outcome of one study of a source, executed or refused, with its controls."""
+    """The outcome of one study of a source, executed or refused, with its variants."""
 
     executed: Executed
     name: str
@@ -160,7 +168,7 @@ class StudyOutcome:
 
     @cached_property
     def rows(self) -> list[ScoreRow]:
-        """The conclusions in the order of the document, the study's own hypotheses last."""
+        """The conclusions in the order of the document, then the study's own hypotheses."""
         controls = {each.control.id: each.control for each in self.controls}
         rows = [
             ScoreRow(
@@ -177,14 +185,14 @@ class StudyOutcome:
 
     @property
     def warning(self) -> str | None:
-        """Warning that the machine had other work during runs in real time that verdicts are based
-        on, including those of variants; None if it had none.
+        """Warning that the machine did other work during runs in real time on which verdicts are
+        based, those of variants included; None if it did not.
         """
         return next((text for each in self.all_executed if (text := each.warning)), None)
 
     @cached_property
     def effects(self) -> Mapping[str, Effect]:
-        """The changes that controls made to the effects of claims, by id of the claim."""
+        """The changes in effects of claims under their controls, by the claim's id."""
         main = self.executed.finished
         controls = {
             each.control.id: each.executed.finished.results
@@ -199,7 +207,7 @@ class StudyOutcome:
 
     @property
     def families(self) -> int:
-        """Number of families of verdicts that could be wrong by chance, 5 % each."""
+        """Number of families of verdicts, in each of which a wrong one has a probability of 5 %."""
         of_sensitivities = [
             result for each in self.sensitivities for result in each.results.values()
         ]
@@ -211,7 +219,7 @@ class StudyOutcome:
         return sum(random)
 
     def _stability(self, result: ClaimResult) -> Stability | None:
-        """Return the verdicts on a claim with other seeds; None if there are none."""
+        """Return the verdicts on a claim with other seeds; None if no other seed was tried."""
         words = tuple(
             other.word
             for each in self.other_seeds
@@ -222,7 +230,7 @@ class StudyOutcome:
 
     @property
     def all_executed(self) -> list[Executed]:
-        """The study, its controls and its sensitivities."""
+        """The executions of the study and of all its variants."""
         variants = [each.executed for each in self.controls]
         variants += [each.executed for each in self.sensitivities if each.sensitivity.lead is None]
         return [self.executed, *(each for each in variants if each is not None)]
@@ -268,7 +276,7 @@ class Reproduction:
 
     @property
     def executed(self) -> list[Executed]:
-        """Every study, control and sensitivity, and the studies with other seeds."""
+        """The executions of all studies and of all their variants."""
         others = [each for study in self.studies for each in study.other_seeds]
         return others + [each for study in self.studies for each in study.all_executed]
 
@@ -279,7 +287,7 @@ class Reproduction:
 
     @property
     def limit_text(self) -> str | None:
-        """Note that a time limit prevented adding replicates; None if it did not."""
+        """Note that a time limit prevented further replicates; None if it did not."""
         return next((text for each in self.executed if (text := each.limit_text)), None)
 
     @property
@@ -299,7 +307,7 @@ class Reproduction:
 
     @property
     def any_wrong(self) -> float:
-        """Upper bound of the probability that any verdict or reason is wrong by chance.
+        """Upper bound of the probability that at least one verdict or reason is wrong by chance.
 
         By Boole's inequality over all families; these may have cells, and thus random errors, in
         common.
@@ -307,8 +315,8 @@ class Reproduction:
         return min(1.0, self.expected_wrong)
 
     def counts(self, *, authors: bool) -> dict[str, int]:
-        """Count the verdicts on the authors' conclusions, or on the studies' own hypotheses,
-        without those whose runs other work disturbed.
+        """Return the number of each verdict, on the authors' conclusions or on the studies' own
+        hypotheses. Verdicts whose runs were disturbed by other work are not counted.
         """
         words = [
             row.word for row in self.rows if row.is_counted and row.result.claim.authors == authors
@@ -317,7 +325,9 @@ class Reproduction:
 
     @property
     def not_counted(self) -> int:
-        """Number of verdicts that are not counted, because other work disturbed their runs."""
+        """Number of verdicts that are not counted because other work of the machine disturbed their
+        runs.
+        """
         return sum(not row.is_counted for row in self.rows)
 
     def to_json(self) -> dict[str, Any]:

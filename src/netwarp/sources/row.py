@@ -25,34 +25,34 @@ SIDES = {
     ClaimVerdict.EQUIVALENT: "neither",
     ClaimVerdict.DEPENDS: "both",
 }
-"""The side that a verdict takes on its claim. Two verdicts with different sides contradict each
+"""Whether a verdict is for or against its claim. Two verdicts with different values contradict each
 other; verdicts that are not listed decide nothing.
 """
 SIZES = (ClaimVerdict.REPRODUCED, ClaimVerdict.SMALLER, ClaimVerdict.LARGER)
-"""Verdicts that decide the size of a lead as well: any two of them contradict each other, as a
-claim without a size is never smaller or larger than claimed.
+"""Verdicts that also decide the size of a lead. Any two of them contradict each other, as a claim
+without a size is never smaller or larger than claimed.
 """
 
 
 @dataclass(frozen=True)
 class Dependence:
-    """The verdicts on a conclusion under other choices than the study's."""
+    """The verdicts on a conclusion under choices other than the study's."""
 
     sensitivity: Sensitivity
     verdict: ClaimResult
     """The verdict under the study's own choice."""
     others: tuple[tuple[str, ClaimResult], ...]
-    """The verdict under each other choice, with its name; empty if it was not tried."""
+    """The verdict under each other choice, with the choice's name; empty if none was tried."""
 
     @property
     def is_contradicted(self) -> bool:
-        """Whether the verdict under some other choice contradicts the one here."""
+        """Whether a verdict under another choice contradicts the one under the study's own."""
         here = self.verdict.verdict
         return any(contradict(here, other.verdict) for _, other in self.others)
 
     @property
     def text(self) -> str:
-        """The verdict under each choice, in words."""
+        """The verdict under each choice, as text."""
         chosen = self.sensitivity.chosen
         if not self.others:
             return (
@@ -87,16 +87,16 @@ def contradict(one: ClaimVerdict, other: ClaimVerdict) -> bool:
 
 @dataclass(frozen=True)
 class Stability:
-    """The verdicts on a conclusion with other seeds, as words, everything else being equal."""
+    """The words for the verdicts on a conclusion with other seeds, everything else being equal."""
 
     word: str
-    """The verdict's word with the study's own seed."""
+    """The word for the verdict with the study's own seed, such as `reproduced`."""
     words: tuple[str, ...]
-    """The verdict's word with each other seed."""
+    """The word for the verdict with each other seed."""
 
     @property
     def same(self) -> int:
-        """Number of other seeds that give the same word."""
+        """Number of other seeds that give the same verdict."""
         return self.words.count(self.word)
 
     @property
@@ -115,38 +115,40 @@ class ScoreRow:
     """The verdict under the study's own choices, whatever other choices would give."""
     control: Control | None = None
     effect: Effect | None = None
-    """How the control altered the effect; None if none was run."""
+    """How the control changed the effect; None if no control was run."""
     dependences: tuple[Dependence, ...] = ()
     stability: Stability | None = None
-    """The verdicts with other seeds; None if none was tried."""
+    """The verdicts with other seeds; None if no other seed was tried."""
     is_disturbed: bool = False
-    """Whether it is based on runs in real time during which the machine had other work."""
+    """Whether the verdict is based on runs in real time during which the machine did other work."""
 
     @property
     def is_counted(self) -> bool:
-        """Whether the scorecard counts its verdict: not if other work disturbed its runs."""
+        """Whether the scorecard counts the verdict: not if other work disturbed its runs."""
         return not self.is_disturbed or self.result.verdict is ClaimVerdict.NOT_TESTABLE
 
     @property
     def verdict(self) -> ClaimVerdict:
-        """The verdict; `depends` if another choice contradicts it."""
+        """The verdict; `depends` if the verdict under another choice contradicts it."""
         return ClaimVerdict.DEPENDS if self._contradicted else self.result.verdict
 
     @property
     def word(self) -> str:
-        """The word for the verdict."""
+        """The word for the verdict, such as `reproduced`."""
         return self.verdict.value if self._contradicted else self.result.word
 
     @property
     def depends_text(self) -> str | None:
-        """Text on the study's choices that the verdict depends on, or None."""
+        """A text on the study's choices on which the verdict depends; None if it depends on
+        none.
+        """
         chosen = [each.sensitivity.chosen for each in self._contradicted]
         return f"on {' and '.join(chosen)}, which we chose" if chosen else None
 
     @property
     def why(self) -> str | None:
-        """The reason for the effect that a claim states, if its control confirms the reason and the
-        verdict is one that it explains; None otherwise.
+        """The reason that the claim gives for its effect, if the control confirms the reason and
+        the verdict is one that it explains; else None.
         """
         why, effect = self.result.claim.why, self.effect
         if effect is None or not effect.is_shown or why is None:
@@ -157,7 +159,9 @@ class ScoreRow:
 
     @property
     def control_text(self) -> str | None:
-        """The change by the control, in words; None without a control."""
+        """What the control changed, and by how much the effect differs, as text; None without a
+        control.
+        """
         if self.control is None:
             return None
         if self.effect is None:
@@ -167,7 +171,7 @@ class ScoreRow:
 
     @property
     def stability_text(self) -> str:
-        """Text with the number of other seeds that give the same word."""
+        """Text with the number of other seeds that give the same verdict."""
         return NOT_TRIED if self.stability is None else self.stability.text
 
     @property

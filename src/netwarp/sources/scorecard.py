@@ -37,7 +37,9 @@ HYPOTHESES = "Hypotheses of these studies, which no author claims"
 
 
 def scorecard_lines(done: Reproduction) -> list[Text | Padding]:
-    """Write each conclusion with its verdict, the numbers, and what its control altered."""
+    """Return each conclusion with its verdict, the numbers, and what its control changed, as lines
+    for a terminal.
+    """
     index = done.source.index
     lines: list[Text | Padding] = [Text(f"{index.authors}: {index.title}", style="bold")]
     for authors in (True, False):
@@ -64,8 +66,8 @@ def scorecard_lines(done: Reproduction) -> list[Text | Padding]:
 
 
 def score_text(done: Reproduction) -> str:
-    """Write the number of each verdict: `9 conclusions: 5 reproduced, 3 reversed; 2 hypotheses:
-    …`.
+    """Return as text the number of each verdict: `9 conclusions: 5 reproduced, 3 reversed; 2
+    hypotheses: …`.
     """
     texts = []
     for authors, name in ((True, "conclusion"), (False, "hypothesis")):
@@ -81,7 +83,7 @@ def score_text(done: Reproduction) -> str:
 
 
 def error_text(done: Reproduction) -> str:
-    """Write how many of the verdicts may be wrong by chance."""
+    """Return as text how many of the verdicts may be wrong by chance."""
     if done.expected_wrong == 0:
         return "Nothing in these studies was random: no verdict is wrong by chance."
     return (
@@ -92,7 +94,7 @@ def error_text(done: Reproduction) -> str:
 
 
 def seeds_text(done: Reproduction) -> str:
-    """Write the seed, and the number of other seeds with which the verdicts were tried."""
+    """Return as text the seed, and the number of other seeds with which the verdicts were tried."""
     tried = max((len(study.other_seeds) for study in done.studies), default=0)
     if tried:
         return f"Seed {done.seed}; whether verdicts are stable was tried with {tried} others."
@@ -106,7 +108,7 @@ EXACT = (
 
 
 def clock_text(done: Reproduction) -> str:
-    """Write the virtual time covered, and the wall time that it took."""
+    """Return as text the virtual time of all runs, and the wall time that they took."""
     virtual, wall = span_text(done.virtual_s), span_text(done.wall_s)
     text = f"virtual time {virtual}, wall time of the runs {wall}"
     if not done.quick:
@@ -117,19 +119,21 @@ def clock_text(done: Reproduction) -> str:
 
 
 def expected_text(expected: Expected, cpus: int | None, *, quick: bool) -> str:
-    """Write what is going to be run, and about how long it takes.
+    """Return as text what is going to be run, and about how long it takes.
 
     Args:
         expected: the expected cost.
-        cpus: number of this machine's CPUs that are used; None if other machines carry out the
+        cpus: number of CPUs of this machine that are used; None if other machines carry out the
             runs.
-        quick: whether no replicates are added; adding them takes longer.
+        quick: whether replicates are never added; adding them takes longer.
     """
     return f"{expected.studies} studies and variants, {expected.text(cpus, adds=not quick)}"
 
 
 def total_text(done: Sequence[Reproduction]) -> str:
-    """Sum up several sources: conclusions by verdict, and time."""
+    """Return as text the summary of several reproduced publications: number of conclusions per
+    verdict, and total run time.
+    """
     counts: dict[str, int] = {}
     for each in done:
         for word, count in each.counts(authors=True).items():

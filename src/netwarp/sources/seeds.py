@@ -12,7 +12,7 @@ LARGEST = 2**31
 
 
 def release_seed(version: str = __version__) -> int:
-    """Return the default seed of `netwarp reproduce`, which is derived from the version alone."""
+    """Return the default seed of `netwarp reproduce`, which depends only on netwarp's version."""
     return fresh_seeds(f"netwarp {version}", 1)[0]
 
 

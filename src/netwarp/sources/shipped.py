@@ -19,7 +19,7 @@ PLACES = (Path(__file__).parents[1] / "studies", REPOSITORY / "studies")
 
 
 def shipped_studies(places: Sequence[Path] = PLACES) -> dict[str, Path]:
-    """Find the example studies by name, without those of source documents."""
+    """Return the paths of the example studies by name, without those of source documents."""
     for place in places:
         found = {path.stem: path for path in sorted(place.glob("*.toml"))}
         if found:
@@ -33,12 +33,12 @@ def question_of(study: Path) -> str:
 
 
 def study_named(name: Path, places: Sequence[Path] = PLACES) -> Path:
-    """Find the study that a command line names: a file, or else a shipped study.
+    """Return the path of the study that a command line names: a file, or else a shipped study.
 
     A study of a source document is named `SOURCE/STUDY`, such as `park-2008/fig-3`.
 
     Raises:
-        InputError: it is neither, and does not look like a file name.
+        InputError: it is neither a file nor a shipped study, and does not look like a file name.
     """
     if (is_there(name) and not is_folder(name)) or not re.fullmatch(f"{NAME}(/{NAME})?", str(name)):
         return name  # reading the file will report the problem
@@ -52,8 +52,8 @@ def study_named(name: Path, places: Sequence[Path] = PLACES) -> Path:
 
 
 def _of_source(source: Path, places: Sequence[Path]) -> dict[str, Path]:
-    """Find the studies of a source document by `SOURCE/STUDY`, in the shipped sources or in a
-    package's.
+    """Return the paths of a source document's studies by `SOURCE/STUDY`; the source is shipped, or
+    of a package.
     """
     folders = [place / source for place in places if source.name]
     if str(source) in plugins.added("sources"):

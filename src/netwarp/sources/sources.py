@@ -49,7 +49,7 @@ class Source:
 
     @property
     def is_shipped(self) -> bool:
-        """Whether it is shipped with netwarp, so that its name is enough to find it."""
+        """Whether it comes with netwarp, so that its name suffices to find it."""
         return self.folder.parent in PLACES
 
     @property
@@ -59,10 +59,10 @@ class Source:
 
 
 def find_sources(places: tuple[Path, ...] = PLACES) -> dict[str, Path]:
-    """Find the folders of all sources, by name.
+    """Return the folders of all sources, by name.
 
     Raises:
-        InputError: there are none.
+        InputError: there are no sources.
     """
     for place in places:
         found = {path.parent.name: path.parent for path in place.glob(f"*/{SOURCE_FILE}")}

@@ -17,7 +17,7 @@ from netwarp.study.variants import Control, Sensitivity
 
 
 def not_run_text(study: Study) -> str:
-    """Return a note that `run` does not run a study's controls or sensitivities, and the command
+    """Return a note that `run` does not run a study's controls or sensitivities, with the command
     that does; empty if it has none.
     """
     names = []
@@ -39,11 +39,11 @@ def not_run_text(study: Study) -> str:
 
 
 def control_study(study: Study, control: Control) -> Study:
-    """Make the study that a control runs. It has no claims: effects are compared, not verdicts.
+    """Return the study that a control runs. It has no claims: effects are compared, not verdicts.
 
-    It has the study's first replicates, as many as leave Student's t half of each effect's error:
-    controls are looked at once, so that they take fewer than the study, of whose error its first
-    look has a part.
+    It has the study's first replicates, but not more than leave half of each effect's error
+    probability to Student's t. It needs fewer than the study, because it is tested only once, with
+    the whole error probability.
 
     Raises:
         StudyError: the changed study is invalid.
@@ -55,10 +55,11 @@ def control_study(study: Study, control: Control) -> Study:
 
 
 def sensitivity_study(study: Study, sensitivity: Sensitivity) -> Study:
-    """Make the study that a sensitivity runs: its claims, once for each level of `over`.
+    """Return the study that a sensitivity runs: with the study's claims, once for each level of
+    `over`.
 
     Raises:
-        StudyError: the changed study is invalid, or lacks a claim's levels.
+        StudyError: the changed study is invalid, or does not have a claim's levels.
     """
     title = sensitivity.text or f"other levels of {sensitivity.chosen}"
     over = sensitivity.over
@@ -80,7 +81,9 @@ def sensitivity_study(study: Study, sensitivity: Sensitivity) -> Study:
 
 
 def other_reading(study: Study, sensitivity: Sensitivity) -> tuple[Claim, ...]:
-    """Return a sensitivity's claims with its other evaluation, to be judged by the same runs."""
+    """Return the claims of a sensitivity that changes only how they are evaluated, to be judged by
+    the study's own runs.
+    """
     update = {"lead": sensitivity.lead}
     return tuple(
         claim.model_copy(update=update) for claim in study.claims if claim.id in sensitivity.claims
@@ -88,12 +91,14 @@ def other_reading(study: Study, sensitivity: Sensitivity) -> tuple[Claim, ...]:
 
 
 def claim_at_level(claim: str, position: int) -> str:
-    """Return the id that a claim has in a sensitivity's study, by the position of the level."""
+    """Return the id of a claim in a sensitivity's study, for the level at this position."""
     return f"{claim}@{position}"
 
 
 def _claims(study: Study, wanted: list[str]) -> list[dict[str, Any]]:
-    """Return the claims' tables with their ids, and without the keys that belong to controls."""
+    """Return the tables of the wanted claims with their ids, and without the keys that belong to
+    controls.
+    """
     unneeded = ("control", "why", "under_control")
     return [
         {
@@ -109,7 +114,7 @@ def _changed(
     study: Study, name: str, text: str, change: Mapping[str, Any], claims: list[dict[str, Any]],
     without: str | None = None,
 ) -> Study:  # fmt: skip
-    """Make the study of a variant: the study with a change, and with some of its claims."""
+    """Return the study of a variant: the study with a change, and with these claims."""
     dropped = ("figure", "expect", "control", "sensitivity")
     unchanged = {key: value for key, value in study.raw.items() if key not in dropped}
     if without is not None:
@@ -121,7 +126,7 @@ def _changed(
 
 
 def _without_key(tables: Mapping[str, Any], dotted: str) -> dict[str, Any]:
-    """Drop a key's own value, because a factor that varies it replaces it."""
+    """Return a study's tables without the value of a key, which a factor replaces."""
     found = copy.deepcopy(dict(tables))
     *parents, last = dotted.split(".")
     table: Any = found
