@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Answer(StrEnum):
-    """Whether a cell agrees in virtual and real time."""
+    """The answer to whether a cell agrees in virtual and real time."""
 
     AGREES = "agrees"
     DIFFERS = "differs"
@@ -50,17 +50,19 @@ class AgreementCell:
     """A cell with its values in virtual and in real time."""
 
     factors: Factors
-    """Factors in real time, in which the path cannot be varied."""
+    """Levels of the factors that the study in real time varies, too; the real path cannot be
+    varied.
+    """
     virtual: Estimate | None
     real: Estimate | None
     comparison: Comparison
     """Comparison of real time with virtual time."""
     reasons: tuple[Reason, ...]
-    """Possible reasons for a difference; empty if there is none."""
+    """Possible reasons for a difference; empty if there is no difference."""
 
     @property
     def answer(self) -> Answer:
-        """Whether the cell agrees in virtual and real time."""
+        """The answer to whether the cell agrees in virtual and real time."""
         return _ANSWERS[self.comparison.verdict]
 
 
@@ -73,11 +75,11 @@ class Agreement:
     metric: str
     relevant: float
     cells: tuple[AgreementCell, ...]
-    """The cells, whose verdicts are one family (Holm)."""
+    """The cells; their comparisons are one family (Holm)."""
     only_virtual: tuple[Factors, ...]
     only_real: tuple[Factors, ...]
     asked: PathAsked | None
-    """The path in virtual time, if it is equal in all cells and constant; else None."""
+    """The path in virtual time; None if it is not the same in all cells, or changes over time."""
 
     @property
     def family(self) -> list[Comparison]:
@@ -85,7 +87,7 @@ class Agreement:
         return [cell.comparison for cell in self.cells]
 
     def count(self, answer: Answer) -> int:
-        """Count the cells with an answer."""
+        """Return the number of cells with this answer."""
         return sum(cell.answer is answer for cell in self.cells)
 
     def to_json(self) -> dict[str, Any]:
@@ -127,8 +129,9 @@ def agreement(
 ) -> Agreement:
     """Compare a study in virtual and real time, for each cell.
 
-    Cells correspond if they agree in the factors that both studies vary. Between two hosts, packet
-    losses are not repeated, so replicates are not paired there.
+    Cells belong together if they have the same levels of the factors that both studies vary.
+    Between two hosts, packet losses are not repeated, so replicates are not compared in pairs
+    there.
 
     Args:
         virtual: the study in virtual time.
@@ -138,7 +141,8 @@ def agreement(
         relevant: the smallest relevant difference, as a ratio; None for the study's.
 
     Raises:
-        InputError: they do not have these two clocks, are of different studies, or lack the metric.
+        InputError: one of the two does not have the expected clock, they are of different studies,
+            or one lacks the metric.
     """
     _refuse_wrong_clocks(virtual, real)
     _refuse_another_study(virtual, real)
@@ -168,7 +172,9 @@ def agreement(
 
 
 def path_asked(job: Job | None) -> PathAsked | None:
-    """Describe a job's path; None if there are several, or it changes over time."""
+    """Return rates, delays and losses of a job's path; None if there are several paths, or the path
+    changes over time.
+    """
     if job is None or len(job.paths) > 1 or not job.timeline.is_empty:
         return None
     (path,) = job.paths
@@ -204,7 +210,7 @@ def _agreement_of(
 def _compared(
     a: CellResult, b: CellResult, metric: str, relevant: float, *, is_paired: bool
 ) -> Comparison:
-    """Compare a cell in virtual time with the same cell in real time."""
+    """Return the comparison of a cell in virtual time with the same cell in real time."""
     samples = b.samples(metric)
     if not is_paired:
         samples = {number: Sample(each.value) for number, each in samples.items()}
@@ -243,7 +249,7 @@ def _refuse_another_study(virtual: RunData, real: RunData) -> None:
 def _by_shared_factors(
     cells: Sequence[CellResult], real: RunData
 ) -> dict[frozenset[tuple[str, str]], CellResult]:
-    """Return cells by the levels of the factors that the study in real time also varies.
+    """Return cells by their levels of those factors that the study in real time also varies.
 
     Raises:
         InputError: two cells differ only in factors that the study in real time does not vary.

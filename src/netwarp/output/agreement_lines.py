@@ -1,4 +1,6 @@
-"""Prints an agreement of virtual and real time: the path, the cells, and why some differ."""
+"""Lines that report whether virtual and real time agree: the path, the cells, and why some
+differ.
+"""
 
 from collections.abc import Iterator, Sequence
 from statistics import median
@@ -30,12 +32,14 @@ STYLES = {
     Answer.NOT_COMPARED: "red",
 }
 MANY = {Answer.AGREES: "agree", Answer.DIFFERS: "differ"}
-"""Plural verbs for answers of several cells."""
+"""Verbs in the plural for answers that several cells have."""
 NOTHING = "–"
 
 
 def agreement_blocks(found: Agreement) -> list[Table | Text]:
-    """Lay out the path in virtual and real time, the cells with their verdicts, and reasons."""
+    """Return what is printed: the path in virtual and real time, the cells with their verdicts, and
+    reasons for differences.
+    """
     return [
         *_path_blocks(found),
         _cells_table(found),
@@ -63,7 +67,9 @@ def _path_blocks(found: Agreement) -> Iterator[Table | Text]:
 
 
 def _path_rows(found: Agreement, asked: PathAsked) -> Iterator[tuple[str, str, str | None]]:
-    """Yield each property of the path: name, value in virtual time, measurement in real time."""
+    """Yield for each property of the path: its name, the value in virtual time, and the measurement
+    in real time.
+    """
     yield "RTT", value_text("path_min_rtt_s", asked.rtt_s), _spread(found, "path_min_rtt_s")
     for direction, rate_bit_s in asked.rates:
         metric = f"probed_rate_{direction}_bit_s"
@@ -74,7 +80,7 @@ def _path_rows(found: Agreement, asked: PathAsked) -> Iterator[tuple[str, str, s
 
 
 def _spread(found: Agreement, metric: str, before: str = "") -> str | None:
-    """Write the range of a metric over all runs; None if it was not measured."""
+    """Return the range of a metric over all runs as text; None if it was not measured."""
     values = _measured(found, metric)
     if not values:
         return None
@@ -86,7 +92,7 @@ def _spread(found: Agreement, metric: str, before: str = "") -> str | None:
 
 
 def _measured(found: Agreement, metric: str) -> list[float]:
-    """Return a metric's values in all runs in real time, the smallest first."""
+    """Return the values of a metric in all runs in real time, in ascending order."""
     return sorted(value for cell in found.real.results.cells for value in cell.values(metric))
 
 
@@ -121,7 +127,7 @@ def _table(heads: Sequence[Text], lines: Sequence[list[Text]]) -> Table:
 
 
 def _counts(found: Agreement) -> str:
-    """Write how many cells have which answer."""
+    """Return as text how many cells agree, and how many do not."""
     counts = {answer: found.count(answer) for answer in Answer}
     said = [
         f"{count} {answer if count == 1 else MANY.get(answer, answer)}"
@@ -160,7 +166,9 @@ def _reason_lines(cells: Sequence[AgreementCell]) -> Iterator[Text]:
 
 
 def _measured_path_lines(found: Agreement) -> Iterator[Text]:
-    """Yield the options that make the virtual path equal the measured one, if they differ."""
+    """Yield the options with which the virtual path would equal the measured one, if the two
+    differ.
+    """
     causes = {reason.cause for cell in found.cells for reason in cell.reasons}
     if found.asked is None or "path" not in causes:
         return

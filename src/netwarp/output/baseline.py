@@ -1,4 +1,4 @@
-"""Compares results with a baseline: results that were measured before, kept in a small file.
+"""Compares results with a baseline: earlier results, kept in a small file.
 
 Cells are compared in the same way as `netwarp diff` compares two run directories.
 """
@@ -31,19 +31,21 @@ class BaselineCell:
     records_sha256: str | None
     """Hash of its runs' records; None in real time, in which records never repeat."""
     random: tuple[str, ...] | None
-    """What was planned to be random in it; None if unknown."""
+    """What was planned to be random in its runs; None if unknown."""
     values: Mapping[str, Sequence[float | None]]
     """Values by metric, one for each replicate; None for a run without a value."""
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """The earlier results of a study, by its main metrics."""
+    """The earlier results of a study, for its main metrics."""
 
     study: str
     """The title of the study."""
     conditions: Mapping[str, str]
-    """The conditions that all cells share: seed, clock, kernel, endpoint and the fixed keys."""
+    """The conditions that all cells share: seed, clock, kernel, endpoint, and the keys that do not
+    vary.
+    """
     relevant: float
     """The smallest relevant difference of the study, as a ratio."""
     metrics: tuple[str, ...]
@@ -53,7 +55,7 @@ class Baseline:
 
     @property
     def side(self) -> Side:
-        """The results of the baseline, to be compared with others."""
+        """Return the results in the baseline as one side of a comparison."""
         runs = [
             RunResult(
                 run=f"c{index:03}-r{replicate:02}",
@@ -73,28 +75,28 @@ class Baseline:
 
 
 class Standing(StrEnum):
-    """How a cell compares with its baseline."""
+    """The answer to how a cell compares with its baseline."""
 
     UNCHANGED = "unchanged"
-    """It has the same records, byte for byte; if programs or cells differ, the same values. A run
-    that has no value now and had none before is the same.
+    """The records are the same, byte for byte; or, if programs or cells differ, the values are. A
+    run that has no value now and had none before counts as the same.
     """
     WITHIN = "within"
-    """It changed by less than the smallest relevant difference: either each replicate with the same
-    seed did, or an equivalence test shows it for the means.
+    """The values changed by less than the smallest relevant difference: either those of each
+    replicate with the same seed, or, by an equivalence test, their means.
     """
     BETTER = "better"
-    """A relevant and significant difference for the better."""
+    """The values changed for the better, by a relevant and significant difference."""
     WORSE = "worse"
-    """A relevant and significant difference for the worse, or runs that failed, or have no value
-    any more.
+    """The values changed for the worse, by a relevant and significant difference; or runs failed,
+    or have no value any more.
     """
     UNDECIDED = "undecided"
-    """It changed, but neither of these is shown."""
+    """The values changed, and none of the other answers is shown to be true."""
     MISSING = "missing"
-    """Only the baseline has the cell."""
+    """Only the baseline has this cell."""
     NEW = "new"
-    """Only the results have the cell."""
+    """Only the new results have this cell."""
 
 
 @dataclass(frozen=True)
@@ -104,11 +106,11 @@ class CellStanding:
     factors: Factors
     standing: Standing
     is_same_bytes: bool = False
-    """Whether all of its records are the same, byte for byte."""
+    """Whether all records of its runs are the same, byte for byte."""
     change: CellChange | None = None
-    """The comparison; None if only one of the two has the cell."""
+    """The comparison of the two; None if only one of them has the cell."""
     run: str | None = None
-    """Name of its first run, to be examined; None if the cell is missing."""
+    """Name of its first run, for the command that examines it; None if the cell is missing."""
 
 
 @dataclass(frozen=True)
@@ -117,13 +119,13 @@ class BaselineByMetric:
 
     difference: Difference
     cells: tuple[CellStanding, ...]
-    """The cells that both have, then the missing ones, then the new ones."""
+    """The cells in both, then those only in the baseline, then those only in the new results."""
     is_gone: bool = False
     """Whether no run has the metric any more."""
 
     @property
     def counts(self) -> Mapping[Standing, int]:
-        """Number of cells by result."""
+        """Number of cells with each answer."""
         return Counter(cell.standing for cell in self.cells)
 
 
@@ -133,12 +135,14 @@ class BaselineComparison:
 
     file: str
     relevant: float
-    """The bound for `within`: the smallest relevant difference of the study that was run."""
+    """Largest change that counts as `within`: the smallest relevant difference of the study that
+    was run.
+    """
     metrics: tuple[BaselineByMetric, ...]
 
     @property
     def standings(self) -> frozenset[Standing]:
-        """How cells compare with the baseline, by any metric."""
+        """All answers on cells, for any metric."""
         return frozenset(cell.standing for each in self.metrics for cell in each.cells)
 
     def to_json(self) -> dict[str, Any]:
@@ -176,7 +180,7 @@ def _cell_json(cell: CellStanding) -> dict[str, Any]:
 
 
 def baseline_of(data: RunData) -> Baseline:
-    """Make a baseline from a run directory, with its study's main metrics.
+    """Return a baseline made from a run directory, for its study's main metrics.
 
     Raises:
         InputError: a run failed or has not ended, or replicates of two cells have different seeds.
@@ -267,9 +271,11 @@ def _standing_of(
 
 
 def _is_lost(before: Samples, now: Samples) -> bool:
-    """Return whether a run failed, or has no value where the run of the same seed had one.
+    """Return whether a run failed, or has no value although the earlier run with the same seed had
+    one.
 
-    Of other seeds: whether some run has no value although all had one, or none has one any more.
+    If no seed is the same: whether some run has no value although all had one, or none has one any
+    more.
     """
     if any(sample.value is None and sample.failed for sample in now.values()):
         return True
@@ -281,7 +287,7 @@ def _is_lost(before: Samples, now: Samples) -> bool:
 
 
 def _repeats(before: Samples, now: Samples) -> bool:
-    """Return whether the replicates of both have the same seeds and values; one may have more."""
+    """Return whether the replicates that both have are the same in seeds and values."""
     both = before.keys() & now.keys()
     return len(both) == min(len(before), len(now)) and all(
         before[each].seed == now[each].seed and before[each].value == now[each].value
@@ -290,8 +296,8 @@ def _repeats(before: Samples, now: Samples) -> bool:
 
 
 def _is_within(before: Samples, now: Samples, relevant: float) -> bool:
-    """Return whether every replicate has the same seed as before, and almost the same value, or
-    none as before.
+    """Return whether both have the same replicates and seeds, with values that differ by `relevant`
+    at most; no value equals no value.
     """
     return before.keys() == now.keys() and all(
         before[each].seed == now[each].seed
@@ -313,7 +319,9 @@ def _records_sha256(data: RunData, cell: CellResult) -> str | None:
 
 
 def _seeds(data: RunData) -> tuple[int, ...]:
-    """Return the seeds of the replicates; they depend on the study's seed and the replicate."""
+    """Return the seeds of the replicates, which depend only on the study's seed and the
+    replicate.
+    """
     seeds: dict[int, int] = {}
     for run in data.results.runs:
         if seeds.setdefault(run.replicate, run.seed) != run.seed:
@@ -322,7 +330,7 @@ def _seeds(data: RunData) -> tuple[int, ...]:
 
 
 def _short(conditions: Mapping[str, str]) -> dict[str, str]:
-    """Return the names of files without the folders that contain them on this machine."""
+    """Return conditions in which file names do not have the folders of this machine."""
     return {
         key: PurePath(value).name if value.startswith("/") else value
         for key, value in conditions.items()

@@ -17,11 +17,13 @@ from netwarp.version import __version__
 
 FORMAT = 1
 MOST_BYTES = 64 << 20
-"""Largest file that is read, in bytes: some hundred thousand cells."""
+"""Largest baseline file that is read, in bytes: some hundred thousand cells."""
 
 
 _Value = Annotated[FiniteFloat, Field(ge=-1e30, le=1e30)]
-"""No metric is as large; differences of such values stay finite."""
+"""A value in a baseline. No metric is larger than these bounds, within which differences stay
+finite.
+"""
 
 
 class _Part(BaseModel):
@@ -47,7 +49,7 @@ class _File(_Part):
 
 
 def write_baseline(baseline: Baseline, path: Path) -> None:
-    """Write a baseline; an earlier one in its place is replaced.
+    """Write a baseline to a file; an earlier file is replaced.
 
     Raises:
         ResultError: the file cannot be written.
@@ -59,7 +61,7 @@ def write_baseline(baseline: Baseline, path: Path) -> None:
 
 
 def baseline_text(baseline: Baseline) -> str:
-    """Write a baseline as text: the head, then a line for each cell in the order of its levels."""
+    """Return a baseline as text: a head, then a line for each cell in the order of its levels."""
     head = {
         "netwarp_baseline": FORMAT,
         "netwarp": __version__,
@@ -86,7 +88,7 @@ def baseline_text(baseline: Baseline) -> str:
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Read a baseline.
+    """Read a baseline from a file.
 
     Raises:
         InputError: there is no such file, or this version cannot read it.
@@ -116,7 +118,7 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def _baseline(read: _File) -> Baseline:
-    """Convert a baseline as it was read; raise ValueError if it names an unknown metric."""
+    """Convert a baseline from the file's model; raise ValueError if it names an unknown metric."""
     for metric in read.metrics:
         try:
             metric_named(metric)

@@ -1,4 +1,6 @@
-"""Words how results compare with a baseline: the cells that changed, and a count of all."""
+"""Texts on how results compare with a baseline: the cells that changed, and the number of each
+answer.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,12 @@ STYLES: Mapping[Standing, str] = {
     Standing.NEW: "yellow",
 }
 MOST_CELLS = 20
-"""Most cells that are named for each metric."""
+"""Most cells that are printed for each metric."""
 
 
 def baseline_lines(found: BaselineComparison, directory: Path) -> list[Text]:
-    """Write the programs and conditions that differ, the cells that changed, and the counts.
+    """Return lines with the programs and conditions that differ, the cells that changed, and the
+    number of each answer.
 
     Args:
         found: the comparison of the results with the baseline.
@@ -61,7 +64,9 @@ def _lines_of_one(found: BaselineByMetric, directory: Path) -> Iterator[Text]:
 
 
 def standing_text(cell: CellStanding, found: BaselineByMetric) -> str:
-    """Write both values of a cell and the verdict, or which of the two results lacks the cell."""
+    """Return as text both values of a cell and the verdict, or which of the two results lacks the
+    cell.
+    """
     if cell.standing is Standing.MISSING:
         return "only the baseline has it"
     if cell.change is None:
@@ -86,7 +91,7 @@ def command_of(cell: CellStanding, directory: Path) -> str:
 
 
 def counts_text(found: BaselineByMetric, relevant: float) -> str:
-    """Write the number of cells with each result."""
+    """Return as text the number of cells with each answer."""
     counts = found.counts
     same = sum(cell.is_same_bytes for cell in found.cells)
     unchanged = f"{counts.get(Standing.UNCHANGED, 0)} unchanged"

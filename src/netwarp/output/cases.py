@@ -1,4 +1,6 @@
-"""Lists the checks of results as test cases: runs, expectations, claims, a baseline."""
+"""Lists the checks of results as test cases, as JUnit has them: runs, expectations, claims, a
+baseline.
+"""
 
 from __future__ import annotations
 
@@ -31,30 +33,34 @@ _OF_CLAIMS: Mapping[ClaimVerdict, Outcome] = {
     ClaimVerdict.REVERSED: "failed",
     ClaimVerdict.FAILED: "failed",
 }
-"""Outcomes of claims; a claim that is neither supported nor contradicted is skipped."""
+"""Outcomes of claims as test cases; a claim that is neither supported nor contradicted is
+skipped.
+"""
 _OF_CELLS: Mapping[Standing, Outcome] = {
     Standing.WORSE: "failed",
     Standing.MISSING: "failed",
     Standing.UNDECIDED: "undecided",
 }
-"""Outcomes of cells compared with a baseline; every other one has passed."""
+"""Outcomes as test cases of cells compared with a baseline; answers that are not listed have
+passed.
+"""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One check of the results."""
+    """One check of the results: a test case."""
 
     suite: Suite
     name: str
     outcome: Outcome
     word: str
-    """The answer in a word or two, such as `does not hold`."""
+    """The answer in one or two words, such as `does not hold`."""
     found: str
     """The finding, in one line."""
 
 
 def cases(data: RunData, compared: BaselineComparison | None = None) -> list[Case]:
-    """List the test cases of a study's results.
+    """Return the test cases of a study's results.
 
     Args:
         data: the results.
@@ -64,7 +70,7 @@ def cases(data: RunData, compared: BaselineComparison | None = None) -> list[Cas
 
 
 def _runs(data: RunData) -> Iterator[Case]:
-    """Return one case for all runs of the plan, and one for each that failed."""
+    """Yield one case for all runs of the plan, and one for each that failed."""
     failed = data.results.failed
     planned = len(data.results.runs) + len(data.not_done)
     found = f"{len(data.results.runs) - len(failed)} of {planned} runs succeeded"

@@ -1,4 +1,4 @@
-"""Claims with their verdicts as `run` and `show` print them."""
+"""Claims with their verdicts, as `run` and `show` print them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ STYLES = {
     "not-testable": "dim",
     "failed": "red bold",
 }
-"""Styles of the words for verdicts; a verdict without one is printed as it is."""
+"""Styles of the words for verdicts; verdicts that are not listed are printed without a style."""
 
 
 def claim_lines(claims: Sequence[ClaimResult]) -> list[Text | Padding]:
-    """Write each claim with its verdict, and below it the numbers that decided it."""
+    """Return lines with each claim and its verdict, and below it the numbers on which the verdict
+    is based.
+    """
     lines: list[Text | Padding] = [Text("Claims", style="bold underline")]
     for result in claims:
         verdict = (f"{result.word}: ", STYLES.get(result.verdict, ""))

@@ -1,4 +1,4 @@
-"""Compares two run directories, the second with the first, for each cell and metric."""
+"""Compares a run directory with an earlier one, for each cell and metric."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Side:
 
     results: Results
     conditions: Mapping[str, str]
-    """The conditions that all cells share, programs included."""
+    """The conditions that all cells share, including versions of programs."""
 
 
 @dataclass(frozen=True)
 class CellChange:
-    """A cell that both have, with its comparison."""
+    """A cell that both run directories have, with its comparison."""
 
     factors: Factors
     before: Estimate | None
@@ -60,19 +60,21 @@ class CellChange:
 
 @dataclass(frozen=True)
 class Difference:
-    """The differences between a run directory and an earlier one by one metric."""
+    """The differences between a run directory and an earlier one in one metric."""
 
     metric: str
     against: Factors
-    """The level by whose cell each cell's values are divided, by its factor; empty if the values
+    """The level of the cells by which values are divided, by its factor; empty if the values
     themselves are compared.
     """
     cells: tuple[CellChange, ...]
-    """The cells that both have; their verdicts are one family (Holm)."""
+    """The cells that both directories have; their comparisons are one family (Holm)."""
     only_before: tuple[Factors, ...]
     only_after: tuple[Factors, ...]
     conditions: tuple[tuple[str, str, str], ...]
-    """Fixed conditions and programs that differ: name, before, after."""
+    """Conditions and programs that differ: for each its name, the earlier value, and the later
+    one.
+    """
 
     @property
     def changed(self) -> tuple[CellChange, ...]:
@@ -93,21 +95,22 @@ class Difference:
 def differences(
     before: RunData, after: RunData, metrics: Sequence[str] = (), against: Factors | None = None
 ) -> list[Difference]:
-    """Compare two run directories by each of some metrics.
+    """Compare two run directories by each of these metrics.
 
-    Replicates that share their seeds are compared pair by pair, others by Welch's test, by the same
-    rules as cells of one directory. Replicates with the same seeds and values are identical,
-    whatever is random in them.
+    Replicates that share their seeds are compared pair by pair, others by Welch's test, as cells of
+    one directory are. Replicates with the same seeds and values are identical, whatever is random
+    in them.
 
     Args:
         before: the earlier run directory.
         after: the run directory that is compared with it.
-        metrics: empty for the main ones of `after`.
+        metrics: names of metrics; empty for the main ones of `after`.
         against: a level by its factor: each cell's values are divided by those of the cell with
             this level, so that changes of ratios are compared. None to compare the values.
 
     Raises:
-        InputError: one of them lacks such a metric or level, or they have no cell in common.
+        InputError: one of them does not have such a metric or level, or they have no cell in
+            common.
     """
     _refuse_apart(before, after)
     asked = [data.asked(metrics, against or {}) for data in (before, after)]
@@ -119,7 +122,9 @@ def differences(
 
 
 def _refuse_apart(before: RunData, after: RunData) -> None:
-    """Refuse two directories without a common cell, and name the factors that keep them apart."""
+    """Refuse two directories without a common cell; the message names the factors in which they
+    differ.
+    """
     keys = [{_key(cell) for cell in data.results.cells} for data in (before, after)]
     if keys[0] & keys[1]:
         return
@@ -137,7 +142,7 @@ def _refuse_apart(before: RunData, after: RunData) -> None:
 
 
 def side_of(data: RunData) -> Side:
-    """Return the results of a run directory with the conditions of its runs."""
+    """Return a run directory's results and conditions as one side of a comparison."""
     return Side(data.results, _conditions(data))
 
 
@@ -148,7 +153,7 @@ def difference(before: Side, after: Side, metric: str, against: Factors) -> Diff
         before: the earlier results.
         after: the results that are compared with them.
         metric: a metric that both have.
-        against: the level whose cells the values are divided by; empty to compare the values.
+        against: the level of the cells by which values are divided; empty to compare the values.
     """
     earlier, later = (_samples(side.results, metric, against) for side in (before, after))
     relevant = after.results.criteria.relevant
@@ -176,7 +181,7 @@ _Key = frozenset[tuple[str, str]]
 
 
 def _samples(results: Results, metric: str, against: Factors) -> dict[_Key, Samples]:
-    """Return each cell's samples; with `against` divided by those of the cell that has its
+    """Return the samples of each cell; with `against`, divided by those of the cell with that
     level.
     """
     if not against:
@@ -192,7 +197,9 @@ def _samples(results: Results, metric: str, against: Factors) -> dict[_Key, Samp
 
 
 def _divided(samples: Samples, base: Samples) -> dict[int, Sample]:
-    """Divide samples by those of the same replicate; a division by 0 yields no value."""
+    """Return samples divided by those of the same replicate in `base`; where that is 0 there is no
+    value.
+    """
     found = {}
     for replicate in sorted(samples.keys() & base.keys()):
         own, other = samples[replicate], base[replicate]
@@ -246,7 +253,7 @@ def _changed_conditions(before: Side, after: Side) -> tuple[tuple[str, str, str]
 
 
 def _conditions(data: RunData) -> dict[str, str]:
-    """Return the conditions that all cells share, programs included."""
+    """Return the conditions that all cells share, including versions of programs."""
     endpoint = data.provenance.get("endpoint") or {}
     return data.fixed | {
         "seed": str(data.study.seed),
@@ -257,7 +264,7 @@ def _conditions(data: RunData) -> dict[str, str]:
 
 
 def differences_json(found: Sequence[Difference]) -> dict[str, Any]:
-    """Make the object that `netwarp diff --json` prints; values in base units.
+    """Return the object that `netwarp diff --json` prints, with values in base units.
 
     It is the object of the first metric, and contains those of all metrics in `by_metric`.
     """

@@ -1,4 +1,4 @@
-"""Writes the differences between two run directories as lines."""
+"""Lines that report the differences between two run directories."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def difference_lines(found: Sequence[Difference], width: int) -> list[Text]:
-    """Write differing conditions, and for each metric the cells that changed and the number of
-    other cells.
+    """Return lines with the conditions that differ and, for each metric, the cells that changed and
+    the number of others.
 
     Args:
         found: the differences by each metric.
-        width: a line that is longer is divided between its values and its verdict.
+        width: longest line in characters; a longer one is divided between values and verdict.
     """
     first = found[0]
     lines = [
@@ -57,7 +57,9 @@ def _lines_of_one(found: Difference, width: int) -> Iterator[Text]:
 
 
 def both_text(cell: CellChange, found: Difference) -> str:
-    """Write both values in one unit; compared against a level, both are ratios."""
+    """Return both values of a cell as text, in one unit; if they were divided by a level's, both
+    are ratios.
+    """
     if found.against:
         before, after = (
             "–" if each is None else f"{number(each.mean)}×" for each in (cell.before, cell.after)

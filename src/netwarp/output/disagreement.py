@@ -1,7 +1,7 @@
 """Finds measured reasons why a cell differs in real time from virtual time. Pure.
 
-Three reasons do not exist in virtual time: CPU time, segmentation and receive offloads of the
-hosts, and other traffic. The fourth is a path that differs from the configured one.
+Three of these reasons do not exist in virtual time: CPU time, segmentation and receive offloads of
+the hosts, and other traffic. The fourth is a path that differs from the configured one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Cause = Literal["path", "CPU", "cross traffic", "offloads", "unknown"]
 EXPLAINS = 0.25
-"""CPU time below this share of a difference does not explain it."""
+"""Share of a difference that CPU time must reach in order to explain it."""
 RTT_LEAST_S = RTT_LEAST_NS / NS_PER_S
 
 
@@ -34,7 +34,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class PathAsked:
-    """The path in virtual time, in both directions."""
+    """Rates, delays and losses of the path in virtual time, in both directions."""
 
     rtt_s: float
     rate_down_bit_s: int | None
@@ -47,12 +47,12 @@ class PathAsked:
 
     @property
     def rates(self) -> tuple[tuple[str, int | None], tuple[str, int | None]]:
-        """Rates of both directions in bit/s, with the directions' names."""
+        """The rates of both directions in bit/s, each with the direction's name."""
         return ("down", self.rate_down_bit_s), ("up", self.rate_up_bit_s)
 
     @property
     def losses(self) -> tuple[tuple[str, float], tuple[str, float]]:
-        """Loss ratios of both directions, with the directions' names."""
+        """The loss ratios of both directions, each with the direction's name."""
         return ("down", self.loss_down), ("up", self.loss_up)
 
 
@@ -64,10 +64,10 @@ def reasons(
     relevant: float,
     offloads: Mapping[str, Sequence[str]],
 ) -> tuple[Reason, ...]:
-    """List possible reasons why a cell differs.
+    """Return possible reasons why a cell differs.
 
     Args:
-        asked: the path in virtual time; None where it is unknown.
+        asked: the path in virtual time; None if unknown.
         real: the cell in real time.
         metric: the metric compared.
         gap: real minus virtual, in the metric's unit.

@@ -1,4 +1,4 @@
-"""Lays out expectations for a terminal: each with its answer, and a line for each condition."""
+"""Prints expectations on a terminal: each with its answer, and a line for each condition."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ STYLES = {Kept.HOLDS: "green", Kept.BROKEN: "red", Kept.UNDECIDED: "yellow"}
 
 
 def expectation_lines(results: Sequence[ExpectationResult]) -> list[Text | Padding]:
-    """Write each expectation with its answer, and below it the result of each condition."""
+    """Return lines with each expectation and its answer, and below it the result under each
+    condition.
+    """
     lines: list[Text | Padding] = [Text("Expectations", style="bold underline")]
     for result in results:
         answer = (f"{WORDS[result.kept]}: ", STYLES[result.kept])
@@ -29,7 +31,7 @@ def expectation_lines(results: Sequence[ExpectationResult]) -> list[Text | Paddi
 
 
 def _table(result: ExpectationResult) -> Table:
-    """Lay out the results of an expectation, a row for each condition."""
+    """Return the results of an expectation as a table, with a row for each condition."""
     table = Table.grid(padding=(0, 2, 0, 0))
     several = len(result.conditions) > 1
     for each in result.conditions:
