@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 def write_figures(data: RunData, ending: str = ".svg") -> list[Path]:
-    """Draw the figures of a run directory into its folder `figures`.
+    """Draw the figures of a run directory, and write them to its folder `figures`.
 
     Raises:
-        ResultError: something there cannot be read.
-        OSError: something there cannot be written.
+        ResultError: a file in the directory cannot be read.
+        OSError: a file in the directory cannot be written.
     """
     folder = data.kept.figures
     make_folder(folder)
@@ -37,14 +37,14 @@ def write_figures(data: RunData, ending: str = ".svg") -> list[Path]:
 
 
 def write_report(data: RunData) -> Path:
-    """Write `report.html` of a run directory.
+    """Write the file `report.html` of a run directory.
 
     Returns:
         Path of the report.
 
     Raises:
-        ResultError: something there cannot be read.
-        OSError: something there cannot be written.
+        ResultError: a file in the directory cannot be read.
+        OSError: a file in the directory cannot be written.
     """
     path = data.kept.report_file
     write_text(path, render(data, draw_all(data.study.figures, data.results, data)))

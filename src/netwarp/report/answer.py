@@ -22,19 +22,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to the study's question by one metric: its sentences and its grid of verdicts."""
+    """The answer to the study's question for one metric: its sentences and its grid of verdicts."""
 
     metric: str
-    """Title of the metric."""
+    """Title of the metric that the answer is about."""
     sentences: list[str]
     grid: VerdictGrid | None
     open: str | None
-    """Replicates that would decide the undecided comparisons, in words; None if all are decided."""
+    """Text on how many replicates would decide the undecided comparisons; None if all are
+    decided.
+    """
 
 
 def answers(data: RunData) -> list[Answer]:
-    """Answer the study's question by each of its main metrics for which there is something to
-    say.
+    """Return the answer to the study's question for each main metric about which something can be
+    said.
     """
     return [
         Answer(
@@ -49,7 +51,7 @@ def answers(data: RunData) -> list[Answer]:
 
 
 def answer_sentences(compared: Comparisons) -> list[str]:
-    """Answer the question in sentences, one for each contender."""
+    """Return sentences that answer the question, one for each contender."""
     first = contender_text(compared.factor, compared.first)
     sentences = []
     for label, results in _by_contender(compared).items():
@@ -75,7 +77,7 @@ class GridCell:
     head: str
     """Heading of its column; a narrow screen shows it beside the verdict."""
     mark: str
-    """CSS class: better, worse or even."""
+    """CSS class that colours the cell: better, worse or even."""
     short: str
     full: str
 
@@ -83,25 +85,23 @@ class GridCell:
 @dataclass(frozen=True)
 class VerdictGrid:
     """All verdicts, with a row for each contender and a column for each condition. If there are
-    many conditions, rows and columns are exchanged.
+    many conditions, each is a row and each contender a column.
     """
 
     metric: str
     first: str
     heads: list[list[str]]
-    """Lines of each column's heading."""
+    """Heading of each column, as lines."""
     rows: list[tuple[str, list[GridCell | None]]]
-    """Title and cells of each row; None if a contender has no cell."""
+    """Title and cells of each row; None in place of a cell that does not exist."""
 
 
 MOST_CONDITIONS_ACROSS = 8
-"""Most conditions that are columns; more would be wider than the page."""
+"""Most conditions that are columns; more would be too wide for the page."""
 
 
 def verdict_grid(compared: Comparisons) -> VerdictGrid | None:
-    """Arrange the verdicts in a grid; None if there is nothing to compare, or only one
-    condition.
-    """
+    """Return the verdicts as a grid; None if there is nothing to compare, or only one condition."""
     levels: dict[str, set[str]] = {}
     for group in compared.groups:
         for factor, level in group.condition.items():
@@ -131,11 +131,11 @@ def verdict_grid(compared: Comparisons) -> VerdictGrid | None:
 
 
 SLIGHT, STRONG = 1.1, 2.0
-"""Ratios below which a difference is coloured faintly, and from which on it is coloured fully."""
+"""Ratio below which the colour of a difference is faint, and ratio from which on it is full."""
 
 
 def mark_class(contender: ContenderResult, compared: Comparisons) -> str:
-    """Return a verdict's CSS classes: better or worse, and the size of the difference."""
+    """Return the CSS classes of a verdict: better or worse, and the size of the difference."""
     comparison = contender.comparison
     better = favourable(comparison, compared.metric) if comparison else None
     if comparison is None or better is None:
@@ -158,7 +158,7 @@ def _grid_cell(
 
 
 def _short(contender: ContenderResult, compared: Comparisons) -> str:
-    """Write a verdict as short as the grid needs it, such as `1.3× slower` or `≈`."""
+    """Return a verdict as short text for the grid, such as `1.3× slower` or `≈`."""
     if contender.comparison is None:
         return ""
     if contender.comparison.verdict.decided:
@@ -185,7 +185,7 @@ def _where(count: int, conditions: int) -> str:
 
 
 def _span(found: Sequence[Comparison], compared: Comparisons) -> str:
-    """Return the smallest and the largest of the differences found."""
+    """Return as text the smallest and the largest of the differences; "" if none is decided."""
     decided = [c for c in found if c.verdict.decided and c.scale == "ratio"]
     texts = [
         effect_text(c, compared.metric)

@@ -1,4 +1,4 @@
-"""Compares the configured with the measured path of each cell: loss, delay, rate."""
+"""Compares the configured with the measured path of each cell: loss, delay and rate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RTT_SLACK_S = 0.001
 
 @dataclass(frozen=True)
 class Calibration:
-    """The configured and the measured path of one cell, in one direction."""
+    """The configured and the measured path of a cell in one direction."""
 
     cell: str
     way: str
@@ -60,7 +60,8 @@ class Calibration:
 def calibration(data: RunData) -> list[Calibration]:
     """Compare the configured path with the measured one, for each cell.
 
-    The intervals are simultaneous (Bonferroni): in 95 of 100 reports no cell is marked by chance.
+    The confidence intervals are simultaneous (Bonferroni): in 95 of 100 reports no cell is marked
+    as wrong by chance.
     """
     found: list[tuple[CellResult, Direction, Job | None]] = []
     for cell in data.results.cells:
@@ -128,7 +129,9 @@ def _calibrated(
 
 
 def _probed_s(cell: CellResult, job: Job | None) -> Sequence[float]:
-    """Return the probed round-trip times in s, of the path or of those between several hosts."""
+    """Return the round-trip times in s that probes measured, of the path or between the hosts of a
+    network.
+    """
     if job is None or job.network is None:
         return cell.values("path_min_rtt_s")
     names = [f"{each.name}.path_min_rtt_s" for each in job.workloads]
@@ -181,7 +184,7 @@ def _is_numbered(job: Job, direction: Direction) -> bool:
 def _numbered_check(
     job: Job, direction: Direction, lost: int, packets: list[float], *, told_apart: bool
 ) -> tuple[str, Mark]:
-    """Compare losses by packet number with those expected among each run's packets, which are
+    """Return the check of losses by packet number: those expected among each run's packets are
     exact.
     """
     loss = getattr(job.paths[0], direction).loss
@@ -209,7 +212,9 @@ def _rtt_mark(job: Job | None, rtt_s: float | None) -> Mark:
 
 
 def _paths(job: Job) -> Sequence[Path]:
-    """Return the paths of a job; of a network of several hosts, those between its workloads'."""
+    """Return the paths of a job; in a network of several hosts, those between the hosts of its
+    workloads.
+    """
     if job.network is None:
         return job.paths
     return [path for each in job.each_alone for path in each.paths]
@@ -263,7 +268,7 @@ def _configured_loss_text(job: Job | None, direction: Direction) -> str:
 
 
 def loss_text(loss: Loss) -> str:
-    """Say which packets a loss model loses."""
+    """Return as text which packets a loss model loses."""
     if isinstance(loss, PeriodicLoss):
         return f"every {count(loss.packets)}th packet"
     if isinstance(loss, ListedLoss):

@@ -1,4 +1,6 @@
-"""Where the time of each cell's runs went: a bar of shares of time, and the same as numbers."""
+"""Where the time of each cell's runs went, by cause: a bar with each cause's share, and the same as
+numbers.
+"""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -9,12 +11,12 @@ from netwarp.results import CellResult, Results
 from netwarp.wording import cell_text
 
 NEGLIGIBLE = 0.005
-"""Shares below this would be rounded to 0 %, and are left out of the text."""
+"""Share of time below which a cause is not in the text, because it would be rounded to 0 %."""
 
 
 @dataclass(frozen=True)
 class CauseShare:
-    """The share of the time of one cause, as the mean over the cell's runs."""
+    """The share of time for which one cause limited the runs, as the mean over the cell's runs."""
 
     cause: Cause
     ratio: float
@@ -29,9 +31,9 @@ class CauseRow:
 
     cell: str
     shares: list[CauseShare]
-    """All shares, in the order of the legend, for the bar."""
+    """All shares, in the order of the legend, for the bar of the row."""
     told: list[CauseShare]
-    """Shares that are not negligible, the largest first, for the text."""
+    """Shares that are not negligible, the largest first, for the text of the row."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +41,14 @@ class CauseTable:
     """All cells whose bottlenecks were sampled."""
 
     legend: list[tuple[str, str, str]]
-    """Names of the causes that occur, with their colours and descriptions."""
+    """The causes that occur: name, colour and description of each."""
     rows: list[CauseRow]
     summary: str
     """Text on the number of cells in which each cause has the largest share."""
 
 
 def cause_table(results: Results) -> CauseTable | None:
-    """Arrange the causes of all cells in a table; None if no run tells them."""
+    """Return a table with the causes of all cells; None if no run's records determine them."""
     rows = [row for cell in results.cells if (row := _row(cell)) is not None]
     if not rows:
         return None

@@ -46,7 +46,7 @@ def _read(path: Path) -> str | None:
 
 
 def _keep(path: Path, script: str) -> None:
-    """Write the script to the cache atomically, also when several processes do so at once."""
+    """Write the script to the cache atomically, even if several processes do so at once."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as f:

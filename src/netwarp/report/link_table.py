@@ -1,4 +1,6 @@
-"""The table of links in the report: how busy each was, what it carried, lost, marked and queued."""
+"""The table of links in the report: how busy each was, and the packets that it sent, lost, marked
+and queued.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,12 @@ if TYPE_CHECKING:
     from netwarp.wire import Direction, Job
 
 MOST_ROWS = 400
-"""Most rows that are shown, those of the first cells."""
+"""Most rows of the table; those of the first cells are shown."""
 
 
 @dataclass(frozen=True)
 class LinkRow:
-    """One direction of a link in a cell, as means of its runs."""
+    """One direction of a link in a cell, with means over the cell's runs."""
 
     cell: str
     way: str
@@ -35,14 +37,16 @@ class LinkRow:
 
 @dataclass(frozen=True)
 class LinkTable:
-    """The links of a study's networks, and how many rows are not shown."""
+    """The links of a study's networks, and the number of rows that are not shown."""
 
     rows: list[LinkRow]
     hidden: int
 
 
 def link_table(data: RunData) -> LinkTable | None:
-    """Arrange the metrics of links by cell, link and direction; None if no run has any."""
+    """Return the metrics of links as a table by cell, link and direction; None if no run has
+    any.
+    """
     rows = [
         row
         for cell in data.results.cells
@@ -53,7 +57,7 @@ def link_table(data: RunData) -> LinkTable | None:
 
 
 def _rows(cell: CellResult, job: Job) -> list[LinkRow]:
-    """Return the rows of a cell: one for each direction of a link that carried packets."""
+    """Return the rows of a cell: one for each direction of a link that sent packets."""
     network = job.network
     found = []
     for index, label in measured_links(job):
@@ -91,7 +95,7 @@ def _mean(cell: CellResult, link: str, name: str, direction: Direction) -> float
 
 
 def _counted(packets: float | None) -> str:
-    """Write a mean count; one that is not 0 is not written as 0."""
+    """Return a mean count as text, in which only 0 is shown as 0."""
     if packets is None:
         return "–"
     return count(round(packets)) if packets >= 1 or packets == 0 else number(packets, 1)

@@ -1,4 +1,4 @@
-"""The median run of each cell, drawn over time, for the reader to select."""
+"""The median run of each cell, drawn over time, of which the reader selects one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from netwarp.evaluation import RunData
 
 MOST_RUNS = 24
-"""Most runs drawn on the page, which would load slowly with more."""
+"""Most runs drawn on the page; with more it would load slowly."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,14 @@ class MedianRuns:
     cells: int
     """Number of cells of the study, shown or not."""
     metric: str
-    """Title of the metric by whose median the runs are chosen."""
+    """Title of the metric of which each shown run has its cell's median."""
 
 
 def median_runs(data: RunData) -> MedianRuns | None:
-    """Draw the median run of each cell; None if nothing but samples was recorded over time.
+    """Draw the median run of each cell; None if nothing was recorded over time, or nothing but
+    samples.
 
-    If there are many cells, evenly spaced conditions are chosen, with all contenders of each.
+    If there are many cells, conditions at even distances are chosen, with all contenders of each.
     """
     metric = main_metric(data.results)
     charts = []
@@ -56,7 +57,7 @@ def median_runs(data: RunData) -> MedianRuns | None:
 
 
 def chosen_cells(results: Results) -> list[CellResult]:
-    """Choose at most `MOST_RUNS` cells."""
+    """Return at most `MOST_RUNS` cells."""
     conditions = [cells for _, cells in results.conditions()]
     contenders = max((len(cells) for cells in conditions), default=1)
     room = max(1, MOST_RUNS // contenders)
@@ -65,7 +66,7 @@ def chosen_cells(results: Results) -> list[CellResult]:
 
 
 def median_run(cell: CellResult, metric: str) -> RunResult | None:
-    """Choose the run with the lower median of a metric; None if no run succeeded."""
+    """Return the run with the median of a metric, or the lower of two; None if no run succeeded."""
     measured = [(value, run) for run in cell.runs if (value := run.value(metric)) is not None]
     measured.sort(key=lambda pair: (pair[0], pair[1].replicate))
     return measured[(len(measured) - 1) // 2][1] if measured else None

@@ -1,4 +1,4 @@
-"""Draws the networks of a study's cells: hosts, routers, links, and which way flows take."""
+"""Draws the networks of a study's cells: hosts, routers, links, and the routes of flows."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from netwarp.wire import Ends, Exchange, Impairments, Job, Network
 
 MARGIN_ACROSS, MARGIN_DOWN = 120.0, 56.0
-"""Room around the nodes for their names, in pixels."""
+"""Room for names around the nodes, in pixels."""
 FLOW_GAP = 5.0
-"""Distance between flows that take the same link, in pixels."""
+"""Distance between flows on the same link, in pixels."""
 MOST_COLOURS = 6
-"""Flows beyond as many kinds are drawn in grey."""
+"""Number of kinds of flows that have a colour; further ones are grey."""
 MOST_TEXTS = 3
-"""The most texts that cells may have for one link and that are all shown."""
+"""Most texts of one link, from different cells, that are all shown."""
 
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """A router, or hosts that are alike."""
+    """A router, or several hosts that are alike."""
 
     place: Place
     name: str
     notes: list[str]
-    """What a host's link does, a line each."""
+    """What the link of a host does to packets, as lines."""
     kind: str
     """`router`, `host`, or `hosts` for several."""
 
@@ -48,9 +48,9 @@ class DrawnLink:
     first: Place
     second: Place
     notes: list[str]
-    """What a link between routers does, a line each."""
+    """What a link between routers does to packets, as lines."""
     has_rate: bool
-    """Whether a direction of it has a rate, so that a queue can stand there."""
+    """Whether the link limits the rate of a direction, so that packets can queue there."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,10 @@ class DrawnFlow:
     """Workloads between the same groups of hosts, or programs on several of them."""
 
     points: str
-    """The way that their packets take, as SVG's points; empty for programs on several hosts, each
-    of which may speak with any other."""
+    """Route of their packets, as SVG's points; empty for programs on several hosts, each of which
+    may send to any other."""
     colour: int
-    """The number of its colour, from 0."""
+    """Index of its colour, from 0."""
     text: str
 
 
@@ -77,21 +77,21 @@ class Drawing:
     links: list[DrawnLink]
     flows: list[DrawnFlow]
     alt: str
-    """The same in words."""
+    """Description of the drawing, for readers who cannot see it."""
     note: str | None
-    """Which network is drawn, if cells have different ones."""
+    """Text on which network is drawn, if cells have different ones."""
 
 
 def network_drawing(data: RunData) -> Drawing | None:
-    """Draw the network of a study's cells, the largest if they have several; None if its paths are
-    those of one client and one server.
+    """Draw the network of a study's cells, the largest if they have several; None if cells have one
+    client and one server.
     """
     jobs = [data.job(cell.runs[0].run) for cell in data.results.cells]
     return drawing_of([job for job in jobs if job is not None])
 
 
 def drawing_of(jobs: Sequence[Job]) -> Drawing | None:
-    """Draw the largest network of a study's jobs, one of each cell; None if none has a network."""
+    """Draw the largest network in jobs, one from each cell; None if no job has a network."""
     networks = {job.network: job for job in jobs if job.network is not None}
     if not networks:
         return None
@@ -105,7 +105,7 @@ def drawing_of(jobs: Sequence[Job]) -> Drawing | None:
 
 
 def _drawn(network: Network, jobs: Sequence[Job], note: str | None) -> Drawing:
-    """Lay out and describe the drawing of a network."""
+    """Return the drawing of a network, with its description."""
     texts = _link_texts(network, jobs)
     exchanges = jobs[0].workloads
     clients = frozenset(each.ends.client for each in exchanges if each.ends is not None)
@@ -145,7 +145,7 @@ def _host_node(group: HostGroup, place: Place) -> DrawnNode:
 def _links(
     network: Network, job: Job, texts: Sequence[LinkDoes], place_of: Mapping[str, Place]
 ) -> list[DrawnLink]:
-    """Draw each pair of places once, however many hosts stand at one of them."""
+    """Return the drawn links: one between two places, however many hosts are at them."""
     drawn: dict[tuple[Place, Place], DrawnLink] = {}
     for link, path, does in zip(network.links, job.paths, texts, strict=True):
         ends = place_of[link.first], place_of[link.second]
@@ -159,14 +159,14 @@ def _links(
 
 @dataclass(frozen=True)
 class LinkDoes:
-    """What a link does to packets in either direction, in all cells; empty if nothing."""
+    """What a link does to packets in each direction, in all cells; empty if nothing."""
 
     up: str
     down: str
 
     def lines(self, up_name: str, down_name: str) -> tuple[str, ...]:
-        """Return a line for each direction that does something, one for both if they do the
-        same.
+        """Return a line for each direction that does something to packets, or one line if both do
+        the same.
         """
         if self.up == self.down:
             return (f"both ways: {self.up}",) if self.up else ()
@@ -185,12 +185,12 @@ def _link_texts(network: Network, jobs: Sequence[Job]) -> list[LinkDoes]:
 
 
 def _in_all(cells: Iterable[Sequence[str]]) -> str:
-    """Join what a link's direction does in each cell, each property by itself."""
+    """Return as text what a link's direction does in all cells, property by property."""
     return ", ".join(filter(None, map(_distinct, zip(*cells, strict=True))))
 
 
 def _distinct(texts: Iterable[str]) -> str:
-    """Join the texts of one property, in the order of the cells."""
+    """Return the texts of one property as one text, in the order of the cells."""
     distinct = list(dict.fromkeys(texts))
     if len(distinct) > MOST_TEXTS:
         return f"{distinct[0]} to {distinct[-1]} ({len(distinct)} values)"
@@ -200,7 +200,7 @@ def _distinct(texts: Iterable[str]) -> str:
 
 
 def _or(texts: Sequence[str]) -> str:
-    """Join texts by "or"; words with which all of them begin or end are written once."""
+    """Return texts joined by "or"; words with which all of them begin or end appear once."""
     words = [text.split(" ") for text in texts]
     head = _same(words)
     tail = _same([each[len(head) :][::-1] for each in words])[::-1]
@@ -217,7 +217,9 @@ def _same(lines: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _does(impairments: Impairments) -> tuple[str, ...]:
-    """Say what a direction of a link does to packets: a text for each property, empty if none."""
+    """Return what a direction of a link does to packets: a text for each property, "" if it has
+    none.
+    """
     rate_bit_s, delay_ns = impairments.rate_bit_s, impairments.delay_ns
     discipline = impairments.discipline
     limit_packets = impairments.limit_packets if discipline is None else discipline.limit_packets
@@ -239,7 +241,7 @@ def _flows(
     group_of: Mapping[str, int],
     place_of: Mapping[str, Place],
 ) -> list[DrawnFlow]:
-    """Return the workloads as arrows, those between the same groups of hosts as one."""
+    """Return the workloads as arrows; those between the same groups of hosts are one arrow."""
     alike: dict[tuple[int, int, str], list[tuple[Exchange, Ends]]] = {}
     of_programs = []
     for each in exchanges:

@@ -1,8 +1,8 @@
-"""Places the nodes of a network on a drawing, hosts that are alike as one node.
+"""Computes where the nodes of a network are drawn; hosts that are alike are one node.
 
-Networks are trees. The longest way between two routers is drawn from left to right; routers beside
-it lie below. Hosts stand on the free side of their router: at its left at the first router, at its
-right at the last one, above and below it in between.
+Networks are trees. The longest route between two routers is drawn from left to right; other routers
+are below it. Hosts are on the free side of their router: at the left of the first router, at the
+right of the last one, above and below those in between.
 """
 
 from __future__ import annotations
@@ -16,25 +16,27 @@ from netwarp.wire import Network
 COLUMN, ROW, HOST_ROW = 310.0, 190.0, 62.0
 """Distances between routers, across and down, and between hosts in a column, in pixels."""
 HOST_REACH = 190.0
-"""Distance from a router to the hosts at its side, in pixels."""
+"""Distance from a router to the hosts beside it, in pixels."""
 MOST_ALONE = 3
-"""The most hosts that are alike and still drawn one by one."""
+"""Most hosts that are alike and are still drawn one by one."""
 
 
 @dataclass(frozen=True)
 class HostGroup:
-    """Hosts at one router whose links and workloads are alike: they are drawn as one node."""
+    """Hosts at one router whose links and workloads are alike, which are drawn as one node."""
 
     names: tuple[str, ...]
     router: str
     is_client: bool
-    """Whether they have clients; hosts without a workload count as servers."""
+    """Whether the hosts are clients of workloads; hosts without a workload count as servers."""
     link_texts: tuple[str, ...]
-    """What the link of each does, in words."""
+    """What each host's link does to packets, as text."""
 
     @property
     def text(self) -> str:
-        """Return the group's name: the host's, or the first and the last one's."""
+        """Return the group's name: that of its only host, or those of the first and the last
+        one.
+        """
         if len(self.names) == 1:
             return self.names[0]
         return f"{self.names[0]} – {self.names[-1]} ({len(self.names)} hosts)"
@@ -42,7 +44,7 @@ class HostGroup:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a node is drawn, in pixels."""
+    """Where a node is drawn: coordinates in pixels."""
 
     x: float
     y: float
@@ -51,12 +53,12 @@ class Place:
 def groups_of(
     network: Network, link_texts: Mapping[str, tuple[str, ...]], clients: frozenset[str]
 ) -> list[HostGroup]:
-    """Group the hosts that are alike.
+    """Return the hosts of a network in groups of hosts that are alike.
 
     Args:
         network: hosts, routers and links.
-        link_texts: what the link of each host does, in words.
-        clients: the hosts with clients.
+        link_texts: what the link of each host does to packets, as text.
+        clients: the hosts that are clients of workloads.
     """
     routers = set(network.routers)
     alike: dict[tuple[str, bool, tuple[str, ...]], list[str]] = {}
@@ -76,7 +78,7 @@ def groups_of(
 def places_of(
     network: Network, groups: Sequence[HostGroup]
 ) -> tuple[dict[str, Place], list[Place]]:
-    """Place all routers, and all groups of hosts.
+    """Return where all routers and all groups of hosts are drawn.
 
     Returns:
         The routers' places by name, and those of the groups in their order.
@@ -107,7 +109,9 @@ def _neighbouring_routers(network: Network) -> dict[str, list[str]]:
 
 
 def _longest_way(neighbours: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a longest way between two routers of a tree, from the one that is named first."""
+    """Return a longest route between two routers of a tree, beginning with the router that is named
+    first.
+    """
     names = list(neighbours)
     one_end = _farthest(neighbours, names[0])[-1]
     way = _farthest(neighbours, one_end)
@@ -115,7 +119,7 @@ def _longest_way(neighbours: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def _farthest(neighbours: Mapping[str, Sequence[str]], start: str) -> list[str]:
-    """Return the way from a router to the one that is the most links away."""
+    """Return the route from a router to the one that is the most links away."""
     before: dict[str, str | None] = {start: None}
     waiting = deque([start])
     last = start
@@ -136,7 +140,9 @@ def _farthest(neighbours: Mapping[str, Sequence[str]], start: str) -> list[str]:
 def _grid(
     neighbours: Mapping[str, Sequence[str]], spine: Sequence[str]
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Give each router a column and a row: the spine has row 0, each branch rows of its own."""
+    """Return a column and a row for each router: the longest route has row 0, and each branch rows
+    of its own.
+    """
     columns = {router: index for index, router in enumerate(spine)}
     rows = dict.fromkeys(spine, 0)
     for router in spine:

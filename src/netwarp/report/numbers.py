@@ -32,14 +32,14 @@ class NumberCell:
 
     text: str
     detail: str
-    """A second line in smaller type; empty if there is none."""
+    """Second line in smaller type; empty if there is none."""
     sort_by: str
-    """Sort key: a number, or the text itself."""
+    """What the column is sorted by: a number, or the text itself."""
 
 
 @dataclass(frozen=True)
 class VerdictCell(NumberCell):
-    """A verdict by one metric; sorted by the ratio."""
+    """A verdict for one metric; the column is sorted by the ratio."""
 
     mark: str
     """The CSS classes that colour the cell by its verdict."""
@@ -52,9 +52,9 @@ class NumberRow:
     levels: list[NumberCell]
     metrics: list[NumberCell]
     verdicts: list[VerdictCell]
-    """One for each main metric."""
+    """The cell's verdict for each main metric."""
     mark: str
-    """CSS classes of the row: those of the verdict by the first main metric."""
+    """CSS classes of the row, which follow from the verdict for the first main metric."""
     failed: str
     """Text on the number of failed runs; empty if none failed."""
     disturbed: str
@@ -63,21 +63,21 @@ class NumberRow:
 
 @dataclass(frozen=True)
 class NumberTable:
-    """The numbers of all cells, a row each."""
+    """The numbers of all cells, with a row for each."""
 
     factors: list[str]
     metrics: list[str]
     verdicts: list[str]
-    """Heads of the verdicts by each main metric."""
+    """Headings of the verdicts for each main metric."""
     rows: list[NumberRow]
     csv_link: str
-    """Link that contains the cells as CSV."""
+    """Data link that contains the cells as CSV."""
 
 
 def number_table(
     results: Results, answers: Sequence[Comparisons], fixed: Mapping[str, str], clock: Clock
 ) -> NumberTable:
-    """Make the table: a row for each cell, sorted by condition."""
+    """Return the table: a row for each cell, sorted by condition."""
     shown = shown_metrics(results, answers)
     factors = _factors_in_order(results)
     main, *others = (_contenders(compared) for compared in answers)
@@ -105,7 +105,9 @@ def _verdict_head(compared: Comparisons, answers: Sequence[Comparisons]) -> str:
 
 
 def shown_metrics(results: Results, answers: Sequence[Comparisons]) -> dict[str, Quantity]:
-    """Choose the columns: the metrics compared and those beside them, then those for reports."""
+    """Return the columns: the compared metrics, those printed together with them, then those that
+    reports add.
+    """
     compared = [
         name
         for each in answers
@@ -121,7 +123,9 @@ def shown_metrics(results: Results, answers: Sequence[Comparisons]) -> dict[str,
 
 
 def cells_csv(results: Results, answers: Sequence[Comparisons], fixed: Mapping[str, str]) -> str:
-    """Write one line per cell: factors, fixed conditions, counts, estimates in base units."""
+    """Return the cells as CSV, a line for each: factors, fixed conditions, counts, estimates in
+    base units.
+    """
     metrics = list(shown_metrics(results, answers))
     verdicts = [
         {
@@ -153,7 +157,7 @@ def cells_csv(results: Results, answers: Sequence[Comparisons], fixed: Mapping[s
 
 
 def _factors_in_order(results: Results) -> dict[str, list[str]]:
-    """Return the factors with sorted levels: conditions first, then the one that is compared."""
+    """Return the factors with sorted levels: conditions first, then the factor that is compared."""
     contender = results.contender_factor
     varied = [factor for factor in results.factors if factor != contender]
     factors = [*varied, contender] if contender else varied
@@ -187,7 +191,7 @@ def _row(
 
 
 def _verdict(contender: ContenderResult, compared: Comparisons) -> VerdictCell:
-    """Return the field with a contender's verdict."""
+    """Return the field of the table with a contender's verdict."""
     comparison = contender.comparison
     if comparison is None:
         return VerdictCell("baseline", "", "", "first")
@@ -200,7 +204,7 @@ def _verdict(contender: ContenderResult, compared: Comparisons) -> VerdictCell:
 
 
 def _metric(cell: CellResult, metric: str, unit: Quantity, clock: Clock) -> NumberCell:
-    """Return the field with a metric: its mean, or in real time its median."""
+    """Return the field of the table with a metric: its mean, or in real time its median."""
     estimate = cell.estimate(metric)
     if estimate is None:
         return NumberCell("–", "", "")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def render(data: RunData, charts: Sequence[Chart]) -> str:
-    """Render the report as self-contained HTML."""
+    """Return the report as one HTML file that needs no other."""
     runs = median_runs(data)
     job = data.job(data.results.runs[0].run) if data.results.runs else None
     fixed = data.fixed
@@ -74,7 +74,9 @@ def _condition_text(key: str, value: str) -> str:
 
 
 def _facts(data: RunData) -> list[tuple[str, str]]:
-    """Return the facts about the study's execution for the top of the page."""
+    """Return facts about the study's execution for the top of the page, as pairs of a name and a
+    text.
+    """
     results, provenance = data.results, data.provenance
     facts = [
         ("runs", f"{len(results.runs)} in {len(results.cells)} cells"),
@@ -92,13 +94,13 @@ def _facts(data: RunData) -> list[tuple[str, str]]:
 
 
 def _over_time(runs: MedianRuns) -> dict[str, Any]:
-    """Return all runs as charts that are drawn when the reader selects them."""
+    """Return all median runs as charts that are drawn only when the reader selects them."""
     figures = [figure_values(chart) | {"label": label} for label, chart in runs.charts]
     return {"runs": figures, "metric": runs.metric, "left_out": runs.cells - len(runs.charts)}
 
 
 def _flat(prefix: str, value: Any) -> list[tuple[str, str]]:
-    """Flatten nested provenance into rows of a name and a text."""
+    """Return nested provenance as rows, each with a name and a text."""
     if isinstance(value, dict):
         return [
             row

@@ -1,4 +1,4 @@
-"""Draws a figure of a run directory, or one of its runs over time, to a file."""
+"""Draws a figure of a run directory, or one of its runs over time, and writes it to a file."""
 
 import json
 from pathlib import Path
@@ -25,8 +25,8 @@ def figures_of(directory: Path, theme: Theme = SCREEN) -> list[Chart]:
     """Return the figures of a run directory, in the order of its report.
 
     Raises:
-        RunDirectoryError: it is no run directory, or has no results.
-        ResultError: something there cannot be read.
+        RunDirectoryError: it is not a run directory, or has no results.
+        ResultError: a file in the directory cannot be read.
     """
     data = load(directory)
     return draw_all(data.study.figures, data.results, data, theme)
@@ -40,7 +40,7 @@ def draw_figure(
     theme: str = SCREEN.name,
     config: Path | None = None,
 ) -> Path:
-    """Draw one figure into a file.
+    """Draw one figure, and write it to a file.
 
     Args:
         directory: the run directory.
@@ -53,7 +53,7 @@ def draw_figure(
         The path of the picture.
 
     Raises:
-        RunDirectoryError: it is no run directory, or has no results.
+        RunDirectoryError: it is not a run directory, or has no results.
         InputError: there is no such figure, theme, format or configuration.
         ResultError: the picture cannot be written.
     """
@@ -87,7 +87,8 @@ def _config(path: Path) -> dict[str, Any]:
 def draw_run(
     directory: RunDirectory, run: str, out: Path | None = None, link: str | None = None
 ) -> Path:
-    """Draw a run over time, or one link of its network; a failed run up to its last record.
+    """Draw a run over time, or one link of its network. A failed run is drawn up to its last
+    record.
 
     Args:
         directory: the run directory.
@@ -100,7 +101,7 @@ def draw_run(
         The path of the picture.
 
     Raises:
-        RunDirectoryError: it is no run directory.
+        RunDirectoryError: it is not a run directory.
         InputError: there is no such run, format or link, or it recorded nothing over time.
         ResultError: the picture cannot be written.
     """
@@ -129,7 +130,7 @@ def _written(chart: Chart, path: Path, *, makes_folder: bool) -> Path:
 
 
 def _planned(directory: RunDirectory, run: str) -> RunResult:
-    """Find a run that has ended in the plan; raise InputError if there is none."""
+    """Return a planned run that has ended; raise InputError if there is none of this name."""
     lines = {line["run"]: line for line in directory.plan_lines()}
     if not lines:
         raise RunDirectoryError(

@@ -1,4 +1,4 @@
-"""Renders the pages' templates, and prepares the values of figures for them."""
+"""Renders the templates of pages, and prepares figures for them."""
 
 import base64
 import json
@@ -17,7 +17,7 @@ from netwarp.wording import transport_text
 
 
 def render_page(name: str, *, has_charts: bool, **values: Any) -> str:
-    """Render a page as self-contained HTML.
+    """Return a page as one HTML file that needs no other.
 
     Args:
         name: the name of its template.
@@ -41,7 +41,7 @@ def render_page(name: str, *, has_charts: bool, **values: Any) -> str:
 
 
 def figure_values(chart: Chart) -> dict[str, Any]:
-    """Return a figure's values for a page, with the title separately, so that it can wrap."""
+    """Return a figure as values for a page, with the title by itself, so that it can wrap."""
     title = chart.spec["title"]
     subtitle = title["subtitle"]
     return {
@@ -54,12 +54,14 @@ def figure_values(chart: Chart) -> dict[str, Any]:
 
 
 def csv_link(text: str) -> str:
-    """Write a table as a data link, so that the page needs no other file."""
+    """Return a table as a data link, so that the page needs no other file."""
     return "data:text/csv;base64," + base64.b64encode(text.encode()).decode()
 
 
 def with_code(text: str) -> Markup:
-    """Mark up text between backquotes as code, and escape the rest."""
+    """Return a text as HTML, in which parts between backquotes are code, and the rest is
+    escaped.
+    """
     parts = text.split("`")
     if len(parts) % 2 == 0:  # an unpaired backquote
         return escape(text)
@@ -74,7 +76,7 @@ def _own(name: str) -> Markup:
 
 
 def _json(value: Any) -> Markup:
-    r"""Write JSON for a script element of HTML: `<` is written as `\u003c`."""
+    r"""Return JSON for a script element of HTML, with `<` as `\u003c`."""
     text = json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
     return Markup(text)  # noqa: S704 - nothing in it can end the script
 

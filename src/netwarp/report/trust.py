@@ -1,4 +1,6 @@
-"""The report's section on trust in the numbers: path, stacks, machine and statistics."""
+"""The report's section on whether the numbers can be trusted: path, stacks, machine and
+statistics.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ HINT_RATIO = 1.05
 
 
 def collect(data: RunData, answers: Sequence[Comparisons]) -> dict[str, Any]:
-    """Collect all values of the section."""
+    """Return all values for the template of the section."""
     comparisons = [each for compared in answers for each in compared.comparisons]
     return {
         "treatment": treatment(data),
@@ -46,7 +48,7 @@ def collect(data: RunData, answers: Sequence[Comparisons]) -> dict[str, Any]:
 
 
 def treatment(data: RunData) -> dict[str, Any]:
-    """Arrange the equal-treatment rows as setting × transport."""
+    """Return the table of equal treatment: a row for each setting, a column for each transport."""
     rows = data.provenance.get("equal_treatment", [])
     transports = list(dict.fromkeys(row["transport"] for row in rows))
     settings = list(dict.fromkeys(row["setting"] for row in rows))
@@ -86,7 +88,9 @@ def settings_used(data: RunData) -> list[dict[str, str]]:
 
 
 def _buffer_text(used_bytes: int, job: Job) -> str:
-    """Write the size to which a buffer had grown, and the bound, which all transports share."""
+    """Return as text the size to which a buffer had grown, and its limit, which all transports
+    share.
+    """
     bound_bytes = job.only.transport.buffer_bytes
     used = f"{number(used_bytes / 2**20)} MiB"
     if used_bytes >= bound_bytes:
@@ -95,7 +99,8 @@ def _buffer_text(used_bytes: int, job: Job) -> str:
 
 
 def speed_limits(data: RunData) -> dict[str, Any] | None:
-    """List the native speed of each transport, and the cells whose goodput is above it.
+    """Return the speed of each transport on the host's own kernel, and the cells whose goodput is
+    above it.
 
     None if the machine's speed was not measured before the run.
     """
@@ -130,8 +135,8 @@ def _rate_text(rate_bit_s: float) -> str:
 
 
 def power_hint(compared: Comparisons) -> str:
-    """Return how many replicates would detect a difference of 5 % in the cells with the largest
-    spread, as a sentence.
+    """Return a sentence on how many replicates would detect a difference of 5 % in the cells with
+    the largest spread.
     """
     open_spreads = [
         c.spread
