@@ -1,4 +1,6 @@
-"""What a cell's transfers gain when a limit is lifted, compared pair by pair on the same seeds."""
+"""What a cell's transfers gain when a limit is removed (lifted), compared in pairs of runs with the
+same seeds.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,17 @@ from netwarp.wording import less_is_better
 from netwarp.workloads import workload_of
 
 RunJobs = Callable[[Backend, Sequence[Job], Callable[[], None]], Sequence[Outcome]]
-"""Runs jobs on a backend, calls a function after each, and returns their outcomes."""
+"""A function that runs jobs on a backend, calls a function after each, and returns their
+outcomes.
+"""
 
 MOST_TOGETHER = 2
-"""How many of the lifts that gain most are lifted together."""
+"""How many limits, of those whose removal gains most, are removed at the same time."""
 
 
 @dataclass(frozen=True)
 class BaseRun:
-    """A run whose limits are lifted."""
+    """A run as it was measured, with all its limits."""
 
     job: Job
     records: Sequence[Record]
@@ -37,12 +41,12 @@ class BaseRun:
 
 @dataclass(frozen=True)
 class Lifted:
-    """One or several limits lifted, and the comparison with the runs as they were."""
+    """Runs with one or several limits removed, compared with the runs as they were."""
 
     lifts: tuple[Lift, ...]
     comparison: Comparison
     values: tuple[float | None, ...]
-    """The metric in each run."""
+    """The value of the metric in each run; None if it has none."""
     is_less_better: bool = True
 
     @property
@@ -52,37 +56,45 @@ class Lifted:
 
     @property
     def is_better(self) -> bool:
-        """Whether the estimate is an improvement."""
+        """Whether the estimate is better than without the change, even if that is not
+        significant.
+        """
         effect = self.comparison.effect
         return effect is not None and (effect < 1) == self.is_less_better
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Which limits determine how long a cell's transfers take, and how much lifting each gains."""
+    """Which limits determine how long a cell's transfers take, and how much the removal of each
+    gains.
+    """
 
     metric: str
     shares: Mapping[Cause, float] | None
-    """Mean share of the time by cause; None where the records do not determine it."""
+    """Mean share of the time for each cause; None if the records do not determine it."""
     alone: tuple[Lifted, ...]
-    """Each limit lifted by itself: those that gain first, the largest gain first."""
+    """Each limit removed by itself: those whose removal gains come first, the largest gain
+    first.
+    """
     together: Lifted | None
-    """The limits that gain most lifted together."""
+    """The limits whose removal gains most, removed at the same time; None if there are no two."""
     failed: Mapping[str, str]
-    """Lifts of which a run failed, with the reason."""
+    """Limits without which a run failed, by name, with the reason."""
 
     @property
     def first(self) -> Lifted | None:
-        """The limit that is named first: of those that gain, the one that gains most, before a
-        substitute that is not shown to gain more; a yardstick only where nothing else gains. None
-        if no limit gains, or if one that may gain more is undecided.
+        """The removed limit that the answer names first; None if no removal gains, or if one that
+        may gain more is undecided.
+
+        Of those that gain it is the one that gains most. It comes before a substitute, unless that
+        is shown to gain more; a yardstick is named only if nothing else gains (see `Lift`).
         """
         return self._largest if self.before_it is None else None
 
     @property
     def before_it(self) -> Lifted | None:
-        """The limit whose gain is undecided and, by its estimate, larger than that of the largest
-        that is shown: it may have to be named first.
+        """The limit whose gain is undecided, but larger by its estimate than the largest gain that
+        is shown, so that it may have to be named first; None if there is none.
         """
         shown = self._largest
         if shown is None:
@@ -116,17 +128,17 @@ def explain(
     run_jobs: RunJobs | None = None,
     yardsticks: bool = True,
 ) -> Answer:
-    """Lift each limit of a cell's runs in turn, then those that gain most together.
+    """Remove each limit of a cell's runs by itself, then those that gain most together.
 
     Args:
         runs: the cell's runs that succeeded, by replicate.
         metric: the metric that is compared.
         relevant: the smallest relevant difference, as a ratio.
         backend: where jobs are run.
-        on_done: called with the number of further runs, when it is known, as a negative number,
-            and with 1 after each.
+        on_done: called with the number of further runs, as a negative number, once it is known, and
+            with 1 after each run.
         run_jobs: runs jobs, in place of :func:`outcomes`.
-        yardsticks: whether yardsticks are lifted too.
+        yardsticks: whether to remove limits that are yardsticks, too (see `Lift`).
     """
     run_jobs = run_jobs or outcomes
     fixed = is_one_value(runs)
@@ -164,11 +176,11 @@ def explain(
 
 
 def _check_same(again: Outcome, kept: BaseRun, metric: str) -> None:
-    """Check that a kept run gives the same value when it is repeated, so that it makes pairs with
-    the lifted ones.
+    """Check that a kept run gives the same value when it is repeated, so that it can be paired with
+    runs without a limit.
 
     Raises:
-        ResultError: it fails, or gives another value.
+        ResultError: the repeated run fails, or gives another value.
     """
     if again.failed:
         raise ResultError(f"why: {kept.job.run} fails when it is repeated: {again.status.reason}")
@@ -181,15 +193,15 @@ def _check_same(again: Outcome, kept: BaseRun, metric: str) -> None:
 
 
 def is_one_value(runs: Sequence[BaseRun]) -> bool:
-    """Return whether one run stands for all, because nothing in them is random."""
+    """Return whether one run represents all replicates, because nothing in them is random."""
     values = [run.sample.value for run in runs if run.sample.value is not None]
     is_random = any(run.sample.random for run in runs)
     return not is_random and len(values) == len(runs) and is_constant(values)
 
 
 def mean_shares(runs: Sequence[BaseRun]) -> Mapping[Cause, float] | None:
-    """Return the share of each cause, as the mean over runs; None if the records of a run do not
-    determine it.
+    """Return the share of time of each cause, as the mean over runs; None if the records of a run
+    do not determine it.
     """
     found = [
         attribution(RunRecords(each.job, each.records, workload_of(each.job))) for each in runs
@@ -206,7 +218,9 @@ def _compared(
     relevant: float,
     is_less_better: bool,
 ) -> list[Lifted]:
-    """Compare the runs of each lift with the original ones; all comparisons are one family."""
+    """Compare the runs without each limit with the runs as they were; the comparisons are one
+    family, corrected for their number.
+    """
 
     def compared(lifts: tuple[Lift, ...], its: Sequence[float | None]) -> Comparison:
         draws = draws_itself(runs, lifts)
@@ -221,8 +235,8 @@ def _compared(
 
 
 def draws_itself(runs: Sequence[BaseRun], lifts: Sequence[Lift] = ()) -> bool:
-    """Return whether a stack draws something by itself in the runs as they are, or with limits
-    lifted, so that one of them does not stand for all.
+    """Return whether a stack draws random numbers of its own, with or without the limits, so that
+    one run does not represent all.
     """
     job = runs[0].job
     return bool(own_draws(job) or own_draws(_lifted(job, lifts)))
@@ -237,9 +251,8 @@ def _lifted(job: Job, lifts: Sequence[Lift]) -> Job:
 def paired(
     runs: Sequence[BaseRun], values: Sequence[float | None], *, draws: bool
 ) -> dict[int, Sample]:
-    """Return samples for a comparison, by replicate, of as many runs as there are values. A
-    single one in which nothing is random, and in which no stack draws by itself, is returned twice,
-    because a second one would be equal.
+    """Return the first samples for a comparison, by replicate, as many as there are values. A
+    single one in which nothing is random is returned twice, because a second run would be equal.
     """
     found = {
         place: Sample(value, run.sample.seed, False, run.sample.random)
@@ -250,12 +263,12 @@ def paired(
 
 
 def repeated(values: Sequence[float | None], others: Sequence[object]) -> Sequence[float | None]:
-    """Return values, as many as the others: a single one stands for all replicates."""
+    """Return as many values as `others` has: a single value represents all replicates."""
     return [values[0]] * len(others) if len(values) == 1 else values
 
 
 def _against(runs: Sequence[BaseRun], one: Lifted, other: Lifted, relevant: float) -> Comparison:
-    """Compare the runs with one limit lifted with those in which another one is."""
+    """Compare the runs without one limit with the runs without another one."""
     draws = draws_itself(runs, one.lifts) or draws_itself(runs, other.lifts)
     base = paired(runs, repeated(other.values, one.values), draws=draws)
     its = paired(runs, repeated(one.values, other.values), draws=draws)
@@ -263,8 +276,8 @@ def _against(runs: Sequence[BaseRun], one: Lifted, other: Lifted, relevant: floa
 
 
 def _ranked(runs: Sequence[BaseRun], found: Sequence[Lifted], relevant: float) -> list[Lifted]:
-    """Sort: those that gain before the others, yardsticks after the rest, the largest gain first,
-    but a substitute before a limit only where the pairs show that it gains more.
+    """Sort by gain, the largest first: limits that gain, then the others, then yardsticks. A
+    substitute comes before a limit only if pairs of runs show that it gains more (see `Lift`).
     """
 
     def key(each: Lifted) -> tuple[bool, bool, float]:
@@ -291,9 +304,9 @@ def _ranked(runs: Sequence[BaseRun], found: Sequence[Lifted], relevant: float) -
 def _limit_before_remedy(
     runs: Sequence[BaseRun], alone: Sequence[Lifted], together: Lifted | None, relevant: float
 ) -> list[Lifted]:
-    """Put a limit before the substitute that was lifted together with it, if the substitute gains
-    less without the limit than lifting the limit gains: then most of its gain is that it copes with
-    the limit.
+    """Move a limit before the substitute with which it was removed together, if the substitute
+    gains less without the limit than removing the limit gains: then the substitute gains mostly
+    because it copes with the limit.
     """
     ranked = list(alone)
     if together is None or not ranked[0].lifts[0].is_substitute:
@@ -310,7 +323,7 @@ def _limit_before_remedy(
 
 
 def _size(effect: float | None, is_less_better: bool) -> float:
-    """Return an effect as a ratio that is the smaller the larger a gain is."""
+    """Return an effect as a ratio, which is smaller for a larger gain."""
     return 1.0 if effect is None else effect if is_less_better else 1 / effect
 
 
@@ -322,7 +335,9 @@ def _together(
     run_jobs: Callable[[Sequence[Job]], Sequence[Outcome]],
     on_done: Callable[[int], None],
 ) -> Lifted | None:
-    """Lift the limits that gain most at the same time; None unless two can be."""
+    """Remove the limits that gain most at the same time; None unless there are two, and the runs
+    succeed.
+    """
     best: list[Lift] = []
     needed = 1
     for each in alone:

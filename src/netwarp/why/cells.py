@@ -15,15 +15,15 @@ from netwarp.why.answer import BaseRun, is_one_value
 from netwarp.wording import cell_text
 
 MOST_LISTED = 12
-"""Most cells that a message names."""
+"""Most cells that an error message names."""
 
 
 def cell_named(data: RunData, name: str | None) -> CellResult:
-    """Return the cell of a name: `c003`, or levels such as `transport=tcp,path.loss=1%`; without a
-    name the only one.
+    """Return the cell with a name: `c003`, or levels such as `transport=tcp,path.loss=1%`. Without
+    a name it is the only one.
 
     Raises:
-        InputError: no cell has it, or several have.
+        InputError: no cell has the name, or several have.
     """
     cells = data.results.cells
     if name is None:
@@ -69,11 +69,11 @@ def metric_of(data: RunData) -> str:
 def base_runs(
     data: RunData, cell: CellResult, metric: str, replicates: int | None
 ) -> list[BaseRun]:
-    """Return the runs of a cell whose limits are lifted. Where one stands for all, only the first
-    has its records.
+    """Return the runs of a cell from which limits are removed. If one run represents all, only the
+    first has its records.
 
     Raises:
-        InputError: they are of real time, of several workloads or of programs, or failed.
+        InputError: the runs are of real time, of several workloads or of programs, or failed.
     """
     if data.clock != "virtual":
         raise InputError("why: runs in real time are no pairs of others; explain virtual ones")

@@ -1,4 +1,6 @@
-"""Finds the limits that make two cells differ: lifted in both, they bring the cells together."""
+"""Finds the limits that make two cells differ: the cells come closer together when such a limit is
+removed in both.
+"""
 
 from __future__ import annotations
 
@@ -13,32 +15,36 @@ from netwarp.why.lifts import Lift
 
 @dataclass(frozen=True)
 class Contrast:
-    """One limit lifted in both cells."""
+    """One limit removed in both cells, with the ratio of the cells then."""
 
     lift: Lift
     ratio: float
-    """Geometric mean of the second cell's values to the first one's, with the limit lifted."""
+    """Geometric mean of the ratios of the second cell's values to the first one's, without the
+    limit.
+    """
     comparison: Comparison
-    """The ratio with the limit lifted against the ratio as it was, pair by pair."""
+    """The ratio of the cells without the limit compared with that as it was, in pairs of runs."""
 
 
 @dataclass(frozen=True)
 class Contrasts:
-    """What was found out about the difference of two cells."""
+    """What is known about the limits that make two cells differ."""
 
     one: Answer
     other: Answer
     ratio: float
     comparison: Comparison
-    """The second cell against the first as they were."""
+    """The second cell compared with the first one, with all limits."""
     found: tuple[Contrast, ...]
-    """Limits by how much their lifting brings the cells together, the most first."""
+    """Limits, in order of how much closer the cells come together without each."""
     failed: Mapping[str, str]
-    """Lifts of which a run failed in one of the cells, with the reason: they explain nothing."""
+    """Limits without which a run failed in one of the cells, by name, with the reason: they explain
+    nothing.
+    """
 
     def makes(self, each: Contrast) -> bool:
-        """Return whether the interval shows that a limit makes the difference, or a part of it: the
-        cells differ, and lifting it brings them together.
+        """Return whether the interval shows that a limit makes the difference or a part of it: the
+        cells differ, and come closer together without it.
         """
         if not (self.comparison.verdict.decided and each.comparison.verdict.decided):
             return False
@@ -46,7 +52,7 @@ class Contrasts:
 
 
 def abs_log(ratio: float) -> float:
-    """Return how far a ratio is from 1, by which a ratio and its inverse are the same."""
+    """Return a ratio or its inverse, whichever is larger: how far the ratio is from 1."""
     return max(ratio, 1 / ratio)
 
 
@@ -58,7 +64,7 @@ def contrast(
     backend: Backend,
     on_done: Callable[[int], None] = lambda _: None,
 ) -> Contrasts:
-    """Lift each limit in both cells; a limit that only one of them has is lifted there alone."""
+    """Remove each limit in both cells. A limit that only one cell has is removed only there."""
     pairs = min(len(one), len(other))
     one, other = one[:pairs], other[:pairs]
     answers = [explain(runs, metric, relevant, backend, on_done) for runs in (one, other)]

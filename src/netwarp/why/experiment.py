@@ -1,4 +1,4 @@
-"""Runs jobs beside one another in a temporary directory, and returns what they measured."""
+"""Runs several jobs at the same time in a temporary directory, and returns what they measured."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def outcomes(
     on_done: Callable[[], None] = lambda: None,
     at_a_time: int | None = None,
 ) -> list[Outcome]:
-    """Run jobs, as many at a time as there are CPUs unless told otherwise, and return their
-    outcomes in the order of the jobs. Nothing of them is kept.
+    """Run jobs, as many at a time as there are CPUs unless `at_a_time` is set, and return their
+    outcomes in the order of the jobs. No file of them is kept.
     """
     return [outcome for outcome, _ in measured(backend, jobs, on_done, at_a_time)]
 
@@ -36,13 +36,13 @@ def measured(
     on_done: Callable[[], None] = lambda: None,
     at_a_time: int | None = None,
 ) -> list[tuple[Outcome, Sequence[Record]]]:
-    """Run jobs and return their outcomes with their records, of a failed run none.
+    """Run jobs, and return their outcomes with their records; a failed run has no records.
 
     Args:
         backend: where they run; it has been checked.
         jobs: the jobs.
         on_done: called after each run, in its thread.
-        at_a_time: runs at the same time.
+        at_a_time: how many run at the same time; None for as many as there are CPUs.
     """
     threads = min(at_a_time or len(os.sched_getaffinity(0)), max(1, len(jobs)))
     slots: queue.SimpleQueue[int] = queue.SimpleQueue()

@@ -1,6 +1,7 @@
-"""The limits of a transfer that can be lifted: what changes in the job, and where it applies.
+"""The limits of a transfer that can be removed (lifted): how the job changes, and which jobs have
+them.
 
-A lift leaves the job's seeds as they are, so that runs with and without it are pairs.
+The job's seeds stay the same, so that runs with and without a limit are pairs.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from netwarp.wire import Attach, Detach, Impairments, Job, NoLoss, Outage, Resto
 
 LARGE_BUFFER_BYTES = 64 << 20
 STANDARD_WINDOW_PACKETS = 10
-"""The largest first flight that RFC 6928 allows."""
+"""The largest initial window, in packets, that RFC 6928 allows."""
 LARGE_WINDOW_PACKETS = 100
 DEEPER_QUEUE = 64
 LARGE_BUCKET_BYTES = 1 << 30
@@ -23,29 +24,29 @@ FASTER = 10
 LEAST_RTO_MIN_NS = 10_000_000
 
 Change = Callable[[Job], Job | None]
-"""Returns a job with a limit lifted; None where the job does not have the limit."""
+"""A function that returns a job without a limit; None if the job does not have the limit."""
 
 
 @dataclass(frozen=True)
 class Lift:
-    """One limit, and how it is lifted."""
+    """A limit of a transfer, and how it is removed (lifted) from a job."""
 
     name: str
-    """Short name, unique in the table."""
+    """Short name of the limit, unique in the table."""
     limit: str
     """The limit, as it stands after "it is": "the receive window"."""
     keys: str
-    """The study's keys that are changed, with their values."""
+    """The study keys that removing it changes, with their new values."""
     causes: frozenset[Cause]
-    """Causes of which it can take time away."""
+    """Causes of lost time (`netwarp.metrics.causes`) of which its removal can save some."""
     change: Change
     is_yardstick: bool = False
-    """Whether it is a property of the network, what was asked for, or what a standard sets: a
-    yardstick, and no explanation while another limit gains."""
+    """Whether it is a property of the network, what the study asks for, or set by a standard. It is
+    then a yardstick, and not named as an explanation if removing another limit gains."""
     is_substitute: bool = False
-    """Whether it puts something else in the place of what there was, instead of taking a limit
-    away. A sender that copes with a limit is a remedy and not the cause, so a substitute is named
-    before a limit only where it is shown to gain more than lifting that."""
+    """Whether a part is replaced by another one, such as a congestion control, instead of a limit
+    being removed. A sender that copes with a limit is a remedy and not the cause, so a substitute
+    is named before a limit only if it is shown to gain more than removing that."""
 
 
 def _with_transport(job: Job, **changed: Any) -> Job:
@@ -53,7 +54,7 @@ def _with_transport(job: Job, **changed: Any) -> Job:
 
 
 def _with_impairments(job: Job, change: Callable[[Impairments], Mapping[str, Any]]) -> Job | None:
-    """Change both directions of all paths; None if nothing differs."""
+    """Return a job with both directions of all paths changed; None if nothing differs."""
     paths = tuple(
         path.model_copy(
             update={
@@ -80,7 +81,7 @@ def _loss(job: Job) -> Job | None:
 
 
 def _queue(job: Job) -> Job | None:
-    """Deepen the queue. In netem the packets in the delay line count as well."""
+    """Return a job with a longer queue. In netem, packets in the delay line count as well."""
 
     def deeper(of_way: Impairments) -> Mapping[str, Any]:
         if of_way.policer_bytes is not None:
@@ -213,7 +214,7 @@ def _link_loss(job: Job) -> Job | None:
 
 
 def _policer(job: Job) -> Job | None:
-    """Fill the bucket of a policer with more than any transfer sends."""
+    """Return a job whose policer has more tokens than any transfer sends bytes."""
 
     def deeper(of_way: Impairments) -> Mapping[str, Any]:
         return {} if of_way.policer_bytes is None else {"policer_bytes": LARGE_BUCKET_BYTES}
@@ -292,16 +293,16 @@ LIFTS: tuple[Lift, ...] = (
          frozenset({"connecting", "handshake", "propagation", "slow_start", "avoidance", "rwnd",
                     "recovery", "not_told"}), _rtt, is_yardstick=True),
 )  # fmt: skip
-"""All lifts. Those of endpoints and of what happens to packets are candidates for an explanation;
-those of the network, of the question and of standards are yardsticks."""
+"""All limits that can be removed. Those of endpoints and of what happens to packets can be
+explanations; those of the network, of what the study asks for and of standards are yardsticks."""
 
 LEAST_SHARE = 0.02
-"""A lift whose causes have less of the time cannot gain what is worth running."""
+"""Least share of time that the causes of a limit must have for its removal to be worth running."""
 
 
 def applicable(job: Job, shares: Mapping[Cause, float] | None) -> list[tuple[Lift, Job]]:
-    """Return the lifts that a job has a limit for, and its jobs; those whose causes have next to no
-    time are left out where the time is attributed.
+    """Return the limits that a job has, each with the job without it. Those whose causes have a
+    negligible share of the time are left out, if the shares are known.
     """
     found = []
     for lift in LIFTS:

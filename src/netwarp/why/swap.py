@@ -1,8 +1,9 @@
 """Explains the difference of two cells by the factors in which they differ.
 
-The cells between them have some factors as the one and the others as the other. A factor's part of
-the difference is the mean of what its change does over all orders in which the factors can be
-changed (Shapley 1953), as a ratio; the parts of all factors multiply to the whole.
+The cells between the two have the levels of the one for some factors and those of the other for the
+rest. A factor's part of the difference is the mean of what its change does over all orders in which
+the factors can be changed (Shapley 1953), as a ratio; the parts of all factors multiply to the
+whole.
 """
 
 from __future__ import annotations
@@ -18,29 +19,32 @@ from netwarp.results import CellResult, Results
 from netwarp.wording import cell_text
 
 MOST_FACTORS = 5
-"""Most factors in which the cells may differ: every subset of them is a cell."""
+"""Most factors in which the two cells may differ: there is a cell for every subset of these
+factors.
+"""
 
 
 @dataclass(frozen=True)
 class Part:
-    """What the change of one factor does."""
+    """How much of the difference the change of one factor makes."""
 
     factor: str
     before: str
     after: str
     comparison: Comparison
-    """Mean over all orders, as a ratio to no change."""
+    """Mean effect of the change over all orders, as a ratio, compared with no change."""
     first: float
-    """The ratio if it is changed before all others."""
+    """Ratio if the factor is changed before all others."""
     last: float
-    """The ratio if it is changed after all others."""
+    """Ratio if the factor is changed after all others."""
 
 
 def parts(results: Results, one: CellResult, other: CellResult, metric: str) -> list[Part]:
     """Divide the difference of two cells among the factors in which they differ.
 
     Raises:
-        InputError: they differ in too many, or a cell between them was not run, or lacks a value.
+        InputError: they differ in too many factors, or a cell between them was not run, or has no
+            value.
     """
     differing = [key for key in one.factors if one.factors[key] != other.factors[key]]
     if len(differing) > MOST_FACTORS:
@@ -88,7 +92,7 @@ def parts(results: Results, one: CellResult, other: CellResult, metric: str) -> 
 
 def _samples(values: Mapping[int, float], random: bool) -> dict[int, Sample]:
     """Return samples by replicate. A single sample in which nothing is random is returned twice,
-    because a second one would be equal.
+    because a second run would be equal.
     """
     found = {r: Sample(value, r, False, random) for r, value in values.items()}
     if len(found) == 1 and not random:
@@ -98,7 +102,9 @@ def _samples(values: Mapping[int, float], random: bool) -> dict[int, Sample]:
 
 
 def _weight(before: int, others: int) -> float:
-    """Return the share of the orders in which a factor comes after exactly these."""
+    """Return the share of all orders of the factors in which a factor comes directly after exactly
+    these.
+    """
     return 1 / ((others + 1) * math.comb(others, before))
 
 
