@@ -25,17 +25,17 @@ class Chart:
     """A figure of the study as a chart, which can be drawn as SVG or PNG."""
 
     name: str
-    """Name of its files, without extension."""
+    """File name of its pictures, without extension."""
     title: str
     alt: str
     """Description of what it shows, for readers who cannot see it."""
     spec: Spec
     """Vega-Lite specification with data."""
     picture: Spec | None = None
-    """Specification for pictures, without interactive parts; None where it is the same."""
+    """Specification for pictures, without interactive parts; None if it is the same as `spec`."""
 
     def restyled(self, laid_over: Mapping[str, Any]) -> Chart:
-        """Return the chart with a Vega-Lite configuration merged over its own."""
+        """Return the chart with a Vega-Lite configuration merged into its own."""
         spec, picture = (
             each and each | {"config": _merged(each["config"], laid_over)}
             for each in (self.spec, self.picture)
@@ -43,11 +43,11 @@ class Chart:
         return replace(self, spec=spec or self.spec, picture=picture)
 
     def of_width(self, width: int) -> Chart:
-        """Return the picture with an exact width in pixels, which are points in a PDF.
+        """Return the chart with a picture of an exact width in pixels, which are points in a PDF.
 
-        How much room axes and labels take is known only when they are drawn, and ticks may change
-        with the width: the plots get what a drawing leaves over until less than a pixel for each
-        is left, and the right margin gets the rest.
+        How much room axes and labels take is known only after drawing, and ticks may change with
+        the width. So the chart is drawn again with wider plots until less than a pixel for each is
+        left, and the right margin gets the rest.
         """
         columns = self.spec.get("usermeta", {}).get("columns", 1)
         picture = self.still
@@ -68,15 +68,15 @@ class Chart:
         return self.picture or self.spec
 
     def svg(self) -> str:
-        """Draw as SVG."""
+        """Return it as SVG."""
         return vega.svg(self.still)
 
     def png(self) -> bytes:
-        """Draw as PNG."""
+        """Return it as PNG."""
         return vega.png(self.still, PNG_SCALE)
 
     def pdf(self) -> bytes:
-        """Draw as PDF, with text that can be selected."""
+        """Return it as PDF, in which text can be selected."""
         return vega.pdf(self.still)
 
 
@@ -86,7 +86,7 @@ def _drawn_width(spec: Spec) -> int:
 
 
 def _widened(spec: Spec, by: int) -> Spec:
-    """Make each plot of a chart wider by so many pixels."""
+    """Return a chart with each plot wider by this many pixels."""
     wider = dict(spec)
     if isinstance(spec.get("width"), int | float):
         wider["width"] = spec["width"] + by
@@ -98,7 +98,7 @@ def _widened(spec: Spec, by: int) -> Spec:
 
 
 def _merged(base: Mapping[str, Any], laid_over: Mapping[str, Any]) -> Spec:
-    """Merge two specifications, key by key; values of the second replace those of the first."""
+    """Merge two specifications, key by key; values of the second have precedence."""
     merged = dict(base)
     for key, value in laid_over.items():
         inner = merged.get(key)
@@ -110,7 +110,7 @@ def _merged(base: Mapping[str, Any], laid_over: Mapping[str, Any]) -> Spec:
 
 
 def finished(chart: Spec, title: str, subtitle: str | list[str], alt: str, theme: Theme) -> Spec:
-    """Finish a chart: with schema, title, description and configuration."""
+    """Return a chart with schema, title, description and configuration added."""
     titled = {"title": {"text": title, "subtitle": subtitle}} if theme.has_title else {}
     head = {"$schema": SCHEMA, "config": config(theme), "description": alt}
     return head | titled | chart

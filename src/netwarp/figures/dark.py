@@ -17,21 +17,21 @@ from netwarp.figures.style import (
 from netwarp.metrics.attribution import CAUSE_TEXTS
 
 PAGE = "#0D1117"
-"""The ground of a dark page, as the style of reports has it."""
+"""Background colour of a dark page, as in the style of reports."""
 LEAST_OF_MARKS = 4.0
-"""Contrast of marks: more than the 3 that WCAG 2 asks for."""
+"""Least contrast of marks: more than the 3 that WCAG 2 requires."""
 _LIGHTER = [step / 20 for step in range(20)]
 
 
 def on_dark(colour: str, least: float = LEAST_OF_MARKS) -> str:
-    """Lighten a colour as far as a mark on a dark page needs for contrast."""
+    """Return a colour, lightened as far as a mark on a dark page needs for contrast."""
     lighter = (shaded(colour, shade) for shade in _LIGHTER)
     return next(each for each in lighter if contrast(each, PAGE) >= least)
 
 
 @cache
 def dark_rules() -> str:
-    """Return the rules that a page's style has for charts where the system is dark."""
+    """Return CSS rules for charts on a page, for systems in dark mode."""
     return "@media screen and (prefers-color-scheme: dark) {\n" + "\n".join(_rules()) + "\n}\n"
 
 

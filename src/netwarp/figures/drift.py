@@ -1,4 +1,4 @@
-"""The chart of a path between two hosts, the hosts' load and the runs by the time of day."""
+"""The chart of the path between two hosts, the hosts' load and the runs, by the time of day."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from netwarp.kept_runs import Kept
 
 MEASURED = "path_median_rtt_s"
-"""A metric that exactly the runs with a measured path have."""
+"""A metric that a run has exactly if its path was measured."""
 NAME = "drift"
 TITLE = "The path, the runs and the hosts by the time of day"
 ASIDE = 90
-"""Room for the axis at the left of a panel and for the legend, in pixels."""
+"""Width in pixels of the axis at the left of a panel, and of the legend."""
 PANEL_HEIGHT = 110
 OF_EACH_PANEL = ("color", "shape", "strokeDash")
-"""Scales that panels do not share."""
+"""Scales that each panel has for itself."""
 TIME: Spec = {
     "field": "unix_ms", "type": "temporal", "title": "time of day (UTC)",
     "scale": {"type": "utc"}, "axis": {"format": "%H:%M:%S", "tickCount": 8},
@@ -39,7 +39,7 @@ AT: Spec = {
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """A run with the measurements of its path that were made around it."""
+    """A run, with the measurements of its path before and after it."""
 
     run: RunResult
     measured: tuple[PathMeasurement, ...]
@@ -51,7 +51,7 @@ def drift_chart(results: Results, kept: Kept, metric: str, theme: Theme = SCREEN
     Args:
         results: the results of a study.
         kept: access to the runs' records.
-        metric: the metric of the runs that is drawn.
+        metric: the metric of the runs that the chart shows.
         theme: size and lettering.
 
     Returns:

@@ -1,4 +1,4 @@
-"""The parts of which all kinds of charts consist: axes, colours, labels, panels."""
+"""The parts that all kinds of charts have: axes, colours, labels, panels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 HIGHLIGHT = "highlight"
 MOST_LABELLED = 6
-"""Most series that are named at their lines' ends; for more, a legend is clearer."""
+"""Most series whose names are at the ends of their lines; with more, a legend is clearer."""
 LABEL_WIDTH = 3.5
 """Width of a label at the right of its panel, in font sizes."""
 GAP = 24
@@ -24,12 +24,12 @@ GAP = 24
 
 
 def field(name: str, kind: str = "quantitative", **more: Any) -> Spec:
-    """Encode a field of the rows."""
+    """Return the encoding of a field of the rows."""
     return {"field": name, "type": kind} | more
 
 
 def level_axis(plan: Layout) -> Spec:
-    """Return the x axis of levels: at even distances where they are few, else at their values."""
+    """Return the x axis for levels: at even distances if they are few, else at their values."""
     if plan.x_is_ordinal:
         places = list(range(len(plan.x_labels)))
         texts = json.dumps(plan.x_texts)
@@ -68,7 +68,7 @@ def value_axis(
 
 
 def value_ticks(values: Sequence[float], log: bool | None) -> Spec:
-    """Choose grid lines: at 1, 2 and 5 in each decade; for many decades, at each decade."""
+    """Return the grid lines: at 1, 2 and 5 in each decade; over many decades, at each decade."""
     if not is_log(values, log):
         return {"format": ".6~g", "tickCount": 6}
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
@@ -78,7 +78,9 @@ def value_ticks(values: Sequence[float], log: bool | None) -> Spec:
 
 
 def is_log(values: Sequence[float], log: bool | None) -> bool:
-    """Return whether an axis is logarithmic: as asked, else by the range of the values."""
+    """Return whether an axis is logarithmic: as `log` says, or if that is None, by the range of the
+    values.
+    """
     positive = bool(values) and min(values) > 0
     return positive and (wants_log(values) if log is None else log)
 
@@ -91,26 +93,28 @@ def value_scale(values: Sequence[float], log: bool | None = None, *, zero: bool 
 
 
 def colour(plan: Layout, *, legend: bool) -> Spec:
-    """Colour by series; a single one has its transport's colour where that is known."""
+    """Return the encoding of series by colour; a single one has its transport's colour if that is
+    known.
+    """
     if plan.series is None:
         return {"color": {"value": plan.series_styles[0].colour}}
     return {"color": _by_series(plan, [style.colour for style in plan.series_styles], legend)}
 
 
 def shape(plan: Layout, *, legend: bool) -> Spec:
-    """Distinguish series by shape, too."""
+    """Return the encoding of series by shape, in addition to colour."""
     shapes = [style.shape for style in plan.series_styles]
     return {"shape": _by_series(plan, shapes, legend)} if plan.series else {}
 
 
 def dash(plan: Layout, *, legend: bool) -> Spec:
-    """Distinguish series by dashes, too."""
+    """Return the encoding of series by dashes, in addition to colour."""
     dashes = [list(style.dash) or [1, 0] for style in plan.series_styles]
     return {"strokeDash": _by_series(plan, dashes, legend)} if plan.series else {}
 
 
 def offset(plan: Layout) -> Spec:
-    """Place the series of a level side by side."""
+    """Return the encoding that draws the series of a level side by side."""
     return (
         {"xOffset": field("series", "nominal", sort=plan.series_texts)} if plan.has_series else {}
     )
@@ -130,7 +134,9 @@ def legend_title(plan: Layout) -> str | None:
 
 
 def highlight(plan: Layout, *, legend: bool) -> Spec:
-    """Make a click on a mark, or on a name in the legend, highlight its series."""
+    """Return the parameters with which a click on a mark, or on a name in the legend, highlights
+    its series.
+    """
     if not plan.has_series:
         return {}
     chosen: Spec = {"name": HIGHLIGHT, "select": {"type": "point", "fields": ["series"]}}
@@ -138,14 +144,14 @@ def highlight(plan: Layout, *, legend: bool) -> Spec:
 
 
 def faded(plan: Layout, opacity: float = 1.0) -> Spec:
-    """Fade the other series while one is highlighted."""
+    """Return the encoding that makes other series faint while one is highlighted."""
     if not plan.has_series:
         return {"opacity": {"value": opacity}}
     return {"opacity": {"condition": {"param": HIGHLIGHT, "value": opacity}, "value": 0.12}}
 
 
 def condition_tips(plan: Layout) -> list[Spec]:
-    """Show the cell of a mark in its tooltip."""
+    """Return the tooltip fields that identify the cell of a mark."""
     tips = []
     if plan.series is not None:
         tips.append(field("series", "nominal", title=plan.series))
@@ -157,12 +163,12 @@ def condition_tips(plan: Layout) -> list[Spec]:
 
 
 def only(layer: Spec, column: str) -> Spec:
-    """Restrict a layer to rows that have a column."""
+    """Return a layer that uses only rows that have a column."""
     return {"transform": [{"filter": f"isValid(datum.{column})"}]} | layer
 
 
 def name_labels(plan: Layout, y: Spec) -> Spec:
-    """Name each line at its right end, in its colour."""
+    """Return the layer that names each line at its right end, in the line's colour."""
     size = plan.theme.font_size
     mark = {"type": "text", "align": "left", "dx": 0.7 * size, "fontSize": size, "fontWeight": 600}
     placed = y | {"field": "label_y"}
@@ -182,7 +188,8 @@ def panels(
     labelled: bool = False,
     titles: list[str] | None = None,
 ) -> Spec:
-    """Draw the layers in one plot, or in one for each panel, by default with common axes.
+    """Return a chart of layers in one plot, or in a plot for each panel, with common axes unless
+    `own_axes` is set.
 
     Args:
         plan: the chart's layout.
@@ -190,7 +197,7 @@ def panels(
         rows: the data of all layers.
         height: height of a plot in pixels; None for the theme's.
         own_axes: whether each panel has its own x axis.
-        labelled: whether lines are named at their right ends, which takes room.
+        labelled: whether lines have names at their right ends, which need room.
         titles: titles of the panels; None for the plan's.
 
     Returns:

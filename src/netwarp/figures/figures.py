@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 def draw_all(
     figures: Sequence[Figure], results: Results, kept: Kept | None = None, theme: Theme = SCREEN
 ) -> list[Chart]:
-    """Draw a study's figures; without any, those that `default_figures` derives.
+    """Draw a study's figures; if it has none, those that `default_figures` returns.
 
-    A figure of a metric that no run has is left out, and so is a timeline of runs that are not
-    kept. For runs between two hosts the drift of their path is the last figure.
+    A figure of a metric that no run has is left out, and so is a timeline of runs whose records are
+    not kept. For runs between two hosts, the last figure shows their path by the time of day.
     """
     charts: list[Chart] = []
     for figure in wanted_figures(figures, results):
@@ -42,7 +42,9 @@ def draw_all(
 
 
 def wanted_figures(figures: Sequence[Figure], results: Results) -> list[Figure]:
-    """Return a study's figures, or the default ones, each followed by the companion of its kind."""
+    """Return a study's figures or the default ones, each followed by the figure that belongs to its
+    kind, if any.
+    """
     chosen = list(figures) or default_figures(results)
     asked = {(figure.kind, figure.x, figure.y) for figure in chosen}
     together: list[Figure] = []
@@ -55,7 +57,9 @@ def wanted_figures(figures: Sequence[Figure], results: Results) -> list[Figure]:
 
 
 def default_figures(results: Results) -> list[Figure]:
-    """Derive figures from the factors: the main metric over each condition, and a ratio map."""
+    """Return default figures, which follow from the factors: the main metric over each condition,
+    and a heatmap of ratios.
+    """
     contender = results.contender_factor
     if contender is None:
         return []
@@ -71,10 +75,10 @@ def default_figures(results: Results) -> list[Figure]:
 
 
 def write_chart(chart: Chart, path: Path) -> None:
-    """Write a chart in the format of the file's extension.
+    """Write a chart to a file, in the format of its extension.
 
     Raises:
-        InputError: there is no such format.
+        InputError: no format has this extension.
     """
     require_ending(path)
     WRITERS[path.suffix](path, chart)
@@ -84,7 +88,7 @@ def require_ending(path: Path) -> None:
     """Check that the file's extension names a format.
 
     Raises:
-        InputError: it does not.
+        InputError: no format has this extension.
     """
     if path.suffix not in WRITERS:
         raise InputError(f"-o {path}: unknown ending; choose one of {', '.join(WRITERS)}")
@@ -96,11 +100,11 @@ WRITERS: Mapping[str, Callable[[Path, Chart], None]] = {
     ".pdf": lambda path, chart: write_bytes(path, chart.pdf()),
     ".json": lambda path, chart: write_text(path, json.dumps(chart.spec, indent=1) + "\n"),
 }
-"""Writers by file extension; `.json` is Vega-Lite with data."""
+"""Functions that write a chart, by file extension; `.json` is Vega-Lite with data."""
 
 
 def _free_name(figure: Figure, taken: set[str]) -> str:
-    """Return an unused name for a figure's files, from what it shows:
+    """Return a file name for a figure that no other figure has, from what it shows:
     `completion-time-over-loss`.
     """
     metric = re.sub(r"_(bit_)?s$", "", figure.y or figure.kind).replace("_", "-")

@@ -1,4 +1,4 @@
-"""The flows of `traffic` workloads, of all runs of a cell together, for figures."""
+"""The flows of a cell's `traffic` workloads in all its runs, for figures."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ SLOWDOWN, TIME = "flow_slowdown_index", "flow_completion_time_s"
 
 
 def workload_and_metric(metric: str) -> tuple[str | None, str]:
-    """Split the name of a metric into that of its workload, None if it has none, and its own."""
+    """Split the name of a metric into that of its workload, None if it names none, and that of the
+    metric itself.
+    """
     workload, _, own = metric.rpartition(".")
     return workload or None, own
 
 
 def refuse_other_metrics(metric: str, key: str, *, beginning: str) -> None:
-    """Refuse a metric that is not of flows of a `traffic`.
+    """Refuse a metric that is not one of the flows of a `traffic` workload.
 
     Args:
-        metric: its name.
+        metric: the name of the metric.
         key: where the study names it.
-        beginning: the beginning of the names of those that can be shown.
+        beginning: how the names of metrics that can be shown begin.
 
     Raises:
         KeyValueError: refused; the message names `key`.
@@ -41,7 +43,7 @@ def refuse_other_metrics(metric: str, key: str, *, beginning: str) -> None:
 
 
 def flows_of_cell(cell: CellResult, kept: Kept, metric: str) -> list[CompletedFlow]:
-    """Return the flows of all runs of a cell, of the workload of a metric."""
+    """Return the flows of the workload that a metric names, from all runs of a cell."""
     workload, _ = workload_and_metric(metric)
     found: list[CompletedFlow] = []
     for run in cell.runs:

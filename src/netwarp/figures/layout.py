@@ -19,7 +19,9 @@ from netwarp.wording import (
 DECADES_FOR_LOG = 2
 MOST_COLUMNS = 3
 MOST_ORDINAL = 8
-"""Up to this many levels are drawn at even distances: 0, 1 and 5 % would crowd at one end."""
+"""Most levels that are drawn at even distances: at their values, 0, 1 and 5 % would be close
+together at one end.
+"""
 DODGE = 0.09
 """Offset between series at a level that is a name, as a share of the distance between levels, so
 that intervals do not overlap. At numeric levels, every point is drawn at its number.
@@ -36,9 +38,11 @@ class Layout:
     series: str | None
     shown: Quantity
     x_log: bool | None = None
-    """Whether x is logarithmic; None: even distances for few levels, else over two decades."""
+    """Whether x is logarithmic; if None, few levels are at even distances, and others are
+    logarithmic over more than two decades.
+    """
     y_log: bool | None = None
-    """Whether y is logarithmic; None: where the values span more than two decades."""
+    """Whether y is logarithmic; if None, it is if the values span more than two decades."""
     theme: Theme = SCREEN
 
     @property
@@ -48,7 +52,7 @@ class Layout:
 
     @property
     def x_texts(self) -> list[str]:
-        """Texts of the levels along x, without the unit, which is in the axis title."""
+        """Texts of the levels along x, without the unit, which is in the axis's title."""
         scale = self.x_scale
         if scale is not None:
             return [f"{scale.numbers[label]:.6g}" for label in self.x_labels]
@@ -56,7 +60,7 @@ class Layout:
 
     @property
     def x_scale(self) -> Scale | None:
-        """Numeric values of the levels along x; None when the levels are names."""
+        """The numbers in the levels along x; None if the levels are names."""
         return scale_of(self.x_labels) if self.x else None
 
     @property
@@ -75,19 +79,23 @@ class Layout:
 
     @property
     def x_wants_log(self) -> bool:
-        """Whether the x axis is logarithmic: as asked, else by the range of the levels."""
+        """Whether the x axis is logarithmic: as `x_log` says, or if that is None, by the range of
+        the levels.
+        """
         values = list(self.x_scale.numbers.values()) if self.x_scale else []
         positive = bool(values) and min(values) > 0
         return positive and (wants_log(values) if self.x_log is None else self.x_log)
 
     @property
     def x_is_scale(self) -> bool:
-        """Whether the levels along x are quantities, so that a line between them has a meaning."""
+        """Whether the levels along x are quantities, so that a line between them means
+        something.
+        """
         return self.x_scale is not None
 
     @property
     def x_domain(self) -> list[float]:
-        """Both ends of the x axis, including cells without a value."""
+        """Both ends of the x axis, which includes cells without a value."""
         if self.x_is_ordinal:
             return [-0.35, len(self.x_labels) - 0.65]
         places = [self.place(cell) for cell in self.results.cells]
@@ -126,18 +134,18 @@ class Layout:
 
     @property
     def only_transport(self) -> str | None:
-        """The transport of all cells, where all have the same one as a level; else None."""
+        """The transport of all cells, if they have one in common; else None."""
         kinds = self.results.factors.get("transport", ())
         return kinds[0] if len(kinds) == 1 and kinds[0] in TRANSPORT_STYLES else None
 
     @property
     def has_series(self) -> bool:
-        """Whether there are several series, by another factor than the x axis."""
+        """Whether there are several series, from another factor than that of the x axis."""
         return self.series is not None and self.series != self.x
 
     @property
     def panels(self) -> list[str]:
-        """Titles of the panels, in order; one empty title when there is a single panel."""
+        """Titles of the panels in order; one empty title if there is a single panel."""
         ranks = {
             f: {label: i for i, label in enumerate(ordered(self.results.factors[f]))}
             for f in self.panel_factors
@@ -168,8 +176,8 @@ class Layout:
         return min(MOST_COLUMNS, len(self.panels))
 
     def place(self, cell: CellResult) -> float:
-        """Return a cell's x position: that of its level, with an offset for its series if levels
-        are names.
+        """Return the x position of a cell: that of its level, plus an offset for its series if
+        levels are names.
         """
         if self.x is None:
             raise ValueError("this chart has no factor along x")
@@ -179,7 +187,7 @@ class Layout:
         return self.x_labels.index(label) + self._aside(cell)
 
     def _aside(self, cell: CellResult) -> float:
-        """Return the offset of a cell's series from its level."""
+        """Return the offset of a cell's series from the position of its level."""
         if not self.has_series or self.x_is_scale:
             return 0.0
         rank = self.series_labels.index(cell.factors[self.series or ""])
@@ -188,7 +196,7 @@ class Layout:
 
     @property
     def overlaps(self) -> bool:
-        """Whether points of several series can be drawn at the same place along x."""
+        """Whether points of different series can be at the same place along x."""
         return self.has_series and self.x_is_scale
 
 
@@ -202,7 +210,9 @@ def layout(
     y_log: bool | None = None,
     theme: Theme = SCREEN,
 ) -> Layout:
-    """Lay out a metric over factors, in a unit that suits its largest mean."""
+    """Return the layout of a metric's means over factors, in the unit that fits the largest
+    mean.
+    """
     means = [e.mean for cell in results.cells if (e := cell.estimate(metric)) is not None]
     shown = quantity(metric, max(means, default=0.0))
     return Layout(results, metric, x, series, shown, x_log, y_log, theme)

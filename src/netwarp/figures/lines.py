@@ -1,22 +1,22 @@
-"""Lines, bands and marks over time, and the reduction of long lines to a chart's resolution."""
+"""Lines, bands and marks over time; long lines are reduced to the resolution of a chart."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 MOST_POINTS = 600
-"""Most points of a line: as many as a chart in a page has columns of pixels."""
+"""Most points of a line: as many as a chart on a page has columns of pixels."""
 
 Point = tuple[float, float]
-"""Time in s, and value."""
+"""Time in s, and the value at that time."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of values over time; in a step line each value is valid until the next."""
+    """A line of values over time. In a step line each value is valid until the next."""
 
     points: list[Point]
     path: int = 0
-    """Index of the path that the line belongs to, if it is one of a path."""
+    """Index of the path whose values the line shows, if they are those of a path."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class Mark:
 
 
 def thinned(points: Sequence[Point], most: int) -> list[Point]:
-    """Keep the first, the last, the smallest and the largest value of each stretch of time.
+    """Return a line with only the first, last, smallest and largest point of each interval of time.
 
-    The drawing is the same to the pixel, in a chart of `most` / 4 columns (M4: Jugel, Jerzak,
+    The drawing stays the same, pixel by pixel, in a chart of `most` / 4 columns (M4: Jugel, Jerzak,
     Hackenbroich, Markl, VLDB 2014).
 
     Args:
-        points: ascending in time.
-        most: number of points kept at most, at least 4.
+        points: the points in order of time.
+        most: largest number of points to keep, at least 4.
     """
     if len(points) <= most:
         return list(points)
@@ -63,7 +63,7 @@ def thinned(points: Sequence[Point], most: int) -> list[Point]:
 
 
 def rebinned(counts: Sequence[int], most: int) -> tuple[list[int], int]:
-    """Add up groups of adjacent counts, so that at most `most` sums are left.
+    """Return sums of groups of neighbouring counts, at most `most` sums.
 
     Returns:
         The sums, and the number of counts in each; the last may have fewer.

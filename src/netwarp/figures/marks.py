@@ -1,4 +1,4 @@
-"""The parts of several kinds of charts: lines, dots, intervals, distributions, tiles."""
+"""Parts that several kinds of charts use: lines, dots, intervals, distributions, tiles."""
 
 from netwarp.figures.encodings import (
     MOST_LABELLED,
@@ -22,19 +22,19 @@ from netwarp.figures.style import Spec
 # With more levels whiskers are too dense: a band shows the interval instead.
 MOST_WHISKERS = 8
 SEEN_THROUGH = 0.65
-"""Opacity of points that may be drawn at the same place, inside their outlines."""
+"""Opacity of points, inside their outlines, that may lie on each other."""
 MOST_SAMPLES = 2000
-"""Most runs that a chart of means shows as dots; more would overlap, and make the page large."""
+"""Most runs that are dots in a chart of means; more would overlap, and make the page large."""
 
 
 def shown_samples(plan: Layout) -> list[Row]:
-    """Return a row for each run that is a dot beside the means: none where they are too many."""
+    """Return a row for each run that is a dot beside the means; none if there are too many runs."""
     samples = sample_rows(plan)
     return samples if len(samples) <= MOST_SAMPLES else []
 
 
 def distribution(plan: Layout, rows: list[Row], value: str, share: str) -> Spec:
-    """Draw a distribution function.
+    """Return the chart of a distribution function.
 
     Args:
         plan: the chart's layout.
@@ -63,7 +63,7 @@ def distribution(plan: Layout, rows: list[Row], value: str, share: str) -> Spec:
 
 
 def numbered_tiles(plan: Layout, rows: list[Row], fill: Spec, tips: list[Spec], look: Spec) -> Spec:
-    """Draw a rectangle for each cell over two factors, with a number in it."""
+    """Return a rectangle for each cell over two factors, with a number in it."""
     place = {
         "x": name_axis(plan),
         "y": field("series", "nominal", sort=plan.series_texts, title=plan.series_title),
@@ -84,7 +84,7 @@ def numbered_tiles(plan: Layout, rows: list[Row], fill: Spec, tips: list[Spec], 
 
 
 def line_and_points(plan: Layout, y: Spec, tips: list[Spec], *, legend: bool) -> list[Spec]:
-    """Draw a line through the cells of each series, and a mark at each cell."""
+    """Return a line through the cells of each series, and a mark at each cell."""
     place = {"x": level_axis(plan), "y": y}
     column = str(y["field"])
     looks = colour(plan, legend=legend) | faded(plan)
@@ -109,8 +109,8 @@ def line_and_points(plan: Layout, y: Spec, tips: list[Spec], *, legend: bool) ->
 
 
 def outline(plan: Layout, points: Spec) -> None:
-    """Outline points in their series' colour, so that the shapes of several at one place remain
-    visible.
+    """Outline points in the colour of their series, so that several shapes at one place can be
+    seen.
     """
     points["encoding"]["stroke"] = points["encoding"].pop("color")
     points["encoding"]["fill"] = points["encoding"]["stroke"]
@@ -119,7 +119,7 @@ def outline(plan: Layout, points: Spec) -> None:
 
 
 def spread(plan: Layout, y: Spec, *, legend: bool) -> Spec:
-    """Draw the 95 % intervals: whiskers, or a band where they are many."""
+    """Return the 95 % intervals: whiskers, or a band if they are many."""
     ends = {"x": level_axis(plan), "y": y | {"field": "low"}, "y2": {"field": "high"}}
     if len(plan.x_labels) > MOST_WHISKERS:
         mark: Spec = {"type": "area", "opacity": 0.18}
@@ -129,36 +129,36 @@ def spread(plan: Layout, y: Spec, *, legend: bool) -> Spec:
 
 
 def dots(plan: Layout, y: Spec, *, legend: bool) -> Spec:
-    """Draw every run as a faint dot at its cell."""
+    """Return every run as a faint dot at its cell."""
     mark = {"type": "circle", "size": 0.22 * plan.theme.point_size, "opacity": 0.35}
     encoding = {"x": level_axis(plan), "y": y, "tooltip": run_tips(plan)}
     return only({"mark": mark, "encoding": encoding | colour(plan, legend=legend)}, "value")
 
 
 def run_tips(plan: Layout) -> list[Spec]:
-    """Return the tooltip of a run."""
+    """Return the tooltip fields of a run."""
     value = field("value", title=plan.shown.axis_title, format=".4~r")
     return [*condition_tips(plan), value, field("run", "nominal", title="run")]
 
 
 def mean_tips(plan: Layout) -> list[Spec]:
-    """Return the tooltip of a mean."""
+    """Return the tooltip fields of a mean."""
     text = field("text", "nominal", title="mean, 95 % CI")
     return [*condition_tips(plan), text, field("runs", "nominal", title="runs")]
 
 
 def names_at_ends(plan: Layout) -> bool:
-    """Return whether lines are named at their ends instead of in a legend."""
+    """Return whether the names of lines are at their ends instead of in a legend."""
     return plan.series == "transport" and len(plan.series_labels) <= MOST_LABELLED
 
 
 def names_lines(plan: Layout, *, legend: bool) -> bool:
-    """Whether lines are named at their ends, with or without a legend."""
+    """Return whether the names of lines are at their ends in a chart with, or without, a legend."""
     return not legend or plan.series not in (None, "transport")
 
 
 def label_share(plan: Layout) -> float:
-    """Height of a label, as a share of its panel's height."""
+    """Return the height of a label, as a share of its panel's height."""
     theme = plan.theme
     height = theme.panel_height if len(plan.panels) > 1 else theme.height
     return 1.15 * theme.font_size / height

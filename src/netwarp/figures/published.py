@@ -1,4 +1,6 @@
-"""Draws published numbers against ours: one panel for each publication, every point numbered."""
+"""Draws published numbers against netwarp's: one panel for each publication, with a number at every
+point.
+"""
 
 from __future__ import annotations
 
@@ -12,38 +14,39 @@ from netwarp.figures.style import GREY, INK, SCREEN, STALL, Spec, Theme
 NAME = "validation"
 TITLE = "Published numbers, and ours"
 SIDES = (-13, 13, -27, 27, -41, 41)
-"""Heights at which labels stand below or above (negative) their points, in pixels: neighbours take
-turns.
+"""Distances in pixels of labels below, or (negative) above, their points; neighbours get different
+ones.
 """
 FEW = 3
-"""Panels of so many points or fewer are low."""
+"""Most points of panels that are drawn with less height."""
 FARTHEST = 30.0
-"""Panels whose numbers span more than this factor have logarithmic axes."""
+"""Ratio of the largest to the smallest number of a panel above which its axes are logarithmic."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A published number with ours, both in the unit of its panel."""
+    """A published number and netwarp's, both in the unit of the panel."""
 
     number: int
-    """The number of its row on the page."""
+    """Number of the row on the page that it belongs to."""
     panel: str
     """What the panel shows, with the unit."""
     published: float
     ours: float
     low: float
-    """Lower end of the interval of ours; ours where there is none."""
+    """Lower end of the interval of netwarp's number; the number itself if it has none."""
     high: float
     is_hit: bool
 
 
 def published_chart(points: Sequence[Point], theme: Theme = SCREEN) -> Chart:
-    """Draw each number as a point over the published one, with its interval.
+    """Return a chart with a point for each pair of numbers: netwarp's over the published one, with
+    its interval.
 
-    On the diagonal both are the same.
+    On the diagonal, both are the same.
 
     Args:
-        points: at least one.
+        points: the pairs of numbers, at least one.
         theme: the chart's style.
     """
     panels = list(dict.fromkeys(point.panel for point in points))
@@ -64,7 +67,9 @@ def published_chart(points: Sequence[Point], theme: Theme = SCREEN) -> Chart:
 
 
 def _panel(title: str, points: Sequence[Point], theme: Theme) -> Spec:
-    """Draw one panel of published numbers and ours, with the diagonal on which they are equal."""
+    """Return one panel of published numbers and netwarp's, with the diagonal on which they are
+    equal.
+    """
     values = [value for point in points for value in (point.published, point.low, point.high)]
     low, high = min(values), max(values)
     kind = "log" if low > 0 and high / low > FARTHEST else "linear"
@@ -114,7 +119,9 @@ def _panel(title: str, points: Sequence[Point], theme: Theme) -> Spec:
 
 
 def interval_of(ours: float, interval: Sequence[float] | None) -> tuple[float, float]:
-    """Return the ends of a bar: the interval's, or the value where there is none that is finite."""
+    """Return the ends of a bar: those of the interval, or the value itself if there is no finite
+    one.
+    """
     if interval is None or not all(map(math.isfinite, interval)):
         return ours, ours
     return interval[0], interval[1]

@@ -1,4 +1,4 @@
-"""Makes the data rows of charts from cells: one per cell, run or step."""
+"""Makes the rows of data for charts from cells: one for each cell, run or step."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ Row = dict[str, Any]
 
 
 def base_row(plan: Layout, cell: CellResult) -> Row:
-    """Make the columns that all rows of a cell share."""
+    """Return the columns that all rows of a cell have in common."""
     row: Row = {"panel": plan.panel(cell)}
     if plan.x is not None:
         row["x"] = plan.place(cell)
@@ -27,7 +27,7 @@ def base_row(plan: Layout, cell: CellResult) -> Row:
 
 
 def mean_rows(plan: Layout) -> list[Row]:
-    """Make one row per cell: mean and its 95 % interval."""
+    """Return a row for each cell, with its mean and the 95 % interval."""
     rows = []
     for cell in plan.results.cells:
         estimate = cell.estimate(plan.metric)
@@ -37,7 +37,7 @@ def mean_rows(plan: Layout) -> list[Row]:
 
 
 def sample_rows(plan: Layout) -> list[Row]:
-    """Make one row per run."""
+    """Return a row for each run."""
     return [
         base_row(plan, cell) | {"value": value * plan.shown.scale, "run": run.run}
         for cell in plan.results.cells
@@ -47,7 +47,9 @@ def sample_rows(plan: Layout) -> list[Row]:
 
 
 def step_rows(plan: Layout) -> list[Row]:
-    """Make the rows of the empirical distribution function: each series climbs from 0 to 1."""
+    """Return the rows of the empirical distribution function, which rises from 0 to 1 for each
+    series.
+    """
     rows = []
     for cell in plan.results.cells:
         values = sorted(value * plan.shown.scale for value in cell.values(plan.metric))
@@ -63,7 +65,7 @@ def step_rows(plan: Layout) -> list[Row]:
 
 
 def pair_rows(plan: Layout, x_shown: Quantity, x_metric: str) -> list[Row]:
-    """Make one row per run with two metrics."""
+    """Return a row for each run, with two metrics."""
     return [
         base_row(plan, cell)
         | {"x": x * x_shown.scale, "value": y * plan.shown.scale, "run": run.run}
@@ -74,9 +76,9 @@ def pair_rows(plan: Layout, x_shown: Quantity, x_metric: str) -> list[Row]:
 
 
 def ratio_rows(plan: Layout) -> list[Row]:
-    """Make a row with the ratio to the first contender for each cell of the others.
+    """Return a row for each cell of the other contenders, with its ratio to the first contender.
 
-    Cells whose difference is no ratio, because a sample is 0, are left out.
+    Cells without a ratio, because a sample is 0, are left out.
     """
     compared = compare_contenders(plan.results, plan.metric)
     rows = []
@@ -111,12 +113,12 @@ def ratio_rows(plan: Layout) -> list[Row]:
 def label_rows(
     plan: Layout, rows: Sequence[Row], field: str, *, apart: float, log: bool
 ) -> list[Row]:
-    """Make rows that name each line at its right end; names of lines that end close are moved
-    apart.
+    """Return rows that name each line at its right end; names are moved apart if lines end close
+    together.
 
     Args:
         plan: the chart's layout, with the colours of the series.
-        rows: one per cell, with `x` and `field`.
+        rows: a row for each cell, with `x` and `field`.
         field: the column that is drawn along y.
         apart: least distance of two labels, as a share of the height.
         log: whether y is logarithmic.
@@ -154,7 +156,9 @@ def _height(value: float, *, log: bool) -> float:
 
 
 def _moved_apart(heights: Sequence[float], apart: float) -> list[float]:
-    """Move heights as little as possible for neighbours to be `apart`; groups keep their middle."""
+    """Return heights, moved as little as needed for neighbours to be `apart`; groups keep their
+    middle.
+    """
     order = sorted(range(len(heights)), key=heights.__getitem__)
     groups: list[list[int]] = []
     for index in order:

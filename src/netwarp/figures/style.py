@@ -2,8 +2,8 @@
 
 A transport has one colour in every chart; its variants (`tcp-2008` beside `tcp`) are shades of it,
 with dashes and shapes of their own. The colours are those of Okabe and Ito 2008 ("Color Universal
-Design"), those of other series Paul Tol's "muted" scheme (2021): readers with any colour vision
-tell them apart. Shape and dash say the same once more, for print without colour.
+Design"), those of other series Paul Tol's "muted" scheme (2021): readers with any colour vision can
+distinguish them. Shape and dash distinguish the series, too, for print without colour.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from typing import Any
 from netwarp.transports import TRANSPORTS
 
 Spec = dict[str, Any]
-"""Vega-Lite, or a part of it."""
+"""A Vega-Lite specification, or a part of one."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,14 @@ _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross
 _DASHES: tuple[tuple[int, ...], ...] = ((), (6, 3), (2, 2), (8, 3, 2, 3), (1, 3), (10, 4))
 _OTHERS = ("#332288", "#882255", "#44AA99", "#999933", "#AA4499", "#CC6677", "#117733", "#DDCC77")
 _SHADES = (0.0, -0.45, 0.4, -0.65, 0.6)
-"""Shades for the variants of a transport: how far towards black (negative) or white."""
+"""Shades for the variants of a transport: how far a colour is moved towards black (negative) or
+white.
+"""
 
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
 INK, FAINT = "#1F2328", "#57606A"
 NAMES = "names"
-"""The style of texts among the marks, which a page draws in its own colour."""
+"""The style of texts among the marks; a page draws them in its own text colour."""
 
 START_UP, STALL, WAIT, OUTAGE = "#DDE2E7", "#D1242F", "#AAB3BD", "#8C959F"
 RECEIVING = "#3572A5"
@@ -51,7 +53,7 @@ DIVERGING = ("#542788", "#F7F7F7", "#B35806")
 
 @dataclass(frozen=True)
 class Theme:
-    """Size and lettering of a chart. Lengths are in pixels, which are points in a PDF."""
+    """Size and text style of a chart. Lengths are in pixels, which are points in a PDF."""
 
     name: str
     width: int
@@ -61,11 +63,11 @@ class Theme:
     panel_height: int
     """Height of a plot among several."""
     font_size: float
-    """Size of axis labels, from which the other sizes follow."""
+    """Size of axis labels; other sizes are derived from it."""
     line_width: float
     point_size: float
     has_title: bool
-    """Whether the chart has a title; a figure in a paper has its caption instead."""
+    """Whether the chart has a title. A figure in a paper has none, as it has a caption."""
 
 
 SCREEN = Theme("screen", 1000, 340, 240, 12, 2, 70, has_title=True)
@@ -88,7 +90,7 @@ def quality_colours(qualities: int) -> list[str]:
 def series_styles(
     factor: str | None, labels: Sequence[str], transport: str | None = None
 ) -> list[SeriesStyle]:
-    """Assign a style to each series.
+    """Return a style for each series.
 
     Args:
         factor: factor of the series; None for a single series.
@@ -114,7 +116,9 @@ def _other(index: int) -> SeriesStyle:
 
 
 def _variants(labels: Sequence[str]) -> list[SeriesStyle]:
-    """Return styles by transport; the plain name, else the first label, has the pure colour."""
+    """Return styles by transport. The plain name, or else the first label, has the unshaded
+    colour.
+    """
     styles: dict[int, SeriesStyle] = {}
     seen: dict[str, int] = {}
     plain_first = sorted(enumerate(labels), key=lambda item: item[1] not in TRANSPORT_STYLES)
@@ -134,24 +138,24 @@ def _variant(base: SeriesStyle, rank: int) -> SeriesStyle:
 
 
 def _kind(label: str) -> str:
-    """Return the transport that a variant's label begins with: `tcp` of `tcp-2008`."""
+    """Return the transport with which a variant's label begins: `tcp` of `tcp-2008`."""
     return label.replace(" ", "-").partition("-")[0].lower()
 
 
 def shaded(colour: str, shade: float) -> str:
-    """Return a shade of a colour, towards black where it is negative, or towards white."""
+    """Return a shade of a colour: towards black if `shade` is negative, else towards white."""
     end = 255 if shade > 0 else 0
     parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(part + abs(shade) * (end - part)):02X}" for part in parts)
 
 
 LEAST_CONTRAST = 4.5
-"""Contrast of text to its ground that WCAG 2 asks for, level AA."""
+"""Contrast between text and background that WCAG 2, level AA, requires."""
 _DARKER = (-0.2, -0.3, -0.4, -0.5, -0.6, -0.7, -0.8)
 
 
 def text_colour(colour: str) -> str:
-    """Darken a colour as far as text on white needs for contrast."""
+    """Return a colour, darkened as far as text on white needs for contrast."""
     darker = [shaded(colour, shade) for shade in _DARKER]
     found = (each for each in darker if contrast(each, "#FFFFFF") >= LEAST_CONTRAST)
     return next(found, darker[-1])
@@ -177,7 +181,7 @@ def series_palette() -> list[str]:
 
 
 def config(theme: Theme = SCREEN) -> Spec:
-    """Return Vega-Lite's configuration: thin rules, no frame, text as in a journal."""
+    """Return Vega-Lite's configuration: thin rules, no frame, text as in a scientific journal."""
     size = theme.font_size
     return {
         "background": "white",
@@ -212,7 +216,9 @@ def config(theme: Theme = SCREEN) -> Spec:
 
 
 def page_overlay() -> Spec:
-    """Return the configuration that a page adds: text and rules in its light or dark colours."""
+    """Return the configuration that a page adds, with text and rules in its light or dark
+    colours.
+    """
     text, faint, rule = "var(--ink)", "var(--faint)", "var(--rule)"
     return {
         "background": "transparent",

@@ -1,4 +1,4 @@
-"""Means over a factor as bars."""
+"""The kind of figure that shows means over a factor as bars."""
 
 from netwarp.figures.encodings import (
     colour,
@@ -26,7 +26,7 @@ class Bar(MetricKind):
     colours_levels = True
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
-        """Draw bars from zero, with 95 % intervals as whiskers, and every run as a dot."""
+        """Return bars from zero, with 95 % intervals as whiskers, and every run as a dot."""
         rows, samples = mean_rows(plan), shown_samples(plan)
         place = {"x": name_axis(plan)} | offset(plan)
         y = field("mean", title=plan.shown.axis_title, axis={"format": ".6~g", "tickCount": 6})

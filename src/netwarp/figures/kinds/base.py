@@ -35,14 +35,14 @@ class FigureKind(ABC):
     name: ClassVar[str]
     """Value of a figure's `kind`."""
     is_usual: ClassVar[bool] = False
-    """Whether its name is left out of the names of its files."""
+    """Whether names of figure files leave out the name of this kind."""
 
     @abstractmethod
     def checked(
         self, figure: Figure, key: str, factors: Sequence[Factor], own_metrics: Collection[str]
     ) -> Figure:
-        """Check that a figure can be drawn: that the keys that its kind needs are set, and their
-        values exist.
+        """Check that a figure can be drawn: the keys that its kind needs are set, and what they
+        name exists.
 
         Args:
             figure: a figure of this kind from the study file.
@@ -54,7 +54,7 @@ class FigureKind(ABC):
             The figure, with levels spelled as the study has them.
 
         Raises:
-            KeyValueError: it cannot be drawn; the key is the full dotted one.
+            KeyValueError: it cannot be drawn; the error's key is the full dotted one.
         """
 
     @abstractmethod
@@ -64,19 +64,19 @@ class FigureKind(ABC):
         """Draw a figure.
 
         Args:
-            figure: a figure of this kind that was checked.
-            results: of the study's runs.
+            figure: a figure of this kind that has been checked.
+            results: the results of the study.
             kept: access to the runs' records; None if they are not available.
-            name: name of its files.
+            name: name of the figure's files.
             theme: size and lettering.
 
         Returns:
-            None if the runs have no data for it.
+            The chart; None if the runs have no data for it.
         """
 
     def companion(self, figure: Figure, results: Results) -> Figure | None:
-        """Return the figure that is drawn after one of this kind if the study has none like it;
-        None if there is no such figure.
+        """Return the figure that follows one of this kind if the study has none like it; None if
+        there is no such figure.
         """
         return None
 
@@ -89,16 +89,18 @@ class MetricKind(FigureKind):
     along_x: ClassVar[Literal["factor", "metric"] | None] = "factor"
     """Whether `x` names a factor or a metric; None if a figure of this kind has no `x`."""
     needs_series: ClassVar[bool] = False
-    """Whether the figure is of a second factor, which `series` has to name."""
+    """Whether the figure has a second factor, which `series` must name."""
     colours_levels: ClassVar[bool] = False
-    """Whether the levels along x have their own colours if there is no series."""
+    """Whether each level along x has its own colour if there are no series."""
     unit_text: ClassVar[str | None] = None
-    """Unit of what is drawn, for the description. Default: the metric's."""
+    """Unit of the values that are drawn, for the description. Default: the metric's."""
 
     def checked(
         self, figure: Figure, key: str, factors: Sequence[Factor], own_metrics: Collection[str]
     ) -> Figure:
-        """Check that the metric and the factors exist, and that none is missing."""
+        """Check that the metric and the factors exist, and that all that the kind needs are
+        named.
+        """
         keys = [factor.key for factor in factors]
         for name in ("where", "replicate"):
             if name in figure.model_fields_set:
@@ -126,7 +128,7 @@ class MetricKind(FigureKind):
         return figure
 
     def refuse_metric(self, metric: str, key: str) -> None:
-        """Refuse a metric that it does not draw.
+        """Refuse a metric that this kind does not draw.
 
         Raises:
             KeyValueError: refused; the message names `key`.
@@ -142,7 +144,7 @@ class MetricKind(FigureKind):
         return self.titled(figure, plan, self.chart(figure, plan), name)
 
     def plan(self, figure: Figure, results: Results, theme: Theme) -> Layout:
-        """Lay out the figure's metric over its factors."""
+        """Return the layout of the figure: its metric over its factors."""
         x = figure.x if self.along_x == "factor" else None
         series = figure.series or (x if self.colours_levels else None)
         return layout(
@@ -152,9 +154,10 @@ class MetricKind(FigureKind):
 
     @abstractmethod
     def chart(self, figure: Figure, plan: Layout) -> Spec:
-        """Draw the chart as Vega-Lite, without its title.
+        """Return the chart as Vega-Lite, without its title.
 
-        One definition serves all outputs: interactive in the report, SVG, PNG and PDF.
+        The same specification is used for all outputs: interactive in the report, and as SVG, PNG
+        and PDF.
         """
 
     def titled(self, figure: Figure, plan: Layout, chart: Spec, name: str) -> Chart:
@@ -165,34 +168,38 @@ class MetricKind(FigureKind):
         return Chart(name, title, alt, finished(chart, title, subtitle, alt, plan.theme))
 
     def title(self, figure: Figure, results: Results) -> str:
-        """Return the title of a figure whose study does not set one."""
+        """Return the title of a figure for which the study sets none."""
         return f"{self.shown_text(figure, results)} over {self.factors_text(figure)}"
 
     def shown_text(self, figure: Figure, results: Results) -> str:
-        """Return the name of what is shown over the factors."""
+        """Return the name of the quantity that the figure shows over its factors."""
         return quantity(figure.metric, 1).title
 
     def factors_text(self, figure: Figure) -> str:
-        """Return the names of the factors over which it is shown, in a sentence."""
+        """Return the names of the factors over which the figure shows its metric, for a
+        sentence.
+        """
         over = factor_title(figure.x or "")
         return over if over.isupper() else over[:1].lower() + over[1:]
 
     def better_text(self, metric: str) -> str:
-        """Return which values are better, such as "Lower is better."; empty if none are."""
+        """Return a sentence on which values are better, such as "Lower is better."; "" if none
+        are.
+        """
         if metric_named(metric).better == "neither":
             return ""
         return f"{self.better_values(less=less_is_better(metric)).capitalize()} is better."
 
     def better_values(self, *, less: bool) -> str:
-        """Return the name of the better values of a metric, for instance "Lower"."""
+        """Return the word for the better values of a metric, such as "Lower"."""
         return "lower" if less else "higher"
 
     def counted_in(self, plan: Layout) -> str:
-        """Return the unit in words, such as " in s", for a chart in which no axis shows it."""
+        """Return the unit as text, such as " in s", if no axis of the chart shows it."""
         return ""
 
     def _subtitle(self, figure: Figure, plan: Layout) -> str:
-        """Return the subtitle: what is drawn, of how many runs, and which values are better."""
+        """Return the subtitle: what is drawn, from how many runs, and which values are better."""
         results = plan.results
         counts = {len(cell.runs) for cell in results.cells}
         runs = f"{counts.pop()} runs a cell" if len(counts) == 1 else "unequal numbers of runs"
@@ -206,7 +213,9 @@ class MetricKind(FigureKind):
         return " ".join(filter(None, parts))
 
     def _description(self, plan: Layout, title: str) -> str:
-        """Describe the chart: its axes, and the means at the level where they differ most."""
+        """Return a description of the chart: its axes, and the means at the level where they differ
+        most.
+        """
         unit = self.unit_text or plan.shown.unit or "count"
         parts = [f"{self.name.capitalize()} chart: {title} ({unit})."]
         if plan.series is not None:

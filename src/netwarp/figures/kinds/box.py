@@ -1,4 +1,4 @@
-"""Quartiles of runs over a factor."""
+"""The kind of figure that shows quartiles of runs over a factor."""
 
 from netwarp.figures.encodings import colour, name_axis, offset, panels, value_axis
 from netwarp.figures.kinds.base import MetricKind
@@ -17,7 +17,9 @@ class Box(MetricKind):
     colours_levels = True
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
-        """Draw median, quartiles and whiskers (1.5 × IQR, Tukey 1977) with every run as a dot."""
+        """Return median, quartiles and whiskers (1.5 × IQR, Tukey 1977), with every run as a
+        dot.
+        """
         rows = sample_rows(plan)
         values = [row["value"] for row in rows]
         y = value_axis(values, plan.shown.axis_title, plan.y_log, name="value", zero=False)

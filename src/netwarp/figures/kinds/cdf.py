@@ -1,4 +1,4 @@
-"""The distribution of runs."""
+"""The kind of figure that shows the distribution of runs."""
 
 from netwarp.figures.kinds.base import MetricKind
 from netwarp.figures.layout import Layout
@@ -17,11 +17,11 @@ class Cdf(MetricKind):
     along_x = None
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
-        """Draw a step for each run."""
+        """Return a distribution function with a step for each run."""
         return distribution(plan, step_rows(plan), plan.shown.axis_title, "Share of runs")
 
     def title(self, figure: Figure, results: Results) -> str:
-        """Return the title of the distribution."""
+        """Return the title of a figure for which the study sets none."""
         return f"Distribution of {self.shown_text(figure, results).lower()}"
 
 

@@ -1,4 +1,6 @@
-"""The distribution of delays within a cell's runs, over messages, packets or responses."""
+"""The kind of figure that shows the distribution of delays within a cell's runs: of messages,
+packets or responses.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,13 @@ if TYPE_CHECKING:
     from netwarp.kept_runs import Kept
 
 PERMILLES = (*range(0, 960, 20), *range(960, 990, 5), *range(990, 1001))
-"""Quantiles that are drawn, in thousandths: every one in the last percent, to show the tail."""
+"""Quantiles that are drawn, in thousandths: in the last percent every one, to show the tail."""
 
 
 class DelayCdf(Cdf):
-    """The distribution of the delays within the runs of a `flow` or an `rr`, mean over runs."""
+    """The distribution of the delays within the runs of a `flow` or an `rr`, as the mean over
+    runs.
+    """
 
     name = "delay-cdf"
     caption = "Distribution within a run, mean over runs"
@@ -45,7 +49,7 @@ class DelayCdf(Cdf):
     def draw(
         self, figure: Figure, results: Results, kept: Kept | None, name: str, theme: Theme
     ) -> Chart | None:
-        """Draw the distribution; None if no run has any delays, or none is kept."""
+        """Draw the distribution; None if no run has delays, or no records are kept."""
         plan = self.plan(figure, results, theme)
         rows = delay_rows(plan, kept) if kept is not None else []
         if not rows:
@@ -55,14 +59,14 @@ class DelayCdf(Cdf):
         return self.titled(figure, plan, distribution(plan, rows, value, share), name)
 
     def shown_text(self, figure: Figure, results: Results) -> str:
-        """Return the quantity of which the metric is a quantile: "Message delay" for "Message
-        delay, 95 %".
+        """Return the quantity whose quantile the metric is: "Message delay" for "Message delay, 95
+        %".
         """
         return super().shown_text(figure, results).partition(",")[0]
 
 
 def delay_rows(plan: Layout, kept: Kept) -> list[Row]:
-    """Make a row for each quantile of each cell's delays: its mean over the cell's runs.
+    """Return a row for each quantile of each cell's delays, with its mean over the cell's runs.
 
     Runs of a cell have equally many delays, so the mean of their quantiles is the distribution of a
     typical run, and its tail is not that of the worst run.

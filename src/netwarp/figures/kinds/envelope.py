@@ -1,4 +1,6 @@
-"""The performance envelopes of a workload: where its throughput and its queueing delay lie."""
+"""The kind of figure that shows performance envelopes: which throughputs and queueing delays a flow
+has.
+"""
 
 from __future__ import annotations
 
@@ -41,13 +43,13 @@ class EnvelopeFigure(MetricKind):
     def draw(
         self, figure: Figure, results: Results, kept: Kept | None, name: str, theme: Theme
     ) -> Chart | None:
-        """Draw the hulls; None if no run has one, or none is kept."""
+        """Draw the envelopes; None if no run has one, or no records are kept."""
         plan = self.plan(figure, results, theme)
         rows = hull_rows(plan, kept) if kept is not None else []
         return self.titled(figure, plan, self._of(plan, rows), name) if rows else None
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
-        """Draw no hull: they are not in the results, but in the records."""
+        """Return no marks: envelopes are drawn from records, not from results."""
         return self._of(plan, [])
 
     def _of(self, plan: Layout, rows: list[Row]) -> Spec:
@@ -66,17 +68,17 @@ class EnvelopeFigure(MetricKind):
         return panels(plan, [hulls], rows, own_axes=True)
 
     def title(self, figure: Figure, results: Results) -> str:
-        """Return the title of a figure whose study does not set one."""
+        """Return the title of a figure for which the study sets none."""
         return "Performance envelopes"
 
     def better_text(self, metric: str) -> str:
-        """Return nothing: a hull is neither better nor worse than another."""
+        """Return "": no envelope is better than another."""
         return ""
 
 
 def hull_rows(plan: Layout, kept: Kept) -> list[Row]:
-    """Make a row for each corner of the hull of each cell's first replicate, the first one again at
-    the end.
+    """Return a row for each corner of the envelope of each cell's first replicate, with the first
+    corner again at the end.
     """
     workload = plan.metric.rpartition(".")[0]
     rows: list[Row] = []

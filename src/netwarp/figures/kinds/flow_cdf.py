@@ -1,4 +1,4 @@
-"""The distribution of the completion times or slowdowns of flows."""
+"""The kind of figure that shows the distribution of completion times or slowdowns of flows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from netwarp.kept_runs import Kept
 
 MOST_STEPS = 400
-"""Most steps of a line: quantiles are drawn where there are more flows."""
+"""Most steps of a line; if there are more flows, quantiles are drawn."""
 
 
 class FlowCdf(Cdf):
@@ -37,7 +37,7 @@ class FlowCdf(Cdf):
     caption = "Distribution over the flows of all runs"
 
     def refuse_metric(self, metric: str, key: str) -> None:
-        """Refuse a metric that is not of flows."""
+        """Refuse a metric that is not one of flows."""
         try:
             refuse_other_metrics(metric, key, beginning=TIME)
         except KeyValueError:
@@ -46,7 +46,7 @@ class FlowCdf(Cdf):
     def draw(
         self, figure: Figure, results: Results, kept: Kept | None, name: str, theme: Theme
     ) -> Chart | None:
-        """Draw the distribution; None if no run has flows, or none is kept."""
+        """Draw the distribution; None if no run has flows, or no records are kept."""
         if figure.y not in results.metrics or kept is None:
             return None
         plan = self.plan(figure, results, theme)
@@ -58,12 +58,12 @@ class FlowCdf(Cdf):
         return self.titled(figure, plan, distribution(plan, rows, value, "Share of flows"), name)
 
     def shown_text(self, figure: Figure, results: Results) -> str:
-        """Return the quantity of which the metric is a statistic."""
+        """Return the quantity whose statistic the metric is."""
         return super().shown_text(figure, results).partition(",")[0]
 
 
 def flow_rows(plan: Layout, kept: Kept) -> list[Row]:
-    """Make a row for each step of each cell's distribution."""
+    """Return a row for each step of each cell's distribution."""
     _, own = workload_and_metric(plan.metric)
     rows: list[Row] = []
     for cell in plan.results.cells:

@@ -1,4 +1,4 @@
-"""The slowdown of flows over their size."""
+"""The kind of figure that shows the slowdown of flows over their size."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from netwarp.kept_runs import Kept
 
 GROUPS = 10
-"""Groups of flows by size, equally many in each: the deciles of Homa (SIGCOMM 2018, section 5)."""
+"""Number of groups of flows by size, each with the same number of flows: deciles, as in Homa
+(SIGCOMM 2018, section 5).
+"""
 STATISTICS: dict[str, Statistic] = {
     "mean": fmean,
     "p50": partial(nearest_rank, 0.5),
@@ -51,13 +53,13 @@ class FlowSlowdown(MetricKind):
         refuse_other_metrics(metric, key, beginning=SLOWDOWN)
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
-        """Return no marks: it is drawn of records."""
+        """Return no marks: this kind is drawn from records, not from results."""
         return panels(plan, [], [])
 
     def draw(
         self, figure: Figure, results: Results, kept: Kept | None, name: str, theme: Theme
     ) -> Chart | None:
-        """Draw a line for each series; None if no run has flows, or none is kept."""
+        """Draw a line for each series; None if no run has flows, or no records are kept."""
         if figure.y not in results.metrics or kept is None:
             return None
         plan = self.plan(figure, results, theme)
@@ -67,12 +69,14 @@ class FlowSlowdown(MetricKind):
         return self.titled(figure, plan, _lines(plan, rows), name)
 
     def title(self, figure: Figure, results: Results) -> str:
-        """Return the title of the figure."""
+        """Return the title of a figure for which the study sets none."""
         return f"{self.shown_text(figure, results)} over the size of flows"
 
 
 def slowdown_rows(plan: Layout, kept: Kept) -> list[Row]:
-    """Make a row for each group of each cell: the median size, and the statistic of slowdowns."""
+    """Return a row for each group of each cell's flows: their median size, and the statistic of
+    their slowdowns.
+    """
     _, own = workload_and_metric(plan.metric)
     statistic = STATISTICS[own.removeprefix(f"{SLOWDOWN}_")]
     rows: list[Row] = []
@@ -87,7 +91,7 @@ def slowdown_rows(plan: Layout, kept: Kept) -> list[Row]:
 
 
 def groups_by_size(flows: Sequence[CompletedFlow]) -> Iterator[Sequence[CompletedFlow]]:
-    """Yield flows in groups with equally many, the smallest flows first."""
+    """Yield flows in groups of the same number, the smallest flows first."""
     ranked = sorted(flows, key=lambda flow: flow.size_bytes)
     bounds = [len(ranked) * number // GROUPS for number in range(GROUPS + 1)]
     for number in range(GROUPS):

@@ -1,4 +1,4 @@
-"""Means over two factors as colours."""
+"""The kind of figure that shows means over two factors as colours."""
 
 from netwarp.figures.encodings import condition_tips, field
 from netwarp.figures.kinds.base import MetricKind
@@ -17,7 +17,7 @@ class Heatmap(MetricKind):
     needs_series = True
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
-        """Draw a field for each cell, dark where the mean is large."""
+        """Return a field for each cell, which is darker for a larger mean."""
         rows = mean_rows(plan)
         values = [row["mean"] for row in rows]
         log = wants_log(values)
@@ -29,7 +29,7 @@ class Heatmap(MetricKind):
         return numbered_tiles(plan, rows, fill, tips, {"color": ink})
 
     def counted_in(self, plan: Layout) -> str:
-        """Return the metric's unit, because no axis shows it."""
+        """Return the metric's unit as text, because no axis shows it."""
         return f" in {plan.shown.unit}" if plan.shown.unit else ""
 
 

@@ -1,4 +1,4 @@
-"""Means over a factor as lines."""
+"""The kind of figure that shows means over a factor as lines."""
 
 from netwarp.figures.encodings import is_log, name_labels, panels, value_axis
 from netwarp.figures.kinds.base import MetricKind
@@ -27,7 +27,7 @@ class Line(MetricKind):
     is_usual = True
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
-        """Draw a line through the means of each series, and every run as a faint dot."""
+        """Return a line through the means of each series, and every run as a faint dot."""
         means, samples = mean_rows(plan), shown_samples(plan)
         values = [row[name] for row in means for name in ("mean", "low", "high")]
         values += [row["value"] for row in samples]

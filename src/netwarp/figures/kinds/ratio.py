@@ -1,4 +1,4 @@
-"""Ratios to the first contender over a factor."""
+"""The kind of figure that shows ratios to the first contender over a factor."""
 
 import math
 
@@ -24,21 +24,21 @@ STEPS = (
     (10, 100, 1000), (2, 5, 10, 20, 50), (1.5, 2, 3, 5), (1.2, 1.5, 2), (1.1, 1.2, 1.5),
     (1.05, 1.1, 1.2), (1.02, 1.05, 1.1), (1.01, 1.02, 1.05), (1.002, 1.005, 1.01),
 )  # fmt: skip
-"""Candidate ratios above 1 for grid lines, coarse to fine; below 1 their reciprocals are used."""
+"""Ratios above 1 at which grid lines may be, in coarse and fine steps; below 1 they are at the
+reciprocals.
+"""
 LEAST_TICKS = 4
 LEAST_SIDE = 0.08
-"""Least share of a ratio axis that lies below 1, or above it, for that side to have a tick of its
-own.
-"""
+"""Least share of a ratio axis that a side of 1 must have to get a tick of its own."""
 
 
 class RatioKind(MetricKind):
-    """A kind of figure that shows ratios to the first contender instead of the metric."""
+    """A kind of figure that shows ratios to the first contender instead of the metric itself."""
 
     unit_text = "ratio"
 
     def shown_text(self, figure: Figure, results: Results) -> str:
-        """Return the name of the metric, and of what its ratio is to."""
+        """Return the name of the metric, and of the contender to which ratios are."""
         shown = super().shown_text(figure, results)
         contender = results.contender_factor
         if contender is None:
@@ -46,7 +46,7 @@ class RatioKind(MetricKind):
         return f"{shown}, ratio to {level_text(contender, results.first)},"
 
     def better_values(self, *, less: bool) -> str:
-        """Return the name of the side of 1 that is better than the first contender."""
+        """Return the words for the side of 1 on which a contender is better than the first."""
         return f"{'below' if less else 'above'} 1"
 
 
@@ -57,7 +57,9 @@ class Ratio(RatioKind):
     caption = "Ratios with 95 % confidence intervals, filled where significant (Holm)"
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
-        """Draw each contender's ratio to the first, and a rule where there is no difference."""
+        """Return each contender's ratio to the first, and a rule at 1, where there is no
+        difference.
+        """
         rows = ratio_rows(plan)
         values = [row[name] for row in rows for name in ("ratio", "low", "high")] or [1.0]
         low, high = min(0.97, 0.98 * min(values)), max(1.03, 1.02 * max(values))
@@ -92,7 +94,7 @@ def _rule_at_1(plan: Layout, y: Spec) -> Spec:
 
 
 def _fill_decided(plan: Layout, points: Spec) -> None:
-    """Fill the points that are decided, and outline the others."""
+    """Fill the points whose comparison is decided; the others have only an outline."""
     if not plan.overlaps:
         outline(plan, points)
     filled = SEEN_THROUGH if plan.overlaps else 1
@@ -102,7 +104,7 @@ def _fill_decided(plan: Layout, points: Spec) -> None:
 
 
 def _at(axis: Spec, value: float) -> Spec:
-    """Return an axis with a constant value in place of a field."""
+    """Return an encoding with a constant value in place of a field."""
     return {key: part for key, part in axis.items() if key != "field"} | {"datum": value}
 
 
@@ -112,7 +114,7 @@ def _first(plan: Layout) -> str:
 
 
 def ratio_ticks(low: float, high: float) -> list[float]:
-    """Choose grid lines at round ratios on both sides of 1, up to the largest ratio."""
+    """Return grid lines at round ratios on both sides of 1, up to the largest ratio."""
     inside: list[float] = []
     for steps in STEPS:
         ticks = [1.0, *steps, *(_reciprocal(step) for step in steps)]
@@ -130,7 +132,7 @@ def ratio_ticks(low: float, high: float) -> list[float]:
 
 
 def _steps() -> list[float]:
-    """List the ratios for grid lines above 1, the largest first."""
+    """Return the ratios above 1 at which grid lines may be, the largest first."""
     return sorted({step for steps in STEPS for step in steps}, reverse=True)
 
 

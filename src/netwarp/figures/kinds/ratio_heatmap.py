@@ -1,4 +1,4 @@
-"""Ratios to the first contender over two factors as colours."""
+"""The kind of figure that shows ratios to the first contender over two factors as colours."""
 
 import math
 
@@ -22,7 +22,9 @@ class RatioHeatmap(RatioKind):
     needs_series = True
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
-        """Draw a field for each cell, in one colour where it is ahead and another where behind."""
+        """Return a field for each cell, in one colour if its contender is better than the first, in
+        another if it is worse.
+        """
         are_rows = plan.series == plan.results.contender_factor
         rows = [
             row | {"panel": sentence_case(row["others"]) if are_rows else _panel(row)}

@@ -1,4 +1,4 @@
-"""One metric against another."""
+"""The kind of figure that shows one metric against another."""
 
 from netwarp.figures.encodings import (
     colour,
@@ -28,7 +28,7 @@ class Scatter(MetricKind):
     along_x = "metric"
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
-        """Draw a dot for each run that has both metrics."""
+        """Return a dot for each run that has both metrics."""
         x_metric = figure.x or ""
         largest = [v for run in plan.results.runs if (v := run.value(x_metric)) is not None]
         x_shown = quantity(x_metric, max(largest, default=0.0))

@@ -1,4 +1,4 @@
-"""Single runs over time."""
+"""The kind of figure that shows single runs over time."""
 
 from collections.abc import Collection, Sequence
 
@@ -22,7 +22,7 @@ class Timeline(FigureKind):
     def checked(
         self, figure: Figure, key: str, factors: Sequence[Factor], own_metrics: Collection[str]
     ) -> Figure:
-        """Check that it selects exactly one run for each level of its series."""
+        """Check that the figure selects exactly one run for each level of its series."""
         for name in ("x", "y", "x_scale", "y_scale"):
             if getattr(figure, name) is not None:
                 reason = f"a timeline has no {name}"
@@ -47,7 +47,7 @@ class Timeline(FigureKind):
     def draw(
         self, figure: Figure, results: Results, kept: Kept | None, name: str, theme: Theme
     ) -> Chart | None:
-        """Draw the runs; None if none of them is kept, or has recorded anything over time."""
+        """Draw the runs; None if no records of them are kept, or nothing was recorded over time."""
         return None if kept is None else timeline_figure(figure, results, kept, name, theme)
 
 

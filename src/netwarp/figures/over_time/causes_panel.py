@@ -1,4 +1,6 @@
-"""The panel of where the time of a run went: the share of each cause, stacked, over time."""
+"""The panel on where the time of a run went: the share of time of each cause, stacked, over
+time.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,11 @@ if TYPE_CHECKING:
     from netwarp.metrics.causes import Part
 
 MOST_PARTS = 300
-"""Most stretches of time that are drawn: narrower ones would be less than three pixels wide."""
+"""Most intervals of time that are drawn: with more, they would be narrower than three pixels."""
 
 
 def causes_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
-    """Draw a row for each run of which the samples tell where its time went."""
+    """Return a row for each run whose samples determine where its time went."""
     shown = [run for run in runs if run.timeline.causes]
     used = {cause for run in shown for part in run.timeline.causes for cause in part.spent_ns}
     colours = {text.name: text.colour for cause, text in CAUSE_TEXTS.items() if cause in used}
@@ -35,7 +37,7 @@ def causes_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
 
 
 def _bands(frame: Frame, run: ShownRun, colours: dict[str, str], *, legend: bool) -> Spec:
-    """Draw a run's causes as bands that are stacked by their share of the time."""
+    """Return a run's causes as bands, stacked by their share of the time."""
 
     def y(field: str) -> Spec:
         return {"field": field, "type": "quantitative", "title": None, "axis": None,
@@ -53,7 +55,7 @@ def _bands(frame: Frame, run: ShownRun, colours: dict[str, str], *, legend: bool
 
 
 def _rows(parts: Sequence[Part]) -> list[dict[str, Any]]:
-    """Stack the causes of each stretch, in their order."""
+    """Return the causes of each interval, stacked in their order."""
     rows = []
     for part in parts:
         low = 0.0
@@ -70,7 +72,9 @@ def _rows(parts: Sequence[Part]) -> list[dict[str, Any]]:
 
 
 def joined(parts: Sequence[Part], end_s: float) -> list[Part]:
-    """Join neighbours to stretches no shorter than the chart can show."""
+    """Return the intervals with neighbours joined, so that none is shorter than the chart can
+    show.
+    """
     shortest_ns = end_s * NS_PER_S / MOST_PARTS
     found: list[Part] = []
     for part in parts:

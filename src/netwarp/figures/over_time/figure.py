@@ -1,4 +1,4 @@
-"""Makes figures of runs over time: selects runs, colours and texts."""
+"""Makes figures of runs over time: selects the runs, and chooses colours and texts."""
 
 from collections.abc import Sequence
 from textwrap import wrap
@@ -16,7 +16,7 @@ from netwarp.wire import Job
 from netwarp.wording import cell_text, condition_text, contender_text, number, sentence_case
 
 SUBTITLE_LETTERS = 150
-"""Most letters of a subtitle that fit in a line over the chart."""
+"""Most letters of a subtitle that fit in one line above the chart."""
 
 
 def run_chart(
@@ -27,11 +27,11 @@ def run_chart(
     samples_alone: bool = True,
     link: str | None = None,
 ) -> Chart | None:
-    """Draw one run over time, or one link of its network; None when it recorded nothing over time,
-    or, without `samples_alone`, nothing but samples.
+    """Draw one run over time, or one link of its network. None if the run has no time series, or
+    only samples and `samples_alone` is false.
 
     Raises:
-        InputError: its network has no such link, or nothing of that was sampled.
+        InputError: the run's network has no such link, or nothing of the link was sampled.
     """
     job = kept.job(run.run)
     if job is None:
@@ -49,16 +49,16 @@ def run_chart(
 
 
 def _colour(job: Job) -> str:
-    """Return the colour of a run's lines: its transport's, or the first one's of several."""
+    """Return the colour of a run's lines: that of its transport, or of the first one if it has
+    several.
+    """
     return TRANSPORT_STYLES[job.workloads[0].transport.kind].colour
 
 
 def timeline_figure(
     figure: Figure, results: Results, kept: Kept, name: str, theme: Theme = SCREEN
 ) -> Chart | None:
-    """Draw a study's figure of runs over time; None when none of them recorded anything over
-    time.
-    """
+    """Draw a study's figure of runs over time; None if none of them recorded anything over time."""
     labels = list(results.factors.get(figure.series, ())) if figure.series else [""]
     styles = series_styles(figure.series, labels)
     found: list[ShownRun] = []
@@ -97,7 +97,7 @@ def _shown_run(run: RunResult, kept: Kept, name: str, colour: str) -> ShownRun |
 
 
 def _chart(name: str, title: str, names: str, runs: Sequence[ShownRun], theme: Theme) -> Chart:
-    """Make the chart of runs over time, with its subtitle and its description."""
+    """Return the chart of runs over time, with its subtitle and its description."""
     timelines = [run.timeline for run in runs]
     said = [text for text in (f"{names}.", _key(timelines), _sampling(timelines),
                         _unsampled(timelines)) if text]  # fmt: skip
@@ -113,7 +113,7 @@ def _chart(name: str, title: str, names: str, runs: Sequence[ShownRun], theme: T
 
 
 def _key(timelines: Sequence[RunTimeline]) -> str:
-    """Explain the marks that occur in the chart."""
+    """Return a text that explains the marks in the chart."""
     parts = []
     if any(each.handovers for each in timelines):
         parts.append("dashed: the client comes to another path")
@@ -137,7 +137,7 @@ def _sampling(timelines: Sequence[RunTimeline]) -> str:
 
 
 def _unsampled(timelines: Sequence[RunTimeline]) -> str:
-    """Explain why runs with other stacks lack panels that the other runs have."""
+    """Return a text on why runs with some stacks do not have all panels."""
     stacks = dict.fromkeys(name for each in timelines for name in each.unsampled_stacks)
     if not stacks:
         return ""

@@ -1,6 +1,6 @@
-"""The samples of a network's links as lines over time, each direction by itself.
+"""The samples of a network's links as lines over time, for each direction.
 
-Pure: a job and its records in, lines out.
+Pure: makes lines from a job and its records.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,14 +18,14 @@ from netwarp.units import NS_PER_S
 from netwarp.wire import Direction, Job, QueueSamples, Record
 
 MOST_SHOWN = 4
-"""Most directions of links that the chart of a whole run shows: those with the longest queues."""
+"""Most directions of links in the chart of a whole run: those with the longest queues."""
 LEAST_SHOWN = 0.05
-"""Share of the longest of these queues that another must have exceeded to be shown."""
+"""Share of the longest of these queues that another queue must have exceeded to be shown."""
 
 
 def link_lines(job: Job, records: Sequence[Record], link: str) -> list[SampledLine]:
-    """Make the lines of one link: utilisation (throughput, where the rate is unlimited or changes),
-    queueing delay, and packets dropped and marked so far. Lines that are all 0 are left out.
+    """Return the lines of one link: utilisation (throughput, if the rate is unlimited or changes),
+    queueing delay, and packets dropped and marked so far. Lines that are 0 throughout are left out.
 
     Args:
         job: the run's job.
@@ -33,7 +33,7 @@ def link_lines(job: Job, records: Sequence[Record], link: str) -> list[SampledLi
         link: the link's name, as in metrics: `wan` for `link.wan.packets_down`.
 
     Raises:
-        InputError: the run has no such link, or the link nothing that is sampled.
+        InputError: the run has no such link, or nothing of the link was sampled.
     """
     if job.network is None:
         raise InputError(f"--link {link}: the run has one client and one server, and no links")
@@ -52,8 +52,8 @@ def link_lines(job: Job, records: Sequence[Record], link: str) -> list[SampledLi
 
 
 def busiest_lines(job: Job, records: Sequence[Record]) -> list[SampledLine]:
-    """Make the lines of utilisation and queueing delay of the links of a network whose queues were
-    longest, at most `MOST_SHOWN` directions of them.
+    """Return utilisation and queueing delay of the links of a network whose queues were longest,
+    for at most `MOST_SHOWN` directions.
     """
     found = [
         (max(delays.delay_ns, default=0.0), samples)
@@ -79,7 +79,7 @@ def _samples(records: Sequence[Record], index: int) -> Iterator[QueueSamples]:
 
 
 def _of_direction(job: Job, records: Sequence[Record], samples: QueueSamples) -> list[SampledLine]:
-    """Make the lines of one direction of a link."""
+    """Return the lines of one direction of a link."""
     where = _way(job, samples.path, samples.direction)
     rate_bit_s, is_constant = constant_rate_bit_s(job, samples.path, samples.direction)
     if rate_bit_s is not None and is_constant:
@@ -108,7 +108,7 @@ def _of_direction(job: Job, records: Sequence[Record], samples: QueueSamples) ->
 
 
 def _way(job: Job, index: int, direction: Direction) -> str:
-    """Name a direction of a link: `wan: left → right`."""
+    """Return the name of a link's direction: `wan: left → right`."""
     if job.network is None:
         return direction
     link = job.network.links[index]
@@ -117,7 +117,7 @@ def _way(job: Job, index: int, direction: Direction) -> str:
 
 
 def _throughput(samples: QueueSamples, factor: float) -> list[Point]:
-    """Return the bits sent per second between samples, times a factor."""
+    """Return the bits sent per second between samples, multiplied by a factor."""
     moments = zip(samples.at_ns, samples.sent_bytes, strict=True)
     return [
         (until_ns / NS_PER_S, 8 * (after - before) / (until_ns - since_ns) * NS_PER_S * factor)
@@ -127,7 +127,7 @@ def _throughput(samples: QueueSamples, factor: float) -> list[Point]:
 
 
 def _counted(samples: QueueSamples, packets: Sequence[int]) -> list[Point]:
-    """Return a counter over time."""
+    """Return a packet counter over time."""
     return [
         (at_ns / NS_PER_S, float(number))
         for at_ns, number in zip(samples.at_ns, packets, strict=True)

@@ -1,8 +1,8 @@
 """The chart of runs over time: panels below each other with a common time axis.
 
-Top to bottom: the path's round-trip time, goodput, where the time went, the sampled values, the
-player's activity, the resources of a page, the player's buffer. If several runs are shown, each has
-a row in every panel, in its colour, with its name at the right.
+From top to bottom: the path's round-trip time, goodput, where the time went, the sampled values,
+the player's activity, the resources of a page, the player's buffer. If several runs are shown, each
+has a row in every panel, in its colour, with its name at the right.
 """
 
 from __future__ import annotations
@@ -52,17 +52,18 @@ PATH_COLOURS = (GREY, PURPLE)
 WAIT_COLOURS: Mapping[Tone, str] = {"start": START_UP, "stopped": STALL, "moving": WAIT}
 LEAST_LABELLED_SHARE = 0.07  # of the width: a shorter stretch has no room for its path's name
 MOST_OF_RATE = 1.2
-"""Upper end of the goodput axis, as a ratio to the largest rate, to allow for rounding to packets
+"""Upper end of the goodput axis, as a ratio to the largest rate, with room for rounding to packets
 and steps of time."""
 
 
 def timeline_chart(runs: Sequence[ShownRun], theme: Theme, *, interactive: bool) -> Spec:
-    """Draw runs over time.
+    """Return the chart of runs over time.
 
     Args:
-        runs: at least one of them with something recorded over time.
+        runs: the runs, of which at least one has something recorded over time.
         theme: size and lettering.
-        interactive: with values under the pointer and zooming, for a page; without, for a picture.
+        interactive: whether the chart has values at the pointer and zooming, for a page; otherwise
+            it is a picture.
     """
     end_s = max(run.timeline.end_s for run in runs)
     frame = Frame(end_s, len(runs) > 1, interactive, theme)
@@ -94,7 +95,9 @@ def timeline_chart(runs: Sequence[ShownRun], theme: Theme, *, interactive: bool)
 
 
 def _parameters(rows: Sequence[Spec]) -> list[Spec]:
-    """Make the pointer pan and zoom time in all rows at once, and read values in each."""
+    """Return the parameters with which the pointer pans and zooms time in all rows at once, and
+    shows values in each.
+    """
     nearest = {"type": "point", "fields": ["t"], "nearest": True, "on": "pointermove",
                "clear": "pointerout"}  # fmt: skip
     readouts = []
@@ -112,7 +115,7 @@ def _parameters(rows: Sequence[Spec]) -> list[Spec]:
 
 
 def _plot(frame: Frame, row: Row, *, with_axis: bool) -> Spec:
-    """Draw a row: outages behind, its own layers, handovers and its name in front."""
+    """Return a row: outages in the background, its own layers, handovers and its name in front."""
     timeline = row.run.timeline
     layers: list[Spec] = []
     if timeline.outages:
@@ -143,7 +146,7 @@ def _plot(frame: Frame, row: Row, *, with_axis: bool) -> Spec:
 
 
 def _run_name(frame: Frame, row: Row) -> Spec:
-    """Name the run at the right of its row."""
+    """Return the name of a run at the right of its row."""
     mark = {"type": "text", "align": "left", "fontSize": frame.theme.font_size, "fontWeight": 600,
             "color": text_colour(row.run.colour), "clip": False}  # fmt: skip
     place = {"x": {"value": frame.width + 8}, "y": {"value": row.height / 2}}
@@ -154,7 +157,7 @@ def _run_name(frame: Frame, row: Row) -> Spec:
 
 
 def _path_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
-    """Draw the paths' RTT: once if equal for all runs, not at all if nothing changed."""
+    """Return the paths' RTT: one row if it is the same for all runs, none if nothing changed."""
     paths = [(run.timeline.rtt_ms, run.timeline.handovers) for run in runs]
     values = {value for lines, _ in paths for line in lines for _, value in line.points}
     if len(values) < 2 and not any(handovers for _, handovers in paths):
@@ -171,9 +174,7 @@ def _path_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
 
 
 def _same_path(one: RunTimeline, other: RunTimeline) -> bool:
-    """Return whether the paths of two runs had the same events, up to the end of the shorter
-    run.
-    """
+    """Return whether the paths of two runs had the same events until the end of the shorter run."""
     until_s = 0.999 * min(one.end_s, other.end_s)
 
     def corners(lines: Sequence[Line]) -> set[tuple[int, float, float]]:
@@ -205,7 +206,7 @@ def _path_layers(frame: Frame, run: ShownRun, top: float) -> list[Spec]:
 
 
 def _goodput_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
-    """Draw the goodput of each run in a row, with the rate of its paths."""
+    """Return a row for each run with its goodput, and the rate of its paths."""
     top, cut = _goodput_top(runs)
     rates = [v for run in runs for line in run.timeline.rate_mbit_s for _, v in line.points]
     notes = ["dotted: rate of the paths in use"] if any(v <= top for v in rates) else []
@@ -220,9 +221,9 @@ def _goodput_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
 
 
 def _goodput_top(runs: Sequence[ShownRun]) -> tuple[float, bool]:
-    """Return the axis's end in Mbit/s, and whether bars go beyond it.
+    """Return the upper end of the goodput axis in Mbit/s, and whether bars go beyond it.
 
-    A receiver that waited for a lost packet gets all data behind it at once: such a peak above the
+    A receiver that waited for a lost packet gets all later data at once. Such a peak above the
     paths' rate is not throughput, and would flatten everything else.
     """
     lines = [run.timeline.goodput_mbit_s for run in runs]
@@ -262,7 +263,7 @@ def _goodput_layers(frame: Frame, run: ShownRun, top: float, name: str) -> list[
 
 
 def _beyond(line: Line, top: float) -> list[dict[str, Any]]:
-    """Find the parts of a step line above the axis: their middles and their peaks."""
+    """Return the parts of a step line above the axis: their middles and their peaks."""
     steps = list(pairwise(line.points))
     found = []
     for is_beyond, stretch in groupby(steps, key=lambda step: step[0][1] > top):
@@ -274,7 +275,7 @@ def _beyond(line: Line, top: float) -> list[dict[str, Any]]:
 
 
 def _activity_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
-    """Draw the workload's activity, each run in a row: qualities and waits as bands."""
+    """Return a row for each run with its workload's activity: qualities and waits as bands."""
     used = {band.label for run in runs for band in run.timeline.playback}
     tones = {label: tone for run in runs for label, tone in run.timeline.tones.items()}
     grades = iter(quality_colours(sum(tone == "grade" for tone in tones.values())))
@@ -311,7 +312,7 @@ def _activity_layers(
 
 
 def _buffer_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
-    """Draw the play time buffered, each run in a row."""
+    """Return a row for each run with the play time that it has buffered."""
     lines = [run.timeline.buffer_s for run in runs]
     top = 1.05 * max([1.0, *(v for line in lines if line for _, v in line.points)])
     rows: list[Row] = []

@@ -1,6 +1,6 @@
-"""The paths of one run over time: delays, rates, outages, and the path the client was on.
+"""The paths of a run over time: delays, rates, outages, and the path on which the client was.
 
-Pure: a job and its timeline events in, lines and bands out.
+Pure: makes lines and bands from a job and its timeline events.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -23,16 +23,16 @@ from netwarp.wire import (
 )
 
 AT_ONCE_NS = 1_000_000
-"""Events at most this far apart, in ns, count as simultaneous, because messages take time."""
+"""Longest time in ns between events that count as simultaneous, because messages take time."""
 
 Stretches = list[tuple[int, int]]
-"""Spans of time: start and end, in ns."""
+"""Intervals of time: start and end of each, in ns."""
 
 
 def attached_stretches(
     job: Job, events: Sequence[TimelineEvent], path: int, end_ns: int
 ) -> Stretches:
-    """Find the spans of time in which the client had its address on a path."""
+    """Return the intervals of time in which the client had its address on a path."""
     return _stretches(events, path, Attach, Detach, end_ns, from_the_start=job.paths[path].attached)
 
 
@@ -45,7 +45,9 @@ def _stretches(
     *,
     from_the_start: bool = False,
 ) -> Stretches:
-    """Find the spans of time in which a path was in a state, by the changes of the state."""
+    """Return the intervals of time in which a path was in a state, from the changes that begin and
+    end the state.
+    """
     found: Stretches = []
     since_ns = 0 if from_the_start else None
     for each in events:
@@ -60,13 +62,15 @@ def _stretches(
 
 
 Reading = tuple[float | None, "Callable[[Change], float | None]"]
-"""The initial value, and a function that returns the new value of a change, or None if the change
-sets none.
+"""The initial value, and a function that returns the new value after a change, or None if the
+change sets none.
 """
 
 
 def rtt_ms(job: Job, path: int) -> Reading:
-    """Read a path's round-trip time in milliseconds."""
+    """Return a path's round-trip time in ms at the start, and a function that returns it after a
+    change.
+    """
 
     def after(change: Change) -> float | None:
         return (change.down_ns + change.up_ns) / 1e6 if isinstance(change, Delay) else None
@@ -79,7 +83,7 @@ def path_lines(
     attached: Sequence[Stretches],
     reading: Callable[[int], Reading],
 ) -> list[Line]:
-    """Make a step line for each span of time in which the client was on a path."""
+    """Return a step line for each interval of time in which the client was on a path."""
     lines = []
     for path, stretches in enumerate(attached):
         start, after = reading(path)
@@ -106,7 +110,7 @@ def path_lines(
 def outages(
     events: Sequence[TimelineEvent], attached: Sequence[Stretches], end_ns: int
 ) -> list[Band]:
-    """Find the outages of paths, and the spans of time in which the client was on none."""
+    """Return the outages of paths, and the times in which the client was on no path."""
     several = len(attached) > 1
     found = [
         Band(since_ns / NS_PER_S, until_ns / NS_PER_S, f"path {path + 1} out" if several else "out")
@@ -124,16 +128,16 @@ def outages(
 
 @dataclass
 class _Bottleneck:
-    """The state of a path at a point in time."""
+    """The state of a path's bottleneck at a time."""
 
     is_attached: bool
     """Whether the client has its address on the path."""
     rate_bit_s: int | None
-    """Rate of the bottleneck; None is unlimited."""
+    """Rate of the bottleneck in bit/s; None if it is unlimited."""
     is_out: bool = False
 
     def apply(self, change: Change, direction: Direction) -> None:
-        """Take a change into account."""
+        """Change the state as an event of the timeline does."""
         match change:
             case Attach() | Detach():
                 self.is_attached = isinstance(change, Attach)
@@ -146,15 +150,16 @@ class _Bottleneck:
 def rate_lines(
     job: Job, events: Iterable[TimelineEvent], paths: Collection[int], end_ns: int
 ) -> list[Line]:
-    """Add up the bottleneck rates, in Mbit/s, of the paths that the client is on and that are up.
+    """Return the sum, in Mbit/s, of the bottleneck rates of paths on which the client is and that
+    are up.
 
-    This is what a transport with several paths can use; one that moves while the old path still
-    works gets what is in flight there in addition to the new path's rate.
+    A transport with several paths can use this rate. One that moves while the old path still works
+    gets the packets in flight there in addition to the new path's rate.
 
     Args:
         job: the run's job.
-        events: in order of time.
-        paths: indices of those that the transport can use.
+        events: the events in order of time.
+        paths: indices of the paths that the transport can use.
         end_ns: time at which the lines end.
 
     Returns:
@@ -189,7 +194,7 @@ def _together_mbit_s(paths: Iterable[_Bottleneck]) -> float | None:
 
 
 def _lines(steps: Sequence[tuple[int, float | None]], end_ns: int) -> list[Line]:
-    """Make a line of each sequence of steps that have a value."""
+    """Return a line for each sequence of steps that have a value."""
     untils_ns = [at_ns for at_ns, _ in steps[1:]] + [end_ns]
     spans = zip(steps, untils_ns, strict=True)
     lines = []

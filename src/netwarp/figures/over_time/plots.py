@@ -1,4 +1,4 @@
-"""The parts of which panels over time consist: runs, rows, layers, readouts."""
+"""The parts of panels over time: runs, rows, layers, readouts at the pointer."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 READOUT = "readout_"
 """Prefix of the names of layers that show values at the pointer."""
 AXIS_SIZES, NAME_SIZES = 4, 6
-"""Room for the axis at the left and the runs' names at the right, in font sizes."""
+"""Widths of the axis at the left and of the runs' names at the right, in font sizes."""
 
 
 @dataclass(frozen=True)
 class ShownRun:
-    """A run in the chart."""
+    """A run that the chart shows."""
 
     name: str  # shown at its rows; empty if it is the only run
     colour: str
@@ -38,12 +38,12 @@ class Frame:
 
     @property
     def width(self) -> int:
-        """Width of the plots, without axis and names."""
+        """Width of the plots in pixels, without axis and names."""
         beside = AXIS_SIZES + (NAME_SIZES if self.together else 0)
         return round(self.theme.width - beside * self.theme.font_size)
 
     def height(self, pixels: int) -> int:
-        """Return the height of a row in this theme, from its pixels on a screen."""
+        """Return the height of a row in this theme, from its height on a screen in pixels."""
         return round(pixels * self.theme.font_size / 12)
 
 
@@ -58,7 +58,7 @@ class Row:
 
 
 def layer_over_time(frame: Frame, rows: list[dict[str, Any]], mark: Spec, **encoding: Any) -> Spec:
-    """Make a layer over time with data of its own."""
+    """Return a layer over time with data of its own."""
     scale = {"domain": [0, frame.end_s], "nice": False}
     x = {"field": "t", "type": "quantitative", "scale": scale, "axis": None}
     return {
@@ -69,7 +69,7 @@ def layer_over_time(frame: Frame, rows: list[dict[str, Any]], mark: Spec, **enco
 
 
 def _rounded(row: dict[str, Any]) -> dict[str, Any]:
-    """Round numbers to what a screen can show, to keep pages small."""
+    """Return a row with numbers rounded to what a screen can show, to keep pages small."""
     return {
         key: float(f"{value:.6g}") if isinstance(value, float) else value
         for key, value in row.items()
@@ -77,7 +77,7 @@ def _rounded(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def value_axis(frame: Frame, field: str, top: float, ticks: int) -> Spec:
-    """Return a row's axis of values, with about as many ticks as asked."""
+    """Return the axis of values of a row, with about as many ticks as `ticks` says."""
     axis = {"format": ".4~g", "tickCount": ticks, "labelFontSize": 0.9 * frame.theme.font_size}
     return {
         "field": field, "type": "quantitative", "title": None, "stack": None, "axis": axis,
@@ -86,12 +86,12 @@ def value_axis(frame: Frame, field: str, top: float, ticks: int) -> Spec:
 
 
 def tip(field: str, title: str, text_format: str) -> Spec:
-    """Make a tooltip of a value."""
+    """Return the tooltip field of a value."""
     return {"field": field, "type": "quantitative", "title": title, "format": text_format}
 
 
 def readout(area: Spec, name: str, value: Spec) -> Spec:
-    """Show time and value of an area at the pointer, with a hairline."""
+    """Return the layers that show time and value of an area at the pointer, with a thin line."""
     shown = {"param": f"at_{READOUT}{name}", "empty": False, "value": 0.7}
     encoding = {
         "x": area["encoding"]["x"],
@@ -104,7 +104,7 @@ def readout(area: Spec, name: str, value: Spec) -> Spec:
 
 
 def area_over_time(frame: Frame, run: ShownRun, line: Line, y: Spec, **look: Any) -> Spec:
-    """Draw a run's values over time as an area with an edge."""
+    """Return a run's values over time as an area with an edge."""
     rows = [{"t": t, y["field"]: v} for t, v in line.points]
     edge = {"color": run.colour, "strokeWidth": 1.1}
     mark = {"type": "area", "color": run.colour, "opacity": 0.3, "clip": True, "line": edge}
@@ -112,7 +112,7 @@ def area_over_time(frame: Frame, run: ShownRun, line: Line, y: Spec, **look: Any
 
 
 def symbol(shape: str, colour: str) -> Spec:
-    """Make a small filled mark with a white edge."""
+    """Return the mark of a small filled symbol with a white edge."""
     return {"type": "point", "shape": shape, "filled": True, "size": 45, "color": colour,
             "opacity": 1, "stroke": "white", "strokeWidth": 0.7}  # fmt: skip
 
@@ -128,16 +128,16 @@ def bands_over_time(
     legend: bool,
     offset: float = 4,
 ) -> Spec:
-    """Draw spans of time as rectangles, coloured by what was done in them.
+    """Return intervals of time as rectangles, coloured by what was done in them.
 
     Args:
         frame: the chart's settings.
-        rows: each from `t` to `end`, with its label in `what`.
+        rows: rows with the interval from `t` to `end`, and its label in `what`.
         place: encoding of `y` and `y2`.
         title: title of the legend.
         colours: colours by label.
-        tooltip: the tooltip of a span.
-        legend: whether the legend is here, and not at another row of the panel.
+        tooltip: the tooltip of an interval.
+        legend: whether the legend is at this row, and not at another row of the panel.
         offset: distance of the legend, in pixels.
     """
     size = frame.theme.font_size

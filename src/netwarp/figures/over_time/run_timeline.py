@@ -1,4 +1,4 @@
-"""One run as lines, bands and marks over time, from its job and records. Pure.
+"""A run as lines, bands and marks over time, from its job and records. Pure.
 
 Times are in s since the run's epoch. Lines are reduced to a chart's resolution without losing
 peaks.
@@ -48,16 +48,16 @@ class ItemBands:
 
 @dataclass(frozen=True)
 class RunTimeline:
-    """A run over time; lists are empty for what it does not have."""
+    """A run over time; lists are empty for what the run does not have."""
 
     end_s: float
     rtt_ms: list[Line] = field(default_factory=list)
-    """Step lines: round-trip time set for each path the client is on, without queueing."""
+    """Step lines: the round-trip time, without queueing, of each path on which the client is."""
     rate_mbit_s: list[Line] = field(default_factory=list)
-    """Step lines: what all paths in use could carry in the content's direction; none where one of
-    them is unlimited."""
+    """Step lines: the sum of the rates of all paths in use, in the content's direction; none while
+    one of them is unlimited."""
     is_sampled_alone: bool = True
-    """Whether everything over time is from samples: it has no timeline, player or page."""
+    """Whether samples are all that it has over time: there is no timeline, player or page."""
     goodput_mbit_s: Line | None = None
     """Goodput as a step line."""
     workloads: list[WorkloadGoodput] = field(default_factory=list)
@@ -67,21 +67,23 @@ class RunTimeline:
     sampling_interval_s: float | None = None
     """Median time between samples, in s; what happened in between is not shown."""
     unsampled_stacks: tuple[str, ...] = ()
-    """Stacks whose connections cannot be sampled, where there are samples of others."""
+    """Stacks whose connections cannot be sampled, if others of the run were."""
     buffer_s: Line | None = None
-    """Play time buffered, in s."""
+    """Buffered play time, in s."""
     activity: str = ""
-    """The actor of `playback`, such as `The player`."""
+    """What `playback` is the activity of, such as `The player`."""
     playback: list[Band] = field(default_factory=list)
-    """The workload's activity without gaps: the name of a quality, or of a wait."""
+    """The workload's activity without gaps, as names of qualities and waits."""
     tones: Mapping[str, Tone] = field(default_factory=dict)
     """Tone by label of `playback`; qualities in order from the lowest."""
     causes: tuple[Part, ...] = ()
-    """Where its time went, in stretches; empty where its records do not tell."""
+    """Where the run's time went, in intervals; empty if its records do not determine it."""
     sent: tuple[Sent, ...] = ()
-    """What its sender had sent, and what of it was acknowledged; empty where nothing counts it."""
+    """What the run's sender had sent, and what of it was acknowledged; empty if nothing counts
+    it.
+    """
     outages: list[Band] = field(default_factory=list)
-    """Outages of paths, and times in which the client was on none."""
+    """Outages of paths, and times in which the client was on no path."""
     handovers: list[Mark] = field(default_factory=list)
     """Times at which the client was attached to another path."""
     reconnections: list[Mark] = field(default_factory=list)
@@ -102,10 +104,10 @@ class RunTimeline:
 
 
 def link_timeline(job: Job, records: Sequence[Record], link: str) -> RunTimeline:
-    """Arrange what was sampled of one link of a run's network over time.
+    """Return what was sampled of one link of a run's network, as lines over time.
 
     Raises:
-        InputError: there is no such link, or nothing of it was sampled.
+        InputError: the network has no such link, or nothing of the link was sampled.
     """
     sampled = link_lines(job, records, link)
     end_s = end_of_chart_ns(job, records) / NS_PER_S
@@ -113,7 +115,7 @@ def link_timeline(job: Job, records: Sequence[Record], link: str) -> RunTimeline
 
 
 def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
-    """Arrange a run's records over time, also those of a failed run."""
+    """Return a run's records as lines, bands and marks over time, for failed runs, too."""
     end_ns = end_of_chart_ns(job, records)
     events = [each for each in records if isinstance(each, TimelineEvent) and each.at_ns < end_ns]
     goodput = next((each for each in records if isinstance(each, Goodput)), None)
@@ -149,7 +151,7 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
 
 
 def _causes(job: Job, records: Sequence[Record]) -> tuple[Part, ...]:
-    """Attribute the time of a run that ended; of a failed one nothing is told."""
+    """Return where the time of a run went; empty for a failed run."""
     if not any(isinstance(each, End) and each.failure is None for each in records):
         return ()
     found = attribution(RunRecords(job, records, workload_of(job)))
@@ -157,15 +159,17 @@ def _causes(job: Job, records: Sequence[Record]) -> tuple[Part, ...]:
 
 
 def _stacks(job: Job) -> tuple[str, ...]:
-    """Return the stacks of a run that cannot be sampled, because their state is in their own
-    processes.
+    """Return the stacks of a run that cannot be sampled, because their state is in processes of
+    their own.
     """
     stacks = (stack for each in job.workloads for stack in each.transport.stacks)
     return tuple(dict.fromkeys(stack.name for stack in stacks))
 
 
 def end_of_chart_ns(job: Job, records: Sequence[Record]) -> int:
-    """Return the end of the chart in ns: that of the workload, or of a failed run's last record."""
+    """Return the end of the chart in ns: that of the workload, or the time of a failed run's last
+    record.
+    """
     ends_ns = [
         workload_of(view.job).chart_end_ns(view.records) for view in workload_views(job, records)
     ] or [workload_of(job).chart_end_ns(records)]
@@ -194,7 +198,7 @@ def _goodput_points(goodput: Goodput, end_ns: int) -> list[Point]:
 
 
 def _reconnections(records: Iterable[Record]) -> list[Mark]:
-    """Find connections that replaced an abandoned one."""
+    """Return the times at which connections that replaced an abandoned one were ready."""
     clients = [each for each in records if isinstance(each, Connection) and each.side == "client"]
     clients.sort(key=lambda connection: connection.start_ns)
     # The connections not abandoned are as many as the initial ones, which are not replacements.
@@ -228,7 +232,9 @@ def _bands(phases: Iterable[Phase]) -> list[Band]:
 
 
 def _merged(bands: Sequence[Band], end_s: float) -> list[Band]:
-    """Join adjacent bands of one label; beyond the chart's resolution take one for each pixel."""
+    """Return bands with neighbours of the same label joined; if there are more than the chart can
+    show, one for each pixel.
+    """
     if len(bands) > MOST_POINTS:
         step_s = end_s / MOST_POINTS
         moments = ((i * step_s, (i + 1) * step_s) for i in range(MOST_POINTS))

@@ -1,6 +1,6 @@
 """The samples of a run as lines over time: goodput, queueing delay, windows, RTTs, shares.
 
-Pure: a job and its records in, lines out.
+Pure: makes lines from a job and its records.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,9 @@ from netwarp.units import NS_PER_S
 from netwarp.wire import ConnectionSamples, Goodput, Job, QueueSamples, Record
 
 STEPS = 150
-"""Steps of the goodput of several workloads; with more, single bursts would hide the rates."""
+"""Number of steps of the goodput of several workloads; with more, single bursts would hide the
+rates.
+"""
 SHORTEST_STEP_NS = NS_PER_S // 10
 
 
@@ -28,13 +30,13 @@ class SampledLine:
     title: str
     """Title of its panel, with the unit."""
     readout: str
-    """Name of the value in readouts, with the unit."""
+    """Name of the value at the pointer, with the unit."""
     line: Line
 
 
 def sampled_lines(job: Job, records: Sequence[Record], paths: Sequence[int]) -> list[SampledLine]:
-    """Make a line for each sampled value, in the order of the chart. Lines that are all 0 are left
-    out, and so is the bottleneck's throughput where goodput is known.
+    """Return a line for each sampled value, in the order of the chart. Lines that are 0 throughout
+    are left out, and so is the bottleneck's throughput if goodput is known.
 
     Args:
         job: the run's job.
@@ -76,14 +78,18 @@ def sampled_lines(job: Job, records: Sequence[Record], paths: Sequence[int]) -> 
 
 
 def sampling_interval_s(records: Sequence[Record]) -> float | None:
-    """Return the median time in s between samples of the bottleneck; None with fewer than two."""
+    """Return the median time in s between samples of the bottleneck; None if there are fewer than
+    two.
+    """
     samples = next((each for each in records if isinstance(each, QueueSamples)), None)
     steps = [] if samples is None else [after - at for at, after in pairwise(samples.at_ns)]
     return median(steps) / NS_PER_S if steps else None
 
 
 def _by_workload(job: Job, records: Sequence[Record]) -> list[tuple[str, list[ConnectionSamples]]]:
-    """Return the samples of each workload's sending connections; empty for a single workload."""
+    """Return the samples of each workload's sending connections; empty if there is a single
+    workload.
+    """
     found: dict[str, list[ConnectionSamples]] = {}
     for view in workload_views(job, records):
         own = [each for each in view.records if isinstance(each, ConnectionSamples)]
@@ -100,7 +106,7 @@ def _queueing_delay_ms(job: Job, records: Sequence[Record], path: int) -> list[P
 
 
 def _carried_mbit_s(job: Job, records: Sequence[Record], path: int) -> list[Point]:
-    """Return the throughput between samples of a path's bottleneck, headers included."""
+    """Return the throughput of a path's bottleneck between samples, in Mbit/s, headers included."""
     samples = queue_samples(records, job.direction, path)
     if samples is None:
         return []
@@ -112,7 +118,9 @@ def _carried_mbit_s(job: Job, records: Sequence[Record], path: int) -> list[Poin
 
 
 def acknowledged_mbit_s(records: Sequence[Record]) -> Line | None:
-    """Make a step line of the rate of acknowledged bytes between samples, over all connections."""
+    """Return the rate of acknowledged bytes between samples, over all connections, as a step line
+    in Mbit/s.
+    """
     connections = [each for each in records if isinstance(each, ConnectionSamples)]
     columns = [(each.at_ns, each.acked_bytes) for each in connections if each.acked_bytes]
     summed = [(at_ns / NS_PER_S, acked) for at_ns, acked in counted_so_far(columns).items()]
@@ -137,7 +145,7 @@ def _joined(
     unit: float,
     join: Callable[[Sequence[int]], int],
 ) -> list[Point]:
-    """Return one value of all connections for each time, in a unit."""
+    """Return one value for all connections together at each time, in a unit."""
     by_time = _by_time(connections, column)
     return [(at_ns / NS_PER_S, join(values) / unit) for at_ns, values in by_time.items()]
 
@@ -152,8 +160,8 @@ class WorkloadGoodput:
 
 
 def workload_goodputs(job: Job, records: Sequence[Record], end_ns: int) -> list[WorkloadGoodput]:
-    """Return the goodput of each workload with content, in common steps of time; that of workloads
-    which the study names together is added up.
+    """Return the goodput of each workload with content, in the same steps of time for all.
+    Workloads that the study names together are added up.
     """
     step_ns = max(end_ns // STEPS, SHORTEST_STEP_NS)
     starts_ns = range(0, max(end_ns, 1), step_ns)

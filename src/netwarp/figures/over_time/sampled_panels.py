@@ -1,6 +1,4 @@
-"""The panels of values over time that are drawn as they were counted: samples, and workloads'
-shares.
-"""
+"""The panels of counted values over time: samples, and the shares of workloads."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def sampled_panels(frame: Frame, runs: Sequence[ShownRun]) -> list[list[Row]]:
-    """Draw each value that any run has, with one scale for all rows of its panel."""
+    """Return a panel for each value that some run has, with the same scale in all its rows."""
     titles = dict.fromkeys(each.title for run in runs for each in run.timeline.sampled)
     return [_sampled_panel(frame, runs, title, number) for number, title in enumerate(titles)]
 
@@ -53,7 +51,7 @@ def _sampled_layers(
 
 
 def share_panels(frame: Frame, runs: Sequence[ShownRun]) -> list[list[Row]]:
-    """Draw the workloads' goodput and shares stacked, with a row for each run."""
+    """Return the workloads' goodput and shares, stacked, with a row for each run."""
     shown = [run for run in runs if run.timeline.workloads]
     if not shown:
         return []
@@ -76,13 +74,13 @@ def share_panels(frame: Frame, runs: Sequence[ShownRun]) -> list[list[Row]]:
 
 
 def _sums(workloads: Sequence[WorkloadGoodput]) -> list[float]:
-    """Add up the rates of all workloads, step by step."""
+    """Return the sum of the rates of all workloads in each step."""
     values = [[value for _, value in each.mbit_s] for each in workloads]
     return [sum(at_once) for at_once in zip(*values, strict=True)]
 
 
 def _stacked(frame: Frame, run: ShownRun, y: Spec, *, with_legend: bool) -> Spec:
-    """Draw the goodput of all workloads of a run, stacked."""
+    """Return the goodput of all workloads of a run, stacked."""
     workloads = run.timeline.workloads
     names = [each.name for each in workloads]
     colours = [style.colour for style in series_styles("workloads", names)]

@@ -12,7 +12,7 @@ from netwarp.wire import ConnectionSamples, Job, Record
 
 @dataclass(frozen=True)
 class Sent:
-    """What the sender's connections had sent at a time, all together."""
+    """What the sender's connections together had sent at a time."""
 
     at_s: float
     acked_mb: float
@@ -20,12 +20,12 @@ class Sent:
     sent_mb: float
     """Acknowledged or under way, in MB."""
     repeated_packets: int
-    """Packets that were sent again since the time before."""
+    """Packets that were sent again since the time of the entry before."""
 
 
 def sent_over_time(job: Job, records: Sequence[Record]) -> tuple[Sent, ...]:
-    """Return what was sent and acknowledged, at no more times than a chart shows; empty where no
-    samples of a single workload count it, as SCTP's do not.
+    """Return what was sent and acknowledged, at no more times than a chart can show; empty if a run
+    has several workloads, or samples do not count it, as with SCTP.
     """
     if job.names_workloads:
         return ()
@@ -48,11 +48,11 @@ def sent_over_time(job: Job, records: Sequence[Record]) -> tuple[Sent, ...]:
 
 
 def counted_so_far(columns: Sequence[tuple[Sequence[int], Sequence[int]]]) -> dict[int, int]:
-    """Return the sum of what connections have counted by each time at which any was sampled. What
-    one that is gone had counted remains.
+    """Return the sum of what all connections have counted, for each time at which one was sampled.
+    The count of a closed connection stays in the sum.
 
     Args:
-        columns: of each connection, its times in ns and what it had counted at each.
+        columns: for each connection: the times in ns of its samples, and the count at each.
     """
     grown: Counter[int] = Counter()
     for at_ns, counts in columns:

@@ -16,16 +16,18 @@ from netwarp.workloads import Tone
 
 COLOURS: Mapping[Tone, str] = {"start": START_UP, "moving": WAIT, "grade": RECEIVING}
 TALLEST_BAR, LOWEST_BAR = 13, 5
-"""Bounds of a bar's height in pixels, including the gap to the next."""
+"""Largest and smallest height of a bar in pixels, including the gap to the next."""
 MOST_HEIGHT = 620
 LEAST_NAMED = 9
-"""Least height in pixels of bars that are named."""
+"""Smallest height in pixels of bars that have names."""
 EARLY_SHARE = 0.25
-"""Share of the time axis: a bar that begins later has its name before it, others behind it."""
+"""Share of the time axis: a bar that begins later has its name on its left, other bars on their
+right.
+"""
 
 
 def waterfall_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
-    """Draw the resources of each run, in the order in which the page has them."""
+    """Return the resources of each run as bars, in the order in which the page has them."""
     loading = [run for run in runs if run.timeline.items]
     return [
         Row(run, None, frame.height(_pixels(run)), _layers(frame, run, legend=index == 0))
@@ -51,7 +53,7 @@ def _layers(frame: Frame, run: ShownRun, *, legend: bool) -> list[Spec]:
 
 
 def _bars(frame: Frame, run: ShownRun, y: Spec, *, legend: bool) -> Spec:
-    """Draw a bar for each phase of each resource."""
+    """Return a bar for each phase of each resource."""
     colours = {label: COLOURS[tone] for label, tone in run.timeline.tones.items()}
     rows = [
         {"t": band.start_s, "end": band.end_s, "what": band.label, "name": item.name,
@@ -71,7 +73,7 @@ def _bars(frame: Frame, run: ShownRun, y: Spec, *, legend: bool) -> Spec:
 
 
 def _names(frame: Frame, run: ShownRun, y: Spec) -> list[Spec]:
-    """Write the bars' names, before the bars if there is room."""
+    """Return the names of the bars, on their left if there is room."""
     behind: list[dict[str, Any]] = []
     before: list[dict[str, Any]] = []
     for index, item in enumerate(run.timeline.items):
@@ -89,7 +91,7 @@ def _names(frame: Frame, run: ShownRun, y: Spec) -> list[Spec]:
 
 
 def _milestones(frame: Frame, run: ShownRun) -> list[Spec]:
-    """Draw a vertical rule with its name for each milestone of the page."""
+    """Return a vertical rule with a name for each milestone of the page."""
     marks = [{"t": mark.at_s, "what": mark.label} for mark in run.timeline.milestones]
     if not marks:
         return []
