@@ -1,7 +1,7 @@
 """Exports results to other formats, each by a function from a run directory to text.
 
-Formats with a part for each run are written part by part, so that a large study is not held in
-memory.
+Formats with a part for each run are generated part by part, so that a large study is never in
+memory as a whole.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 
 def export_results(data: RunData, format_: str, run: str | None = None) -> Iterator[str]:
-    """Write the results of a run directory in a format of `EXPORTS`, piece by piece.
+    """Return the results of a run directory in one of the formats of `EXPORTS`, as pieces of text.
 
     Args:
         data: the run directory's data.
         format_: name of the format.
-        run: the one run that is written; None for all.
+        run: the only run to export; None for all.
 
     Raises:
-        InputError: there is no such format or run, or no run contains anything for the format.
+        InputError: there is no such format or run, or no run has anything for the format.
     """
     if format_ not in EXPORTS:
         raise InputError(f"--format {format_}: unknown; choose one of {', '.join(EXPORTS)}")
@@ -50,7 +50,9 @@ def export_results(data: RunData, format_: str, run: str | None = None) -> Itera
 
 
 def to_csv(data: RunData) -> Iterator[str]:
-    """Write one line per run: factors, the conditions that all runs share, outcome, metrics."""
+    """Yield CSV, with a line for each run: factors, the conditions that all runs share, outcome,
+    metrics.
+    """
     fixed = data.fixed
     metrics = sorted({name for run in data.results.runs for name in run.metrics})
     heads = ["run", "cell", "replicate", "seed", *data.results.factors, *fixed]
@@ -70,7 +72,9 @@ def _csv_line(cells: Sequence[object]) -> str:
 
 
 def to_json(data: RunData) -> Iterator[str]:
-    """Write one object per run, with factors, conditions and metrics as objects of their own."""
+    """Yield a JSON array with an object for each run, in which factors, conditions and metrics are
+    objects, too.
+    """
     fixed = data.fixed
     return _json_array(
         {
@@ -89,10 +93,10 @@ def to_json(data: RunData) -> Iterator[str]:
 
 
 def to_iperf3(data: RunData) -> Iterator[str]:
-    """Write an array with the document of each run that iperf3 would have printed.
+    """Yield a JSON array with what iperf3 would have printed for each run.
 
     Raises:
-        InputError: runs have several workloads, but a document of iperf3 has one.
+        InputError: runs have several workloads, and iperf3 has no form for that.
     """
     if data.study.cells[0].workloads:
         raise InputError(
@@ -103,7 +107,7 @@ def to_iperf3(data: RunData) -> Iterator[str]:
 
 
 def _json_array(objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Write an array of objects as `json.dumps` with an indent of two would."""
+    """Yield an array of objects as `json.dumps` with an indent of two would return it."""
     before = "[\n  "
     for each in objects:
         # Texts have no line breaks in JSON, which writes them as \\n.
@@ -114,7 +118,7 @@ def _json_array(objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def to_har(data: RunData) -> Iterator[str]:
-    """Write an HTTP Archive, version 1.2: a page for each run, with an entry for each resource.
+    """Yield an HTTP Archive, version 1.2: a page for each run, with an entry for each resource.
 
     Raises:
         InputError: no run loaded anything over HTTP.
@@ -143,10 +147,10 @@ def to_har(data: RunData) -> Iterator[str]:
 
 
 def to_qlog(data: RunData) -> Iterator[str]:
-    """List the qlog files of QUIC connections, one on each line.
+    """Yield the paths of the qlog files of QUIC connections, one on each line.
 
     Raises:
-        InputError: no run wrote any.
+        InputError: no run wrote a qlog file.
     """
     directory = data.kept
     paths = [path for run in data.results.runs for path in directory.qlog_of(run.run)]
@@ -170,4 +174,4 @@ EXPORTS: Mapping[str, Callable[[RunData], Iterator[str]]] = {
     "har": to_har,
     "qlog": to_qlog,
 }
-"""The function that writes each format, by the name that `--format` takes."""
+"""For each value of `--format`, the function that exports it."""

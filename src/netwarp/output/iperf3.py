@@ -30,17 +30,17 @@ _NAMES: dict[str, Any] = {
     "remote_host": "server",
     "remote_port": 4433,
 }
-"""Fields of both ends; the client's port is not recorded."""
+"""Fields with the addresses of both ends; the client's port is not recorded, and so 0."""
 _ENDS: Mapping[Side, str] = {"client": "host", "server": "remote"}
-"""iperf3's names of the ends, as seen from the client."""
+"""What iperf3 calls each end, as seen from the client."""
 
 
 def iperf3_document(run: RunResult, data: RunData) -> dict[str, Any]:
-    """Return the document that iperf3 would have printed.
+    """Return what iperf3 would have printed for a run, as a JSON object.
 
     `intervals` has the content received in each second, for a run that recorded it over time. For a
     file over TCP it has what was acknowledged to the sender from sample to sample, each at least a
-    second after the one before. For any other run it has one interval, the whole run.
+    second after the one before. Any other run has a single interval.
 
     Args:
         run: the run.
@@ -95,7 +95,9 @@ def _start(run: RunResult, data: RunData) -> dict[str, Any]:
 
 
 def _started(data: RunData) -> datetime:
-    """Return the run's date: by the guest's clock, or in real time that of the study."""
+    """Return the date of a run: in virtual time the guest's, in real time that of the study's
+    execution.
+    """
     if data.clock == "virtual":
         return datetime.fromtimestamp(EPOCH_NS // NS_PER_S, UTC)
     return datetime.fromisoformat(data.provenance["started"])
@@ -107,7 +109,9 @@ def _content_bytes(run: RunResult) -> float:
 
 
 def _content(run: RunResult) -> dict[str, Any] | None:
-    """Return the sums of a transfer as iperf3 does for TCP; None for a run without transfers."""
+    """Return the totals of a transfer as iperf3 has them for TCP; None for a run without
+    transfers.
+    """
     seconds, bit_s = run.value("completion_time_s"), run.value("goodput_bit_s")
     if seconds is None or bit_s is None:
         return None
@@ -119,7 +123,7 @@ def _content(run: RunResult) -> dict[str, Any] | None:
 
 
 def _packets(run: RunResult, records: Sequence[Record]) -> dict[str, Any] | None:
-    """Return the sums of a flow of packets as iperf3 does for UDP; None for other runs."""
+    """Return the totals of a flow of packets as iperf3 has them for UDP; None for other runs."""
     arrived = next((r for r in records if isinstance(r, FlowStats) and r.unit == "packet"), None)
     sent = next((record for record in records if isinstance(record, FlowSent)), None)
     if arrived is None or sent is None or run.value("lost_packets") is None:
@@ -137,7 +141,7 @@ def _packets(run: RunResult, records: Sequence[Record]) -> dict[str, Any] | None
 
 
 def _cpu_utilization_percent(records: Sequence[Record], seconds: float) -> dict[str, float]:
-    """Return each end's CPU usage in percent: 0 in virtual time, in which computing takes no
+    """Return the CPU usage of each end in percent: 0 in virtual time, in which computing takes no
     time.
     """
     shares = {
@@ -154,9 +158,10 @@ def _cpu_utilization_percent(records: Sequence[Record], seconds: float) -> dict[
 
 
 def _intervals(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Return the content received in each second, as iperf3 does; the last interval may be shorter.
+    """Return the content received in each second, as iperf3 has it; the last interval may be
+    shorter.
 
-    Empty if goodput was not recorded over time.
+    Empty if the records have no goodput over time.
     """
     recorded = next((each for each in records if isinstance(each, Goodput)), None)
     if recorded is None:
@@ -175,11 +180,11 @@ def _intervals(records: Sequence[Record]) -> list[dict[str, Any]]:
 def _acknowledged(
     job: Job | None, records: Sequence[Record], total: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the bytes acknowledged to TCP's sender between samples that are at least a second
+    """Return the bytes acknowledged to TCP's sender between samples that are at least one second
     apart.
 
-    Empty if connections were not sampled, or samples do not count content: those of TLS and QUIC
-    include the overhead of encryption, and SCTP has no such count.
+    Empty if connections were not sampled, or samples do not count content: with TLS and QUIC they
+    include the overhead of encryption, and with SCTP there is no such count.
     """
     if job is None or not received(job, records):
         return []
@@ -207,7 +212,9 @@ def _acknowledged(
 
 
 def _acked_bytes(samples: ConnectionSamples, at_ns: int) -> int:
-    """Return the bytes acknowledged at the last sample up to a time."""
+    """Return the number of bytes that had been acknowledged at the last sample before or at a
+    time.
+    """
     index = bisect_right(samples.at_ns, at_ns)
     return samples.acked_bytes[index - 1] if index else 0
 

@@ -1,4 +1,4 @@
-"""Writes test cases as JUnit's XML, which CI servers read; undecided cases are errors there."""
+"""Converts test cases to JUnit's XML, which CI servers read; undecided cases are errors there."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from netwarp.evaluation import RunData
 
 _ELEMENTS = {"failed": "failure", "undecided": "error", "skipped": "skipped"}
-"""Elements for cases that have not passed; consumers show each with its message."""
+"""XML elements for cases that have not passed; CI servers show each with its message."""
 
 
 def junit_xml(data: RunData, listed: Sequence[Case]) -> str:
-    """Write test cases as a document with a suite for each kind of them.
+    """Return test cases as an XML document, with a suite for each kind of case.
 
     Args:
         data: the results; their wall time is that of the suite of runs.
-        listed: the cases.
+        listed: the test cases.
     """
     wall_s = float(data.provenance.get("wall_s") or 0.0)
     root = ElementTree.Element(
@@ -70,5 +70,7 @@ def _counts(listed: Sequence[Case]) -> dict[str, str]:
 
 
 def _plain(text: str) -> str:
-    """Escape characters that XML does not allow, such as control characters and surrogates."""
+    """Return a text in which characters that XML forbids, such as control characters and
+    surrogates, are escaped.
+    """
     return without_controls(text).translate({0xFFFE: None, 0xFFFF: None})

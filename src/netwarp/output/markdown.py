@@ -1,4 +1,4 @@
-"""Writes a study's results as Markdown, for the summary of a CI job."""
+"""Converts a study's results to Markdown, for the summary of a CI job."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from netwarp.results.comparisons import Comparisons
 
 MOST_ROWS = 100
-"""Most rows of a table; a summary has a bounded size (1 MiB on GitHub)."""
+"""Most rows of a table, because a summary may not exceed a size (1 MiB on GitHub)."""
 _TITLES = {
     "runs": "Runs", "expectations": "Expectations", "claims": "Claims", "baseline": "Baseline",
 }  # fmt: skip
@@ -27,11 +27,12 @@ _WORST_FIRST = ("failed", "undecided", "skipped", "passed")
 
 
 def markdown(data: RunData, listed: Sequence[Case]) -> str:
-    """Write the test cases, then the results, then the command that repeats them.
+    """Return the results as Markdown: the test cases, then the cells, then the command that repeats
+    the study.
 
     Args:
         data: the results.
-        listed: their test cases.
+        listed: the test cases of the results.
     """
     lines = [f"## netwarp: {_escaped(data.study.title)}", ""]
     for suite in get_args(Suite):
@@ -43,7 +44,7 @@ def markdown(data: RunData, listed: Sequence[Case]) -> str:
 
 
 def _suite(suite: Suite, listed: Sequence[Case]) -> Iterator[str]:
-    """Write the cases of one suite as a table, the worst first."""
+    """Yield the lines of a table with the test cases of one suite, failures first."""
     bad = [case for case in listed if case.outcome != "passed"]
     if not listed or (suite == "runs" and not bad):
         return
@@ -61,7 +62,9 @@ def _marked(case: Case) -> str:
 
 
 def _results(data: RunData, compared: Comparisons) -> Iterator[str]:
-    """Write a row for each cell: its condition, its contender, its mean, and the verdict."""
+    """Yield the lines of a table with a row for each cell: condition, contender, mean, and
+    verdict.
+    """
     found = {
         contender.cell.index: estimate
         for group in compared.groups
@@ -95,7 +98,9 @@ def _results(data: RunData, compared: Comparisons) -> Iterator[str]:
 
 
 def _again(data: RunData) -> Iterator[str]:
-    """Write what repeats the results: number of runs, seed, kernel, hash and command."""
+    """Yield lines with what is needed to repeat the results: number of runs, seed, kernel, hash and
+    command.
+    """
     kernel = _escaped(kernels_text(data.provenance))
     runs = f"{len(data.results.runs)} runs, seed {data.study.seed}, kernel {kernel}"
     digest = f", records `{data.records_sha256}`" if data.records_sha256 else ""
@@ -105,7 +110,7 @@ def _again(data: RunData) -> Iterator[str]:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Write a table of at most `MOST_ROWS` rows."""
+    """Yield the lines of a table, with at most `MOST_ROWS` rows."""
     yield f"| {' | '.join(heads)} |"
     yield f"| {' | '.join('---' for _ in heads)} |"
     for row in rows[:MOST_ROWS]:
@@ -119,7 +124,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
 
 
 def _escaped(text: str) -> str:
-    """Escape a text, so that it is not read as Markdown or HTML."""
+    """Return a text with escapes, so that nothing in it is read as Markdown or HTML."""
     plain = without_controls(text).replace("\n", " ").replace("\\", "\\\\")
     for sign in "|*_`[]":
         plain = plain.replace(sign, f"\\{sign}")
@@ -127,13 +132,15 @@ def _escaped(text: str) -> str:
 
 
 def _fenced(text: str) -> Iterator[str]:
-    """Write a text as a block of code, in which nothing has a meaning: it is copied as it is."""
+    """Yield a text as a code block, in which no character has a special meaning."""
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     yield from (fence, without_controls(text), fence)
 
 
 def _code(text: str) -> str:
-    """Write a text as code in a cell of a table, where only the column separator has a meaning."""
+    """Return a text as code for a cell of a table, in which only the column separator has a special
+    meaning.
+    """
     plain = without_controls(text).replace("\n", " ").replace("`", "'")
     return f"`{plain}`".replace("|", "\\|")

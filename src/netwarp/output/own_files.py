@@ -1,4 +1,6 @@
-"""Refuses to write over what netwarp did not write: a slip must not cost somebody's file."""
+"""Refuses to overwrite files that netwarp did not write, so that a wrong file name destroys
+nothing.
+"""
 
 from pathlib import Path
 
@@ -10,7 +12,7 @@ BASELINE_START = '{\n "netwarp_baseline": '
 
 
 def refuse_foreign(what: str, path: Path, start: str) -> None:
-    """Refuse a file that cannot be written, or that has something else in it.
+    """Refuse a file that cannot be written, or whose content is not netwarp's.
 
     Args:
         what: the option or command that names it, for the message.
@@ -18,7 +20,7 @@ def refuse_foreign(what: str, path: Path, start: str) -> None:
         start: the text with which every file of the kind begins.
 
     Raises:
-        InputError: it is none of these; nothing was written.
+        InputError: the file is none of these; nothing was written.
     """
     try:
         if path.is_dir():

@@ -1,4 +1,4 @@
-"""Results of `netwarp exec`, as an object for scripts and as one line."""
+"""Results of `netwarp exec`: an object for scripts, and one line for users."""
 
 from __future__ import annotations
 
@@ -23,21 +23,24 @@ if TYPE_CHECKING:
     from netwarp.results import RunResult
 
 SIGNALLED = 128
-"""Added to a signal's number to form the exit status of a program that it ended, as shells do."""
+"""Added to the number of a signal, it gives the exit status of a program that the signal ended, as
+in shells.
+"""
 PRINTED_BYTES = 1 << 20
-"""Bytes of a program's output that are included, as many as its record has of standard output."""
+"""Most bytes of a program's output in the object: as many as its record has of standard output."""
 HIDDEN = re.compile(r"(?:/tmp|/run|/dev/shm)/[^\s:;,'\"()]+")
-"""Paths below folders of which programs see none of the machine's files
+"""Paths below folders that programs see without the machine's files
 (endpoint/programs/src/root.rs).
 """
 MISSING = ("not found", "No such file")
-"""Messages of programs about a file that does not exist."""
+"""Parts of messages with which programs report that a file does not exist."""
 
 
 def program_runs(data: RunData) -> dict[str, Any]:
-    """Return the results of the runs; the first that failed, or else the first, represents all.
+    """Return the results of the runs as an object. Its main fields are those of the first run that
+    failed, or else of the first run.
 
-    The metrics of a failed run are what was measured until it failed.
+    A failed run has the metrics that were measured until it failed.
     """
     runs = [_with_what_was_measured(run, data) for run in data.results.runs]
     shown = next((run for run in runs if run.reason is not None), runs[0])
@@ -73,12 +76,14 @@ def _with_what_was_measured(run: RunResult, data: RunData) -> RunResult:
 
 
 def time_taken(virtual_s: float, wall_s: float) -> str:
-    """Write the time that runs took as a whole, in s, in virtual time and in wall time."""
+    """Return as text the time that all runs took, in s of virtual time and of wall time."""
     return f"{virtual_s:.6g} s on the run's clock in all, {number(wall_s, 2)} s of yours"
 
 
 def in_one_line(data: RunData, summary: dict[str, Any]) -> str:
-    """Write the time that the client took and what the path did, or why a run failed."""
+    """Return as text the time that the client took and what happened to packets, or why a run
+    failed.
+    """
     took = time_taken(summary["virtual_s"], summary["wall_s"])
     runs = data.results.runs
     if summary["failure"] is not None:
@@ -98,8 +103,8 @@ def in_one_line(data: RunData, summary: dict[str, Any]) -> str:
 
 
 def of_path(metrics: Mapping[str, float | None]) -> str:
-    """Describe a path: the packets in each direction, or, between two hosts, where nobody counts
-    them, the median round-trip time.
+    """Return as text the number of packets in each direction; between two hosts, where packets are
+    not counted, the median round-trip time.
     """
     rtt_s = metrics.get("path_median_rtt_s")
     if rtt_s is not None:
@@ -112,7 +117,9 @@ def of_path(metrics: Mapping[str, float | None]) -> str:
 
 
 def _dropped(metrics: Mapping[str, float | None], direction: str) -> str:
-    """Describe dropped packets: those lost at random, and those that found a queue full."""
+    """Return as text how many packets were lost at random, and how many were dropped by a full
+    queue.
+    """
     dropped = metrics[f"path_dropped_{direction}"] or 0.0
     overflow = metrics.get(f"path_overflow_{direction}")
     # the kernel does not distinguish the two, or there are none
@@ -122,8 +129,8 @@ def _dropped(metrics: Mapping[str, float | None], direction: str) -> str:
 
 
 def hidden_file_hint(summary: Mapping[str, Any]) -> str:
-    """Return a hint that programs do not see a file of this machine, if one of them seems to have
-    missed it; empty if none.
+    """Return a hint that programs do not see a file of this machine, if the output of one seems to
+    say that it missed the file; else "".
     """
     lines = [line for side in ("client", "server") for line in summary[side]["stderr"].splitlines()]
     missed = (line for line in lines if any(words in line for words in MISSING))
@@ -138,7 +145,7 @@ def hidden_file_hint(summary: Mapping[str, Any]) -> str:
 
 
 def _means(data: RunData) -> str:
-    """Write the mean run time with its interval."""
+    """Return the mean run time with its interval, as text."""
     (cell,) = data.results.cells
     estimate = cell.estimate("run_time_s")
     if estimate is None:
@@ -148,11 +155,11 @@ def _means(data: RunData) -> str:
 
 
 def askers(job: Job) -> dict[str, list[str]]:
-    """Find the programs in a job's commands, and their libraries, that read values from the CPU
-    which differ each time.
+    """Find the programs in a job's commands, and their libraries, that read CPU values which differ
+    each time.
 
     Returns:
-        The names of the instructions, by program or library.
+        The names of the instructions that read such values, by program or library.
     """
     files = {file.resolve() for reads in reads_of(job) for file in named_files(reads)}
     libraries = {library for file in files for library in libraries_of(file)} - files
@@ -181,8 +188,8 @@ def _exit_status(run: RunResult, client: Program | None) -> int:
 def _program_json(
     side: Side, program: Program | None, directory: RunDirectory, run: str
 ) -> dict[str, Any]:
-    """Return the record of a program as an object: everything except its output is null if it did
-    not end.
+    """Return a program's record as an object. If the program did not end, everything but its output
+    is null.
     """
     stdout, stdout_bytes = directory.printed(run, f"{side}.stdout", PRINTED_BYTES)
     stderr, stderr_bytes = directory.printed(run, f"{side}.stderr", PRINTED_BYTES)

@@ -1,4 +1,4 @@
-"""The object that `--json` prints and `summary.json` contains. Scripts rely on its names."""
+"""The object that `--json` prints and `summary.json` contains. Scripts rely on the names in it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def summary(data: RunData) -> dict[str, Any]:
-    """Make the object, of plain types, with all values in base units."""
+    """Return the object, made of plain types, with all values in base units."""
     provenance = data.provenance
     too_few = too_few_in(data.study, data.results)
     of_expectations = [each.to_json() for each in too_few if each.what == "expectations"]
@@ -43,8 +43,8 @@ def summary(data: RunData) -> dict[str, Any]:
 
 
 def _cells(results: Results, answers: Sequence[Comparisons]) -> list[dict[str, Any]]:
-    """Write the cells with their comparisons by each main metric; the first metric's comparison is
-    also on its own.
+    """Return the cells with their comparisons for each main metric; the comparison for the first
+    metric is also a field of its own.
     """
     found: dict[int, list[dict[str, Any]]] = {}
     for compared in answers:
@@ -61,13 +61,15 @@ def _cells(results: Results, answers: Sequence[Comparisons]) -> list[dict[str, A
 
 
 def _bimodal(cell: CellResult, metrics: Sequence[str]) -> dict[str, Any]:
-    """Write the main metrics by which a cell's runs lie in two modes; empty if there are none."""
+    """Return the main metrics in which a cell's values form two groups (modes); empty if there are
+    none.
+    """
     found = [each for metric in metrics if (each := two_modes(cell, metric)) is not None]
     return {"bimodal": [each.to_json() for each in found]} if found else {}
 
 
 def _cell(cell: CellResult, metrics: tuple[str, ...]) -> dict[str, Any]:
-    """Write a cell: its levels, its number of runs, and its estimates."""
+    """Return a cell as an object: its levels, its number of runs, and its estimates."""
     return {
         "factors": dict(cell.factors),
         "runs": len(cell.runs),
@@ -81,7 +83,7 @@ def _cell(cell: CellResult, metrics: tuple[str, ...]) -> dict[str, Any]:
 
 
 def estimate_json(estimate: Estimate) -> dict[str, Any]:
-    """Write an estimate as ``--json`` prints it, in base units."""
+    """Return an estimate as an object for ``--json``, in base units."""
     return {
         "mean": estimate.mean,
         "ci95": list(estimate.ci95) if estimate.ci95 else None,
@@ -91,7 +93,7 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
 
 
 def _comparison(comparison: Comparison, compared: Comparisons) -> dict[str, Any]:
-    """Write a comparison with its verdict, as `--json` prints it."""
+    """Return a comparison with its verdict as an object for `--json`."""
     is_open = comparison.verdict is Verdict.UNDECIDED
     return {
         "metric": compared.metric,

@@ -53,11 +53,11 @@ GAP = 2
 
 
 def result_blocks(data: RunData, width: int = WIDTH) -> list[Table | Text | Padding]:
-    """Lay out a table for each of the study's main metrics, and notes.
+    """Return a table for each of the study's main metrics, and notes.
 
     Columns are completion time, goodput, retransmissions, connection time and verdict; for streams
-    loading delay, start-up delay, time stalled, bit rate played and verdict. The metric compared is
-    written as mean ± half the 95 % interval; in real time as median and range.
+    loading delay, start-up delay, time stalled, bit rate played and verdict. The compared metric
+    has its mean ± half the 95 % interval; in real time its median and range.
     """
     results, clock = data.results, data.clock
     if not results.runs:
@@ -87,14 +87,16 @@ def result_blocks(data: RunData, width: int = WIDTH) -> list[Table | Text | Padd
 
 
 MOST_SHOWN = 40
-"""Most characters of a condition that is listed in the line of conditions."""
+"""Most characters of a condition that is listed in the line of conditions; longer ones are left
+out.
+"""
 USUAL = {"path.mtu": "1500", "path.loss": "0%", "workload.kind": "bulk", "workload.verify": "true"}
-"""Conditions that are usual, and are not listed."""
+"""Values of conditions that are usual, and so are not listed."""
 
 
 def conditions_text(data: RunData) -> str:
-    """Write the conditions that all cells share in a line, defaults such as the queue included;
-    empty if there are none.
+    """Return a line with the conditions that all cells share, defaults such as the queue included;
+    "" if there are none.
     """
     single = {
         factor: levels[0]
@@ -115,12 +117,14 @@ def conditions_text(data: RunData) -> str:
 
 
 def _is_of_another(key: str) -> bool:
-    """Return whether a key is one of a link or of the second path, whose names are a part of it."""
+    """Return whether a key is one of a link or of the second path; such keys begin with the name of
+    that.
+    """
     return key.startswith(("link.", SECOND_PATH))
 
 
 def _with_one_rate(fixed: Mapping[str, str]) -> dict[str, str]:
-    """Merge equal rates of both directions into one."""
+    """Return conditions in which equal rates of both directions are one key."""
     down, up = fixed.get("path.rate_down"), fixed.get("path.rate_up")
     if down is None or down != up:
         return dict(fixed)
@@ -132,9 +136,7 @@ def _with_one_rate(fixed: Mapping[str, str]) -> dict[str, str]:
 
 
 def _names(data: RunData) -> dict[str, str]:
-    """Return names of contenders that contain more than their level, such as QUIC with its
-    stack.
-    """
+    """Return names of contenders that say more than their level, such as QUIC with its stack."""
     for key in ("transport.stack.name", "transport.quic.stack.name"):
         if key in data.fixed:
             return {"quic": f"{level_text('transport', 'quic')} ({data.fixed[key]})"}
@@ -148,9 +150,10 @@ def blocks(
     width: int = WIDTH,
     names: Mapping[str, str] | None = None,
 ) -> list[Table | Text]:
-    """Lay out the results: a table for each condition, with common columns, and headings.
+    """Return a table for each condition, with the same columns, and headings.
 
-    Metrics beside the one compared are left out, starting with the last, if verdicts would not fit.
+    If verdicts would not fit, metrics other than the compared one are left out, beginning with the
+    last.
     """
     compared = compared.with_values
     beside = metrics_beside(results, compared.metric)
@@ -182,12 +185,13 @@ def blocks(
 def grid(
     heads: Sequence[Text], widths: Sequence[int], lines: Sequence[list[Text]], *, show_header: bool
 ) -> Table:
-    """Make a table with columns of fixed width; the last has the remaining width.
+    """Return a table with columns of fixed width, except for the last, which gets the remaining
+    width.
 
     Args:
         heads: heads of all columns.
         widths: widths of all columns but the last.
-        lines: a cell for each column.
+        lines: rows: a cell for each column.
         show_header: whether the heads are shown.
     """
     table = Table(
@@ -204,7 +208,7 @@ def grid(
 
 
 def _heads(compared: Comparisons, shown: Mapping[str, Quantity]) -> list[Text]:
-    """Return the heads of the columns: metrics with their units, and the verdict."""
+    """Return the headings of the columns: metrics with their units, and the verdict."""
     titles = {m: metric_named(m).head or unit.title.lower() for m, unit in shown.items()}
     named = [
         Text(f"{titles[metric]}\n{unit.unit or _counted(metric)}") for metric, unit in shown.items()
@@ -219,7 +223,9 @@ def _counted(metric: str) -> str:
 
 
 def _longest_verdict(compared: Comparisons) -> int:
-    """Return the longest verdict's width; the text on missing values may take a second line."""
+    """Return the width of the longest verdict in characters; the text on missing values may take a
+    second line.
+    """
     comparisons = [c for c in compared.comparisons if c.verdict not in WITHHELD]
     return max((len(verdict_text(c, compared.metric)) for c in comparisons), default=0)
 
@@ -229,14 +235,14 @@ def _longest(text: Text) -> int:
 
 
 def exact_notes(comparisons: Sequence[Comparison]) -> list[str]:
-    """Explain the word "exact", if any of these comparisons is exact."""
+    """Return a note that explains the word "exact", if one of these comparisons is exact."""
     if not any(each.exact for each in comparisons):
         return []
     return ["exact: nothing is random, and all replicates are equal."]
 
 
 def notes(results: Results, answers: Sequence[Comparisons], clock: Clock = "virtual") -> list[str]:
-    """Write notes on how to read the numbers, and on runs that failed."""
+    """Return notes on how to read the numbers, and on runs that failed."""
     comparisons = [each for compared in answers for each in compared.comparisons]
     text = (
         "± is half the 95 % confidence interval of the mean; of a wide one brackets have both ends"

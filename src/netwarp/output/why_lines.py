@@ -1,4 +1,4 @@
-"""What `netwarp why` prints: lines for people, and the same as JSON."""
+"""What `netwarp why` prints, as lines for users and as JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ LEAST_CAUSE = 0.01
 
 
 def answer_lines(found: Answer, cell: CellResult, runs: Sequence[BaseRun]) -> Iterator[str]:
-    """Write what a cell's transfers gain when its limits are lifted."""
+    """Yield lines that say how much better a cell's metric is when each limit on its transfers is
+    removed.
+    """
     values = [run.sample.value for run in runs if run.sample.value is not None]
     mean = value_text(found.metric, sum(values) / len(values))
     title = METRICS[found.metric].title if found.metric in METRICS else found.metric
@@ -80,7 +82,7 @@ def _verdict(each: Lifted) -> str:
 
 
 def effect_text(found: Comparison) -> str:
-    """Write a ratio and the interval by which it was judged."""
+    """Return as text a ratio, and the interval on which its verdict is based."""
     if found.effect is None:
         return "no value"
     shown = f"× {found.effect:.3g}"
@@ -103,7 +105,7 @@ def _shares_text(shares: Mapping[Cause, float]) -> str:
 
 
 def answer_json(found: Answer, cell: CellResult) -> dict[str, Any]:
-    """Return the same for programs."""
+    """Return what `netwarp why` says about one cell, as a JSON object."""
     first, before_it = found.first, found.before_it
     return {
         "cell": cell.index,
@@ -140,7 +142,7 @@ def _comparison_json(found: Comparison) -> dict[str, Any]:
 def contrast_lines(
     found: Contrasts, cells: tuple[CellResult, CellResult], metric: str
 ) -> Iterator[str]:
-    """Write which limit makes two cells differ."""
+    """Yield lines that say which limit makes two cells differ."""
     one, other = (cell_text(cell.factors) for cell in cells)
     title = METRICS[metric].title.lower() if metric in METRICS else metric
     yield f"{title} of {other} to that of {one}: {effect_text(found.comparison)}"
@@ -178,7 +180,7 @@ def _contrast(each: Contrast) -> str:
 def contrast_json(
     found: Contrasts, cells: tuple[CellResult, CellResult], metric: str
 ) -> dict[str, Any]:
-    """Return the same for programs."""
+    """Return which limit makes two cells differ, as a JSON object."""
     return {
         "cells": [cell.index for cell in cells],
         "metric": metric,
@@ -198,7 +200,7 @@ def contrast_json(
 def parts_lines(
     divided: Sequence[Part], cells: tuple[CellResult, CellResult], metric: str
 ) -> Iterator[str]:
-    """Write what each factor adds to the difference of two cells."""
+    """Yield lines that say how much each factor contributes to the difference of two cells."""
     one, other = (cell_text(cell.factors) for cell in cells)
     title = METRICS[metric].title.lower() if metric in METRICS else metric
     yield f"{title} of {other} to that of {one}, by factor (means over all orders of change):"
@@ -214,7 +216,7 @@ def parts_lines(
 def parts_json(
     divided: Sequence[Part], cells: tuple[CellResult, CellResult], metric: str
 ) -> dict[str, Any]:
-    """Return the same for programs."""
+    """Return how much each factor contributes to the difference of two cells, as a JSON object."""
     return {
         "cells": [cell.index for cell in cells],
         "metric": metric,
