@@ -84,8 +84,8 @@ _PLACES["open"] = ("netwarp.library", "open_run")
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name on first use. The module of errors is light and provides the rest of
-    `__all__`.
+    """Import a public name on first use. The module of errors, which is quick to import, provides
+    the rest of `__all__`.
     """
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

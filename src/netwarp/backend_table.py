@@ -11,9 +11,9 @@ class BackendName:
     """A backend that the command line and studies open by its name."""
 
     place: str
-    """Module and class, as `pkgutil.resolve_name` takes them."""
+    """Module and class, in the form that `pkgutil.resolve_name` accepts."""
     meaning: str
-    """Where runs go, in the help of `--backend`."""
+    """Where runs are carried out, for the help of `--backend`."""
     argument: str | None = None
     """What must follow the name on the command line, such as the ``DIR`` of ``replay:DIR``; None if
     nothing may. A study cannot name a backend that takes an argument.

@@ -1,4 +1,4 @@
-"""The cache directory, which contains what is built once for all checkouts."""
+"""The cache directory, for everything that is built once for all checkouts of netwarp."""
 
 import os
 from collections.abc import Mapping

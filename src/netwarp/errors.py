@@ -1,4 +1,4 @@
-"""The exceptions netwarp raises, as a tree.
+"""The exceptions that netwarp raises, as a tree.
 
     NetwarpError                exit status 1
     ├── InputError              exit status 2: the user can mend it, nothing was run
@@ -37,7 +37,7 @@ class InputError(NetwarpError):
 
 
 class StudyError(InputError):
-    """A study that cannot be run: names file, line, key, value, reason and remedy."""
+    """A study that cannot be run; the error has file, line, key, value, reason and remedy."""
 
     def __init__(
         self,
@@ -53,21 +53,23 @@ class StudyError(InputError):
         self.file = file
         """The study's file, or the command that was given the option."""
         self.line = line
-        """Line in the file, from 1; None where it is unknown or there is none."""
+        """Line in the file, from 1; None if unknown, or if there is no file."""
         self.key = key
-        """Dotted key or option at fault; None if there is none."""
+        """Dotted key or option with the error; None if there is none."""
         self.value = value
-        """The value found there; None if the key is missing."""
+        """The value of the key; None if the key is missing."""
         self.reason = reason
         """The reason why the value is refused."""
         self.remedy = remedy
         """What would be valid."""
         self.missing = missing
-        """Dotted key or option that would have to be given as well; None if there is none."""
+        """Dotted key or option that would have to be given, too; None if there is none."""
         super().__init__(str(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Support copying and pickling with all attributes, which errors of a process pool need."""
+        """Support copying and pickling with all attributes, which a process pool needs for
+        errors.
+        """
         where: dict[str, Any] = {"file": self.file, "line": self.line, "key": self.key}
         told = {"value": self.value, "remedy": self.remedy, "missing": self.missing}
         return partial(type(self), **where, **told), (self.reason,)
@@ -100,7 +102,7 @@ class ResultError(NetwarpError):
 
 
 def show_value(value: Any) -> str:
-    """Write a value as in a study file, cut to a readable length."""
+    """Return a value as text in the form of a study file, cut to a readable length."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
     # a number of thousands of digits, or a value that contains itself
@@ -110,7 +112,7 @@ def show_value(value: Any) -> str:
 
 
 def one_line(text: str, most_characters: int = MOST_CHARACTERS) -> str:
-    """Write a text as one line that a terminal can show: cut, with control characters escaped."""
+    """Return a text as one line that a terminal can show: cut, with control characters escaped."""
     shown = text[: most_characters + 1]
     if not shown.isprintable():
         shown = "".join(
@@ -120,7 +122,9 @@ def one_line(text: str, most_characters: int = MOST_CHARACTERS) -> str:
 
 
 def without_controls(text: str) -> str:
-    """Escape control characters, except line ends, so that a terminal shows them."""
+    """Return a text in which control characters, except line ends, are escaped, so that a terminal
+    shows them.
+    """
     if text.isprintable():
         return text
     return "".join(

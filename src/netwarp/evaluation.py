@@ -38,18 +38,20 @@ class RunData:
     """
 
     directory: Path
-    """The run directory, as the user names it."""
+    """The run directory, with the path that the user gave."""
     results: Results
     provenance: dict[str, Any]
     damage: Mapping[Path, str] = field(default_factory=dict)
-    """Files that could not be read and were left out, with the reasons."""
+    """Files that could not be read and were left out, each with the reason."""
     given_study: Study | None = None
     """The study, if it is already loaded; otherwise it is read when needed."""
     place: Path | None = None
-    """The absolute path of the directory, which does not change with the working directory."""
+    """The absolute path of the directory, so that it stays right if the working directory
+    changes.
+    """
 
     not_done: tuple[str, ...] = ()
-    """Names of the runs of the plan that have not ended yet."""
+    """Names of the planned runs that have not ended yet."""
 
     @property
     def kept(self) -> RunDirectory:
@@ -63,7 +65,7 @@ class RunData:
 
     @property
     def unfinished_text(self) -> str | None:
-        """Note that runs of the plan are missing; None if all have ended."""
+        """Note that planned runs are missing; None if all have ended."""
         if not self.not_done:
             return None
         done = len(self.results.runs)
@@ -74,13 +76,15 @@ class RunData:
 
     @property
     def left_by_limit(self) -> tuple[str, ...]:
-        """Names of the replicates that a time limit prevented from being added."""
+        """Names of the replicates that were not added because of a time limit."""
         left = self.provenance.get("time_limit_left")
         return tuple(map(str, left)) if isinstance(left, list) else ()
 
     @property
     def limit_text(self) -> str | None:
-        """Note that a time limit prevented adding replicates; None if it did not."""
+        """Note that replicates were not added because of a time limit; None if none was left
+        out.
+        """
         length_s = self.provenance.get("time_limit_s")
         if length_s is None:
             return None
@@ -94,9 +98,9 @@ class RunData:
         """The study that was run.
 
         Raises:
-            RunDirectoryError: there is no study.
-            ResultError: it is damaged.
-            StudyError: this version cannot read it.
+            RunDirectoryError: the directory has no study.
+            ResultError: the study is damaged.
+            StudyError: this version of netwarp cannot read the study.
         """
         return self.given_study or read_study(self.kept)
 
@@ -118,20 +122,22 @@ class RunData:
 
     @cached_property
     def comparisons(self) -> Comparisons:
-        """Comparisons of all contenders with the first, by the study's main metric."""
+        """Comparisons of all contenders with the first one, in the study's main metric."""
         return self.answers[0]
 
     @cached_property
     def answers(self) -> list[Comparisons]:
-        """Comparisons by each of the study's main metrics, each a family of its own."""
+        """The comparisons of contenders for each of the study's main metrics; each metric is a
+        family of its own.
+        """
         return [compare_contenders(self.results, metric) for metric in main_metrics(self.results)]
 
     def asked(self, metrics: Sequence[str], against: Mapping[str, str]) -> RunData:
-        """Return the same results with another main metric or another level to compare against.
+        """Return the same results with other main metrics, or another level to compare against.
 
         Args:
             metrics: main metrics; empty for those of the study.
-            against: the level compared against, by its factor; empty for that of the study.
+            against: the level to compare against, by its factor; empty for that of the study.
 
         Raises:
             InputError: no run has such a metric, or such a level.
@@ -163,7 +169,9 @@ class RunData:
 
     @property
     def bimodal_text(self) -> str | None:
-        """Note on cells whose runs lie in two modes by a main metric; None if none does."""
+        """Note on cells whose values of a main metric form two groups (modes); None if there are
+        none.
+        """
         return bimodal_text(self.results, [compared.metric for compared in self.answers])
 
     @cached_property
@@ -175,15 +183,15 @@ class RunData:
 
     @cached_property
     def expectations(self) -> list[ExpectationResult]:
-        """The results of the study's expectations."""
+        """The results on the study's expectations."""
         from netwarp.claims import evaluate_expectations
 
         return evaluate_expectations(self.study.expectations, self.results)
 
     @cached_property
     def records_sha256(self) -> str | None:
-        """Hash of all records of the runs that succeeded; equal if and only if all records are
-        equal.
+        """Hash of the records of all runs that succeeded: it is equal if and only if all records
+        are.
 
         None in real time, in which records never repeat, and if records were not kept.
         """
@@ -193,11 +201,11 @@ class RunData:
         return self.kept.records_sha256(succeeded)
 
     def job(self, run: str) -> Job | None:
-        """Read a run's job; None when its directory was not kept."""
+        """Return a run's job; None if its directory was not kept."""
         return self._kept.job(run)
 
     def records(self, run: str) -> list[Record]:
-        """Read a run's records; empty when its directory was not kept."""
+        """Return a run's records; empty if its directory was not kept."""
         return self._kept.records(run)
 
     def console_tail(self, run: str, lines: int = 15) -> str:
@@ -212,7 +220,7 @@ class RunData:
 def load(
     directory: Path, outcomes: Mapping[str, Outcome] | None = None, study: Study | None = None
 ) -> RunData:
-    """Read a run directory, finished or not: records → metrics, joined with the plan.
+    """Read a run directory, finished or not, and compute the metrics of its runs.
 
     Args:
         directory: the run directory.
@@ -253,14 +261,16 @@ def load(
 
 
 def asks_for_conformance(study: Mapping[str, Any]) -> bool:
-    """Whether a study's tables name the metric of conformance, for which records are read."""
+    """Return whether a study's tables name the metric of conformance, for which records have to be
+    read.
+    """
     named = (study.get(table) for table in ("metrics", "figure", "claim", "expect"))
     return CONFORMANCE_RATIO.name in json.dumps(list(named), default=str)
 
 
 def _note_changed_records(data: RunData, paths: RunDirectory) -> None:
-    """Note that records have changed since results were computed from them, in a directory whose
-    runs have no hashes of their own.
+    """Record as damage that records have changed since results were computed from them, in a
+    directory that has no hashes of single runs.
     """
     known = paths.known_records_sha256()
     if known is not None and data.records_sha256 not in (None, known):
@@ -273,10 +283,10 @@ def _note_changed_records(data: RunData, paths: RunDirectory) -> None:
 def random_by_cell(
     directory: RunDirectory, lines: Sequence[Mapping[str, Any]]
 ) -> dict[int, tuple[str, ...]]:
-    """Read what is random in each cell's runs: from the plan, which has what stacks draw by
-    themselves apart in older versions, or from a kept job if the plan is older still.
+    """Return what is random in each cell's runs, by the cell's index: from the plan, or for older
+    plans from a kept job. Older plans list separately what stacks draw by themselves.
 
-    In real time everything is random. A cell with neither is left out.
+    In real time everything is random. A cell with neither plan nor job is left out.
     """
     cells = {line["cell"]: line for line in reversed(lines)}
     if clock_of(directory.provenance()) == "real":
@@ -297,15 +307,15 @@ def random_by_cell(
 
 
 def _second_of(lines: Sequence[Mapping[str, Any]], first: Mapping[str, Any]) -> list[str]:
-    """Return the job of another run of the same cell, or none: the random times are those that
-    differ between the two.
+    """Return the name of another run of the same cell, in a list that is empty if there is none.
+    Random times are those that differ between the jobs of the two runs.
     """
     others = (each["run"] for each in lines if each["cell"] == first["cell"])
     return [run for run in others if run != first["run"]][:1]
 
 
 def criteria_of(directory: RunDirectory) -> Criteria:
-    """Read the criteria by which a run directory's results are judged.
+    """Return the criteria by which a run directory's results are judged.
 
     Args:
         directory: the run directory. An older one divides the error probability evenly among its
@@ -324,7 +334,7 @@ def criteria_of(directory: RunDirectory) -> Criteria:
 
 
 def read_compared_by(directory: RunDirectory) -> ComparedBy:
-    """Read what a run directory's study compares by: its metrics, and the level that is compared
+    """Return what a run directory's study compares: its metrics, and the level to compare
     against.
     """
     raw = directory.study() or {}
@@ -332,7 +342,7 @@ def read_compared_by(directory: RunDirectory) -> ComparedBy:
 
 
 def read_study(directory: RunDirectory) -> Study:
-    """Read the study of a run directory; see :attr:`RunData.study`."""
+    """Return the study of a run directory; see :attr:`RunData.study`."""
     raw = directory.study()
     file = directory.study_json
     if raw is None:
@@ -343,7 +353,7 @@ def read_study(directory: RunDirectory) -> Study:
 
 
 def _missing_text(directory: RunDirectory, file: Path) -> str:
-    """Return the reason why a file of a run directory cannot be read: it is damaged or missing."""
+    """Return the reason why a file of a run directory cannot be read: it is damaged, or missing."""
     if file in directory.damage:
         return (
             f"{file} is damaged ({directory.damage[file]}): the command that made {directory.path}"

@@ -37,7 +37,7 @@ def describe(
     *,
     is_measuring: bool,
 ) -> None:
-    """Write a description of what is going to be run, before it is run.
+    """Write the description of what is going to be run, before it is run.
 
     Args:
         study: the study, with all overrides applied.
@@ -48,7 +48,7 @@ def describe(
         is_measuring: whether any run is to be carried out.
 
     Raises:
-        RunDirectoryError: runs are kept there that other programs measured.
+        RunDirectoryError: the directory has runs that other programs measured.
     """
     remove(directory.drawn_file)
     earlier = directory.provenance()
@@ -80,7 +80,8 @@ def describe(
 
 
 def note_times(directory: RunDirectory, wall_s: float, cpus_before: CpuTimes) -> None:
-    """Record how long all executions into a directory took, and the time that its runs cover.
+    """Write into the provenance how long all executions into a directory took, and how much virtual
+    time its runs have.
 
     Args:
         directory: a run directory whose provenance is written.
@@ -100,12 +101,13 @@ def note_times(directory: RunDirectory, wall_s: float, cpus_before: CpuTimes) ->
 def note_time_limit(
     directory: RunDirectory, limit: TimeLimit | None, left: Sequence[str] = ()
 ) -> None:
-    """Record that no more replicates were added, because a time limit was reached.
+    """Write into the provenance that no more replicates were added because a time limit was
+    reached.
 
     Args:
-        directory: with its provenance written.
+        directory: a run directory whose provenance is written.
         limit: the limit; None if there is none.
-        left: names of the replicates that it prevented.
+        left: names of the replicates that were not added.
     """
     if limit is not None:
         noted = {"time_limit_s": limit.length_s, "time_limit_left": list(left)}

@@ -30,23 +30,23 @@ DIRECTIONS: tuple[Direction, ...] = ("down", "up")
 
 @dataclass(frozen=True)
 class Kind:
-    """A description of a value's form, for the generated key reference."""
+    """The form of a value in words, for the generated reference of study keys."""
 
     words: str
 
 
 class Section(BaseModel):
-    """A table of a study file. Unknown keys are refused; attribute names end in their unit."""
+    """A table of a study file. Unknown keys are refused. Names of attributes end in their unit."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True
     )
     impossible: ClassVar[Mapping[str, str]] = {}
-    """Messages about keys that users look for but that cannot exist, by key."""
+    """Messages about keys that users look for but that no study can have, by key."""
 
 
 class KeyValueError(ValueError):
-    """A value that is invalid by itself or in combination; the error names its key."""
+    """A value that is invalid by itself or with others; the error has the value's key."""
 
     def __init__(
         self,
@@ -57,14 +57,16 @@ class KeyValueError(ValueError):
         missing: str | None = None,
     ) -> None:
         self.key = key
-        """Dotted key, relative to the section if it is within one; None if no key is at fault."""
+        """Dotted key, relative to the section if it is within one; None if the error belongs to no
+        key.
+        """
         self.value = value
         """The value that was found; None if it is missing or not known here."""
         self.reason = reason
         self.remedy = remedy
         self.missing = missing
-        """Dotted key without which the value cannot be, relative as `key` is; None where no key is
-        missing.
+        """Dotted key that the value needs and that is not set, relative in the same way as `key`;
+        None if there is none.
         """
         super().__init__(key, value, reason, remedy, missing)
 
@@ -85,8 +87,8 @@ _REORDER_REMEDY = (
 
 
 def parse_loss(value: object) -> wire.Loss:
-    """Read ``"5%"``, ``"gemodel 1% 30% 100% 0%"``, a table of Gilbert-Elliott's parameters,
-    ``"every 100"`` or ``"packets 5 9 20"``.
+    """Parse a study's loss: ``"5%"``, ``"gemodel 1% 30% 100% 0%"``, a table of Gilbert-Elliott's
+    parameters, ``"every 100"`` or ``"packets 5 9 20"``.
 
     In the string of `gemodel` the last one or two may be left out: loss is then 100 % in the bad
     state and 0 % in the good one (the simple Gilbert model).
@@ -117,7 +119,7 @@ def parse_loss(value: object) -> wire.Loss:
 
 
 def _gemodel(parameters: list[Any]) -> wire.GemodelLoss:
-    """Read the four parameters of `gemodel`."""
+    """Parse the four parameters of `gemodel`."""
     ratios = []
     for name, value in zip(("p", "r", "1-h", "1-k"), parameters, strict=True):
         try:
@@ -159,7 +161,7 @@ def _packet_numbers(words: list[str], remedy: str) -> list[int]:
 
 
 def parse_reorder(value: object) -> wire.Reorder:
-    """Read ``"25%"`` or a table of ratio, correlation and gap.
+    """Parse a study's reordering: ``"25%"``, or a table of ratio, correlation and gap.
 
     Raises:
         UnitError: the value has neither form.
@@ -178,13 +180,13 @@ def parse_reorder(value: object) -> wire.Reorder:
 
 
 def parse_one_of_two(usual: str, other: str, reason: str, *, true: str) -> Callable[[object], bool]:
-    """Return a reader of two words.
+    """Return a function that parses a key which has one of two words as its value.
 
     Args:
-        usual: the word for what is so by default.
-        other: the word for the contrary.
-        reason: of the `UnitError` that is raised for anything else.
-        true: that of the two words which is read as true.
+        usual: the word for the default.
+        other: the word for the opposite.
+        reason: the reason in the `UnitError` that is raised for anything else.
+        true: which of the two words is parsed as true.
     """
 
     def parse(value: object) -> bool:
@@ -196,7 +198,7 @@ def parse_one_of_two(usual: str, other: str, reason: str, *, true: str) -> Calla
 
 
 def parse_switch(value: object) -> bool:
-    """Read ``true`` or ``false``, a boolean of TOML or, from a command line, text.
+    """Parse ``true`` or ``false``: a boolean of TOML or, from a command line, text.
 
     Raises:
         UnitError: the value is neither.
@@ -215,7 +217,7 @@ DurationNs = Annotated[
 
 
 def parse_sampling(value: object) -> int | str:
-    """Read ``"auto"``, ``"off"`` or the time between two samples.
+    """Parse ``"auto"``, ``"off"`` or the time between two samples.
 
     Raises:
         UnitError: the value is none of these, or the time is 0.
@@ -238,7 +240,7 @@ PeriodNs = Annotated[DurationNs, Field(ge=1)]
 # netem stores the spread in a signed 32-bit number of nanoseconds (sch_netem.c, tabledist).
 LARGEST_JITTER_NS = 2**31 - 1
 MOST_REPAIRS = 3
-"""How often a link repeats a packet at most (`endpoint/wire/src/facts/path.rs`)."""
+"""Most times that a link repeats a packet (`endpoint/wire/src/facts/path.rs`)."""
 SizeBytes = Annotated[
     int, BeforeValidator(parse_size_bytes), Kind('a size such as `"10MB"` or `"4MiB"`')
 ]
@@ -277,7 +279,7 @@ JitterOrder = Annotated[
     BeforeValidator(parse_one_of_two("kept", "free", "not an order of packets", true="kept")),
     Kind('`"kept"` or `"free"`'),
 ]
-"""Whether packets stay in order."""
+"""Whether packets stay in order although there is jitter."""
 AckFilter = Annotated[
     bool,
     BeforeValidator(
@@ -285,7 +287,7 @@ AckFilter = Annotated[
     ),
     Kind('`"kept"` or `"dropped"`'),
 ]
-"""Whether superfluous acknowledgements are dropped."""
+"""Whether superfluous TCP acknowledgements are dropped."""
 L4sQueue = Annotated[
     bool,
     BeforeValidator(
@@ -293,7 +295,7 @@ L4sQueue = Annotated[
     ),
     Kind('`"ect1"` or `"ect"`'),
 ]
-"""Whether all ECN-capable packets are in the low-latency queue."""
+"""Whether all ECN-capable packets are put into the low-latency queue."""
 Distribution = wire.Distribution
 Neighbours = wire.Neighbours
 Duplex = Literal["full", "half"]
@@ -316,7 +318,7 @@ def _one_of(*names: str) -> str:
 
 
 def parse_ip(value: object) -> Literal[4, 6]:
-    """Read the version of IP, a number.
+    """Parse the version of IP, a number.
 
     Raises:
         UnitError: it is neither 4 nor 6.
@@ -334,7 +336,7 @@ def parse_ip(value: object) -> Literal[4, 6]:
 
 
 def parse_discipline(value: object) -> wire.DisciplineKind | None:
-    """Read the name of a queueing discipline; None for ``fifo``.
+    """Parse the name of a queueing discipline; None for ``fifo``.
 
     Raises:
         UnitError: the kernel has no discipline of this name.

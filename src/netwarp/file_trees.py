@@ -1,10 +1,10 @@
-"""Handles trees of files that others have made, of any depth: walks them, removes them, or creates
-them temporarily.
+"""Handles trees of files that others have made, of any depth: visits, removes, or temporarily
+creates them.
 
 Each name is opened relative to its directory's descriptor, and no link is followed (openat(2),
 O_NOFOLLOW). Paths may be longer than the kernel accepts (PATH_MAX), and deeper than open files or
-Python's stack allow: one directory is open at a time, and the walk returns by `..`. No failure ends
-a walk; the first one is raised after everything else was done.
+Python's stack allow: one directory is open at a time, and the walk returns by `..`. A failure does
+not end a walk; the first one is raised after everything else was done.
 """
 
 import errno
@@ -20,29 +20,33 @@ from pathlib import Path
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOCKED = ".locked"
-"""The end of a temporary directory's name; earlier versions used none, and locked theirs not."""
+"""How the name of a temporary directory ends that is locked; earlier versions did not lock theirs,
+and used another ending.
+"""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A name in a tree. It is visited before the names below it."""
+    """A name in a directory of the tree. It is visited before the names below it."""
 
     folder: int
-    """Descriptor of the directory that contains it; only valid during the call that receives it."""
+    """Descriptor of the directory that contains it, which is valid only during the call that
+    receives it.
+    """
     name: str
     branch: str
-    """The name in the tree's top directory below which it lies; empty for names in the top
-    directory itself.
+    """Name in the tree's top directory below which it lies; empty if it lies in the top directory
+    itself.
     """
     mode: int
-    """Type and permissions; those of a link itself, not of its target (`st_mode`)."""
+    """Type and permissions (`st_mode`), for a link those of the link itself."""
 
     def unlink(self) -> None:
         """Remove it; it must not be a directory."""
         os.unlink(self.name, dir_fd=self.folder)
 
     def allow(self, owner: int) -> None:
-        """Add permissions of its owner, and remove its set-id and sticky bits.
+        """Add permissions for its owner, and remove its set-id and sticky bits.
 
         Nothing happens if it is no longer a directory or a regular file.
         """
@@ -61,13 +65,13 @@ class Entry:
 
 @dataclass
 class _Level:
-    """A directory between the top of a tree and the current position of a walk."""
+    """A directory on the way from the top of a tree to the current position of a walk."""
 
     identity: tuple[int, int]
     folders: list[str]
     """Directories in it that have not been entered yet."""
     entered: str = ""
-    """The directory that the walk is in, or was in last."""
+    """The subdirectory in which the walk is, or was last."""
 
 
 class _Walk:
@@ -92,7 +96,7 @@ class _Walk:
                 os.close(self._here)
 
     def _enter(self, folder: int) -> None:
-        """Enter a directory, visit the names in it, and note its subdirectories."""
+        """Enter a directory, visit the names in it, and store its subdirectories."""
         if self._here >= 0:
             os.close(self._here)
         self._here = folder
@@ -130,7 +134,7 @@ class _Walk:
 
     @contextmanager
     def _going_on(self) -> Iterator[None]:
-        """Continue after a failure, and keep the first one."""
+        """Continue after a failure in the block, and store the first one."""
         try:
             yield
         except OSError as error:
@@ -145,8 +149,8 @@ def for_each(
     Args:
         top: the directory, which must not be a link.
         visit: called with each name; for a directory, before it is entered.
-        leave: called with the descriptor of a directory's parent and its name, when everything
-            below it was visited.
+        leave: called with the descriptor of a directory's parent and the directory's name, after
+            everything below it was visited.
 
     Raises:
         OSError: the first failure, after everything else was visited.
@@ -191,18 +195,18 @@ def _remove_or_open_up(entry: Entry) -> None:
 
 @contextmanager
 def temporary_directory(prefix: str, place: Path | None = None) -> Iterator[Path]:
-    """Create a directory that no other user can enter, and remove it at the end with everything in
-    it.
+    """Create a directory that no other user can enter, and remove it with everything in it when the
+    context ends.
 
-    A process that is killed removes nothing. So the directory is locked, which ends with the
-    process, and the next one with this prefix removes what is not locked any more.
+    A process that is killed removes nothing. So the directory is locked, and the lock ends with the
+    process; the next process with this prefix removes directories that are not locked any more.
 
     `tempfile.TemporaryDirectory` follows links when it removes (CVE-2023-6597, Python before
     3.11.8), and fails if a tree is deep.
 
     Args:
-        prefix: the beginning of its name.
-        place: the directory in which it is created; None for the usual place (TMPDIR).
+        prefix: the beginning of the directory's name.
+        place: the directory in which it is created; None for the default one (TMPDIR).
 
     Raises:
         OSError: it cannot be created, or something in it cannot be removed.
@@ -223,10 +227,10 @@ def temporary_directory(prefix: str, place: Path | None = None) -> Iterator[Path
 
 def leftovers(prefix: str, place: Path) -> Iterator[Path]:
     """Yield this user's temporary directories of processes that have ended. Each is locked until
-    the next is asked for.
+    the next one is yielded.
 
     Args:
-        prefix: the beginning of their names.
+        prefix: the beginning of the directories' names.
         place: the directory in which they are.
     """
     for found in place.glob(f"{glob.escape(prefix)}*{_LOCKED}"):
@@ -241,7 +245,7 @@ def leftovers(prefix: str, place: Path) -> Iterator[Path]:
 
 
 def _locked_directory(prefix: str, place: Path | None) -> tuple[Path, int]:
-    """Create a directory, and return it with the descriptor that locks it."""
+    """Create a directory, and return it with the descriptor of its lock."""
     while True:
         made = Path(tempfile.mkdtemp(prefix=prefix, suffix=_LOCKED, dir=place))
         # Until it is locked, others take it for one of a process that has ended, and remove it.

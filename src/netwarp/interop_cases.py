@@ -1,11 +1,11 @@
-"""The test cases of the QUIC interop runner: what each transfers, over which path, and in how much
+"""The test cases of the QUIC interop runner: what each transfers, over which path, and within which
 time.
 
 Names, files, paths and time limits are those of the runner
 (https://github.com/quic-interop/quic-interop-runner, `testcases_quic.py`). Its simulator bounds
 bursts of losses at three packets and seals a corrupted packet with a new UDP checksum; netem does
-neither, so that more than three packets in a row can be lost, and a corrupted packet is lost where
-the flipped bit is under a checksum.
+neither, so that more than three packets in a row can be lost, and a corrupted packet is lost if the
+flipped bit is covered by a checksum.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _lost(kind: str, ratio: str) -> Mapping[str, Any]:
 
 
 def _outages(*, on_s: int, off_s: int, until_s: int) -> list[Mapping[str, str]]:
-    """Return a timeline on which outages follow each other until a time."""
+    """Return a timeline of outages, one after another, until a time."""
     begins = range(on_s, until_s, on_s + off_s)
     return [
         event
@@ -66,25 +66,25 @@ class InteropCase:
     """A test case of the QUIC interop runner: what it transfers, and over which path."""
 
     abbreviation: str
-    """The abbreviation by which the runner's tables name the test case."""
+    """The abbreviation that the runner's tables have for the test case."""
     shows: str
-    """What a pair shows that passes it, in words."""
+    """What a pair of stacks can do if it passes the test case, in words."""
     file_bytes: tuple[int, ...]
     """Sizes of the files that the client requests."""
     client: str | None = None
-    """`TESTCASE` of the client, where it is not the case's name."""
+    """Value of `TESTCASE` for the client; None for the case's name."""
     server: str | None = None
-    """`TESTCASE` of the server, where it is not the client's."""
+    """Value of `TESTCASE` for the server; None for the client's."""
     path: Mapping[str, Any] = field(default_factory=lambda: _PATH)
     """The `[path]` of its study."""
     limit_s: int = 60
     """Time limit of a run in s of virtual time."""
     name_bytes: int = 12
-    """Length of a file's name."""
+    """Number of characters in a file's name."""
     certificates: int = 1
-    """Length of the server's certificate chain."""
+    """Number of certificates in the server's chain."""
     connections: int = 1
-    """Connections that the client makes."""
+    """Number of connections that the client opens."""
 
 
 CASES: Mapping[CaseName, InteropCase] = {

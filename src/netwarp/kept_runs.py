@@ -10,17 +10,17 @@ from netwarp.run_files import read_tail, read_text, require_regular
 from netwarp.wire import Job, Record, job_from_json, read_records
 
 CONSOLE_TAIL_BYTES = 64 << 10
-"""Most bytes of a console that are shown."""
+"""Most bytes of a console that are read from its end."""
 
 
 class Kept(Protocol):
     """Access to the jobs and records of runs."""
 
     def job(self, run: str) -> Job | None:
-        """Return a run's job; None when it was not kept."""
+        """Return a run's job; None if it was not kept."""
 
     def records(self, run: str) -> list[Record]:
-        """Return a run's records; empty when they were not kept."""
+        """Return a run's records; empty if they were not kept."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class KeptRuns:
     path: Path
 
     def job(self, run: str) -> Job | None:
-        """Read a run's job; None when its directory was not kept."""
+        """Return a run's job; None if its directory was not kept."""
         path = self.path / run / JOB_FILE
         if not _is_kept(path):
             return None
@@ -40,12 +40,12 @@ class KeptRuns:
             raise RecordError(f"cannot read the job in {path}: {error}") from None
 
     def records(self, run: str) -> list[Record]:
-        """Read a run's records; empty when its directory was not kept."""
+        """Return a run's records; empty if its directory was not kept."""
         path = self.path / run / RECORDS_FILE
         return read_records(path) if _is_kept(path) else []
 
     def console_tail(self, run: str, lines: int) -> str:
-        """Return the last lines of a run's console; empty when its directory was not kept."""
+        """Return the last lines of a run's console; "" if its directory was not kept."""
         path = self.path / run / CONSOLE_FILE
         if not _is_kept(path):
             return ""

@@ -1,12 +1,15 @@
-"""The kernels of the runs in a run directory, as its provenance has them: versions and keys."""
+"""The kernels of the runs in a run directory, as its provenance has them: their versions, and keys
+that distinguish them.
+"""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def kernels_text(provenance: Mapping[str, Any]) -> str:
-    """Return the versions of the kernels of a directory's runs: those that the study names, or the
-    default. Kernels of one version, and those with changes of the user's own, have their keys.
+    """Return as text the versions of the kernels of a directory's runs: those that the study names,
+    or the default one. Kernels with the same version, and those with the user's own changes, are
+    shown with their keys.
     """
     texts = {kernel_key(each): str(each.get("version", "unknown")) for each in _kernels(provenance)}
     own = {kernel_key(each) for each in _kernels(provenance) if _has_own_changes(each)}
@@ -18,14 +21,14 @@ def kernels_text(provenance: Mapping[str, Any]) -> str:
 
 
 def kernel_keys(provenance: Mapping[str, Any]) -> str:
-    """Return the keys of the kernels of a directory's runs; see `kernel_key`."""
+    """Return as text the keys of the kernels of a directory's runs; see `kernel_key`."""
     return ", ".join(dict.fromkeys(map(kernel_key, _kernels(provenance))))
 
 
 def kernel_key(kernel: Mapping[str, Any]) -> str:
     """Return a key that distinguishes a kernel from all others: its version, and the hash of what
-    it was built from (of an older build, the hash of the kernel itself). The key of this machine's
-    own kernel is its version alone.
+    it was built from (for an older build, that of the kernel itself). The key of this machine's own
+    kernel is only its version.
     """
     if key := kernel.get("key"):
         return str(key)

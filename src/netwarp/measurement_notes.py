@@ -14,16 +14,18 @@ from netwarp.wording import number
 from netwarp.workloads import workload_of
 
 APART = 0.03
-"""Smallest difference, as a ratio, at which a ratio is said not to be that of the means shown."""
+"""Smallest difference between two ratios, as a ratio, about which a note is printed."""
 
 
 def uncertainty_notes(data: RunData) -> list[str]:
-    """Return the notes that apply: on clocks, early packets and the queues of each flow."""
+    """Return the notes that apply to these results: on clocks, early packets, and queues for each
+    flow.
+    """
     return list(filter(None, (clock_text(data), early_text(data), flow_queueing_text(data))))
 
 
 def disturbed_text(data: RunData) -> str | None:
-    """Note on the number of runs during which the path changed; None if there is none."""
+    """Note on the number of runs during which the path changed; None if there are none."""
     runs = [run for run in data.results.runs if run.outcome == "ok"]
     disturbed = [run.run for run in runs if run.is_disturbed]
     if not disturbed:
@@ -35,8 +37,8 @@ def disturbed_text(data: RunData) -> str | None:
 
 
 def means_text(answers: Sequence[Comparisons]) -> str | None:
-    """Note that verdicts compare other means than those that are shown, if that can be seen in one
-    of them; None otherwise.
+    """Note that verdicts compare other means than those that are shown, if one of them makes that
+    visible; else None.
     """
     for said, of_shown in (each for compared in answers for each in _ratios(compared)):
         if abs(of_shown / said - 1) >= APART:
@@ -51,7 +53,9 @@ def means_text(answers: Sequence[Comparisons]) -> str | None:
 
 
 def _ratios(compared: Comparisons) -> Iterator[tuple[float, float]]:
-    """Yield the ratio of each verdict that has one, and that of the means beside it."""
+    """Yield for each verdict with a ratio that ratio, and the ratio of the means shown beside
+    it.
+    """
     for group in compared.groups:
         shown = {each.label: each.cell.estimate(compared.metric) for each in group.contenders}
         first = shown.get(compared.first)
@@ -64,7 +68,9 @@ def _ratios(compared: Comparisons) -> Iterator[tuple[float, float]]:
 
 
 def gave_up_text(results: Results) -> str | None:
-    """Note on the runs in which a transport gave up, and what they have; None if there is none."""
+    """Note on runs in which a transport gave up, and which values they have; None if there are
+    none.
+    """
     gave_up = [run for cell in results.cells for run in cell.gave_up]
     if not gave_up:
         return None
@@ -79,7 +85,7 @@ def gave_up_text(results: Results) -> str | None:
 
 
 def clock_text(data: RunData) -> str | None:
-    """Note on the uncertainty of times between two hosts' clocks; None if no run has any."""
+    """Note on the uncertainty of times between two hosts' clocks; None if no run has such times."""
     runs = [run for run in data.results.runs if run.outcome == "ok"]
     spanning = [run for run in runs if _spans_clocks(data, run)]
     if not spanning:
@@ -96,8 +102,8 @@ def clock_text(data: RunData) -> str | None:
 
 
 def flow_queueing_text(data: RunData) -> str | None:
-    """Return a note on which traffic's latency is measured behind a discipline with a queue for
-    each flow; None if there is neither.
+    """Note that latency is that of the flows which fill a queue, if a discipline has a queue for
+    each flow; None if no discipline has, or no latency is shown.
     """
     is_shown = any(metric_named(each.metric).source == "queue_samples" for each in data.answers)
     of_each = data.results.factors | {key: (value,) for key, value in data.fixed.items()}
@@ -119,7 +125,7 @@ def flow_queueing_text(data: RunData) -> str | None:
 
 
 def early_text(data: RunData) -> str | None:
-    """Note on packets that two hosts delivered earlier than a link would; None if there are
+    """Note on packets that arrived earlier between two hosts than over a link; None if there are
     none.
     """
     imposed = (run for run in data.results.runs if run.metrics.get("path_imposed_rtt_s"))
@@ -142,7 +148,7 @@ def _spans_clocks(data: RunData, run: RunResult) -> bool:
 
 
 def _lacks_its_delay(data: RunData, run: RunResult) -> bool:
-    """Return whether a run that measures a one-way delay has no value of it."""
+    """Return whether a run that measures a one-way delay has no value for it."""
     job = data.job(run.run)
     delay = None if job is None else workload_of(job).one_way_delay
     return delay is not None and run.value(delay) is None

@@ -1,4 +1,6 @@
-"""Examines commits until the first bad one is known, and keeps a log to resume from."""
+"""Examines commits until the first bad one is known, and keeps a log from which the search can be
+resumed.
+"""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -18,30 +20,34 @@ ASKED_FILE = "bisection.json"
 
 
 class Commits(Protocol):
-    """What a bisection needs of a repository."""
+    """The repository of commits that a bisection searches."""
 
     def ranked(self, bad: str, goods: Sequence[str]) -> Sequence[str]:
-        """Return the commits to test, as :data:`netwarp.bisection.search.Ranked` says."""
+        """Return the commits to test, in the order that :data:`netwarp.bisection.search.Ranked`
+        describes.
+        """
 
     def subject(self, commit: str) -> str:
         """Return the first line of a commit's message."""
 
 
 Examine = Callable[[str], Examined]
-"""Builds a commit, runs the study on it and judges."""
+"""A function that builds a commit, runs the study on it, and returns whether the commit is good or
+bad.
+"""
 
 
 @dataclass
 class Bisection:
-    """A search in a directory of its own."""
+    """A search for the first bad commit, with a directory of its own."""
 
     place: Path
     commits: Commits
     examine: Examine
     on_step: Callable[[Examined, str], None]
-    """Called with each commit that was examined, and its subject."""
+    """Called with each commit that was examined, and the first line of its message."""
     on_next: Callable[[Remaining], None]
-    """Called before each further examination."""
+    """Called before each further commit is examined."""
     known: dict[str, Examined] = field(default_factory=dict)
 
     def run(self, bad: str, good: str, asked: Mapping[str, Any]) -> Culprits:
@@ -50,7 +56,8 @@ class Bisection:
         Args:
             bad: the commit in whose history the expectations are broken.
             good: a commit before that, for which they hold.
-            asked: all else that decides what is asked; a directory of another question is refused.
+            asked: everything else on which the answer depends; a directory of a bisection with
+                other values is refused.
 
         Raises:
             InputError: `bad` is not bad, or `good` is not good; or the directory has another
@@ -71,7 +78,9 @@ class Bisection:
         raise AssertionError("a search ends with culprits")
 
     def _begin(self, asked: Mapping[str, Any]) -> None:
-        """Read which commits were examined before; refuse a directory of another bisection."""
+        """Read which commits were examined before; refuse a directory of a bisection with other
+        values of `asked`.
+        """
         file = self.place / ASKED_FILE
         if file.is_file():
             try:
@@ -96,7 +105,9 @@ class Bisection:
         return self.place / LOG_FILE
 
     def _examined(self, commit: str) -> Examined:
-        """Examine a commit, or return what is known of it; note it in the log."""
+        """Examine a commit and add it to the log, unless the log has it already; return its
+        answer.
+        """
         if commit not in self.known:
             self.known[commit] = self.examine(commit)
             entries = (log.entry(each, self.commits.subject(each.commit)) for each in self._all())
@@ -110,8 +121,8 @@ class Bisection:
 
 
 def default_place(asked: Mapping[str, Any], study: str) -> Path:
-    """Return the name of a directory that follows from what is asked, so that the same command
-    finds its own again.
+    """Return a directory for a bisection whose name follows from what it asks, so that the same
+    command finds it again.
     """
     digest = sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:8]
     return DEFAULT_PARENT / f"bisect-{Path(study).stem}-{digest}"
@@ -120,7 +131,9 @@ def default_place(asked: Mapping[str, Any], study: str) -> Path:
 def before_and_after(
     known: Mapping[str, Examined], culprits: Culprits, commits: Commits
 ) -> tuple[Examined, Examined]:
-    """Return the newest good commit before the culprits, and the bad one."""
+    """Return the newest good commit before the first bad one, or before those among which it is,
+    and the first bad one.
+    """
     bad = culprits.commits[0]
     goods = [each for each in known.values() if each.answer is Answer.GOOD]
     # The nearer a good commit, the fewer commits are between.

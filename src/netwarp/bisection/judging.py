@@ -1,5 +1,5 @@
-"""Turns the results of a commit into an answer of the bisection: by the study's expectations, or by
-what was measured of the good commit.
+"""Decides whether a commit is good or bad for a bisection: by the study's expectations, or by a
+comparison with the good commit.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,11 +19,11 @@ from netwarp.wording import cell_text
 
 
 def examined(commit: str, data: RunData) -> Examined:
-    """Return the answer for a commit by the expectations of its runs.
+    """Return the answer of a bisection for a commit, by the expectations of its runs.
 
     It is good if every expectation holds, and bad if one does not. It is skipped if one is
-    undecided and the others hold, and if no run at all succeeded, as where the kernel does not
-    boot.
+    undecided and the others hold, and if no run at all succeeded, for example because the kernel
+    does not boot.
     """
     if untold := _untold(data):
         return Examined(commit, Answer.SKIP, untold)
@@ -32,7 +32,8 @@ def examined(commit: str, data: RunData) -> Examined:
 
 
 def differing(commit: str, good: RunData, data: RunData) -> Examined:
-    """Return whether the runs on a commit's kernel differ from those of the good commit.
+    """Return the answer of a bisection for a commit: whether its runs differ from those of the good
+    commit.
 
     Cells are compared as with a baseline, by the study's main metrics. The commit is good if every
     cell is unchanged, or changed by less than the smallest relevant difference, and bad if one is
@@ -57,8 +58,8 @@ def answer_of_standings(standings: Collection[Standing]) -> Answer:
 
 
 def differences_text(found: BaselineComparison) -> str:
-    """Write for each metric how many cells differ from those of the good commit, and each that
-    does, one a line.
+    """Return as text, for each metric, how many cells differ from those of the good commit, with a
+    line for each cell that does.
     """
     lines = []
     for by_metric in found.metrics:
@@ -71,7 +72,7 @@ def differences_text(found: BaselineComparison) -> str:
 
 
 def _untold(data: RunData) -> str:
-    """Return why the runs of a commit give no answer; empty if they give one."""
+    """Return why the runs of a commit give no answer; "" if they give one."""
     runs = data.results.runs
     if len(data.results.failed) < len(runs):
         return ""
@@ -86,7 +87,9 @@ def answer_of(kept: Sequence[Kept]) -> Answer:
 
 
 def answers_text(results: Sequence[ExpectationResult]) -> str:
-    """Write the results of expectations, one a line, with values and intervals."""
+    """Return as text what a commit's runs say about each expectation of the bisection: a line for
+    each, with values and intervals.
+    """
     lines = (f"{each.text}: {WORDS[each.kept]}: {found_text(each)}" for each in results)
     return _plain("\n".join(lines))
 

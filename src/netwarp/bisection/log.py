@@ -1,5 +1,5 @@
-"""The log of a bisection, from which it is resumed: what `git bisect log` writes and `git bisect
-replay` reads, with the results of each commit as comments.
+"""The log of a bisection, from which it is resumed, in the format that `git bisect log` writes and
+`git bisect replay` reads, with the results of each commit as comments.
 """
 
 import re
@@ -12,7 +12,7 @@ _ANSWER = re.compile(r"git bisect (good|bad|skip) ([0-9a-f]{40,64})")
 
 
 def entry(examined: Examined, subject: str) -> str:
-    """Write the lines of one commit.
+    """Return the lines of the log for one commit.
 
     Args:
         examined: the commit, with its answer.
@@ -25,8 +25,8 @@ def entry(examined: Examined, subject: str) -> str:
 
 
 def read(text: str) -> dict[str, Examined]:
-    """Read what was examined, by commit, in the order in which it was. A last line that was not
-    written to its end does not count.
+    """Return the commits in a log with their answers, in the order of the log. A last line that was
+    not written completely is left out.
     """
     found: dict[str, Examined] = {}
     comments: list[str] = []

@@ -16,22 +16,23 @@ from netwarp.wording import quantity
 
 FACTOR = "commit"
 SHORT = 12
-"""Digits by which a commit is named."""
+"""Number of digits with which a commit's hash is shown."""
 
 
 def pictures(
     place: Path, before: tuple[str, RunData], after: tuple[str, RunData], *, differs: bool
 ) -> list[Path]:
-    """Draw each metric by which the commits were judged into a file of its own.
+    """Draw each metric by which the commits were judged, and write each to a file of its own.
 
     Args:
-        place: the directory of the files.
+        place: the directory for the files.
         before: the newest good commit, and its runs.
-        after: the first bad one.
-        differs: whether they were judged by the study's main metrics, and not by its expectations.
+        after: the first bad commit, and its runs.
+        differs: whether the commits were judged by the study's main metrics, and not by its
+            expectations.
 
     Returns:
-        The files; those of a metric that no run has are left out.
+        The files. There is none for a metric that no run has.
     """
     (commit, earlier), (bad, later) = before, after
     metrics = main_metrics(later.results)
@@ -48,7 +49,9 @@ def pictures(
 
 
 def side_by_side(before: tuple[str, Results], after: tuple[str, Results]) -> Results:
-    """Join two results of the same study, told apart by a factor that has their names as levels."""
+    """Return two results of the same study as one, in which a factor has the names of the two as
+    levels.
+    """
     runs = []
     for index, (name, results) in enumerate((before, after)):
         for run in results.runs:
@@ -58,7 +61,9 @@ def side_by_side(before: tuple[str, Results], after: tuple[str, Results]) -> Res
 
 
 def charts(both: Results, metrics: Sequence[str]) -> list[Chart]:
-    """Draw metrics of two commits as bars, over the first factor that the study varies."""
+    """Return charts of metrics of two commits as bars, over the first factor that the study
+    varies.
+    """
     varied = [each for each, levels in both.factors.items() if len(levels) > 1 and each != FACTOR]
     drawn = []
     for metric in metrics:

@@ -6,12 +6,12 @@ from enum import StrEnum
 
 
 class Answer(StrEnum):
-    """What an examination says of a commit; the words are git bisect's."""
+    """What an examination says about a commit, in the words of git bisect."""
 
     GOOD = "good"
     BAD = "bad"
     SKIP = "skip"
-    """It cannot be told: the commit cannot be built, or its runs decide nothing."""
+    """Unknown: the commit cannot be built, or its runs decide nothing."""
 
 
 @dataclass(frozen=True)
@@ -21,15 +21,15 @@ class Examined:
     commit: str
     answer: Answer
     why: str
-    """The results of the expectations, or why there are none."""
+    """The results of the expectations, or the reason why there are none."""
 
 
 @dataclass(frozen=True)
 class Culprits:
-    """The end of a search: the first bad commit, or those among which it is."""
+    """The result of a search: the first bad commit, or the commits among which it is."""
 
     commits: tuple[str, ...]
-    """The first bad commit alone, if it is known; else it and those that were skipped before it."""
+    """The first bad commit alone, if it is known; else that and the skipped ones before it."""
 
     @property
     def is_found(self) -> bool:
@@ -39,12 +39,12 @@ class Culprits:
 
 @dataclass(frozen=True)
 class Remaining:
-    """How much of a search is left, as an answer to what comes next."""
+    """The next step of a search, and how much of the search is left."""
 
     commit: str
     """The commit that is examined next."""
     commits: int
-    """The number of commits among which the first bad one is."""
+    """Number of commits among which the first bad one is."""
 
     @property
     def steps(self) -> int:
@@ -53,19 +53,19 @@ class Remaining:
 
 
 Ranked = Callable[[str, Sequence[str]], Sequence[str]]
-"""Returns, for a bad commit and good ones, the commits that are in the former's history and in none
-of the latter's, the bad one among them: first those that divide them best (`git rev-list
---bisect-all`).
+"""A function that returns, for a bad commit and good ones, the commits that are in the history of
+the bad one and in none of the good ones', the bad one included: first those that divide them best
+(`git rev-list --bisect-all`).
 """
 
 
 def what_next(bad: str, ranked: Sequence[str], skipped: Sequence[str]) -> Remaining | Culprits:
-    """Return the commit to examine next, or the end of the search.
+    """Return the commit to examine next, or the result of the search.
 
     Args:
         bad: the commit that was found bad last; all others are in its history.
         ranked: see `Ranked`.
-        skipped: the commits about which nothing can be told.
+        skipped: the commits whose examination decided nothing.
     """
     untold = [each for each in ranked if each in set(skipped) and each != bad]
     open_ = [each for each in ranked if each != bad and each not in set(skipped)]
@@ -75,8 +75,9 @@ def what_next(bad: str, ranked: Sequence[str], skipped: Sequence[str]) -> Remain
 
 
 def _away_from(skipped: Sequence[str], open_: Sequence[str], ranked: Sequence[str]) -> str:
-    """Choose the commit that divides best; where that one and its neighbours were skipped, one that
-    is further away the more of them there are, because commits that do not build lie together.
+    """Return the commit that divides the others best. If that one and its neighbours were skipped,
+    it is one further away the more of them there are, because commits that do not build are often
+    neighbours.
     """
     beginning = ranked[: 2 * len(skipped)]
     near = sum(each in set(skipped) for each in beginning)
@@ -86,14 +87,14 @@ def _away_from(skipped: Sequence[str], open_: Sequence[str], ranked: Sequence[st
 def search(
     bad: str, good: str, ranked: Ranked, earlier: Mapping[str, Examined]
 ) -> Iterator[Remaining | Culprits]:
-    """Yield what comes next, until the culprits are known; the answer to each commit must be in
-    `earlier` when the next one is asked for.
+    """Yield each next step, until the result is known. The caller adds the answer for each commit
+    to `earlier` before it asks for the next step.
 
     Args:
         bad: a commit that was found bad.
         good: a commit that was found good, in the history of the bad one.
         ranked: see `Ranked`.
-        earlier: what was examined, by commit; the caller adds to it.
+        earlier: commits examined so far, with their answers; the caller adds to it.
     """
     while True:
         goods = list(dict.fromkeys([good, *_with(earlier, Answer.GOOD)]))

@@ -1,4 +1,6 @@
-"""Tests claims that bound a lead: that it is no larger than a share, or that it stays the same."""
+"""Tests claims on the size of a lead: that it is not larger than a share, or that it stays the
+same.
+"""
 
 import math
 from collections.abc import Sequence
@@ -41,8 +43,8 @@ def at_most(
 
 
 def refuted_by_none(found: Evidence) -> Evidence:
-    """Make the evidence of a claim that a difference exists: "no relevant difference" contradicts
-    it.
+    """Return the evidence for a claim that a difference exists: that there is no relevant
+    difference contradicts it.
     """
     if "equivalent" not in found.chances:
         return found
@@ -57,9 +59,9 @@ def lead_stays(
 ) -> Evidence:  # fmt: skip
     """Test whether the gap between `others` and `cells` is the same at all levels of a factor.
 
-    All pairs of levels must be within the tolerance, a share of the mean gap, by two one-sided
-    tests each (an intersection-union test, Berger 1982); that some pair is not is
-    Bonferroni-corrected.
+    The gaps at all pairs of levels must differ by less than the tolerance, a share of the mean gap,
+    by two one-sided tests for each (an intersection-union test, Berger 1982). The test that some
+    pair differs by more is Bonferroni-corrected.
     """
     labels = ordered([cell.factors[factor] for cell in cells])
     if len(labels) < 2:
@@ -100,8 +102,8 @@ def lead_stays(
 def _gaps(
     cells: Sequence[CellResult], others: Sequence[CellResult], metric: str, factor: str, label: str
 ) -> dict[int, float]:
-    """Return others − cells at one level of a claim's factor, for each replicate in which both have
-    a value.
+    """Return the difference others − cells at one level of a claim's factor, for each replicate in
+    which both have a value.
     """
     ours, theirs = (
         next(each.samples(metric) for each in side if each.factors[factor] == label)

@@ -32,12 +32,12 @@ OF_HYPOTHESES = {
     ClaimVerdict.PARTLY_REVERSED: "partly-not-supported",
     ClaimVerdict.REVERSED: "not-supported",
 }
-"""Names of the verdicts on a study's own hypotheses, which reproduce no publication's result."""
+"""Words for verdicts on a study's own hypotheses, which reproduce no publication's result."""
 OF_NUMBERS = {
     ClaimVerdict.PARTLY_REVERSED: "partly-missed",
     ClaimVerdict.REVERSED: "missed",
 }
-"""Names of the verdicts on published numbers, of which there is no opposite."""
+"""Words for verdicts on published numbers, which have no opposite."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,16 @@ class ClaimResult:
     claim: Claim
     verdict: ClaimVerdict
     found: str
-    """The findings in words, with the numbers that decided the verdict."""
+    """The findings as text, with the numbers on which the verdict is based."""
     values: Mapping[str, Any]
     open: tuple[OpenCondition, ...] = ()
     """The conditions that more replicates may decide."""
 
     @property
     def replicates_needed(self) -> int | None:
-        """Replicates that would decide all open conditions; None if none is open, or too many."""
+        """Number of replicates that would decide all open conditions; None if none is open, or too
+        many would be needed.
+        """
         return needed_by_all(self.open)
 
     @property
@@ -158,16 +160,14 @@ def _result(claim: Claim, found: _Found, error: float, relevant: float) -> Claim
 
 
 def _is_open(verdict: ClaimVerdict, said: Says) -> bool:
-    """Return whether more replicates may decide the answer in a condition, or the size of its
-    lead.
-    """
+    """Return whether more replicates may decide what a condition shows, or the size of its lead."""
     return verdict is ClaimVerdict.SIZE_UNDECIDED or said in ("undecided", "partly", "direction")
 
 
 def _without_fixed_factors(
     claim: Claim, listed: Sequence[tuple[Factors, Evidence, Says]]
 ) -> list[tuple[Factors, Evidence, Says]]:
-    """Return conditions without the factors that the claim fixes in `where`."""
+    """Return conditions without the factors whose levels the claim sets in `where`."""
     return [
         ({f: level for f, level in condition.items() if f not in claim.where}, each, said)
         for condition, each, said in listed

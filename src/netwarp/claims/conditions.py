@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 from netwarp.results import CellResult, Factors, Results
 
 Condition = tuple[tuple[str, str], ...]
-"""Its levels by factor."""
+"""The levels of a condition, by factor."""
 Conditions = dict[Condition, list[CellResult]]
 
 
@@ -24,20 +24,20 @@ Cell = TypeVar("Cell", bound=_WithFactors)
 
 @dataclass(frozen=True)
 class OpenCondition:
-    """A condition that is undecided; for a trend, at least at one step."""
+    """A condition that is undecided, or, for a trend, undecided at one of its steps."""
 
     cells: frozenset[int]
     """Indices of the cells that the condition compares."""
     replicates_needed: int | None
-    """Replicates that would decide it with a power of 80 %; None if too many."""
+    """Number of replicates that would decide it with a power of 80 %; None if too many."""
     needed_at: Callable[[float], int | None]
-    """Function that returns the replicates that would decide it at a look with a share of the
-    error.
+    """A function that returns how many replicates would decide it at a look with this share of the
+    error probability.
     """
 
 
 def needed_by_all(conditions: Sequence[OpenCondition]) -> int | None:
-    """Return the replicates that would decide all conditions; None if there are no conditions, or
+    """Return how many replicates would decide all conditions; None if there are no conditions, or
     too many would be needed.
     """
     needed = [each.replicates_needed for each in conditions]
@@ -51,18 +51,20 @@ def indices(*cells: CellResult) -> frozenset[int]:
 
 
 def share_of_cells(results: Results, of: Collection[int]) -> float:
-    """Return the share of the error at which cells, given by their indices, are judged together."""
+    """Return the share of the error probability at which these cells, given by index, are tested
+    together.
+    """
     runs = (len(cell.runs) for cell in results.cells if cell.index in of)
     return results.criteria.share_of(runs)
 
 
 def by_condition(results: Results, selection: Factors, named: set[str]) -> Conditions:
-    """Group the selected cells by the levels of the factors that are not named."""
+    """Return the selected cells in groups, by the levels of the factors that are not named."""
     return grouped(results.select(selection), named)
 
 
 def grouped(cells: Iterable[Cell], named: Collection[str | None]) -> dict[Condition, list[Cell]]:
-    """Group cells by the levels of the factors that are not named."""
+    """Return cells in groups, by the levels of the factors that are not named."""
     found: dict[Condition, list[Cell]] = {}
     for cell in cells:
         key = tuple((f, level) for f, level in cell.factors.items() if f not in named)
@@ -73,7 +75,7 @@ def grouped(cells: Iterable[Cell], named: Collection[str | None]) -> dict[Condit
 def pairs(
     results: Results, where: Factors, first: Factors, second: Factors
 ) -> Iterable[tuple[Factors, CellResult, CellResult]]:
-    """Pair the cells of two selections: return each condition that has both, with its two cells."""
+    """Yield each condition in which both selections have a cell, with the two cells."""
     ours = by_condition(results, {**where, **first}, set(first))
     theirs = by_condition(results, {**where, **second}, set(first))
     for key, cells in ours.items():
@@ -84,7 +86,7 @@ def pairs(
 def without_partner(
     results: Results, where: Factors, first: Factors, second: Factors
 ) -> Iterable[tuple[Factors, CellResult]]:
-    """Return each condition that has a cell of only one of the two selections, with that cell."""
+    """Yield each condition in which only one of two selections has a cell, with that cell."""
     ours = by_condition(results, {**where, **first}, set(first))
     theirs = by_condition(results, {**where, **second}, set(first))
     for key in [*ours, *theirs]:
@@ -95,6 +97,6 @@ def without_partner(
 def without_their_level(
     cells: Sequence[CellResult], others: Sequence[CellResult], factor: str
 ) -> list[str]:
-    """List the levels of a factor that one side has and the other has not."""
+    """Return the levels of a factor that only one side has."""
     ours, theirs = ({cell.factors[factor]: None for cell in each} for each in (cells, others))
     return [level for level in {**ours, **theirs} if not (level in ours and level in theirs)]

@@ -15,11 +15,11 @@ from netwarp.study.claims import Claim
 
 Scale = Literal["ratio", "difference"]
 Terms = list[tuple["CellResult", float]]
-"""Cells, each with its weight."""
+"""Cells of an effect, each with its weight in the sum."""
 
 
 def contrasts(claim: Claim, cells: Sequence[CellResult]) -> dict[Condition, Terms]:
-    """Return for each condition the cells of the claim's effect, each with its weight."""
+    """Return for each condition the cells that enter the claim's effect, each with its weight."""
     first, second = claim.less or {}, claim.than or {}
     if claim.equal is not None:
         first, second = claim.equal
@@ -57,14 +57,14 @@ def _terms(
 
 
 def scale_of_effect(claim: Claim, cells: Sequence[CellResult]) -> Scale:
-    """Return the scale of the effect: differences replace ratios if a value is 0."""
+    """Return the scale of the effect: that of ratios, or that of differences if a value is 0."""
     values = [value for cell in cells for value in cell.values(claim.metric or "")]
     is_gap = claim.lead == "gap" or claim.stays_over is not None
     return "difference" if is_gap or min(values, default=1.0) <= 0 else "ratio"
 
 
 def effect_by_replicate(terms: Terms, metric: str, scale: Scale) -> dict[int, float] | None:
-    """Compute the effect in each replicate that all cells have; None if a run has no value."""
+    """Return the effect in each replicate that all cells have; None if a run has no value."""
     samples = [cell.samples(metric) for cell, _ in terms]
     found = {}
     for replicate in sorted(set.intersection(*(set(each) for each in samples))):

@@ -1,4 +1,4 @@
-"""Estimates how a control's change alters the effect that a claim is about.
+"""Estimates how a control's change alters the effect which a claim is about.
 
 The effect is a contrast of the claim's cells: the logarithm of the ratio that it compares, or the
 gap in the metric's unit. It is computed for each replicate with the control's change and without,
@@ -40,13 +40,15 @@ class ConditionEffect:
     control: float
     """Mean effect with the change."""
     change: Location
-    """Main effect over the control's: its logarithm, or the difference of the two."""
+    """Effect without the change compared with that with it: the logarithm of their ratio, or their
+    difference.
+    """
     limit: float
     """The smallest relevant difference, on the scale of `change`."""
     n: int
-    """Number of replicates with and without the change."""
+    """Number of replicates that have the effect without the change and with it."""
     of: int
-    """Number of replicates that the study has in the end."""
+    """Number of replicates that the study has at its end."""
 
     def chance(self, under_control: str | None) -> float:
         """Return the two-sided p-value of such a change if the reason that the claim gives were
@@ -71,7 +73,9 @@ class ConditionEffect:
 
     @property
     def altered(self) -> float:
-        """The main effect over the control's: the ratio of ratios, or the difference."""
+        """The effect without the change compared with that with it: their ratio, or their
+        difference.
+        """
         return math.exp(self.change.value) if self.scale == "ratio" else self.change.value
 
 
@@ -84,18 +88,18 @@ class Effect:
     is_shown: bool
     """Whether the change alters the effect in every condition as the reason predicts."""
     found: str
-    """The effects and their ratio in words, or why there is none."""
+    """The effects and their ratio as text, or the reason why there is none."""
     error: float
     """Error probability of the intervals, adjusted for all effects of the study."""
     conditions: tuple[ConditionEffect, ...] = ()
     scope: str | None = None
-    """The levels at which the control was run, in words, if it has fewer cells than the claim; None
-    if it has all.
+    """Text with the levels at which the control was run, if it has fewer cells than the claim; None
+    if it has all of them.
     """
 
     @property
     def is_random(self) -> bool:
-        """Whether it could be wrong by chance."""
+        """Whether the result could be wrong by chance."""
         return any(each.change.sampled for each in self.conditions)
 
     def to_json(self) -> dict[str, Any]:
@@ -150,8 +154,8 @@ def evaluate_effects(
 
 
 def _conditions(claim: Claim, main: Results, control: Results) -> tuple[ConditionEffect, ...] | str:
-    """Compare the claim's effect in each condition that both results have; or return a text why
-    that is not possible.
+    """Compare the claim's effect in each condition that both results have; if that is not possible,
+    return the reason as text.
     """
     main, control = (without_levels(each, claim.without) for each in (main, control))
     both = {_key(cell.factors) for cell in main.cells} & {_key(c.factors) for c in control.cells}
@@ -203,7 +207,9 @@ def _compared(
 def _change(
     main: Sequence[float], control: Sequence[float], *, is_paired: bool, random: bool, is_log: bool
 ) -> Location:
-    """Estimate how much the control changes the effect: main minus control, or ratio of both."""
+    """Estimate how much the control changes the effect: study minus control, or study divided by
+    control.
+    """
     if not is_paired:
         return difference_of(control, main, random=random, is_log=is_log)
     differences = [a - b for a, b in zip(main, control, strict=True)]
@@ -215,9 +221,10 @@ def _seeds(terms: Terms, replicate: int) -> list[int | None]:
 
 
 def _scope(claim: Claim, main: Results, control: Results) -> str | None:
-    """Write the control's levels of each factor of which the claim has more levels.
+    """Return as text the levels that the control has of each factor of which the claim has more;
+    None if there is no such factor.
 
-    A reason is confirmed only at these levels, and is printed with them.
+    A reason is confirmed only at these levels, which are printed with it.
     """
     parts = []
     of_claim, of_control = (_levels(claim, each) for each in (main, control))
@@ -229,7 +236,7 @@ def _scope(claim: Claim, main: Results, control: Results) -> str | None:
 
 
 def _levels(claim: Claim, results: Results) -> dict[str, list[str]]:
-    """Return the levels of the factors that the claim ranges over, or combines."""
+    """Return the levels of the factors over which the claim ranges, or which it combines."""
     compared = set((claim.less or {}) if claim.equal is None else claim.equal[0])
     found: dict[str, dict[str, None]] = {}
     for cell in without_levels(results, claim.without).cells:
@@ -240,10 +247,11 @@ def _levels(claim: Claim, results: Results) -> dict[str, list[str]]:
 
 
 def _text(claim: Claim, found: Sequence[ConditionEffect], scope: str | None, error: float) -> str:
-    """Write each condition's effects without the change and with it, and how much the change
-    altered them.
+    """Return as text each condition's effects without the change and with it, and how much the
+    change altered them.
 
-    If the control has fewer cells than the claim, even a single condition is named.
+    If the control has fewer cells than the claim, the condition is named even if it is the only
+    one.
     """
     parts = []
     for each in found:

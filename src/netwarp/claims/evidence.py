@@ -34,11 +34,11 @@ Says = Answer | Literal["undecided", "failed", "untested"]
 ORDER: tuple[Answer, ...] = get_args(Answer)
 """Answers in order of preference: the first that the samples show is returned."""
 SIZE_MARGIN = 0.05
-"""Share of a ratio by which a lead may miss the size of `up_to`, because sources round their
+"""Share of a ratio by which a lead may fall short of `up_to`, because sources round their
 numbers.
 """
 Found = Callable[[float], tuple[str, Mapping[str, Any]]]
-"""Function of an error probability that returns the findings in words, and as values with
+"""A function that returns the findings for an error probability: as text, and as values with
 intervals.
 """
 
@@ -48,31 +48,35 @@ class Evidence:
     """The result of testing a claim in one condition."""
 
     found: str
-    """The findings in words, with their numbers."""
+    """The findings as text, with their numbers."""
     chances: Mapping[Answer, float] = field(default_factory=dict)
     """For each possible answer, the probability of such samples if it were wrong."""
     values: Mapping[str, Any] = field(default_factory=dict)
     fixed: Literal["failed", "untested"] | None = None
-    """Why there is no answer at any error probability; None where there may be one."""
+    """Why there can be no answer at any error probability; None if there can."""
     reaches: float | None = None
     """Probability of such samples if the lead were smaller than the claim's `up_to`; None if the
-    claim has none.
+    claim does not have it.
     """
     short_of: float = 1.0
     """Probability of such samples if the lead were as large as the claim's `up_to`."""
     undecided: Undecided | None = None
     again: Found | None = None
-    """Function that words the findings for another error probability; None if they have no
+    """A function that returns the findings for another error probability; None if they have no
     interval.
     """
     is_equality: bool = False
     """Whether `holds` means that the cells are equivalent."""
     share: float = 1.0
-    """Share of the error that the look has at which its cells were judged; see `at_share`."""
+    """Share of the error probability that the look has at which its cells were tested; see
+    `at_share`.
+    """
 
     def at_share(self, share: float) -> Evidence:
-        """Return the evidence as that of a look with a share of the error: its p-values are as much
-        larger, to be judged at the whole error.
+        """Return the evidence of a look that has a share of the error probability.
+
+        Its p-values are larger by the inverse of the share, so that they can be compared with the
+        whole error probability.
         """
         return replace(
             self,
@@ -83,21 +87,23 @@ class Evidence:
         )
 
     def replicates_needed(self, error: float, share: float | None = None) -> int | None:
-        """Return the replicates that would decide it with a power of 80 %; None if too many, or
+        """Return how many replicates would decide it with a power of 80 %; None if too many, or if
         nothing is random.
 
         Args:
-            error: the whole error probability at which it is judged.
-            share: share of the look at which it is to be decided; None for that of its own look.
+            error: the whole error probability at which it is tested.
+            share: share of the error probability of the look at which it is to be decided; None for
+                that of its own look.
         """
         if self.undecided is None:
             return None
         return self.undecided.replicates(error * (self.share if share is None else share))
 
     def at(self, error: float, said: Says) -> Evidence:
-        """Return the findings with intervals of the error probability at which they were judged.
+        """Return the findings with the intervals that belong to the error probability at which they
+        were tested.
 
-        For an equivalence they are the intervals of the two one-sided tests, with confidence 1 − 2
+        For an equivalence these are the intervals of the two one-sided tests, with confidence 1 − 2
         · error.
         """
         if self.again is None:
@@ -120,12 +126,13 @@ class Evidence:
 
 
 ONE_SIDE_ALONE = Evidence("only one of the two cells was run", fixed="untested")
-"""Evidence of a condition in which only one of the two compared cells was run: it decides nothing.
+"""Evidence for a condition in which only one of the two compared cells was run; it decides
+nothing.
 """
 
 
 def one_side_alone_at(factor: str, levels: Sequence[str]) -> Evidence:
-    """Return the evidence of a trend if only one of the two compared cells was run at some
+    """Return the evidence for a trend if only one of the two compared cells was run at some
     levels.
     """
     listed = ", ".join(level_text(factor, level) for level in levels)
@@ -133,11 +140,11 @@ def one_side_alone_at(factor: str, levels: Sequence[str]) -> Evidence:
 
 
 def missing_values(metric: str, *cells: CellResult) -> Evidence | None:
-    """Return evidence that names the cells with runs that lack a value; None if all runs have one.
+    """Return evidence that names the cells with runs that have no value; None if all runs have one.
 
-    A run without a value counts against its cell, whether it failed or has no such metric: leaving
-    it out would bias the comparison towards the other runs. If no successful run of a cell has the
-    metric, there is nothing to test.
+    A run without a value counts against its cell, whether it failed or has no such metric, because
+    leaving it out would bias the comparison towards the other runs. If no successful run of a cell
+    has the metric, there is nothing to test.
     """
     failing = [cell for cell in cells if cell.failed]
     if not failing:
@@ -182,11 +189,11 @@ def less(
     cell: CellResult, other: CellResult, metric: str, relevant: float, *,
     by_at_least: float = 0.0, up_to: float = 0.0, by_at_most: float = 1.0,
 ) -> Evidence:  # fmt: skip
-    """Test whether `cell` has less than `other`, by a share of `other`'s value that is between two
-    limits.
+    """Test whether `cell` has less than `other`, by a share of `other`'s value that lies between
+    two limits.
 
     With both bounds a lead holds if it is shown to lie between them (an intersection-union test,
-    Berger 1982). It may miss them on either side, so that it misses them is tested two-sided.
+    Berger 1982). It may lie outside on either side, so that it lies outside is tested two-sided.
     """
     if failure := missing_values(metric, cell, other):
         return failure
@@ -280,7 +287,9 @@ def flat(cells: Sequence[CellResult], metric: str, factor: str, tolerance: float
 def _with_numbers(
     cell: CellResult, other: CellResult, metric: str, comparison: Comparison, found: Evidence
 ) -> Evidence:
-    """Add both means and the comparison, with the interval of an error probability."""
+    """Return evidence with both means and the comparison, with the interval of an error
+    probability, added.
+    """
 
     def again(error: float) -> tuple[str, Mapping[str, Any]]:
         adjusted = replace(comparison, error=error)
@@ -318,7 +327,8 @@ def _short_name(cell: CellResult, cells: Sequence[CellResult]) -> str:
 
 
 def _two_means(cell: CellResult, other: CellResult, metric: str, found: Comparison) -> str:
-    """Write both means, and their ratio or difference with its confidence interval if it has one.
+    """Return as text both means, and their ratio or difference, with its confidence interval if it
+    has one.
 
     If the comparison is a ratio of geometric means, the means are geometric too, so that their
     quotient is the ratio.

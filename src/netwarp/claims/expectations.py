@@ -39,11 +39,13 @@ class Kept(StrEnum):
     """Whether an expectation is met."""
 
     HOLDS = "holds"
-    """The results show that it holds in every condition."""
+    """The results show that the bound is kept in every condition."""
     BROKEN = "does-not-hold"
-    """The results show the opposite in some condition, or runs of its cells have no value."""
+    """The results show in some condition that the bound is not kept, or runs of its cells have no
+    value.
+    """
     UNDECIDED = "undecided"
-    """The replicates do not decide it, or nothing was run that could."""
+    """The replicates do not decide it, or no run could."""
 
 
 @dataclass(frozen=True)
@@ -56,19 +58,21 @@ class ExpectedCondition:
     """Indices of the cells that were judged."""
     kept: Kept
     value: float | None
-    """The mean, or the ratio; None if there is none."""
+    """The mean, or the ratio; None if no run gives one."""
     interval: Interval | None
-    """The interval by which it was judged; None if it is unbounded because there are too few
-    replicates.
+    """The interval by which the condition was judged; None if it is unbounded because there are too
+    few replicates.
     """
     why_none: str
     """Reason why there is no value; empty if there is one."""
     is_exact: bool
     """Whether nothing was random, so that the value itself is the answer."""
     error: float
-    """The error probability at which it was judged."""
+    """The error probability at which the condition was tested."""
     replicates_needed: int | None
-    """Replicates that would decide it; None if it is decided, or too many would be needed."""
+    """Number of replicates that would decide the condition; None if it is decided, or too many
+    would be needed.
+    """
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ class ExpectationResult:
     kept: Kept
     conditions: tuple[ExpectedCondition, ...]
     open: tuple[OpenCondition, ...] = ()
-    """The conditions that more replicates may decide."""
+    """The conditions that further replicates may decide."""
 
     @property
     def text(self) -> str:
@@ -93,7 +97,9 @@ class ExpectationResult:
 
     @property
     def replicates_needed(self) -> int | None:
-        """Replicates that would decide all open conditions; None if none is open, or too many."""
+        """Number of replicates that would decide all open conditions; None if none is open, or too
+        many would be needed.
+        """
         return needed_by_all(self.open)
 
     def to_json(self) -> dict[str, Any]:
@@ -191,9 +197,10 @@ def bounded_ratio(
 
 
 def _lacking(metric: str, *cells: CellResult) -> Evidence | None:
-    """Return evidence against an expectation if runs that it is about failed or have no value.
+    """Return evidence against an expectation if runs of its cells failed or have no value; None if
+    all have one.
 
-    Other than for a claim, this is so if none of them has one, too.
+    Unlike for a claim, this is so even if none of them has one.
     """
     failure = missing_values(metric, *cells)
     return None if failure is None else replace(failure, fixed="failed")
@@ -202,7 +209,7 @@ def _lacking(metric: str, *cells: CellResult) -> Evidence | None:
 def _bounded(
     found: Evidence, location: Location, said: Expectation, n: int, stdev: float
 ) -> Evidence:
-    """Return the evidence of whether a location is on the expected side of the bound."""
+    """Return the evidence on which side of the bound a location is."""
     bound = math.log(said.bound) if location.is_log else said.bound
     # A value that equals the bound counts as on the side that the relation states, despite the
     # rounding of logarithms.
@@ -244,8 +251,8 @@ def _result(said: Expectation, found: Sequence[_Found], error: float) -> Expecta
 
 
 def _together(kept: Sequence[Kept]) -> Kept:
-    """Join conditions: the expectation holds if it holds in all, and does not hold if the opposite
-    is shown in one.
+    """Return the result of all conditions together: the expectation holds if it holds in all, and
+    does not hold if the opposite is shown in one.
     """
     if Kept.BROKEN in kept:
         return Kept.BROKEN

@@ -1,4 +1,4 @@
-"""Words the results of an expectation: the value in each condition, and its distance from the
+"""Texts on the results of an expectation: the value in each condition, and its distance from the
 bound.
 """
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 WORDS = {Kept.HOLDS: "holds", Kept.BROKEN: "does not hold", Kept.UNDECIDED: "undecided"}
 TWICE = 2.0
-"""From this ratio on, a distance is written as a factor; smaller ones are written in per cent."""
+"""Ratio from which on a distance is shown as a factor; smaller ones are shown in per cent."""
 
 
 def found_text(result: ExpectationResult) -> str:
-    """Write the results of all conditions as one line."""
+    """Return the results of all conditions as one line of text."""
     parts = []
     for each in result.conditions:
         name = condition_text(each.factors)
@@ -30,7 +30,9 @@ def found_text(result: ExpectationResult) -> str:
 
 
 def value_text(result: ExpectationResult, each: ExpectedCondition) -> str:
-    """Write the value with the interval by which it was judged, or the reason why there is none."""
+    """Return as text the value with the interval by which it was judged, or the reason why there is
+    none.
+    """
     if each.value is None:
         return each.why_none
     if result.expectation.against is not None:
@@ -46,7 +48,9 @@ def value_text(result: ExpectationResult, each: ExpectedCondition) -> str:
 
 
 def distance_text(result: ExpectationResult, each: ExpectedCondition) -> str:
-    """Write how far the value is from the bound: `7.6 % below it`; empty if there is no value."""
+    """Return as text how far the value is from the bound: `7.6 % below it`; "" if there is no
+    value.
+    """
     said = result.expectation
     if each.value is None:
         return ""
@@ -64,7 +68,9 @@ def distance_text(result: ExpectationResult, each: ExpectedCondition) -> str:
 
 
 def open_text(each: ExpectedCondition) -> str:
-    """Write what would decide a condition; empty if it is decided, or nothing was measured."""
+    """Return as text what would decide a condition; "" if it is decided, or nothing was
+    measured.
+    """
     if each.kept is not Kept.UNDECIDED or each.value is None:
         return ""
     if each.replicates_needed is None:

@@ -1,8 +1,9 @@
-"""Joins conditions into the verdict on a claim, and controls the error of all claims as a family.
+"""Combines conditions into the verdict on a claim, and controls the error probability of all claims
+as a family.
 
-A claim about all conditions holds where every one shows it, and is reversed where every one shows
-the opposite: such verdicts err no more often than a single test does (an intersection-union test,
-Berger 1982, Technometrics 24:295). Whether it holds at some level is tested once for each
+A claim about all conditions holds if every condition shows it, and is reversed if every condition
+shows the opposite: such verdicts err no more often than a single test does (an intersection-union
+test, Berger 1982, Technometrics 24:295). Whether it holds at some level is tested once for each
 condition, so those verdicts are Holm-adjusted for the number of conditions; and all claims of a
 study are Holm-adjusted as one family (Holm 1979, Scandinavian Journal of Statistics 6:65).
 """
@@ -19,30 +20,32 @@ class ClaimVerdict(StrEnum):
     """The verdict on a claim."""
 
     REPRODUCED = "reproduced"
-    """It holds in every condition."""
+    """The claim holds in every condition."""
     SMALLER = "smaller"
-    """Its direction holds, but its size is not reached."""
+    """Its direction holds, but the claimed size is not reached."""
     LARGER = "larger"
-    """Its direction holds, and its size is exceeded."""
+    """Its direction holds, and the claimed size is exceeded."""
     SIZE_UNDECIDED = "size-undecided"
-    """Its direction holds in every condition; whether its size is reached is undecided."""
+    """Its direction holds in every condition; whether the claimed size is reached is undecided."""
     PARTLY = "partly"
-    """It holds at some levels; at the rest it is undecided, or there is no relevant difference."""
+    """The claim holds at some levels; at the others it is undecided, or there is no relevant
+    difference.
+    """
     DEPENDS = "depends"
-    """It holds at some levels and is reversed at others."""
+    """The claim holds at some levels and is reversed at others."""
     EQUIVALENT = "equivalent"
     """There is no relevant difference in any condition."""
     UNDECIDED = "undecided"
-    """The samples do not decide it."""
+    """The samples do not decide the claim."""
     PARTLY_REVERSED = "partly-reversed"
-    """The opposite holds in some conditions; at the rest it is undecided, or there is no relevant
-    difference."""
+    """The opposite of the claim holds in some conditions; in the others it is undecided, or there
+    is no relevant difference."""
     REVERSED = "reversed"
-    """The opposite holds in every condition."""
+    """The opposite of the claim holds in every condition."""
     NOT_TESTABLE = "not-testable"
-    """Nothing was run that could test it."""
+    """No run could test the claim."""
     FAILED = "failed"
-    """Runs that it compares failed or have no value, and no condition shows anything."""
+    """Runs that the claim compares failed or have no value, and no condition shows anything."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Joined:
     verdict: ClaimVerdict
     says: tuple[Says, ...]
     errors: tuple[float, ...]
-    """The error probability at which each condition was judged."""
+    """The error probability at which each condition was tested."""
 
 
 _UNANIMOUS: tuple[tuple[ClaimVerdict, tuple[Answer, ...]], ...] = (
@@ -64,8 +67,9 @@ _UNANIMOUS: tuple[tuple[ClaimVerdict, tuple[Answer, ...]], ...] = (
     (ClaimVerdict.EQUIVALENT, ("equivalent",)),
     (ClaimVerdict.DEPENDS, ("depends",)),
 )
-"""Verdicts that all conditions have to show alike. `partly` is not among them, because a condition
-of which a part holds may still show more than that, or that another part is reversed.
+"""Verdicts that need the same answer from all conditions. `partly` is not one of them, because a
+condition in which only a part holds may still show more than that, or that another part is
+reversed.
 """
 
 
@@ -98,14 +102,14 @@ def join(found: Sequence[Evidence], alpha: float) -> Joined:
 
 
 def family_errors(chances: Sequence[float], alpha: float) -> list[float]:
-    """Distribute an error probability over claims by Holm's procedure.
+    """Divide an error probability among claims by Holm's procedure.
 
     Args:
         chances: p-value of each claim, see `smallest_chance`.
         alpha: error probability of the family: that of at least one wrong verdict.
 
     Returns:
-        For each claim the error probability at which it is judged.
+        The error probability at which each claim is tested.
     """
     order = sorted(range(len(chances)), key=chances.__getitem__)
     errors = [alpha] * len(chances)
@@ -131,11 +135,12 @@ def _each(found: Sequence[Evidence], answers: Sequence[Answer], alpha: float) ->
 
 
 def _sized(verdict: ClaimVerdict, found: Sequence[Evidence], alpha: float) -> ClaimVerdict:
-    """Test the size of `up_to` of a claim whose direction holds in every condition.
+    """Test whether a claim's lead, whose direction holds in every condition, reaches the size of
+    `up_to`.
 
-    The lead has reached the size if that is shown in some condition, adjusted for their number by
-    Bonferroni's inequality. It has not if it falls short in every condition. Otherwise the size is
-    undecided.
+    The lead reaches the size if that is shown in some condition, adjusted for the number of
+    conditions by Bonferroni's inequality. It does not if it falls short in every condition.
+    Otherwise the size is undecided.
     """
     reaches = [each.reaches for each in found if each.reaches is not None]
     if verdict is not ClaimVerdict.REPRODUCED or not reaches:
@@ -147,7 +152,7 @@ def _sized(verdict: ClaimVerdict, found: Sequence[Evidence], alpha: float) -> Cl
 
 
 def _mixed(says: Sequence[Says]) -> ClaimVerdict:
-    """Return the verdict on a claim for which the conditions do not all show the same."""
+    """Return the verdict on a claim whose conditions do not all show the same."""
     seen = Counter(says)
     holds = sum(seen[each] for each in ("holds", "smaller", "larger", "direction", "partly"))
     if seen["depends"] or (holds and seen["reversed"]):

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def cells_to_repeat(study: Study, results: Results, staging: Staging) -> frozenset[int]:
-    """Return the indices of the cells that need another stage of replicates: those for whose
-    question a later look has enough.
+    """Return the indices of the cells that need another stage of replicates: those that a later
+    look has enough replicates to decide.
 
-    With a precision, these are the cells whose main metric has too wide a confidence interval;
-    otherwise those of undecided claims or expectations, or, in a study without either, those of
-    undecided comparisons.
+    If the study asks for a precision, these are the cells whose main metric has too wide a
+    confidence interval. Otherwise they are those of undecided claims or expectations, or, if the
+    study has neither, those of undecided comparisons.
     """
     if staging.precision is not None:
         return _wide_cells(results, staging)
@@ -44,7 +44,7 @@ def cells_to_repeat(study: Study, results: Results, staging: Staging) -> frozens
 
 
 def _most(results: Results, cells: frozenset[int]) -> int:
-    """Return the most replicates that one of some cells has."""
+    """Return the largest number of replicates that one of these cells has."""
     return max(len(cell.runs) for cell in results.cells if cell.index in cells)
 
 

@@ -1,5 +1,5 @@
-"""Tests claims that give a number: that a mean lies within a tolerance of it, or that the number
-could be of one of our runs.
+"""Tests claims that give a number: that a mean is within a tolerance of it, or that it could be the
+result of a single run.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from netwarp.results import CellResult
 from netwarp.wording import number, quantity
 
 LEAST_FOR_A_RANGE = 5
-"""Replicates from which the range of single runs is computed: with fewer, Student's t makes it so
-wide that every number lies within.
+"""Replicates needed to compute the range of single runs: with fewer, Student's t makes the range so
+wide that it contains every number.
 """
 
 
 def near(cell: CellResult, metric: str, published: float, tolerance: float) -> Evidence:
     """Test whether a cell's mean differs from a published number by no more than a tolerance.
 
-    Two one-sided tests show that it does not differ by more (Schuirmann 1987), as they show an
-    equivalence. Where nothing random is planned, a single replicate is the value.
+    Two one-sided tests show that it does not differ by more (Schuirmann 1987), as for an
+    equivalence. If nothing was planned to be random, a single replicate gives the value.
 
     Args:
         cell: the cell.
@@ -72,11 +72,11 @@ def near(cell: CellResult, metric: str, published: float, tolerance: float) -> E
 
 
 def of_one_run(cell: CellResult, metric: str, published: float) -> Evidence:
-    """Test whether a published number of a single run could be that of one of our runs.
+    """Test whether a published number of a single run could be the result of one of our runs.
 
-    It is compared with the interval that has one more run with a probability of 95 % (Student's t,
-    on the log scale): a description with the error of each number, which no family adjusts. Of
-    twenty numbers from the same distribution one lies outside.
+    It is compared with the interval that contains one more run with a probability of 95 %
+    (Student's t, on the log scale). The error probability is that of each number by itself, and not
+    adjusted for a family. Of twenty numbers from the same distribution one lies outside.
     """
     if failure := missing_values(metric, cell):
         return failure
@@ -115,7 +115,7 @@ def _plain(value: float, location: Location) -> float:
 def _text(
     metric: str, mean: float, published: float, interval: tuple[float, ...] | None, before: str
 ) -> str:
-    """Write the mean with its interval, the published number, and the ratio of the two."""
+    """Return as text the mean with its interval, the published number, and the ratio of the two."""
     shown = quantity(metric, max(mean, published))
     bounds = ""
     if interval is not None:
@@ -128,8 +128,8 @@ def _text(
 def _values(
     mean: float, published: float, interval: tuple[float, ...] | None
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the numbers: mean and interval in the metric's stored unit, and the ratio of the mean
-    to the published number.
+    """Return the mean and its interval, in the metric's stored unit, and the ratio of the mean to
+    the published number.
     """
     of_ratio = None if interval is None else [bound / published for bound in interval]
     return {

@@ -1,4 +1,6 @@
-"""Writes the findings on a claim as a sentence: conditions by answer, with their numbers."""
+"""Returns the findings on a claim as a sentence: the conditions by what they show, with their
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -29,20 +31,20 @@ WORDS: Mapping[Says, str] = {
     "untested": "not tested",
 }
 MOST_IN_FULL = 2
-"""Up to this many conditions with the same answer are listed with both means; more are listed with
-ratios only.
+"""Most conditions with the same answer for which both means are listed; for more, only ratios
+are.
 """
 
 
 def found_text(listed: Listed, verdict: ClaimVerdict, needed: int | None, relevant: float) -> str:
-    """Write the answer of each condition, conditions with the same answer together.
+    """Return as text what each condition shows; conditions that show the same are together.
 
     Args:
-        listed: each condition with its evidence and its answer.
+        listed: each condition with its evidence and what it shows.
         verdict: the verdict on the claim.
-        needed: replicates that would decide the undecided conditions, or None.
-        relevant: the smallest relevant difference, as a ratio, which is named with equivalent
-            conditions.
+        needed: number of replicates that would decide the undecided conditions, or None.
+        relevant: the smallest relevant difference, as a ratio; the text about equivalent conditions
+            has it.
     """
     if len(listed) == 1:
         _, each, said = listed[0]
@@ -76,12 +78,14 @@ def found_text(listed: Listed, verdict: ClaimVerdict, needed: int | None, releva
 
 
 def _rounded(needed: int) -> int:
-    """Round to two digits, because the value is an estimate from the spread observed so far."""
+    """Return a number rounded to two digits, because it is an estimate from the spread observed so
+    far.
+    """
     return int(float(f"{needed:.2g}"))
 
 
 def _group(said: Says, found: Sequence[tuple[Factors, Evidence]], relevant: float) -> str:
-    """Write the conditions that have the same answer."""
+    """Return as text the conditions that show the same."""
     in_full = len(found) <= MOST_IN_FULL
     parts = [
         f"{condition_text(condition)} ({each.found if in_full else _in_short(each)})"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from netwarp.study.expectations import Expectation
 
 MOST_NAMED = 3
-"""Most claims that a warning names."""
+"""Most claims that a warning lists by name."""
 
 
 @dataclass(frozen=True)
@@ -40,40 +40,40 @@ class Planned:
 
 @dataclass(frozen=True)
 class TooFew:
-    """Questions that a study cannot answer with its number of replicates."""
+    """The questions that a study cannot answer with its number of replicates."""
 
     replicates: int
-    """Replicates that each cell has in the end."""
+    """Number of replicates that each cell has at the end."""
     least: int
     """Least number of replicates with which all its questions could be answered if there were no
     spread.
     """
     claims: Mapping[str, int]
-    """For each claim that cannot be judged, by its id, or expectation, by its text, the replicates
-    with which it could; empty if the questions are comparisons.
+    """For each claim (by id) or expectation (by text) that cannot be judged, the number of
+    replicates with which it could; empty if the questions are comparisons.
     """
     of: int
-    """Number of the study's claims that are judged, or of its expectations."""
+    """Number of the study's claims that are to be judged, or of its expectations."""
     what: Literal["claims", "expectations", "comparisons"]
     """The kind of question that cannot be judged."""
     can_be_added: bool
-    """Whether `--decide` would add as many."""
+    """Whether `--decide` would add as many replicates as are needed."""
     alpha: float
-    """Error probability of each difference, if all of them are equally hard to show."""
+    """Error probability of each difference, if all are equally hard to show."""
     least_same: int
-    """Replicates with which one equivalence could be shown."""
+    """Number of replicates with which one equivalence could be shown."""
 
     @property
     def text(self) -> str:
-        """Return a sentence that describes it, for a command that has `--decide`."""
+        """Return the warning as a sentence, for a command that has `--decide`."""
         return self.sentence("with --decide")
 
     def sentence(self, adding: str = "") -> str:
-        """Return a sentence that describes it.
+        """Return the warning as a sentence.
 
         Args:
-            adding: the option by which replicates are added until all is decided, such as "without
-                --quick"; empty where there is none.
+            adding: the option with which replicates are added until everything is decided, such as
+                "without --quick"; "" if there is none.
         """
         have = f"{self.replicates} replicate{'s' * (self.replicates > 1)}"
         have += _unless(self.replicates, self.alpha)
@@ -107,8 +107,8 @@ class TooFew:
 
 
 def _unless(replicates: int, alpha: float) -> str:
-    """Return the clause that names the differences which the replicates can show; empty if there
-    are none.
+    """Return the clause that names the differences which this number of replicates can show; "" if
+    there are none.
     """
     distance = unseen.mode_distance(replicates, alpha)
     if not 0 < distance < math.inf:
@@ -125,16 +125,16 @@ def too_few_replicates(
     against: str | None = None,
     has_expectations: bool = False,
 ) -> TooFew | None:
-    """Find the questions that a study's replicates cannot answer; None where there is none.
+    """Return the questions that a study's replicates cannot answer; None if they can answer all.
 
     Args:
-        claims: the claims of the study; without any, and without expectations, its tables of
-            comparisons are considered.
+        claims: the claims of the study. If it has none, and no expectations, its comparisons are
+            checked.
         cells: the cells that are run.
-        replicates: the replicates that each cell has at first.
-        is_deciding: whether replicates are added until all is decided.
-        against: the factor whose levels are compared, if the study names it.
-        has_expectations: whether the study has any.
+        replicates: number of replicates that each cell has at first.
+        is_deciding: whether replicates are added until everything is decided.
+        against: the factor whose levels are compared, if the study names one.
+        has_expectations: whether the study has expectations.
     """
     alpha = ALPHA
     questions = _questions(claims, cells, against, has_others=has_expectations)
@@ -166,13 +166,13 @@ def too_few_for_expectations(
     *,
     is_deciding: bool = False,
 ) -> TooFew | None:
-    """Find the expectations that a study's replicates cannot judge; None if there are none.
+    """Return the expectations that a study's replicates cannot decide; None if they can decide all.
 
     Args:
         expectations: the expectations of the study.
-        cells: those that are run.
-        replicates: those that each cell has at first.
-        is_deciding: whether replicates are added until all is decided.
+        cells: the cells that are run.
+        replicates: number of replicates that each cell has at first.
+        is_deciding: whether replicates are added until everything is decided.
     """
     alpha = ALPHA
     if is_deciding:
@@ -191,14 +191,14 @@ def too_few_for_expectations(
 
 
 LEAST_FIXED = 2
-"""Replicates that an expectation needs if nothing is random, to show that this is so."""
+"""Number of replicates that an expectation needs to show that nothing is random, if so."""
 
 
 def _needed_by_expectations(
     expectations: Sequence[Expectation], cells: Sequence[Planned], alpha: float
 ) -> dict[str, int]:
-    """Return the least replicates that each expectation would need, by its text, if there were no
-    spread.
+    """Return the smallest number of replicates that each expectation would need if there were no
+    spread, by its text.
     """
     random = [any(c.is_random for c in _cells_expected(each, cells)) for each in expectations]
     differ = alpha / max(1, sum(random))
@@ -213,7 +213,9 @@ def _cells_expected(said: Expectation, cells: Iterable[Planned]) -> list[Planned
 
 
 def _least_of(needed: Mapping[str, int], compared: int, alpha: float) -> int:
-    """Return the replicates that all claims need, or this many comparisons; 0 if there are none."""
+    """Return the number of replicates that all claims need, or that this many comparisons need; 0
+    if there are none.
+    """
     if compared:
         return unseen.least_different(alpha / compared)
     return max(needed.values(), default=0)
@@ -226,13 +228,13 @@ def too_few_as_planned(
     *,
     in_real_time: bool = False,
 ) -> list[TooFew]:
-    """Find the questions that a study cannot answer as it is planned: claims or comparisons, then
+    """Return the questions that a study cannot answer as it is planned: claims or comparisons, then
     expectations.
 
     Args:
-        study: validated.
-        staging: how replicates are added; those added for a precision are not considered.
-        filters: ``FACTOR=LEVEL`` each: only these cells.
+        study: a validated study.
+        staging: how replicates are added; those that are added for a precision do not count.
+        filters: ``FACTOR=LEVEL`` each: only cells with these levels are run.
         in_real_time: whether the runs are in real time, in which everything is random.
     """
     cells = _planned(study, filters, in_real_time=in_real_time)
@@ -242,7 +244,7 @@ def too_few_as_planned(
 
 
 def too_few_in(study: Study, results: Results) -> list[TooFew]:
-    """Find the questions that the replicates of results cannot answer."""
+    """Return the questions that the replicates of these results cannot answer."""
     cells = [Planned(cell.factors, cell.is_random) for cell in results.cells]
     replicates = max((len(cell.runs) for cell in results.cells), default=0)
     against = next(iter(results.compared_by.against), None)
@@ -265,13 +267,13 @@ def _too_few(
 
 
 def _last_look(first: int, questions: int) -> tuple[int, float]:
-    """Return the replicates of the last look, and the error that it has."""
+    """Return the number of replicates at the last look, and the look's error probability."""
     last = Staging().looks(first, questions)[-1]
     return last.replicates, ALPHA * last.share
 
 
 def questions_of(study: Study, filters: Sequence[str] = (), *, in_real_time: bool = False) -> int:
-    """Count the questions of a study's largest family that are about something random: its claims
+    """Return how many questions of a study's largest family are about something random: its claims
     or expectations, or else its comparisons.
     """
     cells = _planned(study, filters, in_real_time=in_real_time)
@@ -285,7 +287,9 @@ def questions_of(study: Study, filters: Sequence[str] = (), *, in_real_time: boo
 def _questions(
     claims: Sequence[Claim], cells: Sequence[Planned], against: str | None, *, has_others: bool
 ) -> int:
-    """Count the claims about something random; if the study has none to judge, its comparisons."""
+    """Return the number of claims about something random; if the study has no claim to judge, that
+    of its comparisons.
+    """
     judged = [claim for claim in claims if claim.not_testable is None]
     if judged or has_others:
         return len(_needed_by_claims(judged, cells, ALPHA))
@@ -302,11 +306,12 @@ def _planned(study: Study, filters: Sequence[str], *, in_real_time: bool) -> lis
 def _needed_by_claims(
     claims: Sequence[Claim], cells: Sequence[Planned], alpha: float
 ) -> dict[str, int]:
-    """Return the least replicates of each claim about something random, by its id.
+    """Return the smallest number of replicates that each claim about something random needs, by its
+    id.
 
-    For k claims Holm's procedure tests the first at a k-th of the error, because all small
-    differences have the same probability of a mode that was not seen, and all equivalences that of
-    an unseen event.
+    Of k claims, Holm's procedure tests the first at 1/k of the error probability. That counts for
+    all of them, because all small differences have the same probability of an unseen mode, and all
+    equivalences that of an unseen event.
     """
     tested = [each for each in claims if not each.of_one_run]
     random = [each for each in tested if any(c.is_random for c in _cells_of(each, cells))]
@@ -341,7 +346,7 @@ def _cells_of(claim: Claim, cells: Iterable[Planned]) -> list[Planned]:
 
 
 def _having(cells: Iterable[Planned], wanted: Sequence[Factors]) -> list[Planned]:
-    """Return the cells that have all levels of at least one of some selections."""
+    """Return the cells that have all levels of at least one of these selections."""
     return [
         cell
         for cell in cells
@@ -353,7 +358,7 @@ def _having(cells: Iterable[Planned], wanted: Sequence[Factors]) -> list[Planned
 
 
 def _random_comparisons(cells: Sequence[Planned], against: str | None) -> int:
-    """Count the comparisons in the tables of which something is random."""
+    """Return the number of comparisons in which something is random."""
     levels: dict[str, dict[str, None]] = {}
     for cell in cells:
         for name, level in cell.factors.items():

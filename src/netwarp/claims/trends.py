@@ -1,4 +1,4 @@
-"""Tests in one condition how a metric, or a lead, changes with a factor's level."""
+"""Tests, in one condition, how a metric or a lead changes with a factor's level."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,8 @@ def lead_grows(
     cells: Sequence[CellResult], others: Sequence[CellResult], metric: str, factor: str,
     relevant: float, *, scale: LeadScale = "ratio", shrinks: bool = False,
 ) -> Evidence:  # fmt: skip
-    """Test whether the lead of `cells`, which have less, grows (or shrinks) with a factor's level.
+    """Test whether the lead of `cells`, which have smaller values, grows (or shrinks) with a
+    factor's level.
 
     There must be a lead at the end where it should be largest, it must be larger there than at the
     other end by a relevant difference, and it must grow with every step between (an
@@ -74,7 +75,7 @@ def leads_overall(
     cells: Sequence[CellResult], others: Sequence[CellResult], metric: str, factor: str,
     relevant: float, by_at_least: float = 0.0,
 ) -> Evidence:  # fmt: skip
-    """Test whether `cells` have less than `others` over all levels of a factor together.
+    """Test whether `cells` have smaller values than `others` over all levels of a factor together.
 
     The lead is the geometric mean of the ratios at the levels, computed for each replicate.
     """
@@ -152,7 +153,7 @@ def _growth_chances(
 def _undecided_step(
     last: Location, steps: Sequence[Location], whole: Location, limit: float, n: int
 ) -> Undecided | None:
-    """Return the undecided test that would take the most replicates."""
+    """Return the undecided test that needs the most replicates; None if none is undecided."""
     tests = [(last, limit), (whole, limit), *((step, 0.0) for step in steps)]
     found = [to_decide(at, n, stdev_of(at, n), (to,), to) for at, to in tests]
     random = [each for each in found if each is not None]
@@ -254,7 +255,7 @@ def _places(labels: Sequence[str]) -> list[float]:
 def _table(
     cells: Sequence[CellResult], metric: str, factor: str, labels: Sequence[str]
 ) -> dict[int, list[float]]:
-    """Return a metric's values at all levels by replicate, for replicates that have all levels."""
+    """Return a metric's values at all levels, for each replicate that has all levels."""
     by_level = {cell.factors[factor]: cell.samples(metric) for cell in cells}
     rows: dict[int, list[float]] = {}
     for replicate in sorted(set.intersection(*(set(by_level[label]) for label in labels))):
@@ -278,7 +279,9 @@ def _shown_lead(lead: Location, scale: LeadScale) -> float:
 
 
 def _lead_text(lead: Location, metric: str, scale: LeadScale, error: float, digits: int = 3) -> str:
-    """Write a lead with its confidence interval; `digits` are the decimal places of a ratio."""
+    """Return as text a lead with its confidence interval; `digits` are the decimal places of a
+    ratio.
+    """
     low, high = lead.interval(1 - error)
     is_point = low == high or math.isinf(high)
     if scale == "ratio":

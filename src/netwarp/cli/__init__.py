@@ -1,13 +1,14 @@
 """The command line: arguments → calls. No logic lives here.
 
 Ctrl-C is handled before anything else is imported. Commands are imported when they are called, and
-import plotting and statistics only when they need them, so that `--help` and a refused option
-answer at once.
+import plotting and statistics only when they need them, so that `--help` and errors in options are
+printed at once.
 
 `program.py` is the program, `commands.py` lists its commands by name, `command.py` makes a click
-command from rows of the table of options, and `help.py` formats the help. `refusals.py` words
-errors, `interruption.py` handles Ctrl-C, `surroundings.py` words errors of the operating system,
-and `last_resort.py` handles unexpected ones. `terminal.py`, `printing.py` and `progress.py` print.
+command from rows of the table of options, and `help.py` formats the help. `refusals.py` makes error
+messages, `interruption.py` handles Ctrl-C, `surroundings.py` makes messages for errors of the
+operating system, and `last_resort.py` handles unexpected ones. `terminal.py`, `printing.py` and
+`progress.py` print.
 """
 
 import gc

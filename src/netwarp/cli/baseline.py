@@ -44,10 +44,10 @@ def baseline_save(file: Path, directory: Path | None = None) -> None:
 
 
 def _newest() -> Path:
-    """Return the run directory in netwarp-out that was written last.
+    """Return the run directory in netwarp-out that was written to last.
 
     Raises:
-        InputError: there is none.
+        InputError: there is no run directory.
     """
     from netwarp.pipeline import DEFAULT_PARENT
     from netwarp.run_directory import RunDirectory

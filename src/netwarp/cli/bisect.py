@@ -126,10 +126,12 @@ def bisect(
 def judged_study(
     study: Path, expect: Sequence[str], changes: dict[str, Any], *, differs: bool
 ) -> Study:
-    """Load the study, with at least one expectation unless commits are compared with the good one.
+    """Load the study of a bisection; it must have an expectation unless commits are compared with
+    the good one.
 
     Raises:
-        InputError: it has none, or names the kernel itself; or both are asked for.
+        InputError: it has no expectation, or names a kernel itself; or both ways of judging are
+            asked for.
     """
     from netwarp.cli.terminal import planning
     from netwarp.library import load

@@ -1,4 +1,4 @@
-"""Examines commits of a kernel's repository for a bisection, and prints what is found of each."""
+"""Examines commits of a kernel's repository for a bisection, and prints the result of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Steps:
-    """Examines commits, and prints what is found of each."""
+    """Examines the commits of a bisection, and prints the result of each."""
 
     def __init__(
         self, study: Study, builder: CommitBuilder, history: History, place: Path,
@@ -26,10 +26,10 @@ class Steps:
         self.study, self.builder, self.history = study, builder, history
         self.place, self.jobs = place, jobs
         self.good = good
-        """The commit from which a bad one differs; None if expectations tell."""
+        """The good commit with which others are compared; None if expectations decide."""
 
     def examine(self, commit: str) -> Examined:
-        """Build a commit and run the study on it."""
+        """Build a commit, run the study on it, and return whether it is good or bad."""
         from netwarp.bisection.judging import differing, examined
         from netwarp.bisection.search import Answer, Examined
 
@@ -42,8 +42,8 @@ class Steps:
         return differing(commit, self.data_of(self.good), found)
 
     def run_on(self, commit: str, kernel: Path) -> RunData:
-        """Run the study on a kernel, with as many replicates as decide its expectations, or with
-        the study's own if commits are compared.
+        """Run the study on a kernel. It gets as many replicates as decide its expectations, or the
+        study's own number if commits are compared.
         """
         from netwarp.backends.virtual import VirtualBackend
         from netwarp.cli.running import command_line
@@ -61,7 +61,7 @@ class Steps:
         ).data  # fmt: skip
 
     def data_of(self, commit: str) -> RunData:
-        """Read what was measured of a commit."""
+        """Return what was measured with a commit."""
         from netwarp.evaluation import load
 
         return load(self.runs_of(commit), study=self.study)
@@ -71,7 +71,7 @@ class Steps:
         return self.place / "runs" / commit[:12]
 
     def say_next(self, remaining: Remaining) -> None:
-        """Print which commit is next."""
+        """Print which commit is examined next."""
         from netwarp.cli.terminal import console, escaped
 
         subject = escaped(self.history.subject(remaining.commit))
@@ -82,7 +82,7 @@ class Steps:
         )  # fmt: skip
 
     def say(self, examined: Examined, subject: str) -> None:
-        """Print what was found of a commit."""
+        """Print the result of examining a commit."""
         from netwarp.cli.terminal import console, escaped
 
         styles = {"good": "green", "bad": "bold red", "skip": "yellow"}
@@ -95,8 +95,8 @@ class Steps:
             console().print(f"     {escaped(line)}", highlight=False, soft_wrap=True)
 
     def tell(self, bisection: Bisection, culprits: Culprits, *, as_json: bool) -> None:
-        """Print the first bad commit, its message, and the results before and after it, which are
-        drawn, too.
+        """Print the first bad commit, its message, and the results before and after it, and draw
+        these results.
         """
         from netwarp.bisection.bisection import before_and_after
         from netwarp.bisection.picture import pictures

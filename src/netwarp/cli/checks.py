@@ -1,5 +1,5 @@
-"""The checks of a command's results (expectations, a baseline), and the files to which they are
-written.
+"""The checks of a command's results (expectations, a baseline), and the files to which their
+outcomes are written.
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Checks:
-    """The baseline of a command, and the files for CI."""
+    """The baseline with which a command compares its results, and the files that it writes for
+    CI.
+    """
 
     baseline: Baseline | None = None
     file: str = ""
-    """The path of the baseline's file."""
+    """Path of the baseline's file."""
     junit: Path | None = None
-    """The file for JUnit's XML; None if it is not written."""
+    """The file to which JUnit's XML is written; None if it is not written."""
     markdown: Path | None = None
-    """The file for the summary in Markdown; None if it is not written."""
+    """The file to which the summary in Markdown is written; None if it is not written."""
 
     @classmethod
     def taken_from(cls, how: dict[str, Any]) -> Checks:
-        """Remove these options from a command's, and read the files that they name.
+        """Remove these options from those of a command, and read the files that they name.
 
         Raises:
             InputError: a file is not valid; nothing was run.
@@ -48,7 +50,7 @@ class Checks:
         return cls(read_baseline(file), str(file), **written)
 
     def compared(self, data: RunData) -> BaselineComparison | None:
-        """Compare results with the baseline; None if there is none."""
+        """Return the results compared with the baseline; None if there is none."""
         if self.baseline is None:
             return None
         from netwarp.output.baseline import compare_with_baseline
@@ -80,7 +82,7 @@ class Checks:
 
 NO_CHECKS = Checks()
 UNDECIDED = 3
-"""Exit status if something is undecided, and nothing is wrong."""
+"""Exit status if something is undecided and nothing failed."""
 
 
 def status_of(data: RunData, compared: BaselineComparison | None) -> int:
@@ -101,5 +103,5 @@ def status_of(data: RunData, compared: BaselineComparison | None) -> int:
 
 
 def baseline_json(compared: BaselineComparison | None) -> dict[str, Any]:
-    """Return the part of `--json` about a baseline, in addition to the results."""
+    """Return what `--json` says about a baseline, in addition to the results."""
     return {} if compared is None else {"baseline": compared.to_json()}

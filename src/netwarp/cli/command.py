@@ -19,7 +19,7 @@ HELP = {"help_option_names": ["-h", "--help"]}
 
 
 class _Levels(click.ParamType[list[str]]):
-    """A list with commas."""
+    """The type of an option that takes a list with commas."""
 
     name = "list"
 
@@ -29,13 +29,15 @@ class _Levels(click.ParamType[list[str]]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> list[str]:
-        """Split a list, and check its levels if their type has a reader here."""
+        """Return the levels of a list. Each is checked if the type of the option can be read
+        here.
+        """
         command = str(ctx.info_name if ctx else None)
         return checked_levels(self.row, value, command, param.opts[0] if param else None)
 
 
 class Whole(click.ParamType[int]):
-    """A whole number in ASCII digits, within bounds."""
+    """The type of an option that takes a whole number within bounds, in ASCII digits."""
 
     name = "whole number"
 
@@ -43,7 +45,7 @@ class Whole(click.ParamType[int]):
         self.least, self.most = least, most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read a number, or fail with a description of the valid ones."""
+        """Return the number in a text, or fail with a description of valid ones."""
         try:
             return whole_number(str(value), self.least, self.most)
         except ValueError as error:
@@ -51,14 +53,14 @@ class Whole(click.ParamType[int]):
 
 
 class FilePath(click.ParamType[Path]):
-    """A path on the command line. An empty one, of a variable without a value, is refused: it would
-    stand for the working directory.
+    """The type of an option that takes a path. An empty text, as of a variable without a value, is
+    refused, because it would mean the working directory.
     """
 
     name = "path"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the path."""
+        """Return the path in a text."""
         if not str(value):
             self.fail('"" is no path', param, ctx)
         return Path(value)
@@ -73,7 +75,7 @@ class Argument(click.Argument):
 
 
 class RowOption(click.Option):
-    """An option of a command, made from a row of the table of options."""
+    """An option of a command, from a row of the table of options."""
 
     def __init__(self, row: Option) -> None:
         self.row = row
@@ -95,7 +97,7 @@ class RowOption(click.Option):
 
 
 class Command(click.Command):
-    """A command with its own help layout, which has a short and a long form if there are many
+    """A command with its own layout of help, in a short and a long form if there are many
     options.
     """
 
@@ -112,11 +114,11 @@ class Command(click.Command):
             )  # fmt: skip
 
     def get_help(self, ctx: click.Context) -> str:
-        """Format the help with the common options."""
+        """Return the help with the common options."""
         return help_text(self, ctx, is_whole=False)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse a command line; errors in it name the command."""
+        """Parse the command line of this command; errors name the command."""
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
@@ -141,7 +143,7 @@ def _show_all(ctx: click.Context, parameter: click.Parameter, asked: bool) -> No
 
 
 class Group(click.Group):
-    """Commands under a name; without one of them it shows its help."""
+    """Commands under one name, such as `netwarp kernel`; without a command it prints its help."""
 
     def __init__(self, name: str, **settings: Any) -> None:
         settings = {"callback": _show_help, "context_settings": HELP, **settings}
@@ -153,7 +155,7 @@ class Group(click.Group):
         return added
 
     def get_help(self, ctx: click.Context) -> str:
-        """Format the help with the list of commands."""
+        """Return the help with the list of commands."""
         return help_text(self, ctx, is_whole=True)
 
 
@@ -167,7 +169,8 @@ def _show_help() -> None:
 def command(
     *parameters: Option | Argument, name: str | None = None, **settings: Any
 ) -> Callable[[Callable[..., None]], Command]:
-    """Make a command of a function: its arguments and options, in the order of help.
+    """Return a decorator that makes a command of a function, with arguments and options in the
+    order of its help.
 
     Args:
         parameters: positional arguments, and rows of the table of options.

@@ -103,7 +103,9 @@ class Commands(Group):
 
 
 class Listed(click.Command):
-    """A command as `--help` lists it; when called, it loads and runs the command of its module."""
+    """A command as `--help` lists it. When it is called, it imports and runs the command of its
+    module.
+    """
 
     @cached_property
     def loaded(self) -> click.Command:
@@ -122,7 +124,7 @@ class Listed(click.Command):
 
 
 def load_command(name: str) -> click.Command:
-    """Import a command, with all its options.
+    """Import and return a command, with all its options.
 
     Raises:
         KeyError: there is no such command.

@@ -14,7 +14,7 @@ NO_PATH = (
     "no path is given: nothing delays or limits a packet, so times are those of no network"
     " (microseconds). Give --profile lte, or --rtt 50ms --rate 20mbit."
 )
-"""The warning that a race has no path: in virtual time nothing delays its packets."""
+"""The warning that a comparison has no path, so that in virtual time nothing delays its packets."""
 
 
 @command(*COMPARE, DRY_RUN, *CHECKS, JSON)
@@ -38,7 +38,9 @@ def compare(*, dry_run: bool = False, as_json: bool = False, **given: Any) -> No
 
 
 def lacks_path(given: Mapping[str, Any]) -> bool:
-    """Return whether no option describes the path; two real hosts have a real one."""
+    """Return whether no option describes the path; between two real hosts there is one in any
+    case.
+    """
     is_elsewhere = str(given.get("backend")).startswith(("remote", "replay"))
     keys = {row.name: row.key for row in COMPARE}
     changed = [each.removeprefix("factors.") for each in given.get("set", ())]

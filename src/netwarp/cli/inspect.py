@@ -175,7 +175,7 @@ def diff(
 
 
 def _run_directory(path: Path) -> Path:
-    """Return the directory that was named, or the one that contains the named file.
+    """Return the directory with this path, or that of the file with this path.
 
     Raises:
         RunDirectoryError: neither exists.

@@ -100,7 +100,7 @@ def _hash(asked: Asked) -> str:
 
 
 def _run(asked: Asked, backend: Backend, place: Path, jobs: int | None) -> Grid:
-    """Run the grid with guests in parallel, and print each case as it begins."""
+    """Run the interop grid with guests in parallel, and print each test case as it begins."""
     from netwarp.cli.terminal import console
     from netwarp.execution.opening import open_executor
     from netwarp.interop import run_grid
@@ -119,7 +119,7 @@ def _run(asked: Asked, backend: Backend, place: Path, jobs: int | None) -> Grid:
 def _tell(
     grid: Grid, place: Path, before: dict[tuple[str, str, str], str] | None, *, as_json: bool
 ) -> None:
-    """Write the grid's files, and print it."""
+    """Write the files of the interop grid, and print it."""
     from netwarp.cli.terminal import answer_console, escaped, print_json
     from netwarp.interop.page import render
     from netwarp.interop.runner_json import changes, runner_json
@@ -162,7 +162,7 @@ def _change(field: Field, was: str) -> dict[str, Any]:
 
 
 def _table(grid: Grid) -> Any:
-    """Lay the grid out as the runner's table: clients are rows, servers are columns."""
+    """Return the interop grid as the runner's table: clients are rows, servers are columns."""
     from rich import box
     from rich.table import Column, Table
     from rich.text import Text
@@ -187,7 +187,7 @@ def _table(grid: Grid) -> Any:
 
 
 def _repeat(asked: Asked, pattern: int, backend: Backend, place: Path) -> None:
-    """Run one loss pattern again, and print which files it left."""
+    """Run the test case once more with one loss pattern, and print which files this left."""
     from netwarp.cli.terminal import answer_console, escaped
     from netwarp.interop.run import repeat
 

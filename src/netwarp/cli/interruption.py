@@ -1,8 +1,8 @@
-"""Ctrl-C, SIGTERM and the end of the terminal (SIGHUP): the command stops within a second,
-whatever it is doing.
+"""Ctrl-C, SIGTERM and the end of the terminal (SIGHUP): the command stops within a second, whatever
+it is doing.
 
-The first signal raises KeyboardInterrupt in the main thread, which unwinds: guests are killed, and
-finished runs are kept. Further signals change nothing. The main thread may miss the signal:
+The first signal raises KeyboardInterrupt in the main thread: guests are killed, and finished runs
+are kept. Further signals change nothing. The main thread may miss the signal:
 
 - Importing polars (2.1.0) replaces Python's handler of SIGINT by one with SA_RESTART. It calls
   Python's handler, but a thread that waits for a lock without a time-out keeps waiting.
@@ -11,9 +11,9 @@ finished runs are kept. Further signals change nothing. The main thread may miss
 
 So a separate thread handles signals too: the C handler writes each signal's number into a pipe
 (`signal.set_wakeup_fd`), whatever Python is doing. If the main thread has not ended by itself after
-a while, this thread prints the message and ends the process. Guests and other children die with it,
-because they asked the kernel for that (PR_SET_PDEATHSIG). A run under way has no proper name yet,
-and every file is replaced as a whole.
+a while, this thread prints the message and ends the process. Guests and other children end with it,
+because they asked the kernel for that (PR_SET_PDEATHSIG). A run under way does not have its final
+name yet, and files are always replaced as a whole.
 """
 
 import contextlib
@@ -26,24 +26,24 @@ from types import FrameType
 from typing import NoReturn
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""The signals that ask the command to stop."""
+"""The signals on which a command stops."""
 EXIT_STATUS = 130  # the status that a shell reports for a program ended by Ctrl-C
 PATIENCE_S = 0.5
 SHOW_CURSOR = "\x1b[?25h"
 
 
 class Interruption:
-    """Whether the user asked the command to stop, and how it ends then."""
+    """Whether the user asked the command to stop, and what it prints then."""
 
     def __init__(self) -> None:
         self.kept_text: Callable[[], str] = lambda: ""
-        """Returns a text that says what of the command's work is kept, and how to continue."""
+        """Returns a text about what of the command's work is kept, and how to continue."""
         self.requested = False
         self._unwinding = False
         self._leaving = threading.Lock()
 
     def listen(self) -> None:
-        """Handle the signals in `ENDING` from now on; to be called once, in the main thread."""
+        """Begin to handle the signals in `ENDING`; called once, in the main thread."""
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
         for number in ENDING:
@@ -56,9 +56,7 @@ class Interruption:
         ).start()
 
     def end_process(self, status: int) -> NoReturn:
-        """End the process at once, without Python's orderly shutdown, after all output was
-        printed.
-        """
+        """End the process at once, without Python's shutdown, after all output has been printed."""
         self._unwinding = True  # From now on nothing is left that a Ctrl-C could unwind.
         for stream in filter(None, (sys.stdout, sys.stderr)):  # None: the caller has closed it
             try:
@@ -91,4 +89,4 @@ class Interruption:
 
 
 interruption = Interruption()
-"""The interruption of this process."""
+"""The state of this process: whether it was asked to stop."""

@@ -1,5 +1,4 @@
-"""Handles unexpected errors: writes a report file for developers, and returns one line for the
-user.
+"""Handles unexpected errors: writes a report file for developers, and returns a line for the user.
 
 The error is attributed to the package in whose code it happened: netwarp, or one that extends it.
 """
@@ -14,7 +13,7 @@ from importlib import metadata
 from netwarp.plugins import added_by
 
 UNEXPECTED_STATUS = 70
-"""Exit status: EX_SOFTWARE of sysexits.h."""
+"""Exit status after an unexpected error: EX_SOFTWARE of sysexits.h."""
 
 
 def unexpected(error: BaseException, arguments: Sequence[str]) -> str:
@@ -42,7 +41,7 @@ def _modules(error: BaseException) -> list[str]:
 
 
 def _report(error: BaseException, arguments: Sequence[str]) -> str:
-    """Write the report of an unexpected error: versions, command line and traceback."""
+    """Return the report of an unexpected error as text: versions, command line and traceback."""
     return "\n".join(
         [
             f"netwarp {metadata.version('netwarp')}, Python {platform.python_version()},"

@@ -185,7 +185,7 @@ def ns3_install() -> None:
 
 
 def install_ns3() -> str:
-    """Install ns-3 if it is missing, and print messages meanwhile.
+    """Install ns-3 if it is missing, and print messages during that.
 
     Returns:
         The path of the Python that has ns-3.

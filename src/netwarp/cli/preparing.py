@@ -1,5 +1,5 @@
-"""What `netwarp reproduce` needs besides netwarp: it is installed before anything runs, and named
-where it cannot be had.
+"""What `netwarp reproduce` needs besides netwarp: it is installed before anything runs, or reported
+if that fails.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def preparations(prepared: Sequence[Prepared]) -> list[str]:
-    """Return in words what is built and installed before anything runs, and what cannot be."""
+    """Return as texts what will be built and installed before anything runs, and what cannot be."""
     from netwarp.backends.needs import Machine
     from netwarp.backends.ns3 import installation
     from netwarp.backends.stack_building import missing_builders
@@ -30,10 +30,11 @@ def preparations(prepared: Sequence[Prepared]) -> list[str]:
 
 
 def install(prepared: Sequence[Prepared]) -> tuple[BackendError | None, list[str]]:
-    """Install ns-3 and build stacks where studies need them.
+    """Install ns-3 and build stacks that studies need.
 
     Returns:
-        Why there is no ns-3 where it is needed, and in words all that cannot be had.
+        The error if ns-3 is needed and cannot be installed, and texts about everything that is
+            missing.
     """
     ns3_missing = why_ns3_is_missing(prepared)
     lacking = [] if ns3_missing is None else [_not_run("ns-3", ns3_missing)]
@@ -41,14 +42,14 @@ def install(prepared: Sequence[Prepared]) -> tuple[BackendError | None, list[str
 
 
 def _not_run(what: str, why: BackendError) -> str:
-    """Return the line that says why runs which need something do not happen."""
+    """Return the line that says why runs that need something are not carried out."""
     from netwarp.cli.terminal import escaped
 
     return f"[red]not run:[/] what needs {what}. {escaped(str(why))}"
 
 
 def warn_of_too_few_replicates(prepared: Sequence[Prepared]) -> None:
-    """Warn of the sources' studies that cannot judge all of their claims."""
+    """Print a warning about the sources' studies that cannot judge all of their claims."""
     from netwarp.claims.too_few import too_few_as_planned
     from netwarp.cli.terminal import console, escaped
     from netwarp.estimate.staging import Staging
@@ -62,7 +63,9 @@ def warn_of_too_few_replicates(prepared: Sequence[Prepared]) -> None:
 
 
 def missing_stacks(prepared: Sequence[Prepared]) -> list[str]:
-    """Return the names of the stacks that studies need, netwarp ships and nobody has built here."""
+    """Return the names of the stacks that studies need, that netwarp can build, and that are not
+    built here.
+    """
     from netwarp.backends.stack_building import shipped
     from netwarp.stacks import missing_program
 
@@ -79,7 +82,9 @@ def missing_stacks(prepared: Sequence[Prepared]) -> list[str]:
 
 
 def build_stacks(names: Sequence[str]) -> list[str]:
-    """Build stacks, and return in words what cannot be had; the other studies can run."""
+    """Build stacks, and return texts about those that cannot be built; the other studies can
+    run.
+    """
     from netwarp.backends.stack_building import build_stack
     from netwarp.cli.terminal import console
 
@@ -95,7 +100,7 @@ def build_stacks(names: Sequence[str]) -> list[str]:
 
 
 def why_ns3_is_missing(prepared: Sequence[Prepared]) -> BackendError | None:
-    """Install ns-3 if studies need it; return the error if that fails, because the other studies
+    """Install ns-3 if studies need it; return the error if that fails, else None. The other studies
     can run.
     """
     from netwarp.cli.machine import install_ns3

@@ -1,8 +1,8 @@
-"""The console for all text that is printed on a terminal; it escapes control characters, because
-the text may come from others.
+"""The console for all text on a terminal. It escapes control characters, because the text may come
+from others.
 
-A foreign run directory contains names of conditions and workloads and reasons of failures; an
-escape sequence in one would be executed by the reader's terminal.
+A run directory of somebody else contains names of conditions and workloads, and reasons of
+failures. The user's terminal would execute escape sequences in them.
 """
 
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ UNKNOWN_WIDTH = 80
 
 
 class PrintableConsole(Console):
-    """A console that prints control characters in texts as escapes; its own control sequences are
-    kept.
+    """A console that prints control characters in texts as escapes. The control sequences that it
+    makes itself are not changed.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -29,7 +29,7 @@ class PrintableConsole(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterator[Segment]:
-        """Render what is printed, including progress bars, which draw themselves."""
+        """Render what is to be printed, including progress bars, which draw themselves."""
         for segment in super().render(renderable, options):
             is_own = segment.control is not None
             yield segment if is_own else segment._replace(text=without_controls(segment.text))

@@ -1,4 +1,4 @@
-"""Answers on a terminal: the table of results, a difference, a scorecard."""
+"""Prints results on a terminal: tables, differences, scorecards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from netwarp.sources.reproduction import Reproduction
 
 WIDTH = 100
-"""The largest width of printed text, in characters."""
+"""Largest width of printed text, in characters."""
 
 
 def print_results(data: RunData, console: Console) -> None:
@@ -30,7 +30,7 @@ def print_results(data: RunData, console: Console) -> None:
 
 
 def print_expectations(data: RunData, console: Console) -> None:
-    """Print whether the expectations of a study are kept; nothing where it has none."""
+    """Print whether the results keep a study's expectations; nothing if it has none."""
     from netwarp.output.expectation_lines import expectation_lines
 
     for line in expectation_lines(data.expectations) if data.expectations else ():

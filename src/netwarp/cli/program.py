@@ -1,4 +1,4 @@
-"""The program: its commands, and the one place that prints errors."""
+"""The program: its commands, and the only place that prints errors."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ from netwarp.utf8 import is_utf8
 from netwarp.version import __version__
 
 _COMPLETE = "_NETWARP_COMPLETE"
-"""Environment variable in which a shell asks for completions."""
+"""Environment variable with which a shell asks for completions."""
 
 
 def _version(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
@@ -28,7 +28,7 @@ def _version(ctx: click.Context, parameter: click.Parameter, asked: bool) -> Non
 
 
 def _completion(ctx: click.Context, parameter: click.Parameter, shell: str | None) -> None:
-    """Print the script that a shell evaluates in order to complete command lines."""
+    """Print the script with which a shell completes command lines."""
     del parameter
     if shell is None:
         return
@@ -90,9 +90,9 @@ def run_program() -> int:
 
 
 def _invoke(arguments: list[str]) -> int:
-    """Invoke the command, or complete it for a shell, and return the exit status.
+    """Run a command, or complete it for a shell, and return the exit status.
 
-    click's own handling would print a line of its own on Ctrl-C.
+    It is not left to click, which would print a line of its own on Ctrl-C.
     """
     asked = os.environ.get(_COMPLETE)
     if asked is not None:
@@ -108,7 +108,7 @@ def _invoke(arguments: list[str]) -> int:
 
 
 def _print_refusal(refusal: Refusal) -> None:
-    """Print why the command failed, for people and, if asked to, for scripts."""
+    """Print why the command failed, as a line for users and, if asked for, as JSON for scripts."""
     print_error(refusal.message)
     if wants_json(sys.argv[1:]) and not answer.is_given:
         with contextlib.suppress(OSError):  # standard output may be what failed
@@ -116,7 +116,9 @@ def _print_refusal(refusal: Refusal) -> None:
 
 
 def _refuse_bytes(arguments: Sequence[str]) -> None:
-    """Refuse arguments that are not valid text: neither a job nor a report could name them."""
+    """Refuse arguments that are not valid text, because neither a job nor a report could contain
+    them.
+    """
     for argument in arguments:
         if not is_utf8(argument):
             raise InputError(f"{one_line(argument)}: not UTF-8; use names that are")

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 LINE_EVERY_S = 10.0
 WORTH_SAYING_S = 10.0
-"""Shortest expected time in s that is announced."""
+"""Shortest expected time in s that is announced to the user."""
 
 
 class Clocks:
-    """Sums the clocks of all runs. Pure: times are arguments."""
+    """The sums of the clocks of all runs. Pure: times are arguments."""
 
     def __init__(self, started_s: float, clock: Clock = "virtual") -> None:
         self.started_s = started_s
@@ -44,11 +44,11 @@ class Clocks:
         return self._ended_virtual_s + sum(self._running_virtual_s.values())
 
     def progressed(self, run: str, virtual_s: float) -> None:
-        """Note the new time of a run's clock."""
+        """Store the new time of a run's clock."""
         self._running_virtual_s[run] = virtual_s
 
     def ended(self, run: str, status: Status, *, resumed: bool) -> None:
-        """Note the end of a run; one from an earlier execution adds no time to the sums."""
+        """Store that a run has ended. A run from an earlier execution adds nothing to the sums."""
         self._running_virtual_s.pop(run, None)
         self.finished += 1
         self.failed += status.outcome == "failed"
@@ -70,8 +70,8 @@ class Clocks:
 
 
 class ProgressBar(Observer):
-    """Displays the progress of runs: draws a bar on a terminal, and prints a line at intervals
-    elsewhere.
+    """Displays the progress of runs: a bar on a terminal, and elsewhere a line from time to
+    time.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class ProgressBar(Observer):
         self._study = f"{name}: "
 
     def kept_text(self) -> str:
-        """Return a text that says what is kept of the study under way after an interruption."""
+        """Return a text about what is kept of the present study after an interruption."""
         if not self._total:
             return "nothing was run yet"
         if self.clocks.finished == self._total:
@@ -106,20 +106,20 @@ class ProgressBar(Observer):
         )
 
     def command_text(self) -> str:
-        """Return a text that says how long the command has taken so far, including all studies,
-        figures and reports.
+        """Return a text about how long the command has taken so far, all studies, figures and
+        reports included.
         """
         return f"{span_text(time.monotonic() - self._made_s)} in all, with figures and reports"
 
     def expected(self, expected: Expected, cpus: int, *, adds: bool) -> None:
-        """Announce how long a study takes; for several studies, their sum has been announced
-        already.
+        """Print how long a study is expected to take. For several studies, their sum has been
+        printed before.
         """
         if not self._study and expected.wall_s(cpus) >= WORTH_SAYING_S:
             self._console.print(expected.text(cpus, adds=adds), highlight=False)
 
     def planned(self, runs: int, clock: Clock) -> None:
-        """Show that a study begins, after printing warnings of what it cannot answer."""
+        """Show that a study begins, after warnings about questions that it cannot answer."""
         for text in () if self._warnings is None else self._warnings(clock):
             self._console.print(f"[yellow]warning:[/] {escaped(text)}", highlight=False)
         self.clocks = Clocks(time.monotonic(), clock)
@@ -157,7 +157,7 @@ class ProgressBar(Observer):
             self._draw()
 
     def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
-        """Show that a run ended; a failed run is printed at once, not only at the end."""
+        """Show that a run ended. A failed run is printed at once, not only at the end."""
         with self._lock:
             self.clocks.ended(run.run, status, resumed=resumed)
             if status.outcome == "failed":
@@ -174,7 +174,9 @@ class ProgressBar(Observer):
         self._say()
 
     def _draw(self) -> None:
-        """Update the bar on a terminal; elsewhere print a line, if the last one is old enough."""
+        """Update the bar on a terminal; elsewhere print a line, if the last one was printed long
+        enough ago.
+        """
         now_s = time.monotonic()
         if self._progress is not None:
             self._progress.update(
@@ -195,7 +197,7 @@ class ProgressBar(Observer):
 
 
 def _drawn(console: Console) -> Progress:
-    """Make the progress display; its library is imported only if there is a terminal."""
+    """Return the progress display; its library is imported only if there is a terminal."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,

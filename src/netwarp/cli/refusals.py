@@ -1,4 +1,4 @@
-"""Words errors: as a line for people, and as the parts of `{"error": …}` for scripts."""
+"""Makes messages of errors: a line for users, and the parts of `{"error": …}` for scripts."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -17,9 +17,9 @@ class Refusal:
     message: str
     """The complete message, in one line."""
     key: str | None = None
-    """Key of the study or option that caused it; None if there is none."""
+    """Key of the study, or option, that caused the error; None if there is none."""
     remedy: str | None = None
-    """How to correct it, if that is known apart from the message; None if not."""
+    """What the user can do about it, if the message does not contain that; else None."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that is printed on standard output with ``--json``."""
@@ -27,22 +27,24 @@ class Refusal:
 
 
 def wants_json(arguments: Sequence[str]) -> bool:
-    """Return whether one JSON object is to be printed; arguments after `--` belong to another
-    program.
+    """Return whether the command line asks for one JSON object; arguments after `--` belong to
+    another program.
     """
     own = list(arguments)
     return "--json" in own[: own.index("--") if "--" in own else len(own)]
 
 
 def of_netwarp(error: NetwarpError) -> Refusal:
-    """Word an error that netwarp raised."""
+    """Return the message for an error that netwarp raised."""
     if isinstance(error, StudyError):
         return Refusal(str(error), error.key, error.remedy)
     return Refusal(str(error))
 
 
 def of_usage(error: click.ClickException) -> Refusal:
-    """Word an error of the command line, with the option or command that was probably meant."""
+    """Return the message for an error of the command line, with the option or command that the user
+    probably meant.
+    """
     reason = error.format_message().strip().rstrip(".")
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "netwarp"
@@ -65,11 +67,11 @@ OTHERWISE = {
     "--ipv6": "--ip 6",
     "-6": "--ip 6",
 }
-"""Things that have no option of their own, but are looked for as one."""
+"""What to use instead of options that do not exist, but that users look for."""
 
 
 def _elsewhere(word: str | None) -> str:
-    """Return how to achieve what an unknown option asks for."""
+    """Return how to get what an unknown option seems to ask for; "" if that is not known."""
     return f"write {OTHERWISE[word]}; " if word in OTHERWISE else ""
 
 

@@ -1,5 +1,5 @@
-"""Commands that run studies: demo, run, reproduce; and the function with which every command runs
-one.
+"""Commands that run studies: demo, run, reproduce; and the function with which every command runs a
+study.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def reproduce(
 
 
 def say_what_would_run(study: Study, how: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print what a command would run, and about how long that takes, for `--dry-run`."""
+    """Print what a command would run, and about how long that would take, for `--dry-run`."""
     from netwarp.cli.terminal import answer_console, print_json
     from netwarp.library import expected
 
@@ -230,8 +230,8 @@ def run_and_print(
 
     Args:
         study: the study, with all changes by options.
-        how: the options that determine where and how it is run.
-        as_json: whether to print one object.
+        how: the options that say where and how it is run.
+        as_json: whether to print one JSON object (`--json`).
         warning: printed before anything runs.
         checks: the checks of the results, and the files to which they are written.
     """
@@ -263,10 +263,11 @@ def run_and_print(
 
 
 def progress_bar(warnings: Callable[[Clock], Iterable[str]] | None = None) -> ProgressBar:
-    """Make the progress bar, which also describes what is kept after an interruption.
+    """Return the progress bar, which can also say what is kept after an interruption.
 
     Args:
-        warnings: returns, given the backend's clock, warnings of what a study cannot answer.
+        warnings: returns, for the backend's clock, warnings about questions that a study cannot
+            answer.
     """
     from netwarp.cli.progress import ProgressBar
     from netwarp.cli.terminal import console

@@ -31,7 +31,7 @@ OF_KERNEL = (
     replace(GIT, help="The kernel's source is a commit of this git repository, which --ref names."),
     REF,
 )
-"""Where the source is of which the kernel was built."""
+"""Options of a kernel's build that say where its source is."""
 
 
 @command(
@@ -130,8 +130,8 @@ def selftest(
 def run_tests(
     tests: Sequence[SelfTest], study: Study | None, repeat: int, jobs: int | None, out: Path | None
 ) -> tuple[Sequence[Row], Path | None]:
-    """Run the study of the tests that lack nothing; return how all of them ended, and the run
-    directory, which there is none of if all lack something.
+    """Run the study of those tests that have all they need. Return how all tests ended, and the run
+    directory; None if no test could run.
     """
     from netwarp.cli.running import command_line, progress_bar
     from netwarp.library import run
@@ -162,7 +162,7 @@ def write_page(file: Path, found: Sequence[Row], kernel: GuestKernel) -> None:
 
 
 def print_found(found: Sequence[Row], directory: Path | None, *, as_json: bool) -> None:
-    """Print how the tests ended, and end with the exit status that says so."""
+    """Print how the tests ended, and end the process with the exit status for that."""
     from netwarp.cli.terminal import answer_console, end_by, escaped, print_json
     from netwarp.selftests.outcomes import flip_texts, place_text, same_seed_texts, summary
 
@@ -179,7 +179,7 @@ def print_found(found: Sequence[Row], directory: Path | None, *, as_json: bool) 
 
 
 def status_of(found: Sequence[Row]) -> int:
-    """Return the exit status: 1 if a test failed, 3 if one was stopped before its end."""
+    """Return the exit status: 1 if a test failed, else 3 if one was stopped before its end."""
     from netwarp.cli.checks import UNDECIDED
     from netwarp.selftests.outcomes import Verdict
 
@@ -190,7 +190,9 @@ def status_of(found: Sequence[Row]) -> int:
 
 
 def print_rows(found: Sequence[Row]) -> None:
-    """Print a line for each test: its name, how it ended, how often, its time, and why."""
+    """Print a line for each test: its name, how it ended, how often it ran, its time, and the
+    reason.
+    """
     from netwarp.cli.terminal import answer_console, escaped
     from netwarp.selftests.outcomes import Verdict
 

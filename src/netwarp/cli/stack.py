@@ -13,7 +13,7 @@ stack = Group(
     help="Third-party QUIC stacks: build, list, and check them against the role protocol.",
 )
 OWN = "netwarp"
-"""Name of netwarp's own roles, in options that take a stack."""
+"""The name that netwarp's own roles have in options that take a stack."""
 
 
 @stack.add

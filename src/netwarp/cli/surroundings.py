@@ -1,7 +1,7 @@
-"""Errors of the operating system: memory, open files, a path, a system call.
+"""Messages for errors of the operating system about memory, open files, a path, or a system call.
 
-Such an error is not a defect of netwarp. The message contains what the system reported, about what,
-and a possible remedy.
+Such an error is not a defect of netwarp. The message has the system's reason, what it is about, and
+a possible remedy.
 """
 
 import errno
@@ -29,9 +29,9 @@ _LIMITS = {
 LEAST_BYTES = 512 << 20
 """Memory in bytes that the libraries map, without their threads."""
 BYTES_PER_CPU = 16 << 20
-"""Memory in bytes of one thread with its stack; Polars starts one for each CPU."""
+"""Memory in bytes of a thread with its stack; Polars starts one for each CPU."""
 _CODE_OF_RUST = re.compile(r"Os \{ code: (\d+)")
-"""An error of the operating system, as Rust's `io::Error` is printed for developers."""
+"""The form in which Rust prints an `io::Error` of the operating system for developers."""
 _MEMORY_WORDS = ("map segment", "allocate memory", "static TLS")
 
 
@@ -53,8 +53,8 @@ def why_refused(error: BaseException) -> str | None:
 
 
 def is_panic(error: BaseException) -> bool:
-    """Return whether an error is that of a library in Rust which has given up. It is no `Exception`
-    (PyO3's `PanicException`).
+    """Return whether an error is the panic of a library in Rust. It is not an `Exception` (PyO3's
+    `PanicException`).
     """
     return type(error).__name__ == "PanicException"
 
@@ -71,7 +71,7 @@ def is_unread(error: BaseException) -> bool:
 
 
 def refuse_little_memory() -> str | None:
-    """Return the message about a memory limit under which libraries would fail or spin; None if
+    """Return the message about a memory limit so low that libraries would fail or spin; None if
     there is none.
 
     OpenBLAS repeats a failed allocation for ever, and Polars continues without its own library. So
@@ -91,9 +91,9 @@ def refuse_little_memory() -> str | None:
 
 
 def open_standard_streams() -> None:
-    """Open the null device in place of standard streams that the caller has closed.
+    """Open the null device in place of standard streams that are closed.
 
-    Otherwise the next file that is opened would get their descriptor, and receive what is printed.
+    Otherwise the next file that is opened would get such a descriptor, and receive what is printed.
     """
     for descriptor in range(3):
         try:
@@ -119,7 +119,7 @@ def _of_call(error: OSError) -> str:
 
 
 def _is_somewhere() -> bool:
-    """Return whether there is a working directory."""
+    """Return whether the working directory still exists."""
     try:
         os.getcwd()  # noqa: PTH109
     except FileNotFoundError:
@@ -128,7 +128,7 @@ def _is_somewhere() -> bool:
 
 
 def _of_panic(error: BaseException) -> str | None:
-    """Return a message if a library in Rust gave up because of the operating system."""
+    """Return a message if a library in Rust panicked because of the operating system; else None."""
     found = _CODE_OF_RUST.search(str(error))
     if found is None:
         return None
@@ -139,8 +139,8 @@ def _of_panic(error: BaseException) -> str | None:
 
 
 def _of_library(error: ImportError) -> str | None:
-    """Return a message if a library cannot be loaded for lack of memory or descriptors; None if it
-    is missing.
+    """Return a message if a library cannot be loaded for lack of memory or descriptors; None for
+    another reason.
     """
     text = str(error)
     if any(words in text for words in _MEMORY_WORDS):

@@ -1,4 +1,4 @@
-"""Output of the commands: answers go to standard output, everything else to standard error."""
+"""Output of the commands: results go to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from netwarp.output.baseline import BaselineComparison
 
 SCREENFUL = 24 * 80
-"""Most characters of a message."""
+"""Most characters of an error message."""
 BOLD_RED, PLAIN = "\x1b[1;31m", "\x1b[0m"
 
 
 def print_and_end(
     finished: Run, as_json: bool, *, anew: bool = False, checks: Checks = NO_CHECKS
 ) -> None:
-    """Print the results of a study, then write its report; see `checks.status_of` for the exit
-    status.
+    """Print the results of a study, write its report, and end the process with an exit status, see
+    `checks.status_of`.
 
     Args:
         finished: the study that was run.
-        as_json: whether to print the one object of `--json` instead of a table.
-        anew: whether to write results, figures and report again even if they are up to date.
+        as_json: whether to print one JSON object (`--json`) instead of a table.
+        anew: whether to rewrite results, figures and report even if they are up to date.
         checks: the checks of the results, and the files to which they are written.
     """
     from netwarp.pipeline import write_outputs
@@ -70,12 +70,14 @@ def _write_checks(checks: Checks, data: RunData, compared: BaselineComparison | 
 
 
 def _of_results(error: Exception) -> Exception:
-    """Return the error of a check as one of the results: runs were done, so nothing is refused."""
+    """Return the error of a check as an error about results: runs were carried out, so it is no
+    refusal.
+    """
     return ResultError(str(error)) if isinstance(error, InputError) else error
 
 
 def end_by(status: int) -> None:
-    """End the command with an exit status; return if it is 0."""
+    """End the process with an exit status; return if that is 0."""
     if status:
         raise click.exceptions.Exit(status)
 
@@ -103,17 +105,21 @@ def print_damage(opened: Run) -> None:
 
 
 class Answer:
-    """The one object of `--json`: an error after it must not print a second one."""
+    """Whether the JSON object of `--json` has been printed, as an error after it must not print a
+    second one.
+    """
 
     is_given = False
 
 
 answer = Answer()
-"""The answer of this process."""
+"""The state of this process: whether its JSON object has been printed."""
 
 
 def print_json(value: Any) -> None:
-    """Print the one object of `--json`, with escapes if the output's encoding lacks characters."""
+    """Print the JSON object of `--json`, with escapes for characters that the output's encoding
+    does not have.
+    """
     answer.is_given = True
     encoding = sys.stdout.encoding or "utf-8"
     json.dump(value, sys.stdout, indent=2, ensure_ascii=not encoding.lower().startswith("utf"))
@@ -121,7 +127,7 @@ def print_json(value: Any) -> None:
 
 
 def accept_any_encoding() -> None:
-    """Make outputs replace characters that their encoding lacks by a question mark."""
+    """Make output print a question mark for each character that its encoding does not have."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -141,7 +147,7 @@ def print_error(message: str) -> None:
 
 
 def console() -> Console:
-    """Return the console for everything except answers: standard error."""
+    """Return the console for everything except results: standard error."""
     from netwarp.cli.printable import PrintableConsole
 
     return PrintableConsole(stderr=True, emoji=False)
@@ -150,8 +156,8 @@ def console() -> Console:
 def answer_console(
     *, highlight: bool = True, soft_wrap: bool = False, markup: bool = True
 ) -> Console:
-    """Return the console for answers, on standard output. Emoji codes such as `:x:` in a path are
-    printed as they are.
+    """Return the console for results, on standard output. Texts like `:x:` in a path do not become
+    emoji.
     """
     from netwarp.cli.printable import PrintableConsole
 
@@ -159,12 +165,14 @@ def answer_console(
 
 
 def planning() -> AbstractContextManager[object]:
-    """Show on a terminal that a study is being planned: tens of thousands of cells take seconds."""
+    """Show on a terminal that a study is being planned, which takes seconds for tens of thousands
+    of cells.
+    """
     if sys.stderr is None or not sys.stderr.isatty():
         return contextlib.nullcontext()  # without the progress display, whose import takes a while
     return console().status("planning")
 
 
 def escaped(text: str) -> str:
-    """Keep rich from reading brackets as markup."""
+    """Return a text in which rich does not read brackets as markup."""
     return text.replace("[", r"\[")

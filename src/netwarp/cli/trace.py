@@ -1,4 +1,4 @@
-"""The command that generates traces of rates."""
+"""The command that generates traces of a link's rate."""
 
 from __future__ import annotations
 

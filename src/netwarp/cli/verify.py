@@ -83,7 +83,7 @@ def verify(
 
 
 def _named(given: Mapping[str, object]) -> list[str]:
-    """List the options that were given, one with the number 0 or an empty text too."""
+    """Return the names of the options that were given, even with the number 0 or an empty text."""
     return [name for name, value in given.items() if value is not None and value != ()]
 
 
@@ -95,7 +95,7 @@ def _in_real_time(
     replicates: int | None,
     filters: Sequence[str],
 ) -> Run:
-    """Run the study in real time, or open a directory with such a run."""
+    """Run the study in real time, or open a run directory of it in real time."""
     from netwarp.cli.running import command_line, progress_bar
     from netwarp.library import backend_at, open_run, run_in_real_time
 
@@ -116,7 +116,9 @@ def _in_real_time(
 def _hold(
     kept: Run, other: Run, filters: Sequence[str], relevant: float | None, *, as_json: bool
 ) -> None:
-    """Print which cells agree in virtual and real time, and which do not."""
+    """Print which cells agree in virtual and real time, and which do not, and set the exit
+    status.
+    """
     from netwarp.cli.printing import print_agreement
     from netwarp.cli.terminal import answer_console, print_json
     from netwarp.output.agreement import Answer
@@ -133,7 +135,7 @@ def _hold(
 def _again(
     kept: Run, runs: int | None, jobs: int | None, kernel: str | None, *, as_json: bool
 ) -> None:
-    """Repeat a sample of runs, and print which are identical."""
+    """Repeat a sample of a directory's runs, and print which have identical records."""
     from netwarp.cli.progress import ProgressBar
     from netwarp.cli.terminal import console, print_json
     from netwarp.verification import DEFAULT_RUNS

@@ -133,8 +133,8 @@ def _two(
 
 
 def counting(what: str) -> Callable[[int], None]:
-    """Return a function that counts runs on a terminal: negative numbers are further runs, and
-    positive ones have ended. Elsewhere it prints nothing.
+    """Return a function that shows on a terminal how many runs have ended. A negative argument
+    announces further runs, a positive one says that so many ended. Elsewhere it prints nothing.
     """
     from netwarp.cli.terminal import console
 

@@ -1,11 +1,11 @@
-"""Jobs × backend × executor → run directory.
+"""Carries out jobs on a backend by an executor, and writes their results to a run directory.
 
 `executor.py` carries out all runs of a plan, with an executor that `opening.py` opens by its name:
 `local.py` on this machine, or `cluster/` on others. `outcome.py` carries out one job and reads its
 outcome. `cost.py` estimates how long runs take, `provenance.py` records what results depend on, and
 `program_output.py` passes on what programs print.
 
-Invariant: a run has its proper name only when its `end` record is there, so an interrupted
+Invariant: a run gets its final name only once its `end` record is written, so an interrupted
 execution can be resumed.
 """
 

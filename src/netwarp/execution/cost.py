@@ -2,9 +2,9 @@
 
 The numbers are from one machine (two CPUs of x86-64 in a virtual machine, Linux 7.3 in guests,
 November 2026): they were derived from the CPU time of 1 740 runs of reproductions of kim-2022,
-nam-2021 and park-2008. Of all 16 614 runs there they predict 1.06 times the sum, and of the
-transfers, pages or streams of one transport 0.7 to 1.3 times theirs. Those of ns-3 were derived
-from tso-2021. A single run is predicted within about a factor of two.
+nam-2021 and park-2008. For all 16 614 runs there, the predicted sum is 1.06 times the measured one;
+for the transfers, pages or streams of one transport it is 0.7 to 1.3 times that. Those of ns-3 were
+derived from tso-2021. A single run is predicted within about a factor of two.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -19,27 +19,29 @@ from netwarp.wire import Job
 from netwarp.workloads import workload_of
 
 START_CPU_S = 0.05
-"""CPU time in s of a guest without its workload: its boot, building the path, and its end."""
+"""CPU time in s of a guest, besides its workload: for its boot, for building the path, and for its
+end.
+"""
 HOSTS_CPU_S = 0.024
-"""CPU time in s of each further workload of a network of several hosts: its hosts, their links, and
-its two processes. It is that of a run with 255 senders.
+"""CPU time in s of each further workload in a network of several hosts: for its hosts, their links,
+and its two processes. It was measured in a run with 255 senders.
 """
 PROGRAM_CPU_S = 2.0
 """CPU time in s of a run whose content is not known beforehand, because its programs are not
-ours.
+netwarp's.
 """
 MESSAGE_CPU_S = 20e-6
-"""CPU time in s of each message of a flow in addition to its bytes: its timer, its write and its
+"""CPU time in s of each message of a flow, besides its bytes: for its timer, its write and its
 read.
 """
 NS3_LOAD_CPU_S = 15.0
 """CPU time in s for loading and compiling ns-3's bindings, once for each study that needs it."""
 NS3_SEGMENT_CPU_S = 60e-6
-"""CPU time in s of a TCP segment in ns-3, with its acknowledgement."""
+"""CPU time in s of a TCP segment and its acknowledgement in ns-3."""
 NS3_DATAGRAM_CPU_S = 10e-6
 """CPU time in s of a datagram in ns-3, delivered or dropped."""
 REPORT_CPU_S = 2.0
-"""CPU time in s of a study in addition to its runs: planning, evaluation and report."""
+"""CPU time in s of a study, besides its runs: for planning, evaluation and report."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,12 @@ class Expected:
     studies: int
     runs: int
     kept: int
-    """Number of these runs that are kept from an earlier execution."""
+    """Number of runs that are kept from an earlier execution."""
     cpu_s: float
     """CPU time in s of the runs that are not kept, and of evaluation and reports."""
 
     def wall_s(self, cpus: int) -> float:
-        """Estimate the wall time in s on a number of CPUs."""
+        """Estimate the wall time in s on this number of CPUs."""
         return self.cpu_s / cpus
 
     def text(self, cpus: int | None, *, adds: bool) -> str:
@@ -117,9 +119,7 @@ def _workload_cpu_s(job: Job) -> float:
 
 
 def _simulated_cpu_s(job: Job) -> float:
-    """Return the estimated CPU time in s of a workload in ns-3: a fixed time for each packet,
-    wherever the bytes come from.
-    """
+    """Return the estimated CPU time in s of a workload in ns-3: a constant for each packet."""
     workload = workload_of(job)
     if not TRANSPORTS[job.only.transport.kind].runs_over_tcp:
         return workload.messages(job) * NS3_DATAGRAM_CPU_S

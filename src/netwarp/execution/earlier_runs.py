@@ -16,7 +16,7 @@ def refuse_another_study(plan: Sequence[PlannedRun], directory: RunDirectory) ->
     More or fewer replicates or cells are allowed: the existing runs remain in the results.
 
     Raises:
-        RunDirectoryError: a run of the same name did something else.
+        RunDirectoryError: the directory has a run of the same name with another job.
     """
     before = {line["run"]: line["job_sha256"] for line in directory.plan_lines()}
     planned = {run.run: run.job_sha256 for run in plan}
@@ -37,11 +37,10 @@ def refuse_another_study(plan: Sequence[PlannedRun], directory: RunDirectory) ->
 def refuse_other_programs(
     earlier: Mapping[str, Any], now: Mapping[str, Any], directory: RunDirectory
 ) -> None:
-    """Check that the kernel and endpoint of today are those that measured the existing runs of a
-    directory.
+    """Refuse a directory whose runs were measured with another kernel or endpoint than today's.
 
     Raises:
-        RunDirectoryError: they are not, or it is unknown.
+        RunDirectoryError: they were, or it is unknown.
     """
     file = directory.provenance_file
     if not earlier:
@@ -66,11 +65,10 @@ def refuse_other_programs(
 
 
 def refuse_other_files(files: FilesRead | None, directory: RunDirectory) -> None:
-    """Check that programs read the same files as when the existing runs of a directory were
-    measured.
+    """Refuse a directory whose runs were measured when programs read other files than today's.
 
     Raises:
-        RunDirectoryError: a file has changed, or it is unknown.
+        RunDirectoryError: a file has changed since, or it is unknown.
     """
     statuses = (directory.status(run) for run in directory.kept_runs())
     if files is None or not any(each is not None and each.outcome == "ok" for each in statuses):
@@ -94,7 +92,9 @@ def refuse_other_files(files: FilesRead | None, directory: RunDirectory) -> None
 def measured_before(
     directory: RunDirectory, planned: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return the lines of an earlier plan whose runs are kept and are not planned again."""
+    """Return the lines of an earlier plan for runs that are kept and are not in the present
+    plan.
+    """
     names = {line["run"] for line in planned}
     kept = directory.kept_runs()
     lines = directory.plan_lines()

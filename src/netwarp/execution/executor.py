@@ -1,5 +1,5 @@
-"""Carries out a plan: jobs × backend × executor → run directory. An interrupted plan is resumed:
-finished runs are not repeated.
+"""Carries out a plan: runs its jobs on a backend by an executor, and stores the results in a run
+directory. An interrupted plan is resumed: finished runs are not repeated.
 """
 
 import shutil
@@ -19,7 +19,7 @@ from netwarp.run_directory import RunDirectory
 # fuller disk would soon lose some of them.
 FREE_DISK_BYTES = 64 << 20
 GoesOn = Callable[[], bool]
-"""Returns whether another run may begin. Called from several threads."""
+"""A function that returns whether another run may begin. It is called from several threads."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -37,7 +37,7 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass
 class Keeper:
-    """Stores each run of a plan when it ends. Its methods are called from several threads."""
+    """Stores each run of a plan when it has ended. Its methods are called from several threads."""
 
     directory: RunDirectory
     observer: Observer
@@ -50,9 +50,7 @@ class Keeper:
         return self.directory.begin(run.run)
 
     def finish(self, run: PlannedRun, outcome: Outcome) -> None:
-        """Store the status of a run that has ended, successfully or not, with its files in
-        place.
-        """
+        """Return the number of runs that are carried out at a time."""
         self.directory.finish(run.run, outcome.status)
         self.outcomes[run.run] = outcome
         self.observer.finished(run, outcome.status, resumed=False)
@@ -71,24 +69,26 @@ class Executor(Protocol):
         """
 
     def check(self, backend: Backend, runs: int) -> None:
-        """Check that this many runs can be carried out.
+        """Check that this many runs can be carried out at a time.
 
         Raises:
             BackendError: something is missing; the message names it and the remedy.
         """
 
     def run_all(self, pending: Sequence[PlannedRun], backend: Backend, keeper: Keeper) -> None:
-        """Carry out runs, at least one, and pass each to the keeper when it has ended.
+        """Carry out one or more runs, and pass each to the keeper when it has ended.
 
         No run begins after the keeper's `goes_on` has returned False.
 
         An exception that ends this early, such as Ctrl-C, is raised once no run is under way any
-        more; nothing is kept of the runs that were.
+        more. Runs that were under way are not kept.
         """
 
 
 def kept_outcomes(plan: Sequence[PlannedRun], directory: RunDirectory) -> dict[str, Outcome]:
-    """Return the runs of a plan that have succeeded before, by name: they need not be repeated."""
+    """Return the outcomes of a plan's runs that succeeded in an earlier execution, by name; they
+    are not repeated.
+    """
     outcomes = {}
     ended = directory.kept_runs()
     for planned in plan:
@@ -114,10 +114,10 @@ def execute(
 
     Args:
         plan: the runs in the order in which they are carried out.
-        kept: see :func:`kept_outcomes`.
+        kept: outcomes of earlier runs, see :func:`kept_outcomes`.
         backend: the backend that carries out the runs.
         directory: the run directory, which the caller has locked and which contains the plan.
-        executor: the executor, which determines the CPUs.
+        executor: the executor, which decides on which CPUs runs are carried out.
         observer: notified about every run.
         goes_on: called before each run; once it returns False, the remaining runs are not begun.
 
@@ -125,7 +125,7 @@ def execute(
         The outcome of each run that was carried out or kept, by name.
 
     Raises:
-        BackendError: before anything runs, when the backend or the executor refuses a job.
+        BackendError: raised before anything runs, if the backend or the executor refuses a job.
         Interrupted: on Ctrl-C.
     """
     directory.discard_partials()
@@ -162,7 +162,7 @@ def refuse_jobs(pending: Sequence[PlannedRun], backend: Backend) -> None:
 
 
 def _told(error: OSError) -> str:
-    """Return what the system refused, and the files that it was about."""
+    """Return as text what the system refused, and which files that was about."""
     files = " -> ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
     return f"{files}: {error.strerror}" if files else f"{error.strerror}"
 
@@ -174,7 +174,7 @@ def _run_all(
     executor: Executor,
     keeper: Keeper,
 ) -> None:
-    """Carry out runs; an interruption reports how many runs of the plan are kept."""
+    """Carry out runs; if that is interrupted, the error says how many runs of the plan are kept."""
     try:
         executor.run_all(pending, backend, keeper)
     except (KeyboardInterrupt, OSError) as error:

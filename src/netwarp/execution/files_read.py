@@ -1,4 +1,4 @@
-"""Hashes the files of this machine that programs of a study read, on which results depend."""
+"""Hashes the files of this machine that a study's programs read, because results depend on them."""
 
 import os
 import re
@@ -16,20 +16,22 @@ from netwarp.wire import Job
 from netwarp.workloads import Reads, reads_of
 
 MOST_FILES = 10_000
-"""Most files that are hashed; with more it is unknown whether one has changed."""
+"""Most files that are hashed; with more, it is unknown whether one has changed."""
 MOST_HASHED_BYTES = 16 << 20
-"""For larger files, size and time of the last change are used instead of the content."""
+"""Size in bytes of a file above which its size and the time of its last change are used instead of
+its content.
+"""
 PACKAGE_DATABASES = ("/var/lib/dpkg/status", "/var/lib/rpm/rpmdb.sqlite")
-"""Files that change with the machine's packages; they represent the libraries and interpreters that
-programs load.
+"""Files that change whenever the machine's packages do; they represent the libraries and
+interpreters that programs load.
 """
 NOT_THE_MACHINES = ("/dev", "/proc", "/run", "/sys")
-"""Folders in which programs do not see the machine's files (endpoint/programs/src/root.rs)."""
+"""Folders that programs see without the machine's files (endpoint/programs/src/root.rs)."""
 NOT_AS_A_WHOLE = (Path("/"), Path("/tmp"))  # noqa: S108
-"""Folders whose content is not hashed when a command names them."""
+"""Folders whose content is not hashed even if a command names them."""
 SEPARATORS = re.compile(r"[\s\"'`=,:;|&<>(){}]+")
 BUILT = frozenset({"__pycache__", "netwarp-out"})
-"""Folders that are filled by running programs or by netwarp: their content is not hashed."""
+"""Names of folders that programs or netwarp fill during runs; their content is not hashed."""
 
 
 @dataclass(frozen=True)
@@ -39,16 +41,16 @@ class FilesRead:
     digests: Mapping[str, str]
     """A hash of each file's content, by its path."""
     unknown: str | None
-    """The reason why it is unknown whether they have changed; None if it is known."""
+    """Reason why it is unknown whether the files have changed; None if it is known."""
 
     @property
     def sha256(self) -> str:
-        """Return one hash of all files."""
+        """One hash of all files."""
         lines = (f"{path}\0{digest}\n" for path, digest in sorted(self.digests.items()))
         return sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
 
     def changed_since(self, earlier: Mapping[str, str]) -> str | None:
-        """Return a file whose content differs from an earlier reading; None if none does."""
+        """Return a file whose content is not that of an earlier reading; None if there is none."""
         paths = sorted(self.digests.keys() | earlier.keys())
         return next((path for path in paths if self.digests.get(path) != earlier.get(path)), None)
 
@@ -56,15 +58,15 @@ class FilesRead:
 def files_read(jobs: Sequence[Job], backend: Backend) -> FilesRead | None:
     """Hash the files that the programs of these jobs read.
 
-    These are programs and files that the study's text names, and all files in the folder in which a
-    command starts. Package databases represent everything that those load besides.
+    These are the programs and files that the study's text names, and all files in the folder in
+    which a command starts. Package databases represent everything else that programs load.
 
     Args:
         jobs: one job of each cell.
         backend: the backend that carries out the jobs.
 
     Returns:
-        None if runs execute only netwarp's own programs.
+        The files and their hashes; None if runs execute only netwarp's own programs.
     """
     every = {reads for job in jobs for reads in reads_of(job)}
     if not every:
@@ -87,7 +89,9 @@ def files_read(jobs: Sequence[Job], backend: Backend) -> FilesRead | None:
 
 
 def named_files(reads: Reads) -> Iterator[Path]:
-    """Yield the programs and files that a run's texts name, such as words of a shell command."""
+    """Yield the programs and files that the texts of a run name, for example as words of a shell
+    command.
+    """
     folder = Path(reads.directory or "/")
     for text in reads.texts:
         for word in (text, *SEPARATORS.split(text)):
@@ -109,7 +113,7 @@ def _is_there(path: Path) -> bool:
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield each file once, including those below folders, without those that runs themselves
+    """Yield each file once, including those below folders, except those that runs themselves
     write.
     """
     seen = set()
@@ -128,7 +132,9 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def _digest(path: Path) -> str:
-    """Return the hash of a file; of a very large one its size and time, or why there is none."""
+    """Return the hash of a file; for a very large one its size and time; or the reason why there is
+    none.
+    """
     try:
         about = path.stat()
         if not stat.S_ISREG(about.st_mode):

@@ -25,7 +25,8 @@ class LocalExecutor:
     """Carries runs out in threads of this process.
 
     Args:
-        jobs: runs at a time; None for one per CPU, or one where they would disturb each other.
+        jobs: number of runs at a time; None for one per CPU, or a single one if they would disturb
+            each other.
 
     Raises:
         InputError: `jobs` is less than one.
@@ -59,7 +60,7 @@ class LocalExecutor:
         backend.check(min(self.at_a_time(backend), runs))
 
     def run_all(self, pending: Sequence[PlannedRun], backend: Backend, keeper: Keeper) -> None:
-        """Carry out runs in one thread for each that may be under way at the same time."""
+        """Carry out runs in as many threads as runs may be under way at a time."""
         # Imported only if there are runs to carry out: importing it takes longer than finding that
         # there are none.
         from concurrent.futures import ThreadPoolExecutor
@@ -107,8 +108,8 @@ def _wait_for_all(workers: Sequence[Future[None]]) -> None:
 
     Ctrl-C has to interrupt this wait. Importing polars (2.1.0) replaces Python's SIGINT handler by
     one with SA_RESTART, after which a wait for a lock is never interrupted by a signal: hence the
-    time-out. And a KeyboardInterrupt within `concurrent.futures.wait` can leave a lock released
-    twice: hence a queue, which waits in C.
+    time-out. And a KeyboardInterrupt within `concurrent.futures.wait` can release a lock twice:
+    hence a queue, which waits in C.
     """
     ended: queue.SimpleQueue[Future[None]] = queue.SimpleQueue()
     for worker in workers:

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 
 class Observer:
-    """Called from several threads while runs are under way. A method that is not overridden does
-    nothing.
+    """An object whose methods are called from several threads while runs are under way. A method
+    that is not overridden does nothing.
     """
 
     def expected(self, expected: Expected, cpus: int, *, adds: bool) -> None:
         """Called before a study runs in virtual time, if it has runs that are not kept.
 
         Args:
-            expected: their expected cost.
-            cpus: number of runs at the same time.
+            expected: the expected cost of these runs.
+            cpus: number of runs that are carried out at a time.
             adds: whether replicates may be added, which takes longer.
         """
 
@@ -52,4 +52,4 @@ class Observer:
 
 
 Unobserved = Observer
-"""An observer for callers that only want the outcome."""
+"""An observer that ignores all calls."""

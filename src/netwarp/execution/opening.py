@@ -12,7 +12,7 @@ MOST_PORT = 65535
 
 
 def open_executor(name: str = LOCAL, jobs: int | None = None) -> AbstractContextManager[Executor]:
-    """Open an executor, which exists while its context is entered.
+    """Open an executor by its name; it is closed when the context ends.
 
     Args:
         name: `local`, `dask-local:N`, `dask://HOST:PORT` or `dask+insecure://HOST:PORT`.
@@ -20,8 +20,8 @@ def open_executor(name: str = LOCAL, jobs: int | None = None) -> AbstractContext
 
     Raises:
         InputError: there is no such executor, or it does not accept `jobs`.
-        BackendError: Dask is not installed; or, on entering, the cluster cannot be reached or lacks
-            something.
+        BackendError: Dask is not installed; or, on entering the context, the cluster cannot be
+            reached or lacks something.
     """
     if name == LOCAL:
         return nullcontext(LocalExecutor(jobs))

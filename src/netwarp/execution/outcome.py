@@ -1,4 +1,4 @@
-"""Carries out one job, and determines its outcome."""
+"""Carries out one job, and determines the outcome of its run."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -36,15 +36,15 @@ def run_job(
     slot: int = 0,
     on_progress: Callable[[float], None] = lambda _: None,
 ) -> Outcome:
-    """Carry out one job; a run that goes wrong is a failed outcome, not an exception.
+    """Carry out one job. A run that goes wrong is returned as a failed outcome, not raised.
 
     Args:
         backend: the backend that carries it out.
         job: the job.
-        directory: the directory of the run, which is created here; receives all files of the run
-            but its status.
+        directory: the directory of the run, which is created here; it gets all files of the run but
+            its status.
         slot: index of the parallel slot in which the run is carried out, counted from 0.
-        on_progress: called at intervals with the run's clock in seconds.
+        on_progress: called repeatedly during the run, with the run's clock in seconds.
     """
     directory.mkdir(parents=True, exist_ok=True)
     (directory / JOB_FILE).write_text(job_to_json(job))
@@ -74,7 +74,9 @@ def read_outcome(directory: RunDirectory, run: str) -> Outcome | None:
 
 
 def _measured(status: Status, job: Job, directory: Path) -> Outcome:
-    """Compute a run's metrics; the outcome is failed if its records contradict its status."""
+    """Return the outcome of a run with its metrics; it is failed if the records contradict the
+    status.
+    """
     if status.outcome == "failed":
         return Outcome(status, {})
     path = directory / RECORDS_FILE
@@ -94,5 +96,5 @@ def _measured(status: Status, job: Job, directory: Path) -> Outcome:
 
 
 def failed(status: Status, reason: str) -> Outcome:
-    """Make a failed outcome with the times and the memory of a status."""
+    """Return a failed outcome with the times and the memory that a status has."""
     return Outcome(replace(status, outcome="failed", reason=reason), {})

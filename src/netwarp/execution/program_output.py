@@ -1,4 +1,4 @@
-"""Passes on the output of a run's programs while the run goes on."""
+"""Copies the output of a run's programs to other streams while the run goes on."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from netwarp.regular_files import UnreadableFileError, open_regular
 from netwarp.run_directory import RunDirectory
 
 LOOK_S = 0.05
-"""Seconds between two looks at a file: less than a person notices."""
+"""Seconds between two readings of a file: less than a person notices."""
 READ_BYTES = 64 << 10
 
 
@@ -19,14 +19,15 @@ READ_BYTES = 64 << 10
 def following(
     directory: Path, run: str, outputs: tuple[IO[bytes], IO[bytes]] | None
 ) -> Iterator[None]:
-    """Pass on a client's output while it is written, and the rest of it when the run has ended.
+    """Copy a client's output to streams in the block, while it is written, and the rest when the
+    run has ended.
 
-    The output of a run that the directory already contains is not passed on.
+    The output of a run that the directory already contains is not copied.
 
     Args:
         directory: the run directory in which the run is or will be.
         run: the name of the run.
-        outputs: receive standard output and standard error; None to pass nothing on.
+        outputs: streams for standard output and standard error; None to copy nothing.
     """
     if outputs is None:
         yield
@@ -51,7 +52,7 @@ def following(
 def _follow(
     directory: RunDirectory, run: str, name: str, output: IO[bytes], over: Event, done: Event
 ) -> None:
-    """Copy a program's output to a stream until its run is over."""
+    """Copy a program's output to a stream until the program's run has ended."""
     source: IO[bytes] | None = None
     try:
         while True:
@@ -71,8 +72,9 @@ def _follow(
 
 
 def _opened(path: Path) -> IO[bytes] | None:
-    """Open the file with a program's output; None if there is none, or it is not a regular file: a
-    program that has taken control of its guest's kernel could put any file of the user's there.
+    """Open the file with a program's output; None if there is none, or it is not a regular file.
+
+    A program that has taken control of its guest's kernel could put any file of the user's there.
     """
     try:
         return open(open_regular(path, os.O_NOFOLLOW), "rb")  # noqa: PTH123 - it is open already

@@ -26,12 +26,12 @@ def provenance(
     Args:
         study: the study, with all overrides applied.
         backend: the backend, which describes its own kernel and endpoint.
-        executor: the executor, which describes whose CPUs were used.
+        executor: the executor, which describes the CPUs that were used.
         command_line: the command line, as the user typed it.
-        kernels: the guest kernels that runs name instead of using the default one.
+        kernels: the guest kernels that runs name, besides the default one.
 
     Raises:
-        BackendError: one of these kernels is not built, or the backend boots none by name.
+        BackendError: one of these kernels is not built, or the backend boots no kernels by name.
     """
     described = backend.provenance()
     names = sorted(set(kernels))
@@ -55,8 +55,8 @@ def provenance(
 
 
 def host() -> dict[str, Any]:
-    """Describe this machine: it affects how long runs take, but never the results of virtual
-    ones.
+    """Describe this machine, which affects how long runs take, but never the results of runs in
+    virtual time.
     """
     uname = platform.uname()
     return {

@@ -1,4 +1,4 @@
-"""Time limits, by the monotonic clock: how long replicates may be added."""
+"""Time limits for adding replicates, by the monotonic clock."""
 
 import time
 
@@ -11,12 +11,12 @@ def time_limit(length_s: float) -> TimeLimit:
 
 
 def share(limit: TimeLimit, part: float) -> TimeLimit:
-    """Return a part (0 to 1) of what is left of a time limit, from now on."""
+    """Return a time limit that begins now, for a part (0 to 1) of what is left of another one."""
     now_s = time.monotonic()
     left_s = max(0.0, limit.until_s - now_s)
     return TimeLimit(limit.length_s, now_s + part * left_s, is_share=True)
 
 
 def is_over(limit: TimeLimit) -> bool:
-    """Whether a time limit is reached."""
+    """Return whether a time limit has been reached."""
     return time.monotonic() >= limit.until_s

@@ -2,8 +2,8 @@
 cases.
 
 `plan.py` makes a study of each case, whose contenders are the pairs; `run.py` runs them and judges
-each run by its packets (`packets.py`, `checks.py`); `grid.py` sums the runs up, and
-`runner_json.py` and `page.py` write the grid.
+each run by its packets (`packets.py`, `checks.py`); `grid.py` combines the runs to a grid of
+results, which `runner_json.py` and `page.py` write to files.
 """
 
 from netwarp.interop.grid import Field, Grid

@@ -1,7 +1,7 @@
-"""Checks of a run's packets: whether what was on the wire is what its test case is about.
+"""Checks of a run's packets: whether the packets on the wire are those that the test case is about.
 
-Each check returns a sentence about what was wrong, or None. They are the interop runner's
-(`testcases_quic.py`), on the packets as both ends sent them, before the path harms any.
+Each check returns a sentence about what was wrong, or None. These are the interop runner's checks
+(`testcases_quic.py`), of the packets as both ends sent them, before the path affects them.
 """
 
 from __future__ import annotations
@@ -16,20 +16,23 @@ CHACHA20 = 0x1303
 CERTIFICATE = 11
 """Type of the TLS message Certificate (RFC 8446, B.3)."""
 MOST_STREAMS = 1000
-"""The largest stream limit with which a server must raise it for the case `multiplexing`."""
+"""Largest stream limit that counts in the case `multiplexing`, in which a server has to raise its
+limit.
+"""
 LEAST_CHAIN_BYTES = 7500
-"""CRYPTO bytes from which a server has sent the long certificate chain."""
+"""Least CRYPTO bytes of a server that has sent the long certificate chain."""
 CE = 3
 Check = Callable[[Sequence[Datagram]], str | None]
 
 
 def check(case: CaseName, sent: Sequence[Datagram], at_server: Sequence[Datagram]) -> str | None:
-    """Judge a run whose files have arrived.
+    """Return what was wrong in a run whose files have arrived, judged by its packets; None if
+    nothing was.
 
     Args:
         case: the test case.
         sent: the datagrams as the ends sent them.
-        at_server: what the server sent, and what came through to it.
+        at_server: the datagrams that the server sent, and those that reached it.
     """
     if not sent:
         return "no packet of QUIC was on the wire"
@@ -41,7 +44,7 @@ def check(case: CaseName, sent: Sequence[Datagram], at_server: Sequence[Datagram
 
 
 def _wrong(case: CaseName, sent: Sequence[Datagram], at_server: Sequence[Datagram]) -> str | None:
-    """Return what was wrong in a run of a case, by its packets; None if nothing was."""
+    """Return what was wrong in a run of a test case, by its packets; None if nothing was."""
     if (wrong := _handshakes(sent, case)) is not None:
         return wrong
     for each in _OF_CASE.get(case, (_version,)):
@@ -51,8 +54,8 @@ def _wrong(case: CaseName, sent: Sequence[Datagram], at_server: Sequence[Datagra
 
 
 def kbit_s(case: CaseName, sent: Sequence[Datagram]) -> float | None:
-    """Return the goodput as the runner measures it: the file over the time from the first to the
-    last of the server's 1-RTT packets.
+    """Return the goodput in kbit/s as the interop runner computes it: the file's size over the time
+    from the first to the last of the server's 1-RTT packets.
     """
     times = [each.time_s for each in sent if each.has_short and not each.from_client]
     if len(times) < 2 or times[-1] == times[0]:
@@ -65,7 +68,7 @@ def _of(sent: Sequence[Datagram], kind: str, *, from_client: bool) -> list[Datag
 
 
 def _scids(sent: Sequence[Datagram], kind: str) -> dict[str, None]:
-    """Return the server's connection identifiers in packets of a type, in order."""
+    """Return the connection IDs of the server in packets of a type, in order."""
     found: dict[str, None] = {}
     for each in _of(sent, kind, from_client=False):
         for type_, scid in zip(each.long_types, each.scids, strict=False):
@@ -124,7 +127,9 @@ def _stream_limit(sent: Sequence[Datagram]) -> str | None:
 
 
 def _retry(sent: Sequence[Datagram]) -> str | None:
-    """Check a Retry: the server sends a token, and the client comes back with it."""
+    """Check a Retry: the server sends a token, and the client's next packet has it. Return what is
+    wrong.
+    """
     tokens = {
         token for each in _of(sent, "retry", from_client=False) for token in each.retry_tokens
     }
@@ -143,7 +148,9 @@ def _retry(sent: Sequence[Datagram]) -> str | None:
 
 
 def _resumed(sent: Sequence[Datagram]) -> str | None:
-    """Check that the second handshake resumed the session: it has no certificate."""
+    """Check that the second handshake resumed the session, because it has no certificate. Return
+    what is wrong.
+    """
     first, *later = _scids(sent, "handshake")
     with_certificate = {
         scid
@@ -159,7 +166,7 @@ def _resumed(sent: Sequence[Datagram]) -> str | None:
 
 
 def _early(sent: Sequence[Datagram]) -> str | None:
-    """Check that most requests were sent as early data."""
+    """Check that most requests were sent as early data. Return what is wrong."""
     early_bytes = _bytes_of(sent, "0rtt")
     if early_bytes == 0:
         return "the client sent no early data"
@@ -201,7 +208,9 @@ def _key_update(sent: Sequence[Datagram]) -> str | None:
 
 
 def _ecn(sent: Sequence[Datagram]) -> str | None:
-    """Check that both ends mark packets as ECN-capable, and report the marks that they receive."""
+    """Check that both ends mark packets as ECN-capable, and report the marks that they receive.
+    Return what is wrong.
+    """
     for end, name, peer in ((True, "client", "server"), (False, "server", "client")):
         marks = {each.ecn for each in sent if each.from_client == end}
         if not marks & {1, 2}:
@@ -219,7 +228,9 @@ def _ipv6(sent: Sequence[Datagram]) -> str | None:
 
 
 def _amplification(at_server: Sequence[Datagram]) -> str | None:
-    """Count bytes until the client's first Handshake packet, with the runner's tolerance."""
+    """Check how many bytes the server sent before the client's first Handshake packet, with the
+    runner's tolerance. Return what is wrong.
+    """
     ends = [each.crypto_end for each in _of(at_server, "handshake", from_client=False)]
     if max(ends, default=0) < LEAST_CHAIN_BYTES:
         return f"the server sent {max(ends, default=0)} bytes of handshake, not the long chain"
@@ -239,7 +250,7 @@ def _amplification(at_server: Sequence[Datagram]) -> str | None:
 
 
 def _v2(sent: Sequence[Datagram]) -> str | None:
-    """Check that the connection changed from QUIC version 1 to version 2."""
+    """Check that the connection changed from QUIC version 1 to version 2. Return what is wrong."""
     of = {
         (end, kind): {
             version

@@ -1,4 +1,6 @@
-"""The grid: for each pair of stacks and each case, whether it worked, how often, and why not."""
+"""The grid of interop results: for each pair of stacks and each test case, whether it worked, how
+often, and why not.
+"""
 
 from __future__ import annotations
 
@@ -15,30 +17,32 @@ Result = Literal["succeeded", "failed", "unsupported"]
 
 @dataclass(frozen=True)
 class Judged:
-    """One run of a field."""
+    """One run of a pair of stacks in a test case, with the judgement on it."""
 
     run: str
-    """Its name in the case's run directory."""
+    """Name of the run in the test case's run directory."""
     pattern: int
-    """Which of the seeds it had, counted from 1."""
+    """Which of the seeds the run had, counted from 1."""
     wrong: str | None
-    """What was wrong; None if nothing was."""
+    """What was wrong in the run; None if nothing was."""
     kbit_s: float | None = None
-    """Its goodput, where it succeeded."""
+    """Goodput of the run in kbit/s; None if it failed, or the case does not measure it."""
     is_unsupported: bool = False
-    """Whether one of its programs has said that it does not support the test case."""
+    """Whether one of its programs exited with the status for a test case that it does not
+    support.
+    """
 
 
 @dataclass(frozen=True)
 class Field:
-    """One field of the grid."""
+    """One field of the grid: a pair of stacks in a test case."""
 
     client: str
     server: str
     case: CaseName
     runs: tuple[Judged, ...]
     cannot: str | None = None
-    """Why there are no runs."""
+    """Why there are no runs; None if there are."""
 
     @property
     def failed(self) -> tuple[Judged, ...]:
@@ -47,14 +51,16 @@ class Field:
 
     @property
     def result(self) -> Result:
-        """The result in the runner's words: `succeeded` if every run has succeeded."""
+        """The result in the interop runner's words: `succeeded` if every run succeeded."""
         if any(run.is_unsupported for run in self.runs):
             return "unsupported"
         return "failed" if self.cannot or self.failed or not self.runs else "succeeded"
 
     @property
     def reason(self) -> str | None:
-        """Why it did not succeed, in a sentence: of several reasons the most frequent."""
+        """A sentence on why it did not succeed, the most frequent reason of several; None if it
+        did.
+        """
         if self.result == "succeeded":
             return None
         if self.cannot is not None or not self.runs:
@@ -67,7 +73,7 @@ class Field:
 
     @property
     def share(self) -> str:
-        """In how many of its loss patterns it failed, in words."""
+        """Text on how many of its loss patterns it failed with."""
         return f"fails in {len(self.failed)} of {len(self.runs)} loss patterns"
 
     @property
@@ -78,7 +84,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Grid:
-    """All fields that were asked for."""
+    """All fields of the grid."""
 
     asked: Asked
     fields: Mapping[tuple[str, str, CaseName], Field]
@@ -88,5 +94,5 @@ class Grid:
         return self.fields[client, server, case]
 
     def counted(self) -> Counter[Result]:
-        """Count the fields by their results."""
+        """Return the number of fields with each result."""
         return Counter(field.result for field in self.fields.values())

@@ -1,5 +1,5 @@
-"""Reads the QUIC packets of a captured run with tshark, which decrypts them by the capture's
-secrets.
+"""Reads the QUIC packets of a captured run with tshark, which decrypts them with the secrets in the
+capture.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from netwarp.interop.padding import without_padding
 
 CAPTURE = "capture.pcapng"
 AS_SENT = ("client-side-in", "server-side-in")
-"""Interfaces of a capture on which packets come from the ends: nothing is lost there yet."""
+"""Interfaces of a capture with the packets as the ends sent them, before any is lost."""
 AT_SERVER = ("server-side-in", "server-side-out")
-"""Interfaces with what the server sent, and what came through to it."""
+"""Interfaces of a capture with what the server sent, and what reached it."""
 FROM_CLIENT = frozenset({"client-side-in", "server-side-out"})
 PacketType = Literal["initial", "0rtt", "handshake", "retry", "negotiation", "other"]
 _TYPES: dict[str, PacketType] = {"0": "initial", "1": "0rtt", "2": "handshake", "3": "retry"}
@@ -37,16 +37,16 @@ _FIELDS = (
 _INTERFACE_BLOCK, _PACKET_BLOCK = 1, 6
 _IF_NAME = 2
 _IPV4_HEADERS_BYTES, _IPV6_HEADERS_BYTES = 14 + 20 + 8, 14 + 40 + 8
-"""Ethernet, IP and UDP; the hosts' IP packets have no options."""
+"""Bytes of Ethernet, IP and UDP headers; IP packets of the hosts have no options."""
 _PACKET_AT = 28
-"""Where the packet begins in its block (draft-ietf-opsawg-pcapng, section 4.3)."""
+"""Offset of the packet in its block (draft-ietf-opsawg-pcapng, section 4.3)."""
 TIMEOUT_S = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Datagram:
-    """A UDP datagram with one or more QUIC packets. Lists have a value for each packet or frame
-    that has one, in order.
+    """A UDP datagram with one or more QUIC packets. Each list has the values of those packets or
+    frames that have one, in order.
     """
 
     time_s: float
@@ -69,7 +69,7 @@ class Datagram:
     has_key_phase: bool
     """Whether the 1-RTT packet has the bit Key Phase set."""
     crypto_end: int
-    """The largest offset behind CRYPTO frames."""
+    """Largest offset at which a CRYPTO frame ends."""
     begins_crypto: bool
     """Whether a CRYPTO frame has the stream's first byte."""
     reports_ecn: bool
@@ -80,14 +80,14 @@ class Datagram:
     ciphersuites: tuple[int, ...]
     alpn: tuple[str, ...]
     max_streams_bidi: int | None
-    """Transport parameter initial_max_streams_bidi (RFC 9000, 18.2)."""
+    """Transport parameter initial_max_streams_bidi (RFC 9000, 18.2); None if it is not there."""
 
 
 def require_tshark() -> None:
-    """Check that tshark is there.
+    """Check that tshark is installed.
 
     Raises:
-        BackendError: it is not.
+        BackendError: it is not installed.
     """
     if shutil.which("tshark") is None:
         raise BackendError(
@@ -96,11 +96,11 @@ def require_tshark() -> None:
 
 
 def datagrams(run: Path, interfaces: Collection[str] = AS_SENT) -> list[Datagram]:
-    """Read a run's QUIC datagrams in order of time.
+    """Return a run's QUIC datagrams in order of time.
 
     Args:
         run: the run's directory.
-        interfaces: names of the capture's interfaces that are read.
+        interfaces: names of the capture's interfaces whose packets are wanted.
 
     Raises:
         BackendError: tshark is missing, or fails.
@@ -126,7 +126,7 @@ def datagrams(run: Path, interfaces: Collection[str] = AS_SENT) -> list[Datagram
 
 
 def _datagram(line: str) -> Datagram:
-    """Read one line of tshark's output."""
+    """Return the datagram in one line of tshark's output."""
     values = dict(zip(_FIELDS, line.split("\t"), strict=False))
 
     def several(name: str) -> list[str]:
@@ -166,7 +166,9 @@ def _datagram(line: str) -> Datagram:
 
 
 def _types(versions: tuple[int, ...], of_v1: list[str], of_v2: list[str]) -> tuple[PacketType, ...]:
-    """Return the type of each long-header packet of a datagram, by its version."""
+    """Return the type of each packet with a long header in a datagram, which depends on its QUIC
+    version.
+    """
     first, second = iter(of_v1), iter(of_v2)
     found: list[PacketType] = []
     for version in versions:
@@ -180,8 +182,8 @@ def _types(versions: tuple[int, ...], of_v1: list[str], of_v2: list[str]) -> tup
 
 
 def _copy_interfaces(capture: IO[bytes], to: IO[bytes], names: Collection[str]) -> None:
-    """Copy a capture without the packets of other interfaces, and without zero bytes behind the
-    last QUIC packet of a datagram; secrets and interfaces stay.
+    """Copy a capture without packets of other interfaces, and without zero bytes after the last
+    QUIC packet of a datagram; secrets and interfaces are kept.
 
     The format is pcapng, little endian (draft-ietf-opsawg-pcapng, sections 4.1 to 4.3).
     """

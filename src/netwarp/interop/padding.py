@@ -1,8 +1,8 @@
-"""Zero bytes behind the last QUIC packet of a datagram.
+"""Zero bytes after the last QUIC packet of a datagram (padding).
 
 An end may pad a datagram with them to 1200 bytes (RFC 9000, 14.1 and 12.2: a receiver drops what it
-cannot read). tshark 4.0 takes them for a packet with a short header and another key phase, changes
-to the next keys, and decrypts nothing more of that end.
+cannot read). tshark 4.0 reads them as a packet with a short header and another key phase, changes
+to the next keys, and decrypts no further packet of that end.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _RETRY = {1: 3, 0x6B3343CF: 0}
 
 
 def without_padding(frame: bytes) -> bytes:
-    """Return an Ethernet frame whose IP and UDP lengths leave out zero bytes behind the last QUIC
-    packet of its datagram; any other frame as it is. No byte of the frame is removed.
+    """Return an Ethernet frame whose IP and UDP lengths leave out zero bytes after the last QUIC
+    packet of its datagram; any other frame unchanged. No byte of the frame is removed.
     """
     found = _udp_at(frame)
     if found is None:
@@ -49,7 +49,9 @@ def padding_bytes(payload: bytes) -> int:
 
 
 def _end_of_long(payload: bytes, at: int) -> int | None:
-    """Return where a packet with a long header ends; None where it does not say so."""
+    """Return the offset at which a packet with a long header ends; None if its header does not
+    determine that.
+    """
     version = int.from_bytes(payload[at + 1 : at + 5], "big")
     kind = payload[at] >> 4 & 3
     if version not in _INITIAL or kind == _RETRY[version]:
@@ -68,14 +70,14 @@ def _end_of_long(payload: bytes, at: int) -> int | None:
 
 
 def _varint(payload: bytes, at: int) -> tuple[int, int]:
-    """Return a variable-length integer and where it ends (RFC 9000, 16)."""
+    """Return a variable-length integer, and the offset at which it ends (RFC 9000, 16)."""
     size = 1 << (payload[at] >> 6)
     value = int.from_bytes(payload[at : at + size], "big")
     return value & ((1 << (8 * size - 2)) - 1), at + size
 
 
 def _udp_at(frame: bytes) -> tuple[int, int] | None:
-    """Return where a frame's IP and UDP headers begin; None if it has none."""
+    """Return the offsets of a frame's IP and UDP headers; None if it has none."""
     kind, ip_at = frame[12:14], _ETHERNET_BYTES
     if kind == _IPV4_TYPE and frame[ip_at + 9] == _UDP:
         return ip_at, ip_at + 4 * (frame[ip_at] & 0x0F)

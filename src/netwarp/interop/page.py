@@ -1,4 +1,4 @@
-"""The grid as one HTML page."""
+"""The interop grid as an HTML page."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from netwarp.interop_cases import CASES, NOT_CARRIED_OUT
 from netwarp.report.templates import render_page
 
 MARKS = {"succeeded": "✓", "failed": "✕", "unsupported": "?"}
-"""The marks by which the QUIC interop runner shows the outcome of a test."""
+"""Marks with which the QUIC interop runner shows the outcome of a test."""
 
 
 def render(grid: Grid, out: Path, changed: Sequence[tuple[Field, str]]) -> str:
-    """Render the page.
+    """Return the grid as an HTML page.
 
     Args:
         grid: the grid.
-        out: the directory with the runs, for the commands that repeat one.
+        out: the directory with the runs, for the commands that repeat one of them.
         changed: the fields that were different in an earlier grid, with the result there.
     """
     asked = grid.asked
@@ -44,7 +44,9 @@ def render(grid: Grid, out: Path, changed: Sequence[tuple[Field, str]]) -> str:
 
 
 def _fields(grid: Grid, client: str, server: str) -> list[dict[str, Any]]:
-    """Return the values that the page shows of a pair's fields, one for each case."""
+    """Return what the page shows of a pair's fields, one for each case, as values for its
+    template.
+    """
     return [
         {
             "id": _id(field),
@@ -67,7 +69,9 @@ def _wrong(grid: Grid) -> list[Field]:
 
 
 def _failure(field: Field, out: Path, grid: Grid) -> dict[str, Any]:
-    """Return the values that the page shows of a failed field, with the command that repeats it."""
+    """Return what the page shows of a failed field, with the command that repeats it, as values for
+    its template.
+    """
     return {
         "id": _id(field),
         "client": field.client,
@@ -79,7 +83,7 @@ def _failure(field: Field, out: Path, grid: Grid) -> dict[str, Any]:
 
 
 def _unsupported(grid: Grid) -> list[tuple[str, str]]:
-    """List the reasons of fields that are not supported, each with its fields in words."""
+    """Return the reasons why fields are not supported, each with its fields as text."""
     by_reason: dict[str, list[str]] = {}
     for field in grid.fields.values():
         if field.result == "unsupported":

@@ -1,4 +1,4 @@
-"""What a grid is made of: the stacks, and a study of each case."""
+"""The parts of an interop grid: its stacks, and a study for each test case."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from netwarp.study.study import MOST_REPLICATES, study_from_mapping
 from netwarp.suggestions import did_you_mean
 
 ARROW = "-to-"
-"""Between client and server in the label of a pair."""
+"""Text between client and server in the label of a pair."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a grid is asked for."""
+    """The stacks, cases and seeds for which a grid is asked."""
 
     clients: tuple[str, ...]
     servers: tuple[str, ...]
@@ -29,11 +29,13 @@ class Asked:
     stacks: Mapping[str, Stack]
     """The stacks that can be started, by name."""
     missing: Mapping[str, str]
-    """Why the others cannot, by name."""
+    """Reasons why other stacks cannot be started, by name."""
     seeds: int
     seed: int
     written: Mapping[str, str] = field(default_factory=dict)
-    """What a stack is asked for by, where that is a program and not its name."""
+    """The path that the user gave for a stack, by the stack's name, if it was given as a
+    program.
+    """
 
     @classmethod
     def of(
@@ -50,14 +52,14 @@ class Asked:
         """Look up stacks and cases by their names.
 
         Args:
-            stacks: names of stacks, or paths of programs by the runner's contract; none for all
-                that are built here and keep that contract.
-            clients: those at the client's end; none for all of `stacks`.
-            servers: those at the server's end; none for all of `stacks`.
-            cases: names or abbreviations of the runner's cases; none for all.
-            seeds: how many loss patterns each pair meets in each case.
-            seed: seed of all of them.
-            folder: where relative paths start.
+            stacks: names of stacks, or paths of programs with the interface of the QUIC interop
+                runner; empty for all that are built here and have this interface.
+            clients: stacks to use as clients; empty for all of `stacks`.
+            servers: stacks to use as servers; empty for all of `stacks`.
+            cases: names or abbreviations of the runner's cases; empty for all.
+            seeds: number of loss patterns of each pair in each case.
+            seed: the seed from which all loss patterns follow.
+            folder: the folder to which relative paths belong.
 
         Raises:
             InputError: there is no such stack or case.
@@ -83,7 +85,7 @@ class Asked:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """All pairs of a client and a server, row by row."""
+        """Return all pairs of a client and a server, client by client."""
         return [(client, server) for client in self.clients for server in self.servers]
 
     def study(self, case: CaseName) -> Study | None:
@@ -126,7 +128,9 @@ def _built() -> list[str]:
 
 
 def _add(named: str, folder: Path, found: dict[str, Stack], missing: dict[str, str]) -> str:
-    """Look up a stack, and return the name by which the grid shows it."""
+    """Find a stack, add it to `found` or the reason why it cannot be started to `missing`, and
+    return its name in the grid.
+    """
     if os.sep in named:
         stack = interop_stack(named, folder)
         found[stack.name] = stack
@@ -141,7 +145,7 @@ def _add(named: str, folder: Path, found: dict[str, Stack], missing: dict[str, s
 
 
 def _refuse_same_names(names: Mapping[str, str]) -> None:
-    """Refuse two programs that the grid would show by one name."""
+    """Refuse two programs that would have the same name in the grid."""
     by_name: dict[str, str] = {}
     for each, name in names.items():
         if name in by_name:
@@ -153,7 +157,7 @@ def _refuse_same_names(names: Mapping[str, str]) -> None:
 
 
 def _cases(named: Sequence[str]) -> tuple[CaseName, ...]:
-    """Find the cases with these names or abbreviations; all of them without a name."""
+    """Return the test cases with these names or abbreviations; all cases if none is named."""
     by_name: dict[str, CaseName] = {name: name for name in CASES}
     by_name |= {case.abbreviation: name for name, case in CASES.items()}
     for each in named:

@@ -27,10 +27,10 @@ from netwarp.run_files import read_text, remove, write_json
 from netwarp.wire import Program, read_records
 
 UNSUPPORTED_STATUS = 127
-"""The exit status by which a program says that it does not support a test case."""
+"""Exit status with which a program says that it does not support a test case."""
 
 CHECKS = 3
-"""Version of the checks: runs that failed by an earlier one are judged again."""
+"""Version of the checks: runs that failed by an earlier version are judged again."""
 
 
 def run_grid(
@@ -43,21 +43,21 @@ def run_grid(
     observer: Observer | None = None,
     on_case: Callable[[CaseName], None] = lambda _: None,
 ) -> Grid:
-    """Run what has not run yet, and judge it.
+    """Carry out the runs of a grid that are not kept, and judge them.
 
     Args:
-        asked: the grid.
+        asked: what the grid consists of.
         backend: where the runs are carried out.
-        executor: on whose CPUs.
-        out: the directory with a run directory for each case; what is there is kept.
-        at_a_time: how many captures are read at a time.
+        executor: decides on which CPUs runs are carried out.
+        out: the directory with a run directory for each case; runs in it are kept.
+        at_a_time: number of captures that are read at a time.
         observer: notified about every run.
         on_case: called with each case before it is run.
 
     Raises:
         BackendError: tshark is missing, or the backend is not ready.
         StudyError: a pair cannot be planned.
-        RunDirectoryError: a directory has something else.
+        RunDirectoryError: a directory contains something else.
         Interrupted: on Ctrl-C; the same call continues from there.
     """
     require_tshark()
@@ -73,19 +73,19 @@ def run_grid(
 
 
 def repeat(asked: Asked, case: CaseName, pattern: int, backend: Backend, out: Path) -> list[Judged]:
-    """Run one loss pattern of each pair again, and keep its capture, keys and logs.
+    """Repeat the runs of all pairs with one loss pattern, and keep captures, keys and logs.
 
     Args:
-        asked: the grid.
+        asked: what the grid consists of.
         case: the test case.
-        pattern: which of the seeds, counted from 1.
+        pattern: number of the loss pattern's seed, counted from 1.
         backend: where the runs are carried out.
-        out: the directory with a directory for each run, which is made anew.
+        out: the directory with a directory for each run, which replaces an earlier one.
 
     Raises:
         BackendError: tshark is missing, or the backend is not ready.
         StudyError: a pair cannot be planned.
-        OSError: a directory cannot be made.
+        OSError: a directory cannot be created.
     """
     require_tshark()
     study = replace(asked, seeds=pattern).study(case)
@@ -109,7 +109,7 @@ def _run_case(
     out: Path,
     at_a_time: int,
 ) -> dict[str, list[Judged]]:
-    """Return the judged runs of a case by the labels of their pairs."""
+    """Return the judged runs of a test case, by the label of their pair."""
     study = asked.study(case)
     if study is None:
         return {}
@@ -134,8 +134,10 @@ def _run_case(
 def _judge(
     case: CaseName, directory: RunDirectory, known: Mapping[str, Any], run: RunResult
 ) -> dict[str, Any]:
-    """Judge a run, unless its records are those that were judged before. The capture of a run in
-    which nothing was wrong is removed: with many seeds they would fill a disk.
+    """Return the judgement on a run, the earlier one if it was of the same records.
+
+    The capture of a run in which nothing was wrong is removed: with many seeds, captures would fill
+    a disk.
     """
     status = directory.status(run.run)
     sha256 = None if status is None else status.records_sha256
@@ -150,14 +152,14 @@ def _judge(
 
 
 def _still_holds(entry: Mapping[str, Any]) -> bool:
-    """Whether a judgement need not be made again: a run in which nothing was wrong has no capture
-    any more.
+    """Return whether a judgement need not be made again. A run in which nothing was wrong has no
+    capture any more.
     """
     return entry["wrong"] is None or entry.get("checks") == CHECKS
 
 
 def _entry(case: CaseName, run: Path, failure: str | None) -> dict[str, Any]:
-    """Return what was wrong in a run, and how fast it was."""
+    """Return what was wrong in a run, and its goodput."""
     if failure is not None:
         return {"wrong": failure, "kbit_s": None, "is_unsupported": is_unsupported(run)}
     try:
@@ -172,11 +174,11 @@ def _entry(case: CaseName, run: Path, failure: str | None) -> dict[str, Any]:
 
 
 def is_unsupported(run: Path) -> bool:
-    """Return whether a program of a failed run has exited with the runner's status by which it says
-    that it does not support the test case.
+    """Return whether a program of a failed run exited with the status for a test case that it does
+    not support.
 
     Args:
-        run: the run's directory; records that are missing or broken say nothing.
+        run: the run's directory; missing or damaged records count as no.
     """
     try:
         records = read_records(run / RECORDS_FILE)

@@ -1,8 +1,8 @@
-"""The grid as the QUIC interop runner writes it (`interop.py`, `_export_results`), and what changed
-since an earlier one.
+"""The interop grid in the format of the QUIC interop runner (`interop.py`, `_export_results`), and
+what changed since an earlier grid.
 
-Each field has a few keys more than the runner's, all in `netwarp`: its reason, its loss patterns,
-and the runs that failed.
+Each field has a key `netwarp` in addition, with its reason, its loss patterns, and the runs that
+failed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ MOST_BYTES = 64 << 20
 
 
 def runner_json(grid: Grid, log_dir: Path) -> dict[str, Any]:
-    """Return the grid in the runner's format.
+    """Return the grid in the interop runner's format.
 
     Args:
         grid: the grid.
-        log_dir: the directory with the runs; their files tell when the first was begun and the last
-            was judged.
+        log_dir: the directory with the runs, whose files have the times at which the first run
+            began and the last was judged.
     """
     asked = grid.asked
     times_s = [each.stat().st_mtime for each in log_dir.glob("*/provenance.json")]
@@ -84,7 +84,9 @@ def _measurement(field: Field) -> dict[str, Any]:
 
 
 def details(field: Field) -> str:
-    """Return the mean goodput and its deviation as the runner writes them; empty without any."""
+    """Return the mean goodput and its deviation as text in the interop runner's format; "" if there
+    is none.
+    """
     values = field.kbit_s
     if not values:
         return ""
@@ -94,10 +96,10 @@ def details(field: Field) -> str:
 
 
 def read_results(path: Path) -> dict[tuple[str, str, str], str]:
-    """Read the results of a grid, the runner's own or netwarp's, by client, server and case.
+    """Return the results of a grid, the runner's own or netwarp's, by client, server and case.
 
     Raises:
-        InputError: the file cannot be read, or is no such grid.
+        InputError: the file cannot be read, or is not such a grid.
     """
     try:
         text = read_regular_file(path, MOST_BYTES).decode()
@@ -121,8 +123,8 @@ def _results(found: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str, str], s
 
 
 def changes(before: Mapping[tuple[str, str, str], str], grid: Grid) -> list[tuple[Field, str]]:
-    """List the fields whose result is another one than before, each with the earlier one. Fields
-    that an earlier grid does not have are left out.
+    """Return the fields whose result is different from that in an earlier grid, each with the
+    earlier result. Fields that the earlier grid does not have are left out.
     """
     return [
         (field, was)

@@ -1,4 +1,4 @@
-"""Texts about a grid that its page and the terminal share."""
+"""Texts about an interop grid that both its page and the terminal show."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def _as_written(asked: Asked, name: str) -> tuple[str]:
 
 
 def facts(grid: Grid) -> list[tuple[str, str]]:
-    """Return what the grid is of, as pairs of a name and a text."""
+    """Return facts about the grid: its stacks, results and loss patterns, as pairs of a name and a
+    text.
+    """
     asked, counted = grid.asked, grid.counted()
     versions = ", ".join(f"{name} {stack.version}" for name, stack in asked.stacks.items())
     results = ", ".join(f"{count} {result}" for result, count in sorted(counted.items()))
@@ -39,7 +41,9 @@ def facts(grid: Grid) -> list[tuple[str, str]]:
 
 
 def cell_lines(grid: Grid, client: str, server: str) -> Iterator[tuple[Result, str]]:
-    """Yield the abbreviations of a pair's cases by result, as the runner's table has them."""
+    """Yield the abbreviations of a pair's test cases for each result, as the runner's table has
+    them.
+    """
     of_pair = [grid.field(client, server, case) for case in grid.asked.cases]
     results: tuple[Result, ...] = ("succeeded", "unsupported", "failed")
     for result in results:

@@ -19,7 +19,7 @@ def backend_for(
         study: the study, which has been validated.
         backend: see :func:`run`.
         filters: ``FACTOR=LEVEL`` each: the cells that are wanted; ns-3 is opened only if one of
-            these uses it.
+            these cells uses it.
 
     Raises:
         StudyError: a filter selects nothing.
@@ -39,13 +39,13 @@ def backend_for(
 def bounds_of(study: Study) -> Bounds:
     """Return the limits beyond which a run of a study is killed.
 
-    One backend serves all cells, so the cell with the largest limit determines it.
+    All cells use the same backend, so the largest limit of a cell is that of all.
     """
     return Bounds(stall_cpu_s=max(cell.sections.limits.stall_cpu_s for cell in study.cells))
 
 
 def backend_at(backend: str | Backend | None, server: str | None) -> str | Backend | None:
-    """Join `--backend` and `--server` to the name that opens the backend.
+    """Return `--backend` with `--server` added, as the name that opens the backend.
 
     Raises:
         InputError: one of them is given without the other.

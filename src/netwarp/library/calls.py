@@ -1,4 +1,4 @@
-"""The functions run, compare and exec; each takes the options of the command of its name."""
+"""The functions run, compare and exec; each has the options of the command of the same name."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -33,7 +33,7 @@ Call = TypeVar("Call", bound=Callable[..., Any])
 
 
 def documented(rows: Sequence[Option]) -> Callable[[Call], Call]:
-    """Add the help of each option to a function's documentation."""
+    """Return a decorator that adds the help of each option to a function's documentation."""
 
     def with_options(call: Call) -> Call:
         lines = (f"        {row.name}: {row.help}" for row in rows)
@@ -77,8 +77,8 @@ def run(
     Args:
         study: a study, or the file that contains it.
         backend: ``virtual``, ``native``, ``replay:DIR``, or an open backend; None for the study's.
-        executor: determines whose CPUs are used: ``local``, ``dask-local:N``, ``dask://HOST:PORT``,
-            or an open executor.
+        executor: where runs are carried out: ``local``, ``dask-local:N``, ``dask://HOST:PORT``, or
+            an open executor.
         staging: how replicates are added until something is decided; None to follow ``precision``
             or ``decide``.
         command_line: the command line that the report names as its origin.
@@ -137,9 +137,9 @@ def expected(
         options: see :func:`run`.
 
     Returns:
-        ``out``, ``runs``, ``kept`` (those of an earlier execution), ``cpus``, ``cpu_s`` and
-        ``wall_s`` (both None in real time), ``adds`` (whether replicates may be added, which takes
-        up to eight times as long) and ``text``, a sentence with all of it.
+        ``out``, ``runs``, ``kept`` (runs of an earlier execution), ``cpus``, ``cpu_s`` and
+            ``wall_s`` (both None in real time), ``adds`` (whether replicates may be added, which
+            takes up to eight times as long) and ``text``, a sentence with all of these.
 
     Raises:
         InputError: :func:`run` would refuse it.
@@ -179,7 +179,7 @@ def load(
         study: the study's file.
         seed: replaces the study's seed.
         replicates: replaces the study's number of replicates.
-        quick: whether its table ``[quick]`` is applied.
+        quick: whether to apply the study's ``[quick]`` table.
         changes: ``set``, ``metric``, ``against`` and ``relevant``, as for the command.
 
     Raises:
@@ -200,9 +200,10 @@ def run_in_real_time(
     command_line: Sequence[str] = (),
     observer: Observer | None = None,
 ) -> Run:
-    """Run the study of a directory of virtual time in real time, in order to compare the two.
+    """Repeat in real time the study of a run directory of virtual time, in order to compare the
+    two.
 
-    Between two hosts the path is the hosts', so what the study sets of the path is dropped.
+    Between two hosts the real path is used; the study's settings of `[path]` are ignored.
 
     Args:
         virtual: the run in virtual time.
@@ -284,7 +285,7 @@ def exec(  # noqa: A001 - what the command is called
     Args:
         client: the client's program and its arguments.
         backend: see :func:`run`.
-        sinks: receive the client's standard output and standard error while it runs.
+        sinks: get the client's standard output and standard error while it runs.
         command_line: see :func:`run`.
         observer: see :func:`run`.
         options: the options of the command, by the same names: ``server="python3 -m http.server

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Run:
-    """A study that was run, with its results. Values are computed on first use, and once."""
+    """A study that was run, with its results. Each value is computed once, on first use."""
 
     def __init__(self, data: RunData) -> None:
         self.data = data
@@ -49,7 +49,7 @@ class Run:
 
     @property
     def cells(self) -> tuple[CellResult, ...]:
-        """The runs by combination of levels: ``cell.estimate("completion_time_s").mean``."""
+        """The runs in groups with the same levels: ``cell.estimate("completion_time_s").mean``."""
         return self.data.results.cells
 
     @property
@@ -74,12 +74,12 @@ class Run:
 
     @property
     def damage(self) -> dict[Path, str]:
-        """Files that could not be read and were left out, with the reason."""
+        """Files that could not be read and were left out, each with the reason."""
         return dict(self.data.damage)
 
     def frame(self) -> polars.DataFrame:
-        """One row per run, with the columns of `results.parquet`; ``.to_pandas()`` converts it for
-        pandas.
+        """A table with one row per run and the columns of `results.parquet`; ``.to_pandas()``
+        converts it for pandas.
         """
         from netwarp.results.parquet import to_frame
 
@@ -92,7 +92,7 @@ class Run:
         return summary(self.data)
 
     def figure(self, index: int = 0) -> altair.TopLevelMixin:
-        """One of the study's figures, counted from 0, as a chart that a notebook displays.
+        """Return one of the study's figures, counted from 0, as a chart that a notebook displays.
 
         Raises:
             InputError: there is no such figure, or Altair is not installed.
@@ -121,15 +121,15 @@ class Run:
         """Repeat a sample of the runs in virtual time, and compare their records.
 
         Args:
-            runs: the number of runs, spread evenly over all that succeeded.
+            runs: the number of runs to repeat, spread evenly over all that succeeded.
             jobs: number of runs at a time; None for one per CPU.
-            kernel: the guest kernel of runs that name none: a version or name; None for the
+            kernel: the guest kernel for runs that name none: a version or name; None for the
                 machine's default.
             observer: notified about every run.
 
         Raises:
             BackendError: the kernel is not built.
-            InputError: the records are from real time, in which they never repeat.
+            InputError: the records are of real time, in which they never repeat.
             RunDirectoryError: the directory contains nothing that can be verified.
         """
         backend: Backend
@@ -166,7 +166,7 @@ class Run:
 
     @property
     def report_file(self) -> Path:
-        """Path of the report, once it is written."""
+        """Path of the report, which `report` writes."""
         return self.data.kept.report_file
 
     def report(self) -> Path:

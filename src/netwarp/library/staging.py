@@ -1,4 +1,4 @@
-"""Reads the options that determine how replicates are added, and until when."""
+"""Reads the options about adding replicates: how, and until when."""
 
 from netwarp.errors import InputError
 from netwarp.estimate.staging import Staging, TimeLimit
@@ -7,7 +7,7 @@ from netwarp.units import NS_PER_S, option_value, parse_duration_ns, parse_ratio
 
 
 def staging_of(precision: str | None, decide: bool, max_time: str | None) -> Staging | None:
-    """Return how replicates are added; None if neither option asks for it.
+    """Return how replicates are added; None if no option asks for it.
 
     Raises:
         InputError: both are given, the precision is not a share above 0, or there is a time limit
@@ -30,8 +30,8 @@ def staging_of(precision: str | None, decide: bool, max_time: str | None) -> Sta
 
 
 def time_limit(max_time: str | None, times: int = 1) -> TimeLimit | None:
-    """Read `--max-time`, multiplied by a number; the limit begins now. None if the option is not
-    given.
+    """Return the time limit in `--max-time`, multiplied by a number; it begins now. None if the
+    option is not given.
 
     Raises:
         InputError: the value is not a duration.

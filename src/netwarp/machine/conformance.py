@@ -19,12 +19,12 @@ from netwarp.version import __version__
 from netwarp.wire import Connection, End, Job, Record, Transfer, read_records
 
 SIZE_BYTES = 300_001
-"""Size in bytes of the content: a multiple neither of a word nor of the number of chunks."""
+"""Size of the content in bytes: a multiple neither of a word nor of the number of chunks."""
 CHUNKS = 3
 LIMIT_S = 600
 STALL_CPU_S = 20
 LAST_LINES = 3
-"""Lines of a failed run's roles that are shown."""
+"""Number of lines of the roles' output that are shown for a failed run."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Check:
 
     demand: str
     failure: str | None
-    """What the program did instead; None when it met the requirement."""
+    """What the program did instead; None if it met the requirement."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def check_stack(stack: Stack, backend: Backend) -> Iterator[Check]:
 
 
 def _cases(stack: Stack) -> Iterator[_Case]:
-    """Yield the runs by which a stack is checked, as far as its manifest says it can do them."""
+    """Yield the runs that check a stack, as far as its manifest says that it supports them."""
     yield _Case("a content goes down, byte for byte", {}, {}, {})
     yield _Case("a content goes up, byte for byte", {"direction": "up"}, {}, {})
     yield _Case("packets may be lost", {}, {"loss": "5%"}, {})
@@ -99,7 +99,9 @@ def _failure(job: Job, directory: Path, backend: Backend) -> str | None:
 
 
 def _last_words(directory: Path) -> str:
-    """Return the last lines that the roles printed: their standard error is the guest's console."""
+    """Return the last lines that the roles of a run printed; their standard error is in the guest's
+    console.
+    """
     try:
         text = (directory / CONSOLE_FILE).read_text(errors="replace")
     except OSError:
@@ -109,7 +111,7 @@ def _last_words(directory: Path) -> str:
 
 
 def difference(job: Job, records: list[Record]) -> str | None:
-    """Describe how a successful run's records violate the protocol; None if they do not."""
+    """Return how a successful run's records violate the protocol, in words; None if they do not."""
     connections, transport = of_kind(records, Connection), job.only.transport
     (end,) = of_kind(records, End)
     expected = 2 * int(getattr(job.only.workload, "transfers", 1))
@@ -162,7 +164,7 @@ def _refuses(job: Job, directory: Path, backend: Backend) -> Check:
 
 
 def own_stack() -> Stack:
-    """Describe netwarp's own roles as a stack, to check them against the same protocol."""
+    """Return netwarp's own roles as a stack, to check them against the same protocol."""
     traits = TRANSPORTS["quic"]
     return Stack(
         name="netwarp",

@@ -40,11 +40,11 @@ class Finding:
     detail: str
     """What was found, or the problem and its remedy."""
     optional: bool = False
-    """Whether runs in the default backend do not need it."""
+    """Whether runs in the default backend work without it."""
 
 
 def examine() -> list[Finding]:
-    """Check everything that runs need, up to booting a guest."""
+    """Check everything that runs need, from Python to booting a guest."""
     default, *others = map(backend_class, backend_names())
     machine = Machine(jobs=len(os.sched_getaffinity(0)))
     needed = [_look("python", _python)]
@@ -60,7 +60,9 @@ def examine() -> list[Finding]:
 
 
 def said_once(findings: Sequence[Finding]) -> list[Finding]:
-    """Refer to an earlier finding wherever the same problem is found again."""
+    """Return findings in which a repeated problem is replaced by a reference to the first finding
+    with it.
+    """
     first: dict[str, str] = {}
     for finding in findings:
         if not finding.ok:
@@ -79,7 +81,9 @@ def _look_for(need: Need, machine: Machine) -> Finding:
 
 
 def _look_at(backend: type[NamedBackend], machine: Machine) -> Finding:
-    """Check everything that a backend needs; the last requirement provides the detail."""
+    """Check everything that a backend needs; the last requirement provides the text of the
+    finding.
+    """
     *before, last = backend.needs
 
     def describe() -> str:
@@ -109,10 +113,10 @@ def _pytest_plugin() -> str:
 
 
 def installed() -> Distribution:
-    """Return what is recorded of netwarp in this Python environment.
+    """Return the metadata of the netwarp that is installed in this Python environment.
 
     Raises:
-        NetwarpError: nothing is, as when it is run from its sources.
+        NetwarpError: there is none, as when netwarp is run from its sources.
     """
     try:
         return distribution("netwarp")
@@ -127,7 +131,7 @@ def describe_plugin(package: Distribution) -> str:
     """Describe the pytest plugin that an installation registers.
 
     Raises:
-        NetwarpError: it registers none, as it was made before there was one.
+        NetwarpError: it registers none, because it is older than the plugin.
     """
     plugin = next(iter(package.entry_points.select(group="pytest11")), None)
     if plugin is None:
@@ -144,11 +148,11 @@ _REINSTALL = (
     else "run `pip install --force-reinstall --no-deps netwarp`"
 )
 _OPTIONAL: Mapping[str, Callable[[], str]] = {"pytest": _pytest_plugin, "stacks": describe_stacks}
-"""What runs in no backend need, by name."""
+"""Checks for things that no backend needs, by name."""
 
 
 def _guest() -> str:
-    """Run the smallest job in a guest, and report the CPU time that it took."""
+    """Run a minimal job in a guest, and return as text the CPU time that it took."""
     planned = plan_study(study_from_mapping(SMALLEST_RUN))[0]
     with temporary_directory("netwarp-doctor-") as path:
         outcome = run_job(VirtualBackend(), planned.job, path)

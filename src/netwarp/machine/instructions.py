@@ -1,8 +1,8 @@
 """Finds instructions in a program that read the CPU's clock or its random numbers.
 
-They are searched for in the bytes of the file, which is not disassembled: each pattern includes
-what compilers put behind the instruction, so that other bytes rarely match. Libraries that a
-program is linked with are found by their names in it, and nothing is executed for that.
+The file is not disassembled: patterns of bytes are searched for. Each pattern includes what
+compilers put after the instruction, so that other bytes rarely match. Libraries with which a
+program is linked are found by their names in the file, and nothing is executed for that.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 MOST_BYTES = 256 << 20
-"""Larger files, in bytes, are not searched."""
+"""Size in bytes above which files are not searched."""
 ELF = b"\x7fELF"
 # The halves of RDTSC's result are joined by shl $32, %rdx. RDRAND and RDSEED report in the carry
 # flag whether they returned a number: jc, jnc, setc, setnc, cmovc or cmovnc (Intel's manual, volume
@@ -23,7 +23,7 @@ PATTERNS = {
     "RDSEED": re.compile(rb"\x0f\xc7[\xf8-\xff]" + _TESTED),
 }
 LIBRARY_NAME = re.compile(rb"\0(lib[\w+.-]{1,60}\.so(?:\.\d+)*)(?=\0)")
-"""A library's name in the table of names that the dynamic loader reads (`.dynstr`, elf(5))."""
+"""Pattern of a library's name in the table of names for the dynamic loader (`.dynstr`, elf(5))."""
 LIBRARY_FOLDERS = tuple(
     map(Path, ("/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/lib"))
 )
@@ -31,20 +31,20 @@ MOST_LIBRARIES = 64
 
 
 def asks_of_the_cpu(path: Path) -> tuple[str, ...]:
-    """Return the instructions of an x86-64 program or library whose results differ from run to
-    run; empty for a script.
+    """Return the names of those instructions of an x86-64 program or library whose results differ
+    from run to run; empty for a script.
     """
     content = _content(path)
     return tuple(name for name, pattern in PATTERNS.items() if pattern.search(content))
 
 
 def libraries_of(path: Path, folders: Sequence[Path] = LIBRARY_FOLDERS) -> tuple[Path, ...]:
-    """Find the libraries that a program is linked with, and those that they are linked with; of
-    such a number at most.
+    """Return the libraries with which a program is linked, and those with which these are linked,
+    up to a number.
 
     Args:
         path: the program.
-        folders: where libraries are looked for; others are not found.
+        folders: where libraries are looked for; libraries in other folders are not found.
     """
     found: dict[Path, None] = {}
     waiting = [path]
@@ -59,7 +59,7 @@ def libraries_of(path: Path, folders: Sequence[Path] = LIBRARY_FOLDERS) -> tuple
 
 
 def _content(path: Path) -> bytes:
-    """Read a program or library; empty if it is none, or cannot be read."""
+    """Return the bytes of a program or library; empty if the file is none, or cannot be read."""
     try:
         if not path.is_file() or path.stat().st_size > MOST_BYTES:
             return b""

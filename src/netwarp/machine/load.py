@@ -1,13 +1,15 @@
-"""The share of this machine's CPU time that other work took, which affects results in real time."""
+"""The share of this machine's CPU time that other processes used, which affects results in real
+time.
+"""
 
 from netwarp.backends.cpus import CpuTimes
 
 DISTURBING = 0.05
-"""Share of CPU time taken by other work above which results in real time get a warning."""
+"""Share of CPU time of other processes above which results in real time get a warning."""
 
 
 def others_share(before: CpuTimes, after: CpuTimes) -> float:
-    """Return the share of CPU time between two readings that other work took."""
+    """Return the share of CPU time that other processes used between two readings."""
     busy_s = after.busy_s - before.busy_s
     all_s = busy_s + after.idle_s - before.idle_s
     own_s = after.own_s - before.own_s
@@ -15,7 +17,7 @@ def others_share(before: CpuTimes, after: CpuTimes) -> float:
 
 
 def warning(share: float | None) -> str | None:
-    """Return the warning that a machine was not idle; None if it was, or this is unknown."""
+    """Return the warning that a machine was not idle; None if it was, or if this is unknown."""
     if share is None or share <= DISTURBING:
         return None
     return (

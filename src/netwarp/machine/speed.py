@@ -1,7 +1,9 @@
-"""Measures the goodput of each transport that this machine's CPU can carry, kept in the cache.
+"""Measures the goodput that each transport reaches with this machine's CPU; the results are kept in
+the cache.
 
-In virtual time CPU work is free. These speeds tell up to which rates that is realistic: they are
-from native bulk transfers over a path without impairments, with the same endpoint and packet sizes.
+In virtual time CPU work takes no time. These speeds are the rates up to which that is realistic.
+They are measured with bulk transfers on the host's own kernel over a path without impairments, with
+the same endpoint and packet sizes.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ BUFFER_BYTES = 4 << 20
 
 
 class Speed(TypedDict):
-    """The native speed of each transport on one machine."""
+    """The goodput of each transport on a machine's own kernel."""
 
     measured: str
     """Date of the measurement, ISO 8601."""
@@ -55,7 +57,7 @@ def measure_speed(
     environ: Mapping[str, str] = os.environ,
     on_transport: Callable[[str], None] = lambda _: None,
 ) -> Speed:
-    """Measure every transport, about a second each, and keep the result.
+    """Measure every transport, which takes about a second each, and keep the result in the cache.
 
     Raises:
         BackendError: no path can be built on this host.
@@ -90,7 +92,9 @@ def measure_speed(
 def stored_speed(
     endpoint_sha256: str, cpu: str, environ: Mapping[str, str] = os.environ
 ) -> Speed | None:
-    """Return the speed measured with an endpoint on a CPU; None if it was not measured."""
+    """Return the goodput of each transport that was measured with this endpoint and CPU; None if it
+    was not measured.
+    """
     try:
         speed: Speed = json.loads(speed_file(endpoint_sha256, cpu, environ).read_text())
     except (OSError, ValueError):
@@ -99,14 +103,14 @@ def stored_speed(
 
 
 def speed_file(endpoint_sha256: str, cpu: str, environ: Mapping[str, str] = os.environ) -> Path:
-    """Return the path of the cache file for an endpoint on a CPU."""
+    """Return the path of the cache file for this endpoint and CPU."""
     key = sha256(f"{endpoint_sha256} {cpu}".encode()).hexdigest()[:16]
     return cache_directory(environ) / "speed" / f"{key}.json"
 
 
 def _goodput_bit_s(backend: NativeBackend, transport: str) -> float:
-    """Find a size whose transfer takes long enough to measure, then return the median goodput of
-    several transfers.
+    """Return the median goodput of several transfers in bit/s, of a size that takes long enough to
+    measure.
     """
     trial_bit_s = _transfer(backend, _planned(backend, transport, TRIAL_BYTES))
     size_bytes = min(max(TRIAL_BYTES, int(trial_bit_s / 8 * AIM_S)), LARGEST_BYTES)
@@ -123,7 +127,7 @@ def _transfer(backend: NativeBackend, planned: PlannedRun) -> float:
 
 
 def _planned(backend: NativeBackend, transport: str, size_bytes: int) -> PlannedRun:
-    """Plan the transfer by which a transport's native speed is measured."""
+    """Return the planned run of a transfer with which a transport's goodput is measured."""
     # Without privileges the kernel may grant a socket less than this.
     buffer_bytes = min(BUFFER_BYTES, backend.capabilities.socket_buffer_bytes)
     study: dict[str, Any] = {

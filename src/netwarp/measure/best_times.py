@@ -1,4 +1,4 @@
-"""The best possible completion time of a workload: that on the idle way between its two hosts."""
+"""The best possible completion time of a workload: that on idle links between its two hosts."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ from netwarp.wire.network import nodes_between
 
 @dataclass(frozen=True)
 class IdleWay:
-    """What the links between a client and its server let through if nothing else is sent."""
+    """The round-trip time and the rate of the links between a client and its server if nothing else
+    is sent.
+    """
 
     rtt_ns: int
     """The sum of the links' round-trip times."""
     rate_bit_s: int | None
-    """The lowest rate of the links in the direction of the content; None if it is unlimited."""
+    """Lowest rate of the links in the direction of the content, in bit/s; None if it is
+    unlimited.
+    """
 
     def best_s(self, content_bits: int) -> float:
-        """Return the best possible completion time in s: a round-trip time, and the content's bits
+        """Return the best possible completion time in s: a round-trip time, plus the content's bits
         at the lowest rate.
         """
         sending_s = content_bits / self.rate_bit_s if self.rate_bit_s else 0.0
@@ -29,15 +33,15 @@ class IdleWay:
 
 
 def idle_way(job: Job, exchange: Exchange) -> IdleWay | None:
-    """Return the idle way of a workload.
+    """Return the round-trip time and the rate of the idle links between a workload's hosts.
 
     Args:
         job: the run's job, with all its links.
         exchange: the workload.
 
     Returns:
-        None where the rate of a link changes in the direction of the content, or there are several
-        paths to choose from.
+        They are None if the rate of a link changes in the direction of the content, or if there are
+            several paths to choose from.
     """
     if len(job.paths) != 1 and exchange.ends is None:
         return None
@@ -59,8 +63,8 @@ def has_changing_delay(job: Job, exchange: Exchange) -> bool:
 
 
 def _crossed(job: Job, exchange: Exchange) -> Sequence[tuple[int, Direction]]:
-    """Return the index of each link between a workload's hosts, and the direction of that link in
-    which the content crosses it.
+    """Return the index of each link between a workload's hosts, and in which of the link's
+    directions the content crosses it.
     """
     if job.network is None or exchange.ends is None:
         return [(0, exchange.workload.direction)]

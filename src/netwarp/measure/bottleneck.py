@@ -1,4 +1,6 @@
-"""The bottleneck over a run: how long it sent, and how long packets take to cross the path."""
+"""The bottleneck of a path during a run: how long it sent, and how long packets take to cross the
+path.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,12 @@ from netwarp.units import NS_PER_S
 from netwarp.wire import Calibration, Direction, Job, QueueSamples, Record
 
 Way = Literal["content", "up", "both"]
-"""The direction of the content, that from client to server, or both."""
+"""The direction of the content, the direction from client to server, or both."""
 
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """The bottlenecks of the content's direction, of all paths."""
+    """The bottlenecks of all paths, in the direction of the content."""
 
     job: Job
     records: Sequence[Record]
@@ -24,7 +26,7 @@ class Bottleneck:
 
     @classmethod
     def of(cls, job: Job, records: Sequence[Record]) -> Bottleneck | None:
-        """Read the samples of a run; None if it has none."""
+        """Return the bottlenecks of a run, from its samples; None if it has none."""
         found = tuple(
             each
             for each in records
@@ -33,7 +35,7 @@ class Bottleneck:
         return cls(job, records, found) if found else None
 
     def delay_ns(self, at_ns: int, way: Way) -> int:
-        """Return the delay of the first path at a time, without queueing, in ns."""
+        """Return the delay of the first path without queueing at a time, in ns."""
         asked: Mapping[Way, tuple[Direction, ...]] = {
             "content": (self.job.direction,), "up": ("up",), "both": ("up", "down"),
         }  # fmt: skip
@@ -41,16 +43,20 @@ class Bottleneck:
         return sum(delay_at(self.job, self.records, 0, each)(at_ns) or 0 for each in ways)
 
     def moments(self, since_ns: int, until_ns: int) -> list[int]:
-        """Return two times, and the times of all samples between them."""
+        """Return the times at which bottlenecks were sampled between two times, in ns of the run's
+        clock, with these two first and last; empty if the second is not after the first.
+        """
         if until_ns <= since_ns:
             return []
         inner = {at for each in self.sampled for at in each.at_ns if since_ns < at < until_ns}
         return [since_ns, *sorted(inner), until_ns]
 
     def busy_ns(self, since_ns: int, until_ns: int) -> float:
-        """Return how long the bottleneck sent, in ns: what it sent, at its rate. Of several paths
-        the one that sent longest counts, but a client that moves is on one after another; 0 where
-        the rate is unlimited.
+        """Return how long the bottleneck sent between two times, in ns: the bits that it sent,
+        divided by its rate.
+
+        If there are several paths, it is that of the path that sent longest, or their sum if the
+        client moves from one to another. It is 0 if the rate is unlimited.
         """
         busy_ns = [self._busy_ns(each, since_ns, until_ns) for each in self.sampled]
         if self.job.timeline.has_handovers:
@@ -66,8 +72,8 @@ class Bottleneck:
         return 8 * sent * NS_PER_S / rate_bit_s
 
     def _sent_bytes(self, samples: QueueSamples, at_ns: int) -> float:
-        """Return the bytes sent by a time, interpolated linearly between samples. After the last
-        one the rest arrives by the end of the content.
+        """Return the bytes that a bottleneck had sent at a time, interpolated linearly between
+        samples. After the last sample, the rest is sent until the end of the content.
         """
         if at_ns < samples.at_ns[0]:
             return 0.0

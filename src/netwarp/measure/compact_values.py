@@ -6,7 +6,9 @@ from functools import lru_cache
 
 
 class CompactValues(Mapping[str, float]):
-    """Numbers by name, eight bytes each; runs with the same names share these."""
+    """Numbers by name, of eight bytes each; the names are stored once for all runs that have the
+    same.
+    """
 
     __slots__ = ("_numbers", "_places")
 
@@ -29,5 +31,5 @@ class CompactValues(Mapping[str, float]):
 
 @lru_cache(maxsize=256)
 def _places(names: tuple[str, ...]) -> Mapping[str, int]:
-    """Return the index of each name; runs with the same names share one mapping."""
+    """Return the index of each name; there is one mapping for all runs with the same names."""
     return {name: place for place, name in enumerate(names)}

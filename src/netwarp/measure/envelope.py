@@ -1,11 +1,11 @@
-"""The performance envelope of a flow, and the conformance of two: where its points of throughput
-and queueing delay lie (Mishra, Lim, Leong: "Understanding Speciation in QUIC Congestion Control",
-IMC 2022), as the authors' program computes them (github.com/NUS-SNL/QUICbench, commit 8d501d7,
-`visualize/plot_perf_env.py`).
+"""The performance envelope of a flow, and the conformance of two flows: the region of the flow's
+throughput and queueing delay (Mishra, Lim, Leong: "Understanding Speciation in QUIC Congestion
+Control", IMC 2022), as the authors' program computes it (github.com/NUS-SNL/QUICbench, commit
+8d501d7, `visualize/plot_perf_env.py`).
 
-A point is the throughput and the mean queueing delay of a window of ten round-trip times. The
-twentieth of the points that is furthest from their mean is left out, and the envelope is the convex
-hull of the others. Pure.
+A point is the throughput and the mean queueing delay of a window of ten round-trip times. The 5 %
+of points that are furthest from their mean are left out, and the envelope is the convex hull of the
+others. Pure.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 WINDOW_RTTS = 10
-"""Length of a window, in round-trip times of the idle path."""
+"""Length of a window in round-trip times of the idle path."""
 KEPT_SHARE = 0.95
-"""Share of a flow's time that is looked at, and share of the points that are kept."""
+"""Share of a flow's time from which windows are taken, and share of the points that are kept."""
 _TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
 class Point:
-    """One window of a flow."""
+    """Throughput and mean queueing delay in one window of a flow."""
 
     delay_ms: float
-    """Mean delay by queueing."""
+    """Mean queueing delay, in ms."""
     rate_mbit_s: float
-    """Content that arrived, over the window's length."""
+    """Content that arrived in the window, over the window's length, in Mbit/s."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Envelope:
     """The performance envelope of a flow."""
 
     points: tuple[Point, ...]
-    """The points that are kept."""
+    """The points, without those furthest from their mean."""
     hull: tuple[Point, ...]
     """Corners of their convex hull, counter-clockwise; fewer than three if it has no area."""
 
     def contains(self, point: Point) -> bool:
-        """Whether a point lies in the hull or on its edge."""
+        """Return whether a point lies in the hull or on its edge."""
         if len(self.hull) < 3:
             return point in self.hull
         corners = zip(self.hull, (*self.hull[1:], self.hull[0]), strict=True)
@@ -49,7 +49,7 @@ class Envelope:
 
 
 def envelope(points: Sequence[Point]) -> Envelope | None:
-    """Return the envelope of a flow's points; None without points."""
+    """Return the envelope of a flow's points; None if there are no points."""
     if not points:
         return None
     mean = _mean(points)
@@ -64,8 +64,8 @@ def envelope(points: Sequence[Point]) -> Envelope | None:
 
 
 def conformance(one: Envelope, other: Envelope) -> float:
-    """Return the share of the points of two envelopes that lie in the hull of the other: 1 where
-    they coincide, 0 where they do not overlap.
+    """Return the share of the points of two envelopes that lie in the other's hull: 1 if the
+    envelopes are the same, 0 if they do not overlap.
     """
     inside = sum(map(other.contains, one.points)) + sum(map(one.contains, other.points))
     return inside / (len(one.points) + len(other.points))
@@ -97,7 +97,7 @@ def _chain(ordered: Sequence[Point]) -> list[Point]:
 
 
 def _turn(a: Point, b: Point, c: Point) -> float:
-    """Return twice the area of a triangle, positive if it is counter-clockwise."""
+    """Return twice the area of a triangle; it is positive if the corners are counter-clockwise."""
     return (b.delay_ms - a.delay_ms) * (c.rate_mbit_s - a.rate_mbit_s) - (
         b.rate_mbit_s - a.rate_mbit_s
     ) * (c.delay_ms - a.delay_ms)

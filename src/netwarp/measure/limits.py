@@ -2,10 +2,9 @@
 
 The kernel's TCP counts how long a connection had something to send, and how long its peer's window
 or its own send buffer held it back (`TCP_INFO`, in ticks of 10 ms). For SCTP and QUIC each sample
-represents the time since the one before. For the rest of the time the sender's own control limited
-it: the application, if all data that it had was sent; else the link, while packets queue at the
-bottleneck; else pacing, if the connection paces and its congestion window has room for a packet;
-else the congestion window.
+represents the time since the one before. For the rest of the time, the limit is the application, if
+all its data was sent; else the link, while packets queue at the bottleneck; else pacing, if the
+connection paces and its congestion window has room for a packet; else the congestion window.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,14 +53,15 @@ def limited_shares(job: Job, records: Sequence[Record]) -> Mapping[Limit, float]
 def _own_limit(
     samples: ConnectionSamples, index: int, *, queued: AbstractSet[int], paced: bool, path: Path
 ) -> Limit:
-    """Return the limit of a connection that neither the peer's window nor the send buffer limited.
+    """Return the limit of a connection at a sample at which neither the peer's window nor the send
+    buffer limited it.
 
     Args:
         samples: the connection's samples.
         index: index of the sample.
         queued: times at which packets queued at the bottleneck.
         paced: whether the connection paces.
-        path: the path of its packets.
+        path: the path that its packets take.
     """
     if samples.has_sent_all[index]:
         return "application"
@@ -71,5 +71,5 @@ def _own_limit(
 
 
 def has_room(samples: ConnectionSamples, index: int, mtu_bytes: int) -> bool:
-    """Return whether the congestion window had room for a packet at a sample."""
+    """Return whether the congestion window had room for another packet at a sample."""
     return samples.unacked_bytes[index] + mtu_bytes <= samples.cwnd_bytes[index]

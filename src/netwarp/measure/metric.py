@@ -11,14 +11,16 @@ Unit = Literal["s", "ns", "bit/s", "packets", "B", "ratio", "count", "index", "1
 Better = Literal["lower", "higher", "neither"]
 
 Over = Callable[[Callable[[str], float | None]], float | None]
-"""Function from a run's metrics by name to the denominator of a quotient; None if unknown."""
+"""A function from a run's metrics by name to the denominator of a quotient; None if it is
+unknown.
+"""
 
 FASTER = ("faster", "slower")
-"""Words for waiting times."""
+"""Words for waiting times that are smaller and larger."""
 SHORTER = ("shorter", "longer")
-"""Words for lengths of time."""
+"""Words for lengths of time that are smaller and larger."""
 LOWER = ("lower", "higher")
-"""Words for rates, counts and shares."""
+"""Words for rates, counts and shares that are smaller and larger."""
 
 
 @dataclass(frozen=True)
@@ -35,34 +37,36 @@ class Metric:
     description: str
     """Exact definition, for the reference and the report."""
     source: str
-    """Kinds of the records that it is computed from."""
+    """Kinds of the records from which it is computed."""
     measure: Callable[[RunRecords], float | None]
     """Computes it from a run's records; None if these do not determine it."""
     words: tuple[str, str] = LOWER
-    """Words for a smaller and for a larger value in a comparison."""
+    """Words for a smaller and for a larger value, for comparisons."""
     head: str | None = None
-    """Head of its column in the printed table. Default: its title in lower case."""
+    """Heading of its column in the printed table. Default: its title in lower case."""
     in_report: bool = False
-    """Whether the report's table of results has a column of it."""
+    """Whether it is a column in the report's table of results."""
     beside: tuple[str, ...] | None = None
     """Metrics printed beside it if it is one of a study's main metrics; `*.NAME` is the metric NAME
     of each of several workloads. None for a metric that is a main one only if a study names it.
     """
 
     over: Over | None = None
-    """For a quotient whose denominators differ between replicates, such as a rate: computes the
-    denominator from a run's other metrics. It weights the run in the mean of a cell.
+    """For a quotient whose denominator differs between replicates, such as a rate: computes the
+    denominator from a run's other metrics, by which the run is weighted in the mean of a cell.
     """
 
     is_mean: bool = False
-    """Whether it is a mean over time, which is no whole number even if what it counts is."""
+    """Whether it is a mean over time, which need not be a whole number even if it is about
+    counts.
+    """
     is_performance: bool = False
     """Whether it measures the performance of a workload, so that a worse value is the harm done by
     other workloads.
     """
     delay_unit: FlowUnit | None = None
-    """For a quantile of the delays within a run: the unit (message, packet or response) whose
-    delays these are.
+    """For a quantile of delays within a run: of which unit the delays are (message, packet or
+    response); else None.
     """
 
     @property
@@ -76,5 +80,5 @@ class Metric:
 
 
 def unmeasured(_: RunRecords) -> float | None:
-    """Return None, for metrics that are computed elsewhere from several runs or workloads."""
+    """Return None: the metric is computed elsewhere, from several runs or workloads."""
     return None

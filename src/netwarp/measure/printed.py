@@ -1,4 +1,6 @@
-"""Describes metrics that a study defines: printed numbers, with the unit in the name."""
+"""Describes metrics that a study defines: numbers in programs' output, with the unit in the
+metric's name.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -16,7 +18,7 @@ _UNITS: Mapping[str, tuple[Unit, Better]] = {
     "count": ("count", "neither"),
     "ratio": ("ratio", "neither"),
 }
-"""Unit, and whether higher or lower values are better, by the end of the name."""
+"""Unit, and whether higher or lower values are better, by how the name ends."""
 ENDINGS = ", ".join(f"_{ending}" for ending in _UNITS)
 _NAME = re.compile(
     rf"(?P<what>[a-z][a-z0-9]*(?:_[a-z0-9]+)*?)_(?P<unit>{'|'.join(_UNITS)})"
@@ -27,15 +29,15 @@ _NAME = re.compile(
 def printed_metric(
     name: str, measure: Callable[[RunRecords], float | None] = unmeasured
 ) -> Metric | None:
-    """Describe a metric by its name, such as ``latency_s_p99``.
+    """Return a metric that is described by its name, such as ``latency_s_p99``.
 
     Args:
         name: the metric's name in the study.
         measure: reads it from a run; not needed for its texts.
 
     Returns:
-        None if the name does not end in a unit, or in a unit followed by a direction or a
-            statistic.
+        The metric; None if the name does not end in a unit, which a direction or a statistic may
+            follow.
     """
     found = _NAME.fullmatch(name)
     if found is None:

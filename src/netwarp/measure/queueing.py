@@ -1,7 +1,7 @@
 """Computes queueing delay and round-trip time under load from samples of the routers' queues.
 
 A bottleneck is a queue that is served at its rate, with a delay line behind or before it. If netem
-keeps the rate, both are in one qdisc: a packet that arrives at ``t`` and does not queue leaves at
+limits the rate, both are in one qdisc: a packet that arrives at ``t`` and does not queue leaves at
 ``t`` plus the line's delay. So the bytes queued at ``t`` are those that had arrived by ``t``, less
 those that have left by ``t`` plus that delay.
 """
@@ -29,13 +29,14 @@ from netwarp.wire import (
 
 @dataclass(frozen=True)
 class Delays:
-    """A delay over time: times and delays, both in ns, in order of time."""
+    """A delay over time: times of the run's clock and delays, both in ns, in order of time."""
 
     at_ns: tuple[int, ...]
     delay_ns: tuple[float, ...]
 
     def quantile_ns(self, share: float) -> float | None:
-        """Return the delay that is not exceeded for a share of the time; None without samples.
+        """Return the delay that is not exceeded for a share of the time; None if there are no
+        samples.
 
         Each sample represents half the time to its neighbours on both sides.
         """
@@ -52,7 +53,7 @@ class Delays:
         return max(self.delay_ns)
 
     def within(self, span_ns: tuple[int, int]) -> Delays:
-        """Select the samples within a span of time."""
+        """Return the samples within an interval of time."""
         kept = [
             (at_ns, delay_ns)
             for at_ns, delay_ns in zip(self.at_ns, self.delay_ns, strict=True)
@@ -64,7 +65,7 @@ class Delays:
 def queue_samples(
     records: Sequence[Record], direction: Direction, path: int = 0
 ) -> QueueSamples | None:
-    """Return the samples of a bottleneck; None if it was not sampled."""
+    """Return the samples of a bottleneck's queue; None if it was not sampled."""
     found = (
         each
         for each in records
@@ -75,7 +76,7 @@ def queue_samples(
 
 def sent_bytes_at(samples: QueueSamples, at_ns: float) -> float:
     """Return the bytes that a bottleneck had sent at a time, interpolated linearly between samples;
-    before the first and after the last one what that has.
+    before the first sample and after the last one they are those of that sample.
     """
     times, sent = samples.at_ns, samples.sent_bytes
     place = bisect_right(times, at_ns)
@@ -88,7 +89,7 @@ def sent_bytes_at(samples: QueueSamples, at_ns: float) -> float:
 def queue_delays(
     job: Job, records: Sequence[Record], direction: Direction, path: int = 0
 ) -> Delays:
-    """Compute the queueing delay of a packet that arrives at the time of each sample.
+    """Return the queueing delay of a packet that arrives at the time of each sample.
 
     Zero if the rate is unlimited. Empty if the run was not sampled.
     """
@@ -117,8 +118,8 @@ def queue_delays(
 def rate_at(
     job: Job, records: Sequence[Record], path: int, direction: Direction
 ) -> Callable[[int], int | None]:
-    """Return a function from a time in ns to a path's rate in bit/s, which events change; None is
-    unlimited.
+    """Return a function from a time in ns to a path's rate in bit/s, which events can change; None
+    if unlimited.
     """
     asked: Impairments = getattr(job.paths[path], direction)
     return _changing(records, path, asked.rate_bit_s, lambda change: _rate_bit_s(change, direction))
@@ -127,13 +128,13 @@ def rate_at(
 def delay_at(
     job: Job, records: Sequence[Record], path: int, direction: Direction
 ) -> Callable[[int], int | None]:
-    """Return a function from a time to a path's delay, both in ns, which events change."""
+    """Return a function from a time to a path's delay, both in ns, which events can change."""
     asked: Impairments = getattr(job.paths[path], direction)
     return _changing(records, path, asked.delay_ns, lambda change: _delay_ns(change, direction))
 
 
 def round_trip_delays(job: Job, records: Sequence[Record], path: int = 0) -> Delays:
-    """Add the queueing delays of both directions."""
+    """Return the sum of the queueing delays of both directions over time."""
     down = queue_delays(job, records, "down", path)
     up = queue_delays(job, records, "up", path)
     of_up = dict(zip(up.at_ns, up.delay_ns, strict=True))
@@ -145,9 +146,10 @@ def round_trip_delays(job: Job, records: Sequence[Record], path: int = 0) -> Del
 
 
 def rtts_under_load(job: Job, records: Sequence[Record], path: int = 0) -> Delays:
-    """Return the path's round-trip time plus the queueing delays of both directions.
+    """Return the path's round-trip time over time, with the queueing delays of both directions.
 
-    Empty in a network of several hosts, where each two of them have a round-trip time.
+    Empty in a network of several hosts, in which each pair of hosts has a round-trip time of its
+    own.
     """
     if job.network is not None:
         return Delays((), ())
@@ -166,7 +168,9 @@ def rtts_under_load(job: Job, records: Sequence[Record], path: int = 0) -> Delay
 
 
 def _queued_bytes(samples: QueueSamples, index: int, line_ns: int) -> float | None:
-    """Return the bytes queued before the delay line; None where no later sample determines them."""
+    """Return the bytes that are queued before the delay line; None if no later sample determines
+    them.
+    """
     at_ns, backlog_bytes = samples.at_ns[index], samples.backlog_bytes[index]
     until_ns = at_ns + line_ns
     later = bisect_right(samples.at_ns, until_ns)
@@ -194,7 +198,9 @@ def _delay_ns(change: Change, direction: Direction) -> int | None:
 def _changing(
     records: Sequence[Record], path: int, start: int | None, after: Callable[[Change], int | None]
 ) -> Callable[[int], int | None]:
-    """Return a function from a time to a path's value at that time, which events change."""
+    """Return a function from a time in ns to a path's value at that time, which events can
+    change.
+    """
     changes = [(0, start)] + [
         (each.at_ns, value)
         for each in records

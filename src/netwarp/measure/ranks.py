@@ -1,4 +1,4 @@
-"""Quantiles that are one of the values themselves (type 1 of Hyndman and Fan 1996)."""
+"""Quantiles that are themselves one of the values (type 1 of Hyndman and Fan 1996)."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -7,11 +7,11 @@ N = TypeVar("N", int, float)
 
 
 def nearest_rank(share: float, values: Sequence[N]) -> N:
-    """Return the smallest of the values that at least this share of them does not exceed.
+    """Return the smallest value for which at least this share of the values is not larger.
 
     Args:
-        share: 0 to 1; counted in thousandths, so that it is exact.
-        values: one or more, in any order.
+        share: the share, 0 to 1; it is counted in thousandths, so that it is exact.
+        values: one value or more, in any order.
     """
     ranked = sorted(values)
     return ranked[max(0, -(-round(share * 1000) * len(ranked) // 1000) - 1)]

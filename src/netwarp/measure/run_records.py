@@ -1,4 +1,4 @@
-"""The records of a successful run in the form that metrics read; each selection is made once."""
+"""The records of a successful run in the form that metrics read; each value is computed once."""
 
 from __future__ import annotations
 
@@ -25,13 +25,11 @@ from netwarp.wire import (
 
 
 class Arrival(Protocol):
-    """A complete object that the receiver has received, such as a transfer, a segment or a
-    resource.
-    """
+    """A complete object that the receiver got, such as a transfer, a segment or a resource."""
 
     @property
     def first_byte_ns(self) -> int | None:
-        """Time of its first byte, in ns of the run's clock; None where it is unknown."""
+        """Time of its first byte, in ns of the run's clock; None if unknown."""
 
     @property
     def bytes(self) -> int:
@@ -39,28 +37,32 @@ class Arrival(Protocol):
 
 
 class ContentReader(Protocol):
-    """Interprets the records of a workload: its start, its end, and what arrived."""
+    """Reads the records of a workload: when it started, when it ended, and what arrived."""
 
     def start_ns(self, records: Sequence[Record]) -> int:
         """Return the time at which the client started, in ns of the run's clock."""
 
     def breaks_off(self, job: Job) -> bool:
-        """Return whether it ends after a given time, rather than when all content has arrived."""
+        """Return whether the workload ends after a given time, rather than when all content has
+        arrived.
+        """
         return False
 
     def may_end_unconnected(self, job: Job) -> bool:
-        """Return whether it may end before it is connected: by default, if it breaks off."""
+        """Return whether the workload may end before it is connected: by default, if it ends after
+        a given time.
+        """
         return self.breaks_off(job)
 
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
-        """Select the records from which times are taken; by default all of them."""
+        """Return the records from which times are taken; by default all of them."""
         return records
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
         """Return the complete objects that the receiver got."""
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Return the time of completion, in ns of the run's clock, before connections are
+        """Return when the workload was completed, in ns of the run's clock, before connections are
         closed.
         """
 
@@ -73,7 +75,7 @@ class RunRecords:
     records: Sequence[Record]
     reader: ContentReader
     of_run: Job | None = None
-    """The job of the whole run, where `job` is that of one of its workloads alone."""
+    """The job of the whole run, if `job` is that of one of its workloads alone; else None."""
     _made: dict[Callable[[RunRecords], Any], Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -83,7 +85,7 @@ class RunRecords:
         return select.of_kind(self.records, kind)
 
     def computed_once(self, make: Callable[[RunRecords], T]) -> T:
-        """Compute a value that several metrics need, once for the run."""
+        """Return a value that several metrics need; it is computed once for the run."""
         if make not in self._made:
             self._made[make] = make(self)
         made: T = self._made[make]
@@ -91,32 +93,34 @@ class RunRecords:
 
     @cached_property
     def measured(self) -> Sequence[Record]:
-        """Records from which times are taken, such as those of the last transfer."""
+        """The records from which times are taken, such as those of the last transfer."""
         return self.reader.measured(self.job, self.records)
 
     @cached_property
     def span_ns(self) -> tuple[int, int]:
-        """Times of the first connect and of completion, of the part that is measured."""
+        """Times of the first connect and of completion, in ns, of the measured part of the run."""
         return self._span_ns(self.measured)
 
     @cached_property
     def whole_span_ns(self) -> tuple[int, int]:
-        """Times of the first connect and of completion, of the whole run with all its transfers."""
+        """Times of the first connect and of completion, in ns, of the whole run with all its
+        transfers.
+        """
         return self._span_ns(self.records)
 
     @cached_property
     def ready_ns(self) -> int:
-        """Time at which the initial connections were ready for application data."""
+        """Time in ns at which the initial connections were ready for application data."""
         return select.ready_ns(self.measured)
 
     @cached_property
     def received(self) -> list[Transfer]:
-        """The measured transfers as the receiver recorded them; empty for a player."""
+        """The measured transfers as the receiver recorded them; empty for a streaming player."""
         return select.received(self.job, self.measured)
 
     @cached_property
     def content_bits(self) -> int:
-        """Content received in the part that is measured, in bits."""
+        """Content received in the measured part of the run, in bits."""
         return 8 * self._content_bytes(self.measured)
 
     @cached_property
@@ -126,7 +130,7 @@ class RunRecords:
 
     @cached_property
     def first_byte_ns(self) -> int | None:
-        """Time at which the receiver had the first byte of content; None where none arrived."""
+        """Time in ns at which the receiver had the first byte of content; None if none arrived."""
         arrivals = [each for each in self.reader.arrivals(self.job, self.measured) if each.bytes]
         times_ns = [each.first_byte_ns for each in arrivals if each.first_byte_ns is not None]
         return min(times_ns, default=None)
@@ -138,7 +142,9 @@ class RunRecords:
         return [each.stats for each in sides]
 
     def calibration(self, direction: Direction) -> list[Calibration]:
-        """Return the packet counts of a direction of all paths, or of a network's first link."""
+        """Return the packet counts of a direction, for all paths, or for the first link of a
+        network.
+        """
         counted = (each for each in self.of_kind(Calibration) if each.direction == direction)
         return [each for each in counted if self.job.network is None or each.path == 0]
 
@@ -149,18 +155,18 @@ class RunRecords:
 
     @cached_property
     def given_up(self) -> int:
-        """Number of connections that were abandoned because the client moved."""
+        """Number of connections that were abandoned because the client moved to another path."""
         return sum(each.abandoned for each in select.connections(self.records, "client"))
 
     @cached_property
     def handover_gaps_ns(self) -> list[int]:
-        """For each handover, the longest time in ns without new content."""
+        """For each handover, the longest time in ns in which no new content arrived."""
         gaps = (each.longest_gap_ns for each in self.of_kind(Handover))
         return [gap for gap in gaps if gap is not None]
 
     @cached_property
     def probed_rtts_ns(self) -> list[int]:
-        """Smallest round-trip times of the idle paths, in ns."""
+        """Smallest round-trip times that probes measured on idle paths, in ns."""
         rtts = [each.min_rtt_ns for each in self.of_kind(Probe)]
         rtts += [each.min_rtt_ns for each in self.path_measurements]
         return [rtt for rtt in rtts if rtt is not None]
@@ -172,7 +178,9 @@ class RunRecords:
 
     @cached_property
     def imposed_rtt_ns(self) -> int | None:
-        """Increase of the smallest round-trip time, in ns, by what the hosts imposed."""
+        """Increase of the smallest round-trip time, in ns, by the impairments at two hosts; None if
+        it was not measured.
+        """
         measured = self.of_kind(PathMeasurement)
         imposed = [each.min_rtt_ns for each in measured if each.moment == "imposed"]
         alone = [each.min_rtt_ns for each in self.path_measurements]
@@ -189,7 +197,7 @@ class RunRecords:
 
 
 def total(values: Iterable[int | None]) -> int | None:
-    """Add up counts; None when there are none, or one is unknown."""
+    """Return the sum of counts; None if there are none, or if one is unknown."""
     counted = list(values)
     if not counted or None in counted:
         return None

@@ -15,7 +15,7 @@ def of_kind(records: Iterable[Record], kind: type[T]) -> list[T]:
 
 
 def network_alone(records: Iterable[Record]) -> list[PathMeasurement]:
-    """Return the measurements of a network between two hosts that were made without imposed
+    """Return the measurements of a network between two hosts that were made without the hosts'
     impairments.
     """
     return [each for each in of_kind(records, PathMeasurement) if each.moment != "imposed"]
@@ -31,17 +31,17 @@ def of_transfer(records: Iterable[Record], transfer: int) -> list[Record]:
 
 
 def connections(records: Iterable[Record], side: Side) -> list[Connection]:
-    """Return the connections as one side recorded them."""
+    """Return the connections that one side recorded."""
     return [each for each in of_kind(records, Connection) if each.side == side]
 
 
 def received(job: Job, records: Iterable[Record]) -> list[Transfer]:
-    """Return the transfers as the receiver recorded them."""
+    """Return the transfers that the receiver recorded."""
     return [each for each in of_kind(records, Transfer) if each.side == receiver(job)]
 
 
 def leaves_file(job: Job) -> bool:
-    """Return whether programs transfer the content: then the result is a file, and there is no
+    """Return whether programs transfer the content, so that the result is a file, and not a
     transfer record.
     """
     stack = job.only.transport.stack
@@ -59,17 +59,17 @@ def sender(job: Job) -> Side:
 
 
 def start_ns(records: Iterable[Record]) -> int:
-    """Return the time at which the client first called connect, in ns of the run's clock."""
+    """Return when the client first called connect, in ns of the run's clock."""
     return min(connection.start_ns for connection in connections(records, "client"))
 
 
 def ready_ns(records: Iterable[Record]) -> int:
-    """Return the time at which the client's initial connections were ready for application data, in
-    ns.
+    """Return when the client's initial connections were ready for application data, in ns of the
+    run's clock.
 
-    A connection that was abandoned because the client moved has a successor. So the number of
-    initial connections is that of the connections not abandoned, and they are the first to be
-    ready.
+    Each connection that was abandoned because the client moved has a successor. So there are as
+    many initial connections as connections that were not abandoned, and the initial ones are the
+    first to be ready.
     """
     clients = connections(records, "client")
     at_once = sum(not connection.abandoned for connection in clients)

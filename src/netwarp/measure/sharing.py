@@ -1,6 +1,6 @@
 """Computes how workloads share a path: shares over time, fairness, convergence time, and harm.
 
-Shares are those of the content that arrived, in the endpoint's steps of time.
+Shares are those of the content that arrived in each of the endpoint's steps of time.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ FAIR_WITHIN = 0.1
 """The delta of delta-fair convergence (Bansal et al., SIGCOMM 2001; RFC 5166, section 2.3)."""
 WINDOW_NS = NS_PER_S
 WINDOW_RTTS = 10
-"""The window for shares is a second, or this many round-trip times where those are longer."""
+"""Length of the window for shares: a second, or this many round-trip times if they are longer."""
 
 
 def jain_index(rates: Sequence[float]) -> float | None:
-    """Compute Jain's fairness index, (Σx)² ÷ (n · Σx²) (Jain, Chiu, Hawe: DEC-TR-301, 1984).
+    """Return Jain's fairness index, (Σx)² ÷ (n · Σx²) (Jain, Chiu, Hawe: DEC-TR-301, 1984).
 
-    It is 1 where all are equal, and 1/n where one has everything; None where all are 0.
+    It is 1 if all rates are equal, and 1/n if one has everything; None if all are 0.
     """
     squares = sum(rate * rate for rate in rates)
     return sum(rates) ** 2 / (len(rates) * squares) if squares else None
 
 
 def harm(solo: float, together: float, *, more_is_better: bool) -> float | None:
-    """Compute the harm done to a workload (Ware et al., "Beyond Jain's Fairness Index", HotNets
-    2019): (solo - together) / solo where more is better, (together - solo) / together where less is
-    better. None where the divisor is 0.
+    """Return the harm done to a workload (Ware et al., "Beyond Jain's Fairness Index", HotNets
+    2019): (solo - together) / solo if more is better, (together - solo) / together if less is
+    better. None if the divisor is 0.
     """
     worse, better = (together, solo) if more_is_better else (solo, together)
     return (better - worse) / better if better else None
@@ -49,7 +49,7 @@ class Arrived:
 
     @staticmethod
     def of(goodput: Goodput) -> Arrived:
-        """Make the cumulative counts from a run's goodput record."""
+        """Return the cumulative counts from a run's goodput record."""
         return Arrived(goodput.step_ns, tuple(accumulate(goodput.bytes, initial=0)))
 
     def until(self, at_ns: float) -> float:
@@ -61,13 +61,13 @@ class Arrived:
         return self.sums_bytes[whole] + passed * (self.sums_bytes[after] - self.sums_bytes[whole])
 
     def between(self, since_ns: float, until_ns: float) -> float:
-        """Return the bytes that arrived in a span of time."""
+        """Return the bytes that arrived between two times."""
         return self.until(until_ns) - self.until(since_ns)
 
 
 def shares(arrived: Sequence[Arrived], since_ns: float, until_ns: float) -> list[float] | None:
-    """Return each workload's share of the bytes that arrived in a span of time; None if none
-    did.
+    """Return each workload's share of the bytes that arrived between two times; None if no bytes
+    arrived.
     """
     came = [each.between(since_ns, until_ns) for each in arrived]
     total = sum(came)
@@ -75,17 +75,17 @@ def shares(arrived: Sequence[Arrived], since_ns: float, until_ns: float) -> list
 
 
 def convergence_ns(arrived: Sequence[Arrived], span_ns: tuple[int, int], rtt_ns: int) -> int | None:
-    """Return the time in ns until all have a fair share: delta-fair convergence (RFC 5166, section
-    2.3).
+    """Return the time in ns until all workloads have a fair share: delta-fair convergence (RFC
+    5166, section 2.3).
 
-    It lasts from the time when all have started to the beginning of the first window in which each
-    share is 1/n within a tenth, provided that the shares from there to the end are so, too: shares
-    that only cross are not fair. The window is a second, or ten round-trip times if that is longer;
-    it is moved in steps of a tenth of its length. None where there is no such window.
+    It lasts from when all have started to the beginning of the first window in which each share is
+    1/n within a tenth, provided that the shares from there to the end are, too: shares that only
+    cross are not fair. The window is a second, or ten round-trip times if that is longer; it is
+    moved in steps of a tenth of its length. None if there is no such window.
 
     Args:
         arrived: the content that arrived, for each workload.
-        span_ns: from the time when all have started until the first one ends.
+        span_ns: when all have started, and when the first one ends.
         rtt_ns: round-trip time of the idle path.
     """
     window_ns = max(WINDOW_NS, WINDOW_RTTS * rtt_ns)

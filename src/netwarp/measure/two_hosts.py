@@ -1,5 +1,5 @@
-"""Effects of runs between two hosts: two clocks, a path that may change, packets that arrive
-early.
+"""What is different between two hosts: there are two clocks, the path may change, and packets
+arrive early.
 """
 
 from collections.abc import Sequence
@@ -9,18 +9,20 @@ from netwarp.units import ETHERNET_HEADER_BYTES
 from netwarp.wire import Job, PathMeasurement, Record
 
 MOST_UNCERTAIN = 0.1
-"""A time is left out if its uncertainty (±) is more than this share of it."""
+"""Largest uncertainty (±) of a time, as a share of it, with which the time is reported."""
 
 
 def clock_uncertainty_ns(records: Sequence[Record]) -> int | None:
-    """Return the uncertainty (±) of the server's times in ns; None if there is one clock."""
+    """Return the uncertainty (±) of times by the server's clock in ns; None if there is one
+    clock.
+    """
     bounds = [each.clock_uncertainty_ns for each in of_kind(records, PathMeasurement)]
     known = [each for each in bounds if each is not None]
     return max(known) if known else None
 
 
 def is_known(span_ns: float, records: Sequence[Record]) -> bool:
-    """Return whether a time from one host's clock to the other's is certain enough to be
+    """Return whether the time between events by two hosts' clocks is certain enough to be
     reported.
     """
     uncertainty_ns = clock_uncertainty_ns(records)
@@ -28,7 +30,7 @@ def is_known(span_ns: float, records: Sequence[Record]) -> bool:
 
 
 def upload_refusal(span_ns: int, records: Sequence[Record]) -> str | None:
-    """Return the reason why the time of an upload, which ends on the server's clock, is not
+    """Return the reason why the time of an upload, which ends by the server's clock, is not
     reported.
 
     Args:
@@ -36,7 +38,7 @@ def upload_refusal(span_ns: int, records: Sequence[Record]) -> str | None:
         records: the run's records.
 
     Returns:
-        None if it can be reported, as in all runs with one clock.
+        The reason; None if the time is reported, as in all runs with one clock.
     """
     if is_known(span_ns, records):
         return None
@@ -51,13 +53,15 @@ def upload_refusal(span_ns: int, records: Sequence[Record]) -> str | None:
 RTT_SHARE = 0.25
 """Relative change of the median round-trip time above which the path has changed."""
 RTT_LEAST_NS = 500_000
-"""Least change of the round-trip time, in ns, that counts: hosts themselves vary by less."""
+"""Least change of the round-trip time, in ns, that counts: hosts themselves vary by up to that
+much.
+"""
 LOST_SHARE = 0.05
 """Difference between the two measurements' loss ratios above which the path has changed."""
 
 
 def disturbance(before: PathMeasurement, after: PathMeasurement) -> str | None:
-    """Describe what changed between two measurements of a path; None if nothing did."""
+    """Return what changed between two measurements of a path, in words; None if nothing did."""
     lost = [1 - each.received / each.sent if each.sent else 1.0 for each in (before, after)]
     if abs(lost[0] - lost[1]) > LOST_SHARE:
         return f"{lost[0]:.0%} of its datagrams were lost before the run, {lost[1]:.0%} after it"
@@ -71,8 +75,8 @@ def disturbance(before: PathMeasurement, after: PathMeasurement) -> str | None:
 
 
 def early_s(job: Job) -> float:
-    """Return by how many seconds full-size packets arrive early between two hosts: the transmission
-    time on the link, which nothing adds there.
+    """Return by how many seconds full-size packets arrive early between two hosts: by the
+    transmission time on the link, which no stage adds there.
 
     If packets may overtake others, a shaper enforces the rate and releases each packet when the
     link becomes free. On netwarp's own paths a second stage then adds the packet's transmission

@@ -1,6 +1,6 @@
 """The metrics: their names, and how each is computed from a run's records.
 
-Each metric is one entry beside the function that computes it, in `times.py`, `handovers.py`,
+Each metric is one entry next to the function that computes it, in `times.py`, `handovers.py`,
 `path.py`, `queueing.py`, `limits.py`, `stacks.py`, `second_half.py`, `competing.py` (for several
 workloads), or in its workload's folder. `registry.py` combines them, and `verdict.py` checks
 whether records support a run's status.
@@ -50,8 +50,8 @@ def metrics_from_records(job: Job, records: Sequence[Record]) -> dict[str, float
 
     Returns:
         Values by name: metrics that the study itself defines on the output of programs, then a
-        subset of :data:`METRICS` in its order. Where a run has several workloads, the names of each
-        workload's metrics begin with its name.
+        subset of :data:`METRICS` in its order. If a run has several workloads, the names of each
+            workload's metrics begin with the workload's name.
 
     Raises:
         ValueError: the run failed; a failed run has no metrics.
@@ -78,16 +78,16 @@ def metrics_from_records(job: Job, records: Sequence[Record]) -> dict[str, float
 
 
 UNTIL_FAILURE = frozenset({"program", "calibration"})
-"""Kinds of the records that say something of a run that failed after they were written."""
+"""Kinds of records that remain valid if the run fails after they were written."""
 
 
 def metrics_until_failure(job: Job, records: Sequence[Record]) -> dict[str, float]:
-    """Compute what the records of a failed run of programs determine: how long those ran that
-    ended, what these printed, and what the path carried until then.
+    """Return what the records of a failed run of programs determine: how long the programs that
+    ended had run, what these printed, and the packets on the path until then.
 
     Args:
         job: the run's job, with the workload of programs alone.
-        records: its records, as far as they go.
+        records: the run's records, as far as they were written.
     """
     workload = workload_of(job)
     run = RunRecords(job, records, workload)

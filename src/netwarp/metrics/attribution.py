@@ -1,4 +1,4 @@
-"""Metrics of where the time of a transfer went: a share for each cause. They add up to 1."""
+"""Metrics on where the time of a transfer went: a share for each cause. The shares add up to 1."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from netwarp.metrics.shares import share
 
 @dataclass(frozen=True)
 class CauseText:
-    """How a cause is shown."""
+    """The texts and the colour with which a cause is shown."""
 
     name: str
     meaning: str
-    """What happened in this time, after "in which"."""
+    """What happened in this time, as it stands after "in which"."""
     colour: str
 
 

@@ -2,8 +2,8 @@
 
 The time is that of the receiver. While the bottleneck sends the transfer's packets, the cause is
 the link: its counter of bytes says for how long. While the bottleneck is idle, the cause is what
-held the sender back one delay of the path earlier, as the kernel's counters and the samples tell.
-What neither tells is `not_told`, and never divided among the others.
+limited the sender one delay of the path earlier, by the kernel's counters and the samples. Time for
+which neither shows a cause is `not_told`, and never divided among the other causes.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ CAUSES: tuple[Cause, ...] = get_args(Cause)
 
 @dataclass(frozen=True)
 class Part:
-    """A stretch of time, within which the order of the causes is not known."""
+    """An interval of time, within which the order of the causes is not known."""
 
     start_ns: int
     end_ns: int
     spent_ns: Mapping[Cause, int]
-    """Time by cause, in ns; their sum is the length of the stretch."""
+    """Time for each cause, in ns; the sum is the length of the interval."""
 
     def joined(self, following: Part) -> Part:
-        """Join the stretch with the one that follows it."""
+        """Return this interval and the one that follows it as one."""
         spent = dict(self.spent_ns)
         for cause, spent_ns in following.spent_ns.items():
             spent[cause] = spent.get(cause, 0) + spent_ns
@@ -49,23 +49,23 @@ class Part:
 
 @dataclass(frozen=True)
 class Attribution:
-    """The causes of a run's time, in stretches without gaps."""
+    """The causes of a run's time, in intervals without gaps."""
 
     parts: tuple[Part, ...]
 
     @cached_property
     def spent_ns(self) -> Mapping[Cause, int]:
-        """Time by cause, in ns, of all causes."""
+        """Time for each cause in the whole run, in ns."""
         return {cause: sum(part.spent_ns.get(cause, 0) for part in self.parts) for cause in CAUSES}
 
     @property
     def whole_ns(self) -> int:
-        """Length of the whole time, in ns."""
+        """Length of all intervals together, in ns."""
         return self.parts[-1].end_ns - self.parts[0].start_ns
 
     @property
     def shares(self) -> Mapping[Cause, float]:
-        """Share of the time of each cause; they add up to 1."""
+        """Share of the time for each cause; the shares add up to 1."""
         return {cause: spent / self.whole_ns for cause, spent in self.spent_ns.items()}
 
 
@@ -83,7 +83,7 @@ def attribution(run: RunRecords) -> Attribution | None:
 
 
 class _Transfer:
-    """The phases of a transfer, in order."""
+    """The phases of a transfer in order, to each of which causes are attributed."""
 
     def __init__(
         self, run: RunRecords, dialled: Sequence[Connection], bottleneck: Bottleneck
@@ -101,8 +101,8 @@ class _Transfer:
         return Attribution(tuple(self.parts)) if self.parts else None
 
     def _add(self, until_ns: int, spent: Mapping[Cause, float], rest: Cause) -> None:
-        """Add a stretch that ends at a time. The times by cause fill it one after another, as far
-        as it goes; the remainder is put down to `rest`.
+        """Add an interval that ends at a time. Times of causes fill it one after another, as far as
+        it lasts; what remains is attributed to `rest`.
         """
         until_ns = min(until_ns, self.end_ns)
         left_ns = until_ns - self.until_ns
@@ -134,7 +134,9 @@ class _Transfer:
         return TRANSPORTS[self.run.job.only.transport.kind]
 
     def _tcp_connected_ns(self) -> int | None:
-        """Return when TCP below TLS was connected: one delay before the server accepted."""
+        """Return when the client's TCP handshake below TLS was complete, in ns: one delay from
+        client to server before the server accepted. None without TLS over TCP.
+        """
         accepted = connections(self.run.measured, "server")
         if not (self._traits.is_encrypted and self._traits.runs_over_tcp and accepted):
             return None
@@ -142,8 +144,8 @@ class _Transfer:
         return min(each.start_ns for each in accepted) - up_ns
 
     def _round_trips(self, until_ns: int, own: Cause, rtt_ns: int) -> None:
-        """Add round trips of a handshake: what exceeds whole round trips is a time-out, if it is as
-        long as one, and otherwise queueing.
+        """Add the round trips of a handshake. Time beyond whole round trips is a time-out if it is
+        as long as one, and otherwise queueing.
         """
         lasted_ns = until_ns - self.until_ns
         timer_ns = self._first_timer_ns
@@ -160,7 +162,9 @@ class _Transfer:
         return self._traits.first_timer_ns or transport.sctp.rto_initial_ns
 
     def _request(self) -> None:
-        """Add the time that the request takes to the sender, and that of the first byte back."""
+        """Add the time that the request takes to reach the sender, and that of the first byte
+        back.
+        """
         of_sender = sender(self.run.job)
         began = [
             each.first_byte_ns
@@ -185,7 +189,7 @@ class _Transfer:
         self._add(min(began) + delay_ns, {"propagation": delay_ns}, "application")
 
     def _sending(self) -> None:
-        """Add the time from the first byte's arrival to the last byte's, sample by sample."""
+        """Add the time from the first byte's arrival to that of the last, sample by sample."""
         senders = held_back(self.run)
         for since_ns, until_ns in pairwise(self.bottleneck.moments(self.until_ns, self.end_ns)):
             length_ns = until_ns - since_ns
@@ -204,16 +208,16 @@ class _Transfer:
             self._add(until_ns, {k: v for k, v in spent.items() if k != largest}, largest)
 
     def _dialling(self, since_ns: int, until_ns: int, asked_ns: float) -> Mapping[Cause, float]:
-        """Divide the time in which the sender had no request among the set-up of connections by the
-        client and the application; empty if the client set up none.
+        """Divide the time in which the sender had no request between the client's set-up of
+        connections and the application; empty if the client set up none.
         """
         spent = _filled(self._dials, since_ns, until_ns, asked_ns)
         asked_ns -= sum(spent.values())
         return {**spent, "application": asked_ns} if any(spent.values()) else {}
 
     def _moving(self, since_ns: int, until_ns: int, idle_ns: float) -> Mapping[Cause, float]:
-        """Return the time in which the client, after a handover, set up connections and asked anew:
-        all of it in which the bottleneck is idle, as nothing else can arrive.
+        """Return the time in which the client set up connections and repeated requests after a
+        handover: all of it in which the bottleneck is idle, as nothing else can arrive.
         """
         return _filled(self._moves, since_ns, until_ns, idle_ns)
 
@@ -232,13 +236,15 @@ class _Transfer:
 
     @cached_property
     def _dials(self) -> Mapping[Cause, list[Span]]:
-        """The times in which the client set up connections, other than after a handover."""
+        """Return the intervals in which the client set up connections, other than after a
+        handover.
+        """
         anew = [each for redial in self._redials for each in redial.dialled]
         return self._dial_spans([each for each in self.dialled if each not in anew])
 
     def _dial_spans(self, dialled: Sequence[Connection]) -> Mapping[Cause, list[Span]]:
-        """Return the times in which connections were set up, by cause. TCP below TLS connects for
-        the first round trip of each.
+        """Return the intervals in which connections were set up, by cause. TCP below TLS connects
+        in the first round trip of each.
         """
         found: dict[Cause, list[Span]] = {"connecting": [], "handshake": []}
         for each in dialled:
@@ -255,7 +261,9 @@ class _Transfer:
 def _filled(
     spans_of: Mapping[Cause, Sequence[Span]], since_ns: int, until_ns: int, left_ns: float
 ) -> dict[Cause, float]:
-    """Return the time of each cause's spans between two times, as far as there is any left."""
+    """Return how much of each cause's intervals lies between two times, in ns; together at most
+    `left_ns`.
+    """
     spent: dict[Cause, float] = {}
     for cause, spans in spans_of.items():
         spent[cause] = min(left_ns, overlap_ns(spans, since_ns, until_ns))
@@ -264,8 +272,8 @@ def _filled(
 
 
 def _shares(senders: Sequence[HeldBack], since_ns: int, until_ns: int) -> Mapping[Cause, float]:
-    """Return the shares of causes of a sender's time. Connections that have something to send count
-    alike; where none has, its application has nothing.
+    """Return each cause's share of the senders' time. Connections that have something to send count
+    alike; if none has, the cause is the application.
     """
     spent: dict[Cause, float] = {}
     for each in senders:

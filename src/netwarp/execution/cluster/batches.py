@@ -1,8 +1,8 @@
 """Divides runs into batches, one for each task of a worker: short runs together, long ones alone.
 
 A task costs Dask some 20 ms of CPU time, wherever they are spent, and a short run's guest 60. So
-short runs share a task. A task takes about a second, because that is lost when a worker dies, and
-is the time between a worker's answers.
+short runs share a task. A task takes about a second, because this time is lost when a worker dies,
+and passes between a worker's answers.
 """
 
 from collections import deque
@@ -13,17 +13,17 @@ from netwarp.execution.executor import GoesOn
 from netwarp.plan import PlannedRun
 
 BATCH_S = 2.0
-"""Seconds that the runs of a batch may take, as far as that can be estimated beforehand; if they
-take longer, a worker begins no further run of the batch after this time.
+"""Seconds that the runs of a batch should take, as far as that can be estimated. After this time a
+worker begins no further run of the batch.
 """
 BATCHES_FOR_EACH_GUEST = 2
-"""Batches in the cluster for each guest: one under way, and one so that no worker waits for the
-next.
+"""Batches in the cluster for each guest: one under way, and one more, so that no worker has to wait
+for it.
 """
 
 
 class Waiting:
-    """The runs that have not been handed to a worker, in the order of the plan."""
+    """The runs that have not been sent to a worker, in the order of the plan."""
 
     def __init__(self, runs: Iterable[PlannedRun], goes_on: GoesOn) -> None:
         self._runs = deque(runs)
@@ -35,8 +35,8 @@ class Waiting:
         """Remove and return the next batch: at least one run, unless none is left or may begin.
 
         Args:
-            guests: number of runs carried out at a time; towards the end batches shrink, so that
-                all guests have work.
+            guests: number of runs that are carried out at a time; towards the end batches become
+                smaller, so that all guests have work.
         """
         if not self._runs or not self._goes_on():
             return []
@@ -51,7 +51,7 @@ class Waiting:
         return batch
 
     def put_back(self, runs: Sequence[PlannedRun]) -> None:
-        """Put runs back that were not carried out; they come next."""
+        """Put back runs that were not carried out; they are the next to be taken."""
         self._runs.extendleft(reversed(runs))
 
     def _expected_cpu_s(self, run: PlannedRun) -> float:

@@ -41,7 +41,7 @@ WITHOUT_DASHBOARD = {
 
 @contextmanager
 def connect(address: str, *, insecure: bool) -> Iterator[Executor]:
-    """Connect to a scheduler.
+    """Connect to a Dask scheduler.
 
     Anybody who reaches a scheduler can run any program on its workers, and send pickled errors to
     its clients: Dask trusts all participants. So beyond this machine, TLS with certificates on both
@@ -85,7 +85,8 @@ def connect(address: str, *, insecure: bool) -> Iterator[Executor]:
 
 @contextmanager
 def local_cluster(workers: int | None) -> Iterator[Executor]:
-    """Start a scheduler and workers with one guest each on this machine, until the context ends.
+    """Start a scheduler and workers on this machine, which end with the context; each worker runs
+    one guest.
 
     Args:
         workers: the number of workers; None for one per CPU.
@@ -107,7 +108,9 @@ def local_cluster(workers: int | None) -> Iterator[Executor]:
 
 
 def _started(workers: int) -> LocalCluster:
-    """Start a local cluster: a scheduler and workers, each of one process and one guest."""
+    """Return a started cluster on this machine: a scheduler, and workers with one process and one
+    guest each.
+    """
     try:
         with _silent_tracker():
             return LocalCluster(
@@ -132,8 +135,8 @@ def _started(workers: int) -> LocalCluster:
 
 @contextmanager
 def _silent_tracker() -> Iterator[None]:
-    """Let Python's tracker of semaphores, a process that starts with the first one, remove without
-    a warning what is left of them after Ctrl-C or a kill: it is nothing to the user.
+    """Suppress the warnings of Python's tracker of semaphores, a process that removes those which
+    are left after Ctrl-C or a kill: they mean nothing to the user.
     """
     before = os.environ.get("PYTHONWARNINGS")
     own = "ignore:resource_tracker:UserWarning"
@@ -149,7 +152,8 @@ def _silent_tracker() -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Dask's log off the terminal: its errors are raised, or become a run's reason of failure.
+    """Prevent Dask from logging to the terminal: its errors are raised, or become the reason why a
+    run failed.
 
     Dask attaches a handler to each of several loggers (`logging` in its configuration).
     """

@@ -21,15 +21,15 @@ HOW_TO_START = (
 
 
 class DaskExecutor:
-    """Sends runs to workers that declare the resource `guest`, and stores their results.
+    """Sends runs to workers that declare the resource `guest`, and stores the results.
 
-    A worker that dies loses nothing: its runs are repeated on another worker (up to three times, by
-    Dask's `distributed.scheduler.allowed-failures`; then each once more alone, before it counts as
-    failed).
+    If a worker dies, its runs are repeated on another one, up to three times (Dask's
+    `distributed.scheduler.allowed-failures`), and then once more, each alone, before a run counts
+    as failed.
 
     Args:
         client: a connected client that accepts only plain data from workers.
-        address: the scheduler's address, as the user gave it.
+        address: the scheduler's address, in the form that the user gave.
     """
 
     name = "dask"
@@ -42,7 +42,7 @@ class DaskExecutor:
         """Return the number of guests that all workers together can run.
 
         Raises:
-            BackendError: there is no such worker, or the backend does not use guests.
+            BackendError: there is no worker with guests, or the backend does not use guests.
         """
         self._virtual(backend)
         guests = sum(guests_of(self._client).values())
@@ -57,15 +57,15 @@ class DaskExecutor:
         """Check that at least one worker has the same programs as this machine.
 
         Raises:
-            BackendError: no worker has; the message says what one of them lacks.
+            BackendError: no worker has them; the message says what one of the workers lacks.
         """
         Workers(self._client, programs_of(self._virtual(backend))).able()
 
     def run_all(self, pending: Sequence[PlannedRun], backend: Backend, keeper: Keeper) -> None:
         """Send runs to workers in the plan's order and in batches, and store each result.
 
-        Dask gives up a batch whose workers died, and those that waited behind it. So the runs of
-        such batches are tried once more at the end, one at a time: a run that is lost then has
+        Dask gives up a batch whose workers died, and those that waited for these workers. So runs
+        of such batches are tried once more at the end, one at a time. If a run is lost then, it has
         killed its worker itself, and counts as failed.
 
         Raises:
@@ -90,9 +90,7 @@ class DaskExecutor:
             handed_in.give_up()
 
     def _virtual(self, backend: Backend) -> VirtualBackend:
-        """Return the backend if its runs can be carried out on a cluster; raise BackendError if
-        not.
-        """
+        """Return the backend if a cluster can carry out its runs; else raise BackendError."""
         if isinstance(backend, VirtualBackend):
             return backend
         raise BackendError(
@@ -133,7 +131,7 @@ def _run_all(
 def _hand_in(
     waiting: Waiting, handed_in: HandedIn, able: Mapping[str, int], *, others: bool
 ) -> None:
-    """Send the cluster enough batches to keep all its guests busy.
+    """Send batches to the cluster, as many as keep all its guests busy.
 
     Args:
         waiting: the runs that have not been sent.

@@ -1,4 +1,4 @@
-"""The batches of runs that were sent to a cluster: under way, answered, or lost."""
+"""The batches of runs that were sent to a cluster: under way, finished, or lost."""
 
 import contextlib
 import json
@@ -50,7 +50,7 @@ class HandedIn:
         self._ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
 
     def add(self, runs: Sequence[PlannedRun], workers: list[str] | None) -> None:
-        """Send a batch to one of these workers or, if they are gone, to others."""
+        """Send a batch to one of these workers or, if these are gone, to any other."""
         future = self._client.submit(
             worker.run_here,
             self._execution,
@@ -69,8 +69,8 @@ class HandedIn:
         """Wait until a batch ends.
 
         Returns:
-            Its runs, and the results of the first of them: runs without a result were not begun,
-            or their results were lost with the worker.
+            The batch's runs, and the results of the first of them. Runs without a result were not
+                begun, or their results were lost with the worker.
 
         Raises:
             NetwarpError: the scheduler is gone, or all workers are gone and none has joined for a
@@ -95,15 +95,15 @@ class HandedIn:
             return runs, Lost(f"the worker's answer cannot be read: {kind}: {one_line(str(error))}")
 
     def give_up(self) -> None:
-        """End all runs under way, and make the workers forget them."""
+        """End all runs under way, and remove them from the workers."""
         with contextlib.suppress(OSError, TimeoutError, RuntimeError):
             self._client.run(worker.stop_here, self._execution, on_error="ignore")
             self._client.cancel([future for _, future in self.batches.values()])
 
     def _wait(self) -> Future | None:
-        """Wait for a future to end; None if none has for a while.
+        """Wait until a future ends, and return it; None if none ended for a while.
 
-        Ctrl-C gets through: see :mod:`netwarp.execution.local`.
+        Ctrl-C interrupts it, see :mod:`netwarp.execution.local`.
         """
         for _ in range(int(NO_WORKER_S / SIGNALS_EVERY_S)):
             with contextlib.suppress(queue.Empty):

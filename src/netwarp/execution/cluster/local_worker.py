@@ -6,8 +6,8 @@ import signal
 
 
 def dask_setup(worker: object) -> None:
-    """Ignore Ctrl-C, which a terminal sends to all processes: the process that started the workers
-    handles it.
+    """Make this worker ignore Ctrl-C, which a terminal sends to all processes: the process that
+    started the workers handles it.
 
     Dask calls a function of this name (`distributed.worker.preload`).
     """

@@ -1,6 +1,6 @@
-"""The answers of workers, as MessagePack: files, status and metrics of each run.
+"""The answers of workers, encoded as MessagePack: files, status and metrics of each run.
 
-Nothing is unpickled here, and a message is refused if a file's name leads out of the run's
+Nothing is unpickled here, and a message is refused if a file's path lies outside of the run's
 directory.
 """
 
@@ -18,7 +18,7 @@ from netwarp.run_directory import JOB_FILE
 from netwarp.run_status import Status
 
 MOST_BYTES = 1 << 28
-"""Most bytes of the files of one run; a packet capture of a long transfer may be larger and is
+"""Most bytes of the files of one run. A packet capture of a long transfer may be larger, and is
 refused.
 """
 
@@ -41,7 +41,7 @@ class FinishedRun:
         return sum(map(len, self.files.values()))
 
     def write_files(self, directory: Path) -> None:
-        """Write the files into the run's directory, which exists and is empty."""
+        """Write the run's files into its directory, which exists and is empty."""
         for name, content in self.files.items():
             path = directory / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -53,21 +53,21 @@ class Refused:
     """The answer of a worker that cannot carry out runs of this study."""
 
     worker: str
-    """The address of the worker, as dask names it."""
+    """Address of the worker, in the form that Dask has for it."""
     reason: str
 
 
 def lost_run(job_json: str, reason: str) -> FinishedRun:
-    """Make a failed run that consists only of its job and the reason."""
+    """Return a failed run that has only its job and the reason."""
     status = Status("failed", one_line(reason), 0.0, 0.0, 0, 0.0)
     return FinishedRun({JOB_FILE: job_json.encode()}, Outcome(status, {}))
 
 
 def read_files(directory: Path) -> dict[str, bytes]:
-    """Read all regular files of a run's directory.
+    """Return the contents of all regular files of a run's directory, by path.
 
     Raises:
-        MessageError: they are too large to send, or have paths that are too long or too deep.
+        MessageError: the files are too large to send, or have paths that are too long or too deep.
     """
     try:
         return _read_files(directory)
@@ -106,10 +106,10 @@ def unpack(packed: bytes, most: int) -> list[FinishedRun] | Refused:
 
     Args:
         packed: the message.
-        most: the number of runs in the batch.
+        most: number of runs in the batch.
 
     Returns:
-        The results of the batch's first runs, at least of one; or the worker's refusal.
+        The results of the first runs of the batch, at least of one; or the worker's refusal.
 
     Raises:
         MessageError: it is not a valid message.
@@ -141,7 +141,9 @@ def _finished(fields: Mapping[str, Any]) -> FinishedRun:
 
 
 def _inside(name: Any) -> str:
-    """Check that a path stays inside the directory it is relative to, and return it."""
+    """Return a path, if it does not leave the directory to which it is relative; else raise
+    MessageError.
+    """
     parts = PurePosixPath(_typed(name, str)).parts
     if not parts or name.startswith("/") or ".." in parts or "\0" in name:
         raise ValueError(f"{name!r} is not inside a run's directory")

@@ -1,5 +1,5 @@
-"""Compares the programs of two machines: their records belong to one study only if the programs are
-equal.
+"""Compares the programs of two machines, because records belong to one study only if they come from
+the same programs.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Programs:
         return asdict(self)
 
     def difference(self, other: Programs) -> str | None:
-        """Return a text that names the first program that differs on the other machine, with the
-        remedy; None if none does.
+        """Return a text that names the first program that is different on the other machine, with
+        the remedy; None if none is.
         """
         if self.netwarp != other.netwarp:
             return "its netwarp has other sources: install the same one on both machines"
@@ -49,7 +49,7 @@ class Programs:
 
 
 def programs_of(backend: VirtualBackend) -> Programs:
-    """Compute the hashes of this machine's programs."""
+    """Return the hashes of this machine's programs."""
     return Programs(
         netwarp=_sources_sha256(),
         kernel=_file_sha256(backend.kernel.linux),

@@ -31,20 +31,20 @@ from netwarp.run_files import lines_of
 from netwarp.wire import job_from_json
 
 BATCH_BYTES = 16 << 20
-"""Size in bytes of an answer after which the remaining runs of its batch are left for another
-one.
+"""Size in bytes of an answer from which on the remaining runs of its batch are left for a later
+batch.
 """
 STOPPED = "the execution was stopped"
 STOP_S = 5.0
-"""Seconds that killed guests may take to end."""
+"""Seconds within which guests that were killed have to end."""
 _executions: dict[str, VirtualBackend | Refused] = {}
-"""The backend of each execution of a study on this worker, or why it has none, by the execution's
-name.
+"""The backend of each execution of a study on this worker, or the reason why it has none, by the
+execution's name.
 """
 _under_way: Counter[str] = Counter()
 """Number of runs under way, by the name of their execution."""
 _changed = threading.Condition()
-"""Held while `_executions` or `_under_way` is read or changed."""
+"""Lock that protects `_executions` and `_under_way`."""
 
 
 def programs_here() -> bytes:
@@ -56,16 +56,16 @@ def programs_here() -> bytes:
 
 
 def run_here(execution: str, jobs_json: str, programs: str, stall_cpu_s: float) -> bytes:
-    """Carry out the jobs of a batch, one after another, and stop early if they take too long.
+    """Carry out the jobs of a batch, one after another; leave the rest if they take too long.
 
     Args:
         execution: a name that all runs of one call of netwarp share.
         jobs_json: one job on each line, in the format of its file.
         programs: the programs that have to carry them out, as JSON.
-        stall_cpu_s: CPU time after which a guest whose clock stands still is killed.
+        stall_cpu_s: CPU time in s after which a guest whose clock does not move is killed.
 
     Returns:
-        A message, see :mod:`netwarp.execution.cluster.message`.
+        An answer, see :mod:`netwarp.execution.cluster.message`.
     """
     backend = _backend_for(execution, Programs(**json.loads(programs)), stall_cpu_s)
     if isinstance(backend, Refused):
@@ -105,7 +105,7 @@ def _run(backend: VirtualBackend, job_json: str) -> FinishedRun:
 
 
 def _is_enough(finished: Sequence[FinishedRun]) -> bool:
-    """Return whether the remaining runs of a batch should go to another worker, or come with a
+    """Return whether the remaining runs of a batch should be left for another worker, or for a
     later batch.
     """
     taken_s = sum(each.outcome.status.wall_s for each in finished)
@@ -114,7 +114,7 @@ def _is_enough(finished: Sequence[FinishedRun]) -> bool:
 
 @contextmanager
 def _counted(execution: str) -> Iterator[None]:
-    """Count a run as under way."""
+    """Count a run as under way in the block."""
     with _changed:
         _under_way[execution] += 1
     try:

@@ -27,14 +27,14 @@ class Workers:
         self._here = here
         self._asked: set[str] = set()
         self._unable: dict[str, str] = {}
-        """Reasons why workers cannot carry out runs, by their address."""
+        """Reasons why workers cannot carry out runs, by the worker's address."""
 
     def able(self) -> dict[str, int]:
-        """Return the number of guests of each worker that can carry out runs, by address; new
-        workers are asked first.
+        """Return the number of guests of each worker that can carry out runs, by address. New
+        workers are first asked for their programs.
 
         Raises:
-            BackendError: there are workers, but none can; the message says what one of them lacks.
+            BackendError: no worker can carry out runs; the message says what one of them lacks.
         """
         guests = guests_of(self._client)
         new = guests.keys() - self._asked
@@ -46,7 +46,7 @@ class Workers:
         return {each: room for each, room in guests.items() if each not in self._unable}
 
     def refused(self, address: str, reason: str) -> None:
-        """Note that a worker cannot carry out runs."""
+        """Store that a worker cannot carry out runs."""
         self._unable[address] = reason
 
     @property
@@ -55,7 +55,7 @@ class Workers:
         return bool(self._unable)
 
     def _ask(self, addresses: set[str]) -> None:
-        """Ask workers which programs they have, and note those that cannot carry out runs."""
+        """Ask workers which programs they have, and store which cannot carry out runs."""
         # This is not a task: a worker without netwarp would end, and a busy one would answer much
         # later.
         answers = self._client.run(
@@ -81,7 +81,7 @@ def guests_of(client: Client) -> dict[str, int]:
 
 
 def _refusal(here: Programs, answer: object) -> str | None:
-    """Return the reason why a worker cannot do what this machine can; None when it can."""
+    """Return the reason why a worker cannot carry out this machine's runs; None when it can."""
     if not isinstance(answer, bytes):
         said = one_line(str(answer))
         return f"netwarp does not work there ({said}): install the same one on both machines"
