@@ -1,5 +1,5 @@
-//! The counters of a direction whose neighbours are cold: ARP packets begin or end at the router, and packets that wait
-//! there for an answer may never leave.
+//! The counters of one direction of a path with cold neighbours (MAC addresses are not known at the start): ARP packets
+//! begin or end at the router, and packets that wait there for an ARP reply may never leave.
 
 use anyhow::{Result, ensure};
 use netwarp_core::addresses::Family;
@@ -11,24 +11,25 @@ use crate::netlink::arp::{ARP_BYTES, Counted};
 use crate::network::Network;
 use crate::topology::Topology;
 
-/// What one direction of a path with cold neighbours was offered, and what became of it.
+/// How many packets one direction of a path with cold neighbours was offered, and what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Asking {
     /// The counters of the links and of netem, ARP included.
     count: Count,
-    /// ARP packets of the sender, which end at the router.
+    /// ARP packets that the sender sent to the router.
     arp_of_sender: u64,
-    /// What the router sent in this direction, before netem.
+    /// Packets that the router sent in this direction, counted before netem.
     sent: Counted,
-    /// Packets that were lost by their numbers, before the router looked for the next address.
+    /// Packets that were lost by number, before the router looked up the next MAC address.
     by_number: u64,
 }
 
 impl Asking {
-    /// Reads the counters until all that the router has sent was delivered or dropped, or waits in netem.
+    /// Reads the counters, repeatedly if necessary, until every packet that the router has sent is counted as
+    /// delivered, dropped or waiting in netem.
     ///
     /// # Errors
-    /// They do not add up.
+    /// The counters do not add up.
     pub(crate) fn balanced(
         network: &mut Network,
         topology: &Topology<'_>,
@@ -63,23 +64,23 @@ impl Asking {
         Ok(Self { count: Count::read(network, crossing)?, ..asking })
     }
 
-    /// Returns whether each packet that the router sent was delivered or dropped, or waits in netem.
+    /// Returns whether every packet that the router sent is counted as delivered, dropped or waiting in netem.
     fn has_sent_all(&self, impairments: &Impairments) -> bool {
         self.count.accounts_for(self.sent.arp + self.sent.others + self.by_number, impairments)
     }
 
-    /// Returns how many packets came to the router, without ARP.
+    /// Returns how many packets other than ARP's came to the router.
     fn came(&self) -> u64 {
         self.count.offered_packets.saturating_sub(self.arp_of_sender)
     }
 
-    /// Returns how many packets the router sent or lost by number beyond those that came: its own, with which it answers
-    /// if nobody has the address that it asks for.
+    /// Returns how many more packets the router sent or lost by number than came: its own ICMP errors, for addresses
+    /// that nobody has.
     fn surplus(&self) -> u64 {
         (self.sent.others + self.by_number).saturating_sub(self.came())
     }
 
-    /// Returns the record of a count that was made `interval_ns` after its beginning.
+    /// Returns the calibration record of a count that covers `interval_ns`.
     pub(crate) fn record(
         &self,
         path: u16,
@@ -91,7 +92,7 @@ impl Asking {
         let with_arp = |bytes: u64| (bytes + self.sent.arp * ARP_BYTES).saturating_sub(self.arp_of_sender * ARP_BYTES);
         CalibrationRecord {
             offered_packets: self.came() + self.sent.arp + answers,
-            // How long the router's answers were is not counted before netem.
+            // The size of the router's ICMP errors is not counted before netem.
             offered_bytes: self.count.offered_bytes.filter(|_| answers == 0).map(with_arp),
             arp_packets: self.sent.arp,
             unresolved_packets: self.came().saturating_sub(self.sent.others + self.by_number),

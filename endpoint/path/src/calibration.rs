@@ -1,4 +1,5 @@
-//! Calibration: how many packets each direction of a path got, delivered and dropped, from the kernel's counters.
+//! Calibration: how many packets each direction of a path was offered, delivered and dropped, from the kernel's
+//! counters.
 
 use anyhow::{Context, Result, bail};
 use netwarp_core::addresses::Family;
@@ -55,8 +56,8 @@ fn balanced(
     bail!("the packets of path {path}, {direction:?}, do not add up: {count:?}")
 }
 
-/// Returns whether the packets that do not add up are the router's own: its answers (`ping router`, a TTL that ran out)
-/// are delivered without having been offered, and packets to it are offered and not delivered.
+/// Returns whether packets of a router's own explain why a path's counters do not add up: its answers (`ping router`, a
+/// TTL that ran out) are delivered without having been offered, and packets to it are offered and not delivered.
 ///
 /// The kernel counts both for all of a router's devices together, so they must explain the difference of both
 /// directions together. It does not count ARP, which occurs when a program uses an address that is not the host's.
@@ -69,7 +70,7 @@ fn is_the_routers(network: &mut Network, topology: &Topology<'_>, path: u16, pat
         let crossing = topology.crossing(path, direction);
         let count = Count::read(network, crossing)?;
         surplus += i128::from(count.accounted_packets()) - i128::from(count.offered_packets);
-        // On a link, packets that are a router's own are counted at both of its ends.
+        // On a link of a described network, a router's own packets are counted at both ends.
         let Some(bottleneck) = crossing.bottleneck.filter(|device| *device != crossing.sender) else {
             return Ok(false);
         };
@@ -83,11 +84,11 @@ fn is_the_routers(network: &mut Network, topology: &Topology<'_>, path: u16, pat
     for device in [sender, receiver, bottleneck] {
         resolves |= network.resolves_addresses(device.node)?;
     }
-    // What is lost by number came in and went no further, too.
+    // Packets lost by number also came in and went no further.
     Ok(resolves || surplus == i128::from(own.sent) - i128::from(own.kept) + by_number)
 }
 
-/// Checks that each router of a network sent on, or dropped, or still holds what came to it.
+/// Checks that each router of a network forwarded, dropped or still holds every packet that came to it.
 ///
 /// # Errors
 /// The packets of a router do not add up.
@@ -96,7 +97,8 @@ fn check_routers(network: &mut Network, topology: &Topology<'_>, job: &Job) -> R
     if job.paths.iter().any(|path| path.down.duplicate_ratio > 0.0 || path.up.duplicate_ratio > 0.0) {
         return Ok(());
     }
-    // Nor packets to a router whose hardware address or kind was corrupted, which it takes for none of its own.
+    // Nor does it count packets to a router whose MAC address or EtherType was corrupted: the router does not take them
+    // for its own.
     let corrupts = job.paths.iter().any(|path| path.down.corrupt_ratio > 0.0 || path.up.corrupt_ratio > 0.0);
     for (number, (kind, name)) in (0..).zip(&topology.nodes) {
         if *kind == NodeKind::Router {
@@ -111,10 +113,11 @@ fn check_routers(network: &mut Network, topology: &Topology<'_>, job: &Job) -> R
     Ok(())
 }
 
-/// Returns the number of packets that a router sent, dropped or holds, minus those that came to it or were its own.
+/// Returns how many more packets a router sent, dropped or holds than came to it or were its own.
 fn router_surplus(network: &mut Network, topology: &Topology<'_>, job: &Job, router: Node) -> Result<i128> {
     let own = network.own_packets(router, Family::of(job))?;
-    // A router itself sends nothing but ICMP, which is counted as sent where it is dropped (`ip_output.c`, `__ip_local_out`).
+    // All packets of a router's own are ICMP, and one that it is told to drop counts as sent all the same
+    // (`ip_output.c`, `__ip_local_out`).
     let is_silent = topology.is_silent(job, router);
     let mut surplus = i128::from(own.kept) - if is_silent { 0 } else { i128::from(own.sent) };
     let mut by_number = 0;
@@ -132,7 +135,7 @@ fn router_surplus(network: &mut Network, topology: &Topology<'_>, job: &Job, rou
     Ok(if own.explain(surplus, by_number) { 0 } else { surplus })
 }
 
-/// Reads back the queueing disciplines that the job asks for, with their counters.
+/// Reads the queueing disciplines that the job asks for back from the kernel, with their counters.
 pub fn disciplines(network: &mut Network, topology: &Topology<'_>, job: &Job) -> Result<Vec<DisciplineRecord>> {
     let mut records = Vec::new();
     for (path, path_job) in (0..).zip(&job.paths) {

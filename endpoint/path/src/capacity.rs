@@ -1,4 +1,4 @@
-//! The most that each direction of a path can have delivered at its rates. Pure.
+//! The most bytes that each direction of a path can have delivered at its rates, as a check of the counters. Pure.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use netwarp_wire::record::CalibrationRecord;
 
 use crate::topology::ETHERNET_HEADER_BYTES;
 
-/// The most bytes that each direction of each path can have delivered at its rates. Pure.
+/// The most bytes that each direction of each path can have delivered at its rates so far.
 #[derive(Debug)]
 pub struct Capacities(Vec<[Capacity; 2]>);
 
 impl Capacities {
-    /// Returns the capacities of a job's paths, starting at the run's epoch.
+    /// Returns the capacities of a job's paths at the run's epoch.
     pub fn new(job: &Job) -> Self {
         let capacity = |impairments: &Impairments, mtu_bytes| {
             // A policer's bucket is full at the start, and what is in it passes at once.
@@ -27,7 +27,7 @@ impl Capacities {
     pub fn apply(&mut self, event: &Event, from_ns: u64, until_ns: u64) {
         if let Change::Rate { direction, rate_bit_s } = event.change {
             let capacity = &mut self.0[event.path as usize][place(direction)];
-            // A change that is due at the epoch takes effect before anything is sent.
+            // A change that is due at the run's epoch takes effect before anything is sent.
             if event.at_ns == 0 {
                 capacity.rate_bit_s.get_or_insert(rate_bit_s);
             }
@@ -35,7 +35,8 @@ impl Capacities {
         }
     }
 
-    /// Returns what is wrong with the calibration records: a direction that delivered more than its rates allow.
+    /// Returns a message about the first direction that has delivered more than its rates allow, by the calibration
+    /// records; `None` if none has.
     pub fn excess(&self, records: &[CalibrationRecord]) -> Option<String> {
         records.iter().find_map(|record| {
             let CalibrationRecord { path, direction, interval_ns, delivered_packets, delivered_bytes, .. } = record;
@@ -59,7 +60,7 @@ fn place(direction: Direction) -> usize {
     }
 }
 
-/// The most that one direction can have delivered, in billionths of a bit: rate in bit/s times nanoseconds.
+/// The most that one direction can have delivered.
 #[derive(Debug)]
 struct Capacity {
     /// The rate in bit/s; `None` if it is unlimited or was so at any time.
@@ -67,23 +68,23 @@ struct Capacity {
     peak_bit_s: u64,
     /// When this rate took effect, in nanoseconds since the run's epoch.
     since_ns: u64,
-    /// What earlier rates allowed to pass, in billionths of a bit.
+    /// How much earlier rates allowed to pass, in billionths of a bit (bit/s times nanoseconds).
     billionths: u128,
     burst_bytes: u64,
     frame_bytes: u64,
 }
 
 impl Capacity {
-    /// Returns the capacity at the run's epoch. No packet is counted before its last bit has left; one is allowed for
-    /// counters that are read one after the other.
+    /// Returns the capacity at the run's epoch. One frame more than the rate allows may be counted, as the counters are
+    /// read one after the other.
     fn new(rate_bit_s: Option<u64>, mtu_bytes: u32, bucket_bytes: u64) -> Self {
         let frame_bytes = u64::from(mtu_bytes + ETHERNET_HEADER_BYTES);
         let (peak_bit_s, burst_bytes) = (rate_bit_s.unwrap_or(0), frame_bytes + bucket_bytes);
         Self { rate_bit_s, peak_bit_s, since_ns: 0, billionths: 0, burst_bytes, frame_bytes }
     }
 
-    /// Changes the rate at some time between `from_ns` and `until_ns`. The packet that is being sent then
-    /// still leaves at the old rate.
+    /// Accounts for a change of the rate at an unknown time between `from_ns` and `until_ns`. The packet that is being
+    /// sent then still leaves at the old rate.
     fn change(&mut self, rate_bit_s: u64, from_ns: u64, until_ns: u64) {
         let Some(old_bit_s) = self.rate_bit_s else { return };
         self.billionths += u128::from(old_bit_s) * u128::from(from_ns.saturating_sub(self.since_ns));

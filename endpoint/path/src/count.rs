@@ -1,4 +1,5 @@
-//! The kernel's counters of one direction of a path, and reading them until they add up.
+//! The packet counters of one direction of a path, taken from its devices and netem, and reading them until they add
+//! up.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use crate::netlink::qdisc::NetemCounters;
 use crate::network::Network;
 use crate::topology::Crossing;
 
-/// How often counters are read again that do not add up.
+/// How often counters are read at most while they do not add up.
 const READINGS: u32 = 100;
 /// The time between two readings.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -32,16 +33,17 @@ pub(crate) fn read_until<T>(mut read: impl FnMut() -> Result<T>, is_balanced: im
     Ok(reading)
 }
 
-/// The counters of one direction.
+/// The packets of one direction of a path, by what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     /// Packets that arrived at the router.
     pub offered_packets: u64,
-    /// Their bytes, Ethernet headers included.
+    /// The bytes of the packets that arrived, Ethernet headers included; `None` if they are not counted before the
+    /// queue.
     pub offered_bytes: Option<u64>,
     /// Packets that left the router.
     pub delivered_packets: u64,
-    /// Their bytes, Ethernet headers included.
+    /// The bytes of the packets that left, Ethernet headers included.
     pub delivered_bytes: u64,
     /// The counters of the router's netem.
     pub netem: NetemCounters,
@@ -55,7 +57,7 @@ impl Count {
             None => NetemCounters { lost_packets: Some(0), ..NetemCounters::default() },
         };
         let delivered = network.link_counters(receiver)?;
-        // What a router sends is counted behind its queue.
+        // If the router itself is the link's sender, its device counts packets behind the queue.
         let is_behind = bottleneck == Some(sender);
         let before_packets = if is_behind { netem.dropped_packets + netem.queued_packets } else { 0 };
         Ok(Self {
@@ -67,24 +69,24 @@ impl Count {
         })
     }
 
-    /// Returns how many packets were delivered, dropped or wait.
+    /// Returns how many packets were delivered, were dropped or wait in netem.
     pub(crate) fn accounted_packets(&self) -> u64 {
         self.delivered_packets + self.netem.dropped_packets + self.netem.queued_packets
     }
 
-    /// Returns whether every packet offered was delivered, was dropped, or is in the queue.
+    /// Returns whether every packet offered was delivered, was dropped or waits in netem.
     pub(crate) fn is_balanced(&self, impairments: &Impairments) -> bool {
         self.accounts_for(self.offered_packets, impairments)
     }
 
-    /// Returns whether so many packets were delivered, were dropped, or are in the queue. With duplication there may be
-    /// more: netem does not say how many of its duplicates were dropped again.
+    /// Returns whether `packets` packets were delivered, were dropped or wait in netem. With duplication there may be
+    /// more: netem does not report how many of its duplicates were dropped again.
     pub(crate) fn accounts_for(&self, packets: u64, impairments: &Impairments) -> bool {
         let accounted = self.accounted_packets();
         if impairments.duplicate_ratio > 0.0 { accounted >= packets } else { accounted == packets }
     }
 
-    /// Returns the record of a count that was made `interval_ns` after its beginning.
+    /// Returns the calibration record of a count that covers `interval_ns`.
     pub(crate) fn record(
         &self,
         path: u16,

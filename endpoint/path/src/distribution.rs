@@ -1,28 +1,28 @@
 //! netem's delay distributions as tables, computed from the distributions themselves. Pure.
 //!
-//! netem draws an index uniformly and scales that entry by the jitter, so a table is the quantile function, in units of
-//! the jitter. netem(8) has three distributions: the normal; Pareto with shape 3; and a quarter of the normal's
-//! quantile plus three quarters of Pareto's. Here each has mean 0 and standard deviation 1, so a job's delay and jitter
-//! are the mean and the standard deviation of the packets' delays. iproute2's own tables scale Pareto by 4/3 instead of
-//! by its deviation and cut its tail without correcting for that.
+//! netem draws an index uniformly and scales the table's entry there by the jitter, so a table is the quantile
+//! function, in units of the jitter. netem(8) has three distributions: normal; Pareto with shape 3; and one whose
+//! quantile is a quarter of the normal's plus three quarters of Pareto's. Here each table has mean 0 and standard
+//! deviation 1, so a job's delay and jitter are the mean and the standard deviation of the packets' delays. iproute2's
+//! own tables scale Pareto by 4/3 instead of by its deviation and cut its tail without correcting for that.
 
 use netwarp_wire::MOST_REPAIRS;
 use netwarp_wire::job::Distribution;
 
-/// The entry that stands for a deviation of one jitter (`NETEM_DIST_SCALE`).
+/// The value of an entry for a deviation of one jitter (`NETEM_DIST_SCALE`).
 const SCALE: f64 = 8192.0;
 
 /// The number of entries of a table: the same as in iproute2's; the kernel takes at most 16384.
 const ENTRIES: usize = 4096;
 
-/// The number of entries of the table of repairs, the most that the kernel takes (`NETEM_DIST_MAX`): shares of packets
-/// are multiples of its reciprocal.
+/// The number of entries of the table of repairs: the most that the kernel takes (`NETEM_DIST_MAX`), because
+/// probabilities are rounded to multiples of its reciprocal.
 const REPAIR_ENTRIES: usize = 16_384;
 
 const PARETO_SHAPE: f64 = 3.0;
 
-/// Returns the table of the times by which repairs on a link delay packets, in units of one repair: a packet is lost and
-/// repeated with this probability each time, until it arrives or was repeated [`MOST_REPAIRS`] times.
+/// Returns the delay table of a link that retransmits lost packets itself, in units of one retransmission: each
+/// transmission is lost with probability `loss_ratio`, until the packet arrives or was repeated [`MOST_REPAIRS`] times.
 pub(crate) fn repairs(loss_ratio: f64) -> Vec<i16> {
     let entries = REPAIR_ENTRIES as f64;
     let repeated = |index: usize| {
@@ -66,12 +66,12 @@ fn moments(values: impl ExactSizeIterator<Item = f64> + Clone) -> (f64, f64) {
     (mean, variance.sqrt())
 }
 
-/// Returns a quantile of the Pareto distribution with scale 1.
+/// Returns the quantile at `share` of the Pareto distribution with scale 1.
 fn pareto_quantile(share: f64) -> f64 {
     (1.0 - share).powf(-1.0 / PARETO_SHAPE)
 }
 
-/// Returns a quantile of the standard normal distribution, by Newton's method.
+/// Returns the quantile at `share` of the standard normal distribution, by Newton's method.
 fn normal_quantile(share: f64) -> f64 {
     let mut x = 0.0;
     for _ in 0..64 {
@@ -150,7 +150,8 @@ mod tests {
         }
     }
 
-    /// The median of Pareto lies below its mean, and nothing lies far below: delays have a floor and a tail.
+    /// The median of a Pareto distribution lies below its mean, and nothing lies far below it: delays have a floor and
+    /// a tail.
     #[test]
     fn pareto_is_skewed() {
         let pareto = table(Distribution::Pareto).expect("has a table");

@@ -1,5 +1,5 @@
-//! The queueing disciplines that impair the incoming packets of one direction at a host without a router of ours: making
-//! them, reading their counters, removing them.
+//! The queueing disciplines that impair a run's incoming packets at a host, where no router of netwarp's is on the path
+//! (between two hosts): creates them, reads their counters, removes them.
 
 use std::net::IpAddr;
 use std::process::id;
@@ -21,25 +21,25 @@ use netwarp_wire::job::{Direction, Impairments};
 use netwarp_wire::record::{CalibrationRecord, ImposedRecord};
 use nix::errno::Errno;
 
-/// The disciplines on a device, and which of them have to be removed.
+/// The disciplines on a device for incoming packets, and which of them netwarp has to remove.
 pub struct ImpairedIngress<'a> {
     direction: Direction,
     impairments: &'a Impairments,
     route: Socket,
-    /// The device at which the packets arrive.
+    /// The device at which the run's packets arrive.
     device: Link,
     has_ingress: bool,
-    /// The ifb through which they are redirected.
+    /// The index of the ifb through which these packets are redirected; `None` before it is created.
     ifb: Option<u32>,
-    /// The time at which all disciplines were in place, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// When all disciplines were in place, in nanoseconds of `CLOCK_MONOTONIC`.
     since_ns: u64,
 }
 
 impl<'a> ImpairedIngress<'a> {
-    /// Makes the disciplines. If that fails, it removes those already made.
+    /// Creates the disciplines. If that fails, it removes those already created.
     ///
     /// # Errors
-    /// No device has the address, it joins packets, or the kernel refuses; the message says what to do.
+    /// No device has the address, the device joins packets (GRO), or the kernel refuses; the message says what to do.
     pub fn begin(
         incoming: Incoming,
         direction: Direction,
@@ -75,7 +75,8 @@ impl<'a> ImpairedIngress<'a> {
         Ok(())
     }
 
-    /// Makes the ingress discipline first: a device has one at most, so one that could be made is this process's own.
+    /// Creates ingress discipline, ifb and netem. The ingress discipline comes first: a device has at most one, so if
+    /// it can be created, it is this process's own.
     fn build(&mut self, incoming: Incoming, mtu_bytes: u32) -> Result<()> {
         let (device, name) = (self.device.index, self.device.name.clone());
         self.take(&[redirect::add_ingress(device)], |errno| match errno {
@@ -111,7 +112,7 @@ impl<'a> ImpairedIngress<'a> {
         Ok(())
     }
 
-    /// Sends requests to the kernel; `remedy` explains an error of the kernel's.
+    /// Sends requests to the kernel; `remedy` turns an error of the kernel's into advice.
     fn take(&mut self, requests: &[Request], remedy: impl FnOnce(Errno) -> Option<String>) -> Result<()> {
         self.route.transact(requests).map(drop).map_err(|error| {
             let means = match &error {
@@ -125,7 +126,7 @@ impl<'a> ImpairedIngress<'a> {
         })
     }
 
-    /// Checks that the impairments read back from the kernel are those requested.
+    /// Fails unless the impairments read back from the kernel are those requested.
     fn require_in_force(&mut self) -> Result<()> {
         let asked = netem::options(self.impairments);
         let (found, asked) = (self.in_force()?, InForce::read(asked.bytes()).context("netem has no options")?);
@@ -143,7 +144,7 @@ impl<'a> ImpairedIngress<'a> {
     /// Returns the record of the impairments in force, as read back from the kernel.
     ///
     /// # Errors
-    /// The kernel does not answer, or lacks what they were set up with.
+    /// The kernel does not answer, or no longer has a discipline that was created.
     pub fn record(&mut self) -> Result<ImposedRecord> {
         let found = self.in_force()?;
         let rate_byte_s = if topology::shaper(self.impairments, 0).is_some() {
@@ -172,7 +173,7 @@ impl<'a> ImpairedIngress<'a> {
     /// those of routers are.
     ///
     /// # Errors
-    /// No packets came, they came in bundles of segments, or those in and out do not add up.
+    /// No packets arrived, they arrived joined (GRO), or arrived, dropped and forwarded packets do not add up.
     pub fn count(&mut self) -> Result<CalibrationRecord> {
         let impairments = self.impairments;
         let is_balanced = |counted: &Counted| counted.count.is_balanced(impairments) && !counted.has_bundles();
@@ -190,7 +191,7 @@ impl<'a> ImpairedIngress<'a> {
         Ok(count.record(0, self.direction, self.impairments, Moment::now().since(self.since_ns)))
     }
 
-    /// Reads the counters of the redirection, of netem and of the ifb once, one after the other.
+    /// Reads the counters of the redirecting filters, of netem and of the ifb once.
     fn read_counters(&mut self) -> Result<Counted> {
         let ifb = self.ifb()?;
         let redirected = Redirected::from_answers(&self.route.dump(&redirect::ask_redirected(self.device.index))?);
@@ -209,7 +210,7 @@ impl<'a> ImpairedIngress<'a> {
         Ok(Counted { count, sent_packets: QueueSample::from_answers(&answer, None)?.sent_packets })
     }
 
-    /// Removes what this process made, if it is still there. Packets that wait in netem are lost.
+    /// Removes what this process created, if it is still there. Packets that wait in netem are lost.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -232,14 +233,14 @@ impl<'a> ImpairedIngress<'a> {
 #[derive(Debug, Clone, Copy)]
 struct Counted {
     count: Count,
-    /// Packets that left netem; each segment of a bundle counts here, while `count` counts a bundle once, as the ifb
-    /// does.
+    /// Packets that left netem. Each segment of a joined packet (GRO) counts here; `count` has a joined packet once, as
+    /// the ifb counts it.
     sent_packets: u64,
 }
 
 impl Counted {
-    /// Returns whether bundles of segments arrived: then more segments left netem than packets were delivered. A packet
-    /// that a token bucket has taken from netem, and holds until it may be sent, counts as queued.
+    /// Returns whether joined packets (GRO) arrived: then more segments left netem than packets were delivered or are
+    /// queued. A packet that a token bucket has taken from netem, and holds until it may be sent, counts as queued.
     fn has_bundles(&self) -> bool {
         self.sent_packets > self.count.delivered_packets + self.count.netem.queued_packets
     }
@@ -251,13 +252,13 @@ fn device_with(route: &mut Socket, address: IpAddr) -> Result<Link> {
     Ok(Link::from_answer(&route.ask(&route::ask_link(index))?)?)
 }
 
-/// Explains the error of a kernel that lacks a discipline or an action.
+/// Returns the advice for a kernel that lacks a discipline or an action; `None` if the error is another one.
 fn missing(errno: Errno, what: &str, command: &str) -> Option<String> {
     let is_unknown = matches!(errno, Errno::ENOENT | Errno::EOPNOTSUPP);
     is_unknown.then(|| format!("the kernel has no {what}: `{command}` as root there"))
 }
 
-/// Returns the name of a kernel's feature in ethtool(8).
+/// Returns the name that ethtool(8) uses for a kernel's feature.
 fn ethtool_name(feature: &str) -> &str {
     match feature {
         "rx-gro" => "gro",

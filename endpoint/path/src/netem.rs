@@ -20,14 +20,14 @@ const TCA_NETEM_SLOT: u16 = 12;
 const TCA_NETEM_PRNG_SEED: u16 = 14;
 const NETEM_LOSS_GE: u16 = 2;
 
-/// A rate at which no packet takes time, in bytes per second. A netem with a rate lets no packet leave before the one
-/// that it got before (`netem_enqueue`): a packet's delay counts from its arrival, but not below what that one has left.
+/// A rate at which no packet takes any time, in bytes per second. It only keeps packets in order: a netem with a rate
+/// lets no packet leave earlier than the packet before it (`netem_enqueue`).
 const ORDERING_BYTE_S: u64 = 1 << 60;
 
-/// The limit of a netem that only transmits, in packets: it is never reached.
+/// The limit, in packets, of a netem that only delays packets by their transmission time. It is never reached.
 const TRANSMITTED_PACKETS: u32 = 1000;
 
-/// The limit of a netem that only collects packets, in packets: it is never reached.
+/// The limit, in packets, of a netem that only collects packets. It is never reached.
 const COLLECTED_PACKETS: u32 = 10_000_000;
 
 /// Returns the payload of `TCA_OPTIONS`: a `struct tc_netem_qopt`, then attributes.
@@ -69,16 +69,17 @@ pub fn options(impairments: &Impairments) -> Attributes {
     }
 }
 
-/// Returns the options of a netem that delays each packet by the time of its transmission, and does nothing else.
-/// Packets come from a shaper, which lets one start when the one before has ended, so no packet waits for another.
+/// Returns the options of a netem that delays each packet by the time of its transmission, and does nothing else. Its
+/// packets come from a shaper that lets one start when the transmission before has ended, so no packet waits for
+/// another.
 pub(crate) fn transmission(rate_bit_s: u64) -> Attributes {
     put_rate(Attributes::after(&words(&[0, TRANSMITTED_PACKETS, 0, 0, 0, 0])), (rate_bit_s / 8).max(1))
 }
 
 /// Returns the options of a netem that collects packets for a time, counted from the first, and releases them together.
 ///
-/// Its packets are due when they arrive. One that is due after the present slot began makes the kernel plan the next,
-/// this time from now, in which all leave that are due by then (`get_slot_next`, `netem_dequeue`).
+/// Its packets are due when they arrive. A packet that is due after the current slot began makes the kernel plan the
+/// next slot, `aggregate_ns` from now; all packets that are due by then leave in it (`get_slot_next`, `netem_dequeue`).
 pub(crate) fn collection(aggregate_ns: u64) -> Attributes {
     // struct tc_netem_slot: the shortest and the longest time to a slot, the most packets and bytes in one (0: any),
     // and the mean and the spread of a distribution.
@@ -107,7 +108,7 @@ pub(crate) fn restore(impairments: &Impairments) -> Attributes {
     losses(reordering(options, impairments), impairments)
 }
 
-/// A netem's options, as they are written to a kernel or read back, without the table of its distribution, which
+/// A netem's options, as written to the kernel or read back from it, without the table of its distribution, which
 /// kernels do not return.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InForce {
@@ -129,14 +130,14 @@ pub struct InForce {
     pub duplicate_ratio: f64,
     /// The share of packets that get a bit error.
     pub corrupt_ratio: f64,
-    /// The seed of its random numbers.
+    /// The seed of netem's random numbers.
     pub seed: u64,
-    /// Whether packets stay in order, however short the delay of one, without a rate that does it.
+    /// Whether packets are kept in order, even if a later one has a shorter delay, although netem does not keep a rate.
     pub in_order: bool,
 }
 
 impl InForce {
-    /// Reads the payload of `TCA_OPTIONS`. Returns `None` if it lacks something that every netem with a seed has.
+    /// Decodes the payload of `TCA_OPTIONS`; `None` if it lacks something that every netem with a seed has.
     pub fn read(options: &[u8]) -> Option<Self> {
         let attributes = options.get(24..)?;
         let word =
@@ -176,8 +177,8 @@ impl InForce {
     }
 }
 
-/// Returns a `struct tc_netem_qopt`: latency, limit, loss, gap, duplicate, jitter. Both times are 0 here, and 64-bit
-/// attributes instead.
+/// Returns a `struct tc_netem_qopt`: latency, limit, loss, gap, duplicate, jitter. Latency and jitter are 0 here;
+/// 64-bit attributes have them instead.
 fn basics(impairments: &Impairments) -> [u32; 6] {
     let loss = match impairments.loss {
         Loss::Random { ratio, .. } => share(ratio),
@@ -187,7 +188,7 @@ fn basics(impairments: &Impairments) -> [u32; 6] {
     [0, impairments.limit_packets, loss, gap, share(impairments.duplicate_ratio), 0]
 }
 
-/// Adds delay and jitter, which is the unit of the table of repairs where the link has some.
+/// Adds delay and jitter. On a link with repairs, the jitter is the unit of the table of repairs.
 fn delays(options: Attributes, impairments: &Impairments) -> Attributes {
     let repair_ns = if impairments.longest_repair_ns() > 0 { impairments.link_repair_ns } else { 0 };
     let jitter_ns = impairments.jitter_ns.max(repair_ns);
@@ -223,7 +224,8 @@ fn share(ratio: f64) -> u32 {
     (ratio * f64::from(u32::MAX)).round() as u32
 }
 
-/// Returns the probability that is this [`share`], rounded to nine places, which is netem's precision.
+/// Returns the probability of a number in netem's unit (the inverse of [`share`]), rounded to nine decimal places,
+/// which is netem's precision.
 fn ratio(share: u32) -> f64 {
     (f64::from(share) / f64::from(u32::MAX) * 1e9).round() / 1e9
 }

@@ -1,5 +1,5 @@
-//! Network namespaces. This is the only file that enters them. A socket or process that is created in a namespace stays
-//! there.
+//! Creates and enters network namespaces; no other file enters them. A socket or process that is created in a namespace
+//! stays there.
 
 use std::fs::{self, File};
 use std::io;
@@ -20,19 +20,20 @@ const NS_GET_USERNS: libc::Ioctl = 0xb701;
 pub struct NetNs(File);
 
 impl NetNs {
-    /// Returns the caller's namespace.
+    /// Returns the caller's network namespace.
     pub fn current() -> Result<Self> {
         let path = "/proc/thread-self/ns/net";
         File::open(path).map(Self).with_context(|| format!("open {path}"))
     }
 
-    /// Creates a namespace and leaves the caller in it.
+    /// Creates a network namespace, and moves the caller into it.
     pub fn create() -> Result<Self> {
         unshare(CloneFlags::CLONE_NEWNET).context("create a network namespace (unshare CLONE_NEWNET)")?;
         Self::current()
     }
 
-    /// Returns whether the caller's user namespace owns the namespace. Otherwise the caller has no rights over it.
+    /// Returns whether the namespace belongs to the caller's user namespace; otherwise the caller has no rights over
+    /// it.
     ///
     /// # Errors
     /// The kernel cannot tell (ioctl_ns(2)).
@@ -55,14 +56,13 @@ impl NetNs {
         setns(&self.0, CloneFlags::CLONE_NEWNET).context("enter a network namespace (setns)")
     }
 
-    /// Returns the namespace's descriptor, for `IFLA_NET_NS_FD`.
+    /// Returns the namespace's file descriptor, for `IFLA_NET_NS_FD`.
     pub fn descriptor(&self) -> RawFd {
         self.0.as_raw_fd()
     }
 }
 
-/// Moves the caller into new mount and UTS namespaces, and the processes that it starts from now on into a new PID
-/// namespace.
+/// Moves the caller into new mount and UTS namespaces; processes that it starts from now on are in a new PID namespace.
 ///
 /// # Errors
 /// The kernel has no such namespaces, or the caller may not make them.
@@ -81,7 +81,7 @@ pub fn unshare_mounts_and_messages() -> Result<()> {
     keep_mounts_private()
 }
 
-/// Keeps what is mounted in the caller's mount namespace from now on out of all other namespaces.
+/// Makes mounts private: what is mounted in the caller's mount namespace from now on is not seen in any other.
 ///
 /// # Errors
 /// As `mount(2)`.
@@ -99,8 +99,8 @@ pub fn unshare_messages() -> Result<()> {
 }
 
 /// Makes a directory the root of the calling process, in a mount namespace of its own from which everything else is
-/// removed: unlike after chroot(2), no descriptor and no `..` leads out of it. The caller's mounts must be private. It
-/// makes only system calls, so it can be called between fork and exec.
+/// removed: unlike after chroot(2), no descriptor and no `..` leads out of it. The caller's mounts must be private. The
+/// function makes only system calls, so it can be called between fork and exec.
 ///
 /// # Errors
 /// As `unshare(2)`, `mount(2)` and `pivot_root(2)`.
@@ -115,7 +115,7 @@ pub fn make_root(directory: &Path) -> nix::Result<()> {
     chdir("/")
 }
 
-/// Moves the processes that the caller starts from now on into a new PID namespace.
+/// Lets processes that the caller starts from now on be in a new PID namespace.
 ///
 /// # Errors
 /// The kernel has no such namespace, or the caller may not make it.

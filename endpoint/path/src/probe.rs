@@ -1,4 +1,4 @@
-//! Measures the delay of an idle path, after the workload, with small UDP packets that are echoed.
+//! Measures the delay of an idle path after the workload, with small UDP packets that the server's host echoes.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -17,13 +17,14 @@ use crate::topology::{CLIENT, Device, Node, SERVER, Topology, host_of};
 /// How many probes are sent, one after the other.
 const PROBES: u32 = 8;
 
-/// How far a delay drawn from a table can lie from the mean, in jitters (`NETEM_DIST_SCALE`).
+/// How far a delay drawn from netem's tables can lie from the mean, as a multiple of the jitter (`NETEM_DIST_SCALE`).
 const JITTERS: u64 = 4;
 
-/// How much longer than the path's delay the kernels at both ends may take, in real time.
+/// How much longer than the path's delay a probe may take, in real time, because of the kernels at both ends.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The pause between two checks whether a path is idle, and the time after which the probe gives up, on either clock.
+/// The pause between two checks whether a path is idle; below, the time after which probing is given up, in virtual and
+/// real time.
 const IDLE_PAUSE: Duration = Duration::from_millis(10);
 const IDLE_VIRTUAL: Duration = Duration::from_secs(600);
 const IDLE_REAL: Duration = Duration::from_secs(5);
@@ -33,8 +34,8 @@ fn wire_bytes(is_ipv6: bool) -> u64 {
     14 + if is_ipv6 { 40 } else { 20 } + 8 + 4
 }
 
-/// Probes every path but those that the client is not attached to, whose rate is zero, or that do not become idle:
-/// their records say that no probe was sent.
+/// Probes every path. No probe is sent, and the record says so, on a path to which the client is not attached, whose
+/// rate is 0, or that does not become idle.
 ///
 /// # Arguments
 /// * `paths` - the job's paths after all events of the timeline.
@@ -59,7 +60,8 @@ pub fn probe(
     Ok(records)
 }
 
-/// Probes what is between the two hosts of a workload, which is alone in its job. The record is the workload's.
+/// Probes the links between the two hosts of a workload, given as a job with this workload alone. The record names the
+/// workload.
 fn probe_between(network: &mut Network, topology: &Topology<'_>, alone: &Job, clock: ClockKind) -> Result<Record> {
     let one = alone.only();
     let hosts = topology.hosts();
@@ -72,7 +74,7 @@ fn probe_between(network: &mut Network, topology: &Topology<'_>, alone: &Job, cl
     Ok(Record::OfWorkload(OfWorkloadRecord { workload, line: Box::new(line) }))
 }
 
-/// The way of probes and their echoes: both hosts with their addresses, and the devices that must be idle.
+/// Where probes go: both hosts with their addresses, and the devices between them whose queues must be empty.
 struct Way {
     client: (Node, IpAddr),
     server: (Node, IpAddr),
@@ -120,7 +122,7 @@ fn falls_idle(network: &mut Network, bottlenecks: &[Device], clock: ClockKind) -
 }
 
 /// Sends a probe and returns its one-way delays up and down, in nanoseconds; `None` if the probe or its echo was lost.
-/// The echo goes to where the probe came from, which is a router's address if that translates addresses.
+/// The echo goes to the probe's source address, which is that of a router if the router translates addresses.
 fn there_and_back(client: &UdpSocket, server: &UdpSocket, number: u32) -> Result<Option<(u64, u64)>> {
     let sent = Moment::now().since(0);
     client.send(&number.to_be_bytes()).context("send a probe")?;
@@ -134,8 +136,8 @@ fn there_and_back(client: &UdpSocket, server: &UdpSocket, number: u32) -> Result
     Ok(Some((echoed - sent, received - echoed)))
 }
 
-/// Waits for the probe with this number, ignoring duplicates and late probes, and returns its sender; [`None`] if it was
-/// lost.
+/// Waits for the probe with this number, ignoring duplicates and late probes, and returns its source address; [`None`]
+/// if it was lost.
 fn source_of(socket: &UdpSocket, number: u32) -> Result<Option<SocketAddr>> {
     let mut payload = [0; 4];
     loop {
@@ -148,7 +150,7 @@ fn source_of(socket: &UdpSocket, number: u32) -> Result<Option<SocketAddr>> {
     }
 }
 
-/// Returns the longest time that a probe can take in one direction.
+/// Returns how long to wait for a probe in one direction: the longest time that it can take there.
 fn patience(path: &Path, impairments: &Impairments) -> Duration {
     let serialisation_ns = impairments.rate_bit_s.map_or(0, |rate| wire_bytes(path.ipv6) * 8 * 1_000_000_000 / rate);
     let longest_ns =
@@ -157,7 +159,7 @@ fn patience(path: &Path, impairments: &Impairments) -> Duration {
     GRACE.saturating_add(Duration::from_nanos(delay_ns.saturating_add(serialisation_ns)))
 }
 
-/// The smallest delays seen.
+/// How many probes were sent and echoed, and the smallest delays among them.
 #[derive(Debug, Default)]
 struct Fastest {
     sent: u32,

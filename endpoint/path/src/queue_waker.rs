@@ -1,5 +1,4 @@
-//! Wakes up the queueing disciplines of a router's devices, so that they check their queues, by sending a packet that
-//! is dropped.
+//! Makes the kernel look at the queues of a router's devices, by sending a packet that is dropped.
 //!
 //! [`crate::netlink::bottleneck::add_shaped_netem`] explains why, and where the packet is dropped.
 
@@ -16,19 +15,19 @@ use crate::netlink::bottleneck::WAKING_PRIORITY;
 /// An Ethernet frame of the minimum size, with addresses of zeros.
 const FRAME: [u8; 60] = [0; 60];
 
-/// A packet socket. It belongs to the network namespace in which it was opened.
+/// A packet socket for such packets, in the network namespace in which it was opened.
 #[derive(Debug)]
 pub(crate) struct QueueWaker(Socket);
 
 impl QueueWaker {
-    /// Opens a socket in the caller's network namespace. It receives nothing.
+    /// Opens a socket in the caller's network namespace. It receives no packets.
     pub(crate) fn open() -> Result<Self> {
         let socket = Socket::new(Domain::PACKET, Type::RAW, None).context("open a packet socket")?;
         sockopt::Priority.set(&socket, &(WAKING_PRIORITY as c_int)).context("set a packet socket's SO_PRIORITY")?;
         Ok(Self(socket))
     }
 
-    /// Wakes the disciplines of the device with this index.
+    /// Makes the kernel look at the queues of the device with this index.
     ///
     /// # Errors
     /// As `sendto(2)`; the packet was not dropped.

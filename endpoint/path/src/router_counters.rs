@@ -1,27 +1,28 @@
-//! A router's counters of IP packets that it did not forward, from `/proc/net`. Pure.
+//! A router's counters of the IP packets that it did not forward, decoded from the texts of `/proc/net/snmp` and
+//! `snmp6`. Pure.
 
 use anyhow::{Context as _, Result};
 
 /// IP packets that a router did not forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OwnPackets {
-    /// Packets that it sent itself.
+    /// Packets that the router sent itself.
     pub sent: u64,
-    /// Packets that came in and went no further: those for itself, and those it discarded.
+    /// Packets that came in and went no further: those for the router itself, and those that it discarded.
     pub kept: u64,
     /// Packets that were too large for the next link, and were discarded and reported (RFC 1191, RFC 8201).
     pub too_large: u64,
-    /// The packets that fragmenting added: the fragments made, minus the packets that were fragmented.
+    /// How many packets fragmentation added: the fragments made, minus the packets that were fragmented.
     pub fragments: u64,
 }
 
 impl OwnPackets {
-    /// Returns whether fragmentation and discarded packets explain a router's surplus.
+    /// Returns whether fragmentation and discarded packets explain why a router's counters do not add up.
     ///
     /// # Arguments
-    /// * `surplus` - how many packets it sent, dropped or holds, minus those that came to it or were its own.
-    /// * `by_number` - how many packets were lost by their numbers. Some kernels count these, and those that are too large,
-    ///   as forwarded, others as kept.
+    /// * `surplus` - how many more packets the router sent, dropped or holds than came to it or were its own.
+    /// * `by_number` - how many packets were dropped by their numbers. Some kernels count these, and packets that are
+    ///   too large, as forwarded, others as kept.
     pub(crate) fn explain(self, surplus: i128, by_number: i128) -> bool {
         let [too_large, fragments] = [self.too_large, self.fragments].map(i128::from);
         let mut discarded = [0, by_number].into_iter().flat_map(|lost| [lost, lost - too_large]);
@@ -30,10 +31,10 @@ impl OwnPackets {
 }
 
 impl OwnPackets {
-    /// Reads `/proc/net/snmp` (`net/ipv4/proc.c`).
+    /// Decodes `/proc/net/snmp` (`net/ipv4/proc.c`).
     ///
     /// # Errors
-    /// It has no counters of IPv4.
+    /// The text lacks counters of IPv4.
     pub(crate) fn from_table(text: &str) -> Result<Self> {
         let mut lines = text.lines().filter_map(|line| line.strip_prefix("Ip: "));
         let (names, numbers) = lines.next().zip(lines.next()).context("/proc/net/snmp tells nothing of IPv4")?;
@@ -44,10 +45,10 @@ impl OwnPackets {
         .context("/proc/net/snmp lacks counters of IPv4")
     }
 
-    /// Reads `/proc/net/snmp6` (`net/ipv6/proc.c`): a counter on each line, its name and its value.
+    /// Decodes `/proc/net/snmp6` (`net/ipv6/proc.c`): on each line the name and the value of a counter.
     ///
     /// # Errors
-    /// It lacks counters of IPv6.
+    /// The text lacks counters of IPv6.
     pub(crate) fn from_list(text: &str) -> Result<Self> {
         Self::from_counters("OutForwDatagrams", |name| {
             let mut lines = text.lines().filter_map(|line| line.strip_prefix("Ip6")?.split_once(char::is_whitespace));
@@ -56,11 +57,12 @@ impl OwnPackets {
         .context("/proc/net/snmp6 lacks counters of IPv6")
     }
 
-    /// Takes the counters of a version of IP by their names, of which that of forwarded packets differs.
+    /// Picks the counters of a version of IP by name. Only the name of the counter of `forwarded` packets differs
+    /// between versions.
     fn from_counters(forwarded: &str, number: impl Fn(&str) -> Option<u64>) -> Option<Self> {
         let forwarded = number(forwarded)?;
         let mut sent = number("OutRequests")?;
-        // Before Linux 6.7, which has this counter too, forwarded packets count as requests.
+        // Before Linux 6.7, which added this counter, forwarded packets also count as requests.
         if number("OutTransmits").is_none() {
             sent = sent.checked_sub(forwarded)?;
         }
@@ -73,7 +75,7 @@ impl OwnPackets {
     }
 }
 
-/// Returns whether `/proc/net/arp` has an address that was not set from outside (`ATF_PERM`, `if_arp.h`).
+/// Returns whether `/proc/net/arp` has an entry that was not configured (without `ATF_PERM`, `if_arp.h`).
 pub(crate) fn has_asked(text: &str) -> bool {
     const PERMANENT: u32 = 4;
     let flags = text.lines().skip(1).filter_map(|line| line.split_ascii_whitespace().nth(2)?.strip_prefix("0x"));

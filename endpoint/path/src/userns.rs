@@ -1,4 +1,4 @@
-//! Private network namespaces on the host's kernel: as root, or through a user namespace.
+//! Moves a process into private network namespaces on the host's kernel: as root, or through a user namespace.
 
 use std::fs;
 
@@ -9,20 +9,20 @@ use nix::unistd::{Gid, Pid, Uid, getegid, geteuid};
 
 use crate::netns::NetNs;
 
-/// The capabilities that allow namespaces to be made.
+/// Whose capabilities allow network namespaces to be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Privilege {
-    /// The caller's own capabilities.
+    /// The caller's own.
     Own,
-    /// Those of a new user namespace, in which the caller is root and no other user exists.
+    /// Those that the caller has as root of a new user namespace.
     UserNamespace,
 }
 
 /// Moves the caller, which must have one thread, into a new network namespace, so that it does not change the host's.
-/// The namespaces end with the last process in them.
+/// Namespaces disappear with the last process in them.
 ///
 /// # Errors
-/// The host forbids it; the message names the setting that does so and the command that changes it.
+/// The host forbids it; the message names the setting that forbids it and the command that changes it.
 pub fn enter_private_netns() -> Result<Privilege> {
     if NetNs::create().is_ok() {
         return Ok(Privilege::Own);
@@ -66,21 +66,21 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Returns the caller's present user and group.
+    /// Returns the caller's current user and group.
     pub fn now() -> Self {
         Self { user: geteuid(), group: getegid() }
     }
 
-    /// Returns whether it is root.
+    /// Returns whether the caller is root.
     pub fn is_root(self) -> bool {
         self.user.is_root()
     }
 
-    /// Maps users and groups into a process's new user namespace as they are outside: all of them if the caller is
-    /// root, otherwise only its own. Users and groups that are not mapped appear as nobody.
+    /// Maps users and groups unchanged into a process's new user namespace: all of them if the caller is root,
+    /// otherwise only its own. Users and groups that are not mapped appear as nobody.
     ///
     /// # Errors
-    /// The attempt that the host refused, and its error.
+    /// What the host refused to do, and its error.
     pub fn keep_identity(self, process: Pid) -> Result<(), (&'static str, Errno)> {
         let write = |file: &str, text: &str| fs::write(format!("/proc/{process}/{file}"), text);
         let every = |file: &str| fs::read_to_string(format!("/proc/self/{file}")).map(|map| identity(&map));
@@ -101,7 +101,7 @@ impl Caller {
     /// unprivileged process may write its group map (user_namespaces(7)).
     ///
     /// # Errors
-    /// The attempt that the host refused, and its error.
+    /// What the host refused to do, and its error.
     pub fn become_root(self) -> Result<(), (&'static str, Errno)> {
         for (file, text) in [
             ("/proc/self/setgroups", "deny".to_owned()),
@@ -118,8 +118,8 @@ fn errno_of(error: &std::io::Error) -> Errno {
     Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO))
 }
 
-/// Returns the map that keeps every ID which a namespace with this map has (user_namespaces(7): first ID inside, first
-/// outside, number of IDs).
+/// Returns the map that maps every ID of a namespace with the map `map` to itself. Lines are as in user_namespaces(7):
+/// first ID inside, first outside, number of IDs.
 fn identity(map: &str) -> String {
     let lines = map.lines().filter_map(|line| {
         let mut fields = line.split_whitespace();
@@ -129,7 +129,7 @@ fn identity(map: &str) -> String {
     lines.collect()
 }
 
-/// The host's sysctls that can forbid namespaces; `None` where the kernel lacks one.
+/// The values of the host's sysctls that can forbid namespaces; `None` for a sysctl that the kernel lacks.
 #[derive(Debug, Clone, Copy, Default)]
 struct NamespaceSysctls {
     /// Debian's `kernel.unprivileged_userns_clone`.
@@ -151,7 +151,7 @@ impl NamespaceSysctls {
         }
     }
 
-    /// Names the setting that forbids namespaces, and the command that changes it.
+    /// Returns a text that names the setting that forbids namespaces, and the command that changes it.
     fn remedy(self, errno: Errno) -> String {
         const OTHERWISE: &str = "or run as root, or use the virtual backend, which needs no privilege";
         let set = |key: &str, why: &str, value: &str| format!("{key} {why}: `sysctl -w {key}={value}`, {OTHERWISE}");

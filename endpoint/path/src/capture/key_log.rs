@@ -1,4 +1,5 @@
-//! The TLS secrets of a captured run, in memory. They go into the capture's file, so that it can be read decrypted.
+//! The TLS secrets of a captured run, kept in memory and then written into the capture file, so that tools can decrypt
+//! it.
 //!
 //! Roles and the programs they start append lines of the NSS key log format (draft-ietf-tls-keylogfile) to it. They
 //! find it through the environment variable SSLKEYLOGFILE, as browsers, curl and most QUIC stacks do.
@@ -11,17 +12,17 @@ use std::os::fd::{AsRawFd, RawFd};
 use anyhow::{Context, Result};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-/// The environment variable that names the file, for programs that log their secrets.
+/// The environment variable by which programs find the file for their TLS secrets.
 pub const VARIABLE: &str = "SSLKEYLOGFILE";
 
-/// The descriptor through which roles and their programs inherit the file. None of them uses this number for something
-/// else; browsers use 4, for instance.
+/// The file descriptor through which roles and their programs inherit the file. They use no descriptor of this number
+/// themselves; browsers use 4, for instance.
 pub const ROLE_FD: RawFd = 9;
 
-/// The variable as roles receive it. It names [`ROLE_FD`].
+/// The environment variable that roles receive: its value names [`ROLE_FD`].
 pub const ROLE_ENVIRONMENT: &CStr = c"SSLKEYLOGFILE=/proc/self/fd/9";
 
-/// A file of secrets in memory. Writing to it never blocks, so records do not change.
+/// A file in memory for TLS secrets. Writing to it never blocks, so it does not change what a run measures.
 #[derive(Debug)]
 pub struct KeyLog(File);
 

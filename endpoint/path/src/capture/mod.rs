@@ -3,8 +3,8 @@
 //! A packet socket sees packets before netem when they arrive and after netem when they leave. So a dropped packet is
 //! in the file once, and a forwarded one twice.
 //!
-//! **A capture changes no record.** In virtual time that takes care: a thread that woke up to write would change the
-//! order in which server and client run, and every reading of a process's clock advances it. So no process runs: the
+//! **A capture does not change what a run measures.** In virtual time a thread that woke up to write packets would
+//! change the order in which server and client run, and advance the clock by reading it. So no such thread exists: the
 //! kernel puts the packets into memory, which has room for all, and the file is written when the transfer is over.
 
 pub mod key_log;
@@ -28,37 +28,37 @@ pub use self::watcher::Watcher;
 use crate::network::Network;
 use crate::topology::{Device, Topology};
 
-/// The name of the file in the run directory.
+/// The name of the capture file in the run directory.
 pub const FILE_NAME: &str = "capture.pcapng";
 
 /// The most memory for a capture's rings, in bytes: a guest has 1 GiB.
 const MEMORY_MAX_BYTES: u64 = 640 << 20;
 
-/// The most bytes of a packet in the ring beyond its payload: packet headers, the kernel's metadata, alignment.
+/// The most bytes that a packet takes in the ring beyond its payload: packet headers, the kernel's metadata, alignment.
 const OVERHEAD_BYTES: u64 = 200;
 
-/// How many bytes are handed to the host in one write.
+/// How many bytes are written to the file in one call.
 const WRITE_BYTES: usize = 8 << 20;
 
 /// A running capture.
 #[derive(Debug)]
 pub struct Capture {
     path: PathBuf,
-    /// The packets of each router, and the points at which they are captured.
+    /// For each router: its captured packets, and the points at which they were captured.
     routers: Vec<(Ring, [Point; 4])>,
     keys: KeyLog,
     finished: bool,
 }
 
 impl Capture {
-    /// Starts capturing on all routers, for a file in `directory`.
+    /// Starts to capture packets on all routers; the file is written to `directory` at the end.
     ///
     /// # Arguments
-    /// * `content_bytes` - about how many bytes of content are sent.
+    /// * `content_bytes` - about how many bytes of content the run sends.
     /// * `keys` - the file in which the roles log their TLS secrets.
     ///
     /// # Errors
-    /// The workload has more bytes than memory has room for; packet sockets or memory are not available.
+    /// The capture would not fit into memory; packet sockets or memory are not available.
     pub fn start(
         network: &Network,
         topology: &Topology<'_>,
@@ -78,10 +78,10 @@ impl Capture {
         Ok(Self { path: directory.join(FILE_NAME), routers, keys, finished: false })
     }
 
-    /// Ends the capture and writes the file with all packets that have passed the routers until now.
+    /// Ends the capture and writes the file, with all packets that have passed the routers so far.
     ///
     /// # Errors
-    /// A packet was missed, or the file could not be written.
+    /// A packet was not captured, or the file cannot be written.
     pub fn finish(mut self) -> Result<()> {
         self.end()
     }
@@ -121,14 +121,14 @@ impl Capture {
 }
 
 impl Drop for Capture {
-    /// Writes the capture of a failed run too; the `end` record says why the run failed.
+    /// Writes the capture of a run that failed, too; the `end` record says why the run failed.
     fn drop(&mut self) {
         let _ = self.end();
     }
 }
 
 /// Returns the size of each router's ring in bytes: room for the packets of the content, each captured twice and
-/// acknowledged by another packet, and half as much again for retransmissions.
+/// acknowledged by another packet, plus 50 % for retransmissions.
 fn memory_bytes(job: &Job, content_bytes: u64) -> Result<u64> {
     ensure!(
         content_bytes <= MEMORY_MAX_BYTES / 2,
@@ -149,8 +149,8 @@ fn packet<'a>(interface: u32, captured: &CapturedPacket<'a>) -> Packet<'a> {
     Packet { interface, time_ns: captured.time_ns, direction, bytes: captured.bytes }
 }
 
-/// A file whose writes have left the guest's kernel when they return. A file that cached them would make the writer
-/// sleep later, and the run's clock advance.
+/// A file that is synchronised after each write. If the guest's kernel cached the data, the writer would sleep at a
+/// later time, and the run's clock would advance.
 struct Settled(File);
 
 impl Write for Settled {
@@ -165,7 +165,7 @@ impl Write for Settled {
     }
 }
 
-/// A point at which packets are captured, and its name in the file.
+/// A point at which packets are captured: an interface and a direction, with a name for the file.
 #[derive(Debug, PartialEq, Eq)]
 struct Point {
     index: u32,
@@ -174,7 +174,8 @@ struct Point {
     description: &'static str,
 }
 
-/// Returns the four points of a router: two devices, down and up, with two directions each.
+/// Returns the four points of a router: arrival and departure at each of its two devices, given as those that send down
+/// and up.
 ///
 /// # Arguments
 /// * `path` - the number of the router's path, if there are several.

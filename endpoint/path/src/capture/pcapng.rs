@@ -1,7 +1,7 @@
 //! Writes pcapng (IETF, draft-ietf-opsawg-pcapng): section header, TLS secrets, interfaces, packets. Pure.
 //!
 //! Every block consists of its type, its length, a body padded to 32 bits, and its length again. Numbers are little
-//! endian, as the section header's magic says.
+//! endian, as the byte-order magic in the section header says.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ const ENHANCED_PACKET: u32 = 6;
 const DECRYPTION_SECRETS: u32 = 10;
 
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
-/// The type of secrets in the NSS key log format: "TLSK".
+/// The secrets type of the NSS key log format: "TLSK".
 const TLS_KEY_LOG: u32 = 0x544c_534b;
 
 const UNKNOWN_LENGTH: u64 = u64::MAX;
@@ -35,10 +35,10 @@ pub(crate) enum PacketDirection {
     Outbound = 2,
 }
 
-/// A packet as it was on the wire.
+/// A packet to write, as it was on the wire.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packet<'a> {
-    /// The index of the interface, in the order in which they were described.
+    /// The index of its interface, in the order in which interfaces were written.
     pub interface: u32,
     /// The time stamp, in nanoseconds since 1970.
     pub time_ns: u64,
@@ -48,7 +48,7 @@ pub(crate) struct Packet<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Begins the only section of the file.
+/// Writes the header of the file's only section.
 pub(crate) fn section(to: &mut impl Write, application: &str) -> io::Result<()> {
     let version = [1_u16, 0].map(u16::to_le_bytes).concat();
     let mut body = [&BYTE_ORDER_MAGIC.to_le_bytes()[..], &version, &UNKNOWN_LENGTH.to_le_bytes()].concat();
@@ -57,7 +57,7 @@ pub(crate) fn section(to: &mut impl Write, application: &str) -> io::Result<()> 
     block(to, SECTION_HEADER, &body)
 }
 
-/// Adds the secrets of TLS connections, as lines of the NSS key log format. They must come before the packets.
+/// Writes the secrets of TLS connections, given as lines of the NSS key log format. They must come before the packets.
 pub(crate) fn tls_key_log(to: &mut impl Write, lines: &[u8]) -> io::Result<()> {
     let length = u32::try_from(lines.len()).map_err(io::Error::other)?;
     let mut body = [TLS_KEY_LOG, length].map(u32::to_le_bytes).concat();
@@ -66,7 +66,7 @@ pub(crate) fn tls_key_log(to: &mut impl Write, lines: &[u8]) -> io::Result<()> {
     block(to, DECRYPTION_SECRETS, &body)
 }
 
-/// Describes the next interface.
+/// Writes the description of the next interface.
 pub(crate) fn interface(to: &mut impl Write, name: &str, description: &str) -> io::Result<()> {
     // 16 bits of link type and 16 reserved ones, then no limit on the captured length of a packet.
     let mut body = [LINKTYPE_ETHERNET.to_le_bytes(), 0_u32.to_le_bytes()].concat();
@@ -77,7 +77,7 @@ pub(crate) fn interface(to: &mut impl Write, name: &str, description: &str) -> i
     block(to, INTERFACE_DESCRIPTION, &body)
 }
 
-/// Adds a whole packet.
+/// Writes a whole packet.
 pub(crate) fn packet(to: &mut impl Write, packet: &Packet<'_>) -> io::Result<()> {
     let length = u32::try_from(packet.bytes.len()).map_err(io::Error::other)?;
     let (high, low) = ((packet.time_ns >> 32) as u32, packet.time_ns as u32);

@@ -1,5 +1,5 @@
-//! A packet socket whose packets the kernel puts into memory shared with this process (`TPACKET_V3`,
-//! Documentation/networking/packet_mmap.rst). The ring is not read while packets arrive, so it must have room for all
+//! A packet socket whose packets the kernel writes to memory shared with this process (`TPACKET_V3`,
+//! Documentation/networking/packet_mmap.rst). This ring is not read while packets arrive, so it must have room for all
 //! of them.
 
 use std::os::fd::AsRawFd as _;
@@ -16,8 +16,8 @@ use socket2::{Domain, Type};
 /// The size of a block, the unit in which the kernel fills the ring.
 const BLOCK_BYTES: u32 = 1 << 20;
 
-/// The time-out after which the kernel would release a block that is not full, longer than any run: the timer's
-/// interrupts would change the guest's random numbers.
+/// The time-out after which the kernel would release a block that is not full. It is longer than any run, because the
+/// timer's interrupts would change the guest's random numbers.
 const RETIRE_MS: u32 = 1_000_000_000;
 
 /// The interface index that stands for all devices of the namespace.
@@ -36,7 +36,7 @@ pub struct CapturedPacket<'a> {
     pub outgoing: bool,
     /// The time stamp, in nanoseconds since 1970.
     pub time_ns: u64,
-    /// The bytes from the Ethernet header on: all of them, or as many as the selection keeps.
+    /// The packet's bytes from the Ethernet header on: all, or as many as the selection keeps.
     pub bytes: &'a [u8],
     /// The packet's full length.
     pub length_bytes: u32,
@@ -126,7 +126,7 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Stops the capture. When this returns, no packet is on its way into the ring.
+    /// Stops the capture. When this returns, the kernel writes no more packets to the ring.
     pub fn stop(&self) -> Result<()> {
         self.listen(LOOPBACK)
     }
@@ -178,7 +178,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Passes each packet of a block to `take`, and returns their number.
+    /// Passes each packet of a block to `take`, and returns how many there were.
     fn walk(&self, block: u32, take: &mut impl FnMut(CapturedPacket<'_>) -> Result<()>) -> Result<u32> {
         // SAFETY: the block's header is the kernel's, and only read.
         let header: tpacket_hdr_v1 = unsafe { (*self.block(block)).hdr.bh1 };

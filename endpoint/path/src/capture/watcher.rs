@@ -1,9 +1,9 @@
-//! Follows every packet of one direction through the router, as ns-3's FlowMonitor does from one IP layer to the other.
-//! The links between hosts and router take no time, so a packet arrives at the router when its sender's IP layer sends
-//! it, and at its receiver's IP layer when it leaves the router.
+//! Measures the one-way delay of every packet of one direction, as ns-3's FlowMonitor does from one IP layer to the
+//! other, by recording packets at the router. The links between hosts and router take no time, so a packet arrives at
+//! the router when its sender's IP layer sends it, and at its receiver's IP layer when it leaves the router.
 //!
-//! Like a capture ([`super::Capture`]), this changes no record: the kernel puts the first bytes of packets into memory,
-//! which is read when the transfer is over.
+//! Like a capture ([`super::Capture`]), this does not change what a run measures: the kernel writes the first bytes of
+//! packets to memory, which is read when the transfer is over.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hasher as _};
@@ -18,10 +18,11 @@ use super::ring::{CapturedPacket, Ring, Selection};
 use crate::network::Network;
 use crate::topology::{ETHERNET_HEADER_BYTES, Topology};
 
-/// How many bytes of a packet tell it from others: the IP and transport headers, and the first bytes of the payload.
+/// How many bytes of each packet are kept to recognise it: the IP and transport headers, and the first bytes of the
+/// payload.
 const SNAP_BYTES: u32 = 128;
 
-/// The memory that a packet takes: its first bytes, the kernel's metadata, alignment.
+/// The memory that a packet takes in the ring: its first bytes, the kernel's metadata, alignment.
 const PACKET_COST_BYTES: u64 = 256;
 
 /// The most memory for a watcher, in bytes: a guest has 1 GiB.
@@ -29,7 +30,7 @@ const MEMORY_MAX_BYTES: u64 = 512 << 20;
 
 const ETHERNET_HEADER: usize = ETHERNET_HEADER_BYTES as usize;
 
-/// The packets of one direction of a run's path.
+/// Records the packets of one direction of a run's path at its router.
 pub struct Watcher {
     ring: Ring,
     selection: Selection,
@@ -37,13 +38,13 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Starts watching one direction.
+    /// Starts to record the packets of one direction.
     ///
     /// # Arguments
     /// * `content_bytes` - about how many bytes of content are sent.
     ///
     /// # Errors
-    /// Memory has no room for the packets; packet sockets are not available.
+    /// The packets would not fit into memory; packet sockets are not available.
     pub fn start(
         network: &Network,
         topology: &Topology<'_>,
@@ -61,10 +62,10 @@ impl Watcher {
         Ok(Self { ring, selection, direction })
     }
 
-    /// Ends watching. Returns the record of what has become of the packets.
+    /// Ends the recording, and returns the packets' statistics: how many there were, losses and delays.
     ///
     /// # Errors
-    /// A packet was missed.
+    /// A packet was not recorded.
     pub fn finish(self, epoch_ns: u64) -> Result<Record> {
         self.ring.stop()?;
         // Packets are stamped with CLOCK_REALTIME.
@@ -84,8 +85,8 @@ impl Watcher {
     }
 }
 
-/// Returns the size, in bytes, of the ring that keeps the beginnings of all packets of the flow, arriving at the router
-/// and leaving it, and half as many again for retransmissions.
+/// Returns the ring's size in bytes: room for the first [`SNAP_BYTES`] of each packet of the flow, on its arrival and
+/// its departure, plus 50 % for retransmissions.
 fn memory_bytes(job: &Job, content_bytes: u64) -> Result<u64> {
     let payload_bytes = u64::from(job.only().transport.mss_bytes.unwrap_or(job.paths[0].mtu_bytes)).clamp(100, 1400);
     let packets = content_bytes.div_ceil(payload_bytes);
@@ -99,11 +100,11 @@ fn memory_bytes(job: &Job, content_bytes: u64) -> Result<u64> {
     Ok(bytes)
 }
 
-/// The packets that are passing the router.
+/// Which packets have entered the router, and which of them have not left it yet.
 #[derive(Default)]
 struct Passage {
     entered: u64,
-    /// The packets that have not left, by a hash of their bytes: number and arrival time of each, oldest first.
+    /// The packets that have not left, by [`key`]: number and arrival time of each, oldest first.
     inside: HashMap<u64, VecDeque<(u64, u64)>>,
     tally: Tally,
 }
@@ -115,8 +116,8 @@ impl Passage {
         self.entered += 1;
     }
 
-    /// Counts a packet that has left. One that never arrived was made by the router: a duplicate, or a corrupted
-    /// packet.
+    /// Counts a packet that has left, with its delay. If it never arrived, the router's netem has made it, by
+    /// duplicating or corrupting a packet, and it counts as a duplicate.
     fn left(&mut self, packet: &CapturedPacket<'_>) {
         let Some(key) = key(packet.bytes) else { return };
         let length_bytes = u64::from(packet.length_bytes) - ETHERNET_HEADER as u64;
@@ -127,8 +128,8 @@ impl Passage {
     }
 }
 
-/// Returns a hash of what routers do not change in a packet: not the TTL or hop limit, the header checksum and the ECN
-/// field. Returns `None` for packets other than IP's.
+/// Returns a hash of a packet without what routers change: TTL or hop limit, header checksum and ECN field. Returns
+/// `None` for packets other than IP's.
 fn key(frame: &[u8]) -> Option<u64> {
     let (ethernet, packet) = frame.split_at_checked(ETHERNET_HEADER)?;
     let mut hasher = DefaultHasher::new();
@@ -154,7 +155,7 @@ fn key(frame: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// Returns the frame of a packet of 100 bytes with this number in its payload.
+    /// Returns the Ethernet frame of a packet of 100 bytes, with `number` in its payload.
     fn frame(number: u8, ttl: u8) -> Vec<u8> {
         let mut frame = vec![0; ETHERNET_HEADER];
         frame[12] = 0x08;

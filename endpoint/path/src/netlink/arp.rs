@@ -1,4 +1,4 @@
-//! rtnetlink requests that count a router's ARP packets, and the packets that it sends besides. Pure.
+//! rtnetlink requests that count a router's ARP packets, and the other packets that it sends. Pure.
 //!
 //! Filters count them before netem, which a packet socket would not: it sees packets that have left it.
 //! Structures and numbers are those of `include/uapi/linux/pkt_cls.h` and `pkt_sched.h`.
@@ -6,20 +6,22 @@
 use super::message::{Attributes, Request, attribute, u32_at, u64_at};
 use super::redirect::{LAST, TC_H_EGRESS, TCA_MATCHALL_ACT, acted_packets, add_clsact, match_all, tcmsg};
 
-/// `TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS)`: the parent of filters for the packets that come in by a device with a
+/// `TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS)`: the parent of filters for packets that arrive at a device with a
 /// `clsact`.
 const TC_H_INGRESS_OF_CLSACT: u32 = 0xffff_fff2;
-/// The priority of the filters for ARP: before [`LAST`].
+/// The priority of the filters for ARP: they come before those of priority [`LAST`].
 const FIRST: u32 = 1;
 const TCA_MATCHALL_PCNT: u16 = 4;
 
 /// The size of an ARP packet for addresses of IPv4, in bytes, Ethernet header included.
 pub(crate) const ARP_BYTES: u64 = 14 + 28;
 
-/// Counts the ARP packets of a device, and those others that leave by it.
+/// Returns the requests for filters that count a device's incoming and outgoing ARP packets, and all other outgoing
+/// packets.
 ///
 /// # Arguments
-/// * `redirected` - the device through which what leaves is redirected, if it is ([`super::redirect::redirect_egress`]).
+/// * `redirected` - the device through which outgoing packets are redirected, if they are
+///   ([`super::redirect::redirect_egress`]).
 pub(crate) fn count(index: u32, redirected: Option<u32>) -> Vec<Request> {
     let filter = |what, parent, priority, protocol, target| {
         match_all(format!("count {what} of link {index} (matchall)"), index, parent, priority, protocol, target)
@@ -34,26 +36,26 @@ pub(crate) fn count(index: u32, redirected: Option<u32>) -> Vec<Request> {
     requests
 }
 
-/// Asks for the counters of the packets that came in, or left, by [`super::Socket::dump`].
+/// Returns the request, for [`super::Socket::dump`], for the counters of incoming or outgoing packets.
 pub(crate) fn ask_counted(index: u32, incoming: bool) -> Request {
     let (parent, way) = if incoming { (TC_H_INGRESS_OF_CLSACT, "came in") } else { (TC_H_EGRESS, "left") };
     let attempt = format!("read how many packets {way} by link {index}");
     Request::new(attempt, libc::RTM_GETTFILTER, libc::NLM_F_DUMP, &tcmsg(index, parent, 0), &Attributes::new())
 }
 
-/// Numbers of packets.
+/// How many packets the filters have counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
-    /// Packets of ARP.
+    /// ARP packets.
     pub arp: u64,
     /// Packets of other protocols.
     pub others: u64,
 }
 
 impl Counted {
-    /// Adds up the packets that each filter in the answers to [`ask_counted`] has taken: `struct tc_matchall_pcnt`, or
-    /// those that its action redirected, since they come to the filter once more. Some answers have only the filter's
-    /// kind.
+    /// Adds up the packets of each filter in the answers to [`ask_counted`]: those that matched (`struct
+    /// tc_matchall_pcnt`) or, where they are redirected and so reach the filter a second time, those that its action
+    /// redirected. Some answers have only the filter's kind, and are ignored.
     pub(crate) fn from_answers(answers: &[Vec<u8>]) -> Self {
         let mut counted = Self::default();
         for answer in answers {

@@ -1,5 +1,5 @@
-//! rtnetlink requests for a bottleneck whose rate netem does not keep: a sorter, netem, a shaper and its queue. And the
-//! counters of all bottlenecks. Pure.
+//! rtnetlink requests for a bottleneck whose rate a shaper keeps instead of netem: a sorter (`prio`), netem, the shaper
+//! and its queue. Also reads the counters of all bottlenecks. Pure.
 //!
 //! Structures and numbers are those of `include/uapi/linux/rtnetlink.h`, `gen_stats.h` and `pkt_sched.h`.
 
@@ -13,15 +13,16 @@ use crate::topology::{Place, Shaper};
 
 /// The handle of the `prio` that sorts packets before a netem with a shaper.
 const SORTER: u32 = 0x0003_0000;
-/// The handle of the `pfifo` that drops every packet, to which the sorter gives the packets of [`WAKING_PRIORITY`].
+/// The handle of the `pfifo` that drops every packet. The sorter sends the packets of [`WAKING_PRIORITY`] there.
 const NOWHERE: u32 = 0x0004_0000;
 /// The handle of the bottleneck's queueing discipline, `5:`, where the token bucket is not the queue itself.
 const DISCIPLINE: u32 = 0x0005_0000;
 
-/// The priority of packets that wake up a queue (`TC_PRIO_MAX`). No packet that is forwarded has it (`ip_tos2prio`).
+/// The priority of packets that are sent only to make the kernel look at a queue (`TC_PRIO_MAX`). No forwarded packet
+/// has it (`ip_tos2prio`).
 pub(crate) const WAKING_PRIORITY: u32 = 15;
 
-/// Adds a netem with a shaper ([`super::shaper`]), behind it or before it, to a link.
+/// Returns the requests that put a netem and a shaper ([`super::shaper`]), behind or before the netem, on a link.
 ///
 /// When a shaper's rate changes, the kernel looks at its first packet only when it had planned to. But any packet that
 /// reaches the link's root discipline makes the kernel look at all disciplines, even if that packet is dropped. Netem
@@ -66,12 +67,12 @@ pub fn add_shaped_netem(index: u32, options: &Attributes, shaper: &Shaper, queue
     requests
 }
 
-/// Returns the request for the discipline of a link's bottleneck and its counters.
+/// Returns the request that reads the queueing discipline of a link's bottleneck, with its counters.
 pub(crate) fn ask_discipline(index: u32) -> Request {
     ask(format!("read back the discipline of link {index}"), index, DISCIPLINE)
 }
 
-/// The queue of a bottleneck whose rate netem does not keep.
+/// The queue of a bottleneck whose rate a shaper keeps instead of netem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Queueing {
     /// The token bucket's own queue.
@@ -81,7 +82,7 @@ pub enum Queueing {
 }
 
 impl Queueing {
-    /// Returns the queue behind netem. There is none if the shaper is before netem: then packets wait in netem.
+    /// Returns the queue behind netem; `None` if the shaper is before netem, as packets then wait in netem.
     pub(crate) fn behind_netem(shaper: &Shaper, queue: Option<&Discipline>) -> Option<Self> {
         match shaper.place {
             Place::BehindNetem => Some(queue.map_or(Self::Shaper, |queue| Self::Discipline(queue.kind))),
@@ -90,7 +91,7 @@ impl Queueing {
     }
 }
 
-/// Asks for the queue behind the netem of a link.
+/// Returns the request that reads the queue behind the netem of a link, with its counters.
 pub(crate) fn ask_queueing(index: u32, queueing: Queueing) -> Request {
     match queueing {
         Queueing::Shaper => ask_bucket(index),
@@ -101,22 +102,22 @@ pub(crate) fn ask_queueing(index: u32, queueing: Queueing) -> Request {
 /// The counters of a bottleneck at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueueSample {
-    /// Bytes sent since it was built, Ethernet headers included.
+    /// Bytes sent since the bottleneck was built, Ethernet headers included.
     pub sent_bytes: u64,
-    /// Packets sent since it was built.
+    /// Packets sent since the bottleneck was built.
     pub sent_packets: u64,
     /// Bytes that wait now.
     pub backlog_bytes: u64,
     /// Packets that wait now.
     pub backlog_packets: u64,
-    /// Packets dropped since it was built.
+    /// Packets dropped since the bottleneck was built.
     pub dropped_packets: u64,
-    /// Packets marked as congestion experienced (CE) since it was built.
+    /// Packets marked as congestion experienced (CE) since the bottleneck was built.
     pub marked_packets: u64,
 }
 
 impl QueueSample {
-    /// Reads the answer to [`ask_netem`], and that to [`ask_queueing`] if there is a queue behind netem: `struct
+    /// Decodes the answer to [`ask_netem`] and, if there is a queue behind netem, that to [`ask_queueing`]: `struct
     /// gnet_stats_basic` and `struct gnet_stats_queue` in `TCA_STATS2`.
     pub fn from_answers(netem: &[u8], behind: Option<(Queueing, &[u8])>) -> Result<Self, NetlinkError> {
         let sample = Self::read(netem)?;
@@ -129,9 +130,8 @@ impl QueueSample {
         Ok(Self { dropped_packets: sample.dropped_packets, marked_packets, ..queue })
     }
 
-    /// Adds the packets that are being transmitted behind the queue, from the answer to [`ask_netem`] about the device
-    /// by which they leave. A packet counts as waiting until its last bit has left, as it does where netem keeps the
-    /// rate.
+    /// Adds the packet that is being transmitted to the backlog, from the answer to [`ask_netem`] about the device by
+    /// which packets leave. A packet counts as waiting until its last bit has left, as where netem keeps the rate.
     pub(crate) fn with_transmission(self, answer: &[u8]) -> Result<Self, NetlinkError> {
         let transmitted = Self::read(answer)?;
         Ok(Self {

@@ -38,21 +38,21 @@ const TCA_DUALPI2_LIMIT: u16 = 1;
 const TCA_DUALPI2_ECN_MASK: u16 = 14;
 const TC_DUALPI2_ECN_MASK_ANY_ECT: u8 = 3;
 
-/// The memory that a full-size packet takes beyond its size, in bytes: the `sk_buff`, its shared information, and the
-/// rounding of its data (`SKB_TRUESIZE`). CAKE and fq_codel limit memory, and without this their queues would hold
-/// fewer packets than the job asks for.
+/// The kernel memory that a full-size packet takes in addition to its size, in bytes: the `sk_buff`, its shared
+/// information, and the rounding of its data (`SKB_TRUESIZE`). CAKE and fq_codel limit memory, and without this their
+/// queues would hold fewer packets than the job asks for.
 const PACKET_OVERHEAD_BYTES: u32 = 3072;
 
 /// A discipline's settings and counters, as read back from the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InForce {
-    /// The kind of the discipline.
+    /// Which queueing discipline it is.
     pub kind: DisciplineKind,
-    /// The limit of its queue in packets, if that is its unit.
+    /// The limit of the queue in packets; `None` if the discipline limits bytes.
     pub limit_packets: Option<u32>,
-    /// The limit of its queue in bytes, if that is its unit.
+    /// The limit of the queue in bytes; `None` if the discipline limits packets.
     pub limit_bytes: Option<u32>,
-    /// Whether it marks packets (ECN).
+    /// Whether it marks packets (ECN) instead of dropping them.
     pub ecn: bool,
     /// Packets dropped for any reason.
     pub dropped_packets: u64,
@@ -60,9 +60,9 @@ pub struct InForce {
     pub marked_packets: u64,
 }
 
-/// What the kernel calls a discipline, and where its options and statistics are.
+/// The kernel's name of a discipline, and where its options and statistics are found in netlink messages.
 struct Interface {
-    /// The name (`TCA_KIND`).
+    /// The kernel's name (`TCA_KIND`).
     name: &'static str,
     limit: Limit,
     ecn: Ecn,
@@ -76,11 +76,11 @@ enum Limit {
     Bytes(u16),
 }
 
-/// Whether a discipline marks packets.
+/// How to see whether a discipline marks packets.
 enum Ecn {
-    /// Whether packets are marked is in this attribute.
+    /// By this attribute.
     Attribute(u16),
-    /// A flag of RED's parameters decides.
+    /// By a flag of RED's parameters.
     RedFlag,
     Always,
     Never,
@@ -107,7 +107,7 @@ pub(crate) fn name(kind: DisciplineKind) -> &'static str {
     interface(kind).name
 }
 
-/// Returns whether a discipline keeps a rate itself, and so needs no shaper.
+/// Returns whether a discipline limits the rate itself, and so needs no shaper.
 pub(crate) fn keeps_rate(kind: DisciplineKind) -> bool {
     kind == DisciplineKind::Cake
 }
@@ -140,18 +140,18 @@ pub(crate) fn options(discipline: &Discipline, shaper: &Shaper) -> Attributes {
     }
 }
 
-/// Returns the memory that a full queue takes, in bytes.
+/// Returns the kernel memory that a full queue takes, in bytes.
 fn memory_bytes(discipline: &Discipline) -> u32 {
     discipline.limit_packets.saturating_mul(discipline.frame_bytes.saturating_add(PACKET_OVERHEAD_BYTES))
 }
 
 /// Returns the options of an adaptive RED as its authors recommend it: thresholds at a twelfth and a quarter of the
 /// limit (Floyd, "RED: discussions of setting parameters", 1997), and a largest probability that is adapted between 1
-/// and 50 % (Floyd, Gummadi, Shenker 2001). They begin with a `struct tc_red_qopt`: limit and both thresholds in bytes,
-/// the logarithms of the weight, of the probability's slope and of the idle table's unit of time, and flags.
+/// and 50 % (Floyd, Gummadi, Shenker 2001). The options begin with a `struct tc_red_qopt`: limit and both thresholds in
+/// bytes, the logarithms of the weight, of the probability's slope and of the idle table's unit of time, and flags.
 ///
-/// RED counts bytes. Its limit is the shaper's queue, which holds at least one full-size frame. Full-size frames are
-/// the unit of its averages.
+/// RED counts bytes. Its limit is the size of the shaper's queue, at least one full-size frame. Its averages are in
+/// full-size frames.
 fn red_options(ecn: bool, shaper: &Shaper) -> Attributes {
     let (limit_bytes, frame_bytes) = (shaper.queue_bytes, f64::from(shaper.frame_bytes));
     let most_bytes = (limit_bytes / 4).max(3 * shaper.frame_bytes);
@@ -172,14 +172,14 @@ fn red_options(ecn: bool, shaper: &Shaper) -> Attributes {
         .put_u32(TCA_RED_MAX_P, (probability * f64::from(u32::MAX)) as u32)
 }
 
-/// Returns the largest −log₂ of the weight that the kernel accepts for an upper threshold: it keeps the average in 32
-/// bits, shifted by that number (`include/net/red.h`, `red_check_params`).
+/// Returns the largest −log₂ of RED's weight that the kernel accepts for an upper threshold of `most_bytes`: it keeps
+/// the average in 32 bits, shifted by that number (`include/net/red.h`, `red_check_params`).
 fn red_weight_log_max(most_bytes: u32) -> u8 {
     most_bytes.leading_zeros().saturating_sub(1) as u8
 }
 
-/// Returns −log₂ of the average's weight: the largest weight with which a burst of so many packets at an empty queue
-/// leaves the average below the lower threshold (Floyd and Jacobson 1993, equation 3).
+/// Returns −log₂ of the weight of RED's average: the largest weight with which a burst of `burst_packets` into an empty
+/// queue leaves the average below the lower threshold (Floyd and Jacobson 1993, equation 3).
 fn red_weight_log(least_packets: f64, burst_packets: f64) -> u8 {
     let stays_below = |weight: f64| {
         let average = burst_packets + 1.0 + ((1.0 - weight).powf(burst_packets + 1.0) - 1.0) / weight;
@@ -188,9 +188,9 @@ fn red_weight_log(least_packets: f64, burst_packets: f64) -> u8 {
     (1..31).find(|&log| stays_below(0.5_f64.powi(log.into()))).unwrap_or(31)
 }
 
-/// Returns the logarithm of a unit of time, 2^log µs, and how far the average decays in 0 to 255 such units without
-/// packets, in powers of two (`include/net/red.h`, `red_calc_qavg_from_idle_time`). It decays as if small packets
-/// arrived at the full rate.
+/// Returns RED's table for idle times: its unit of time, as the logarithm in 2^log µs, and by which power of two the
+/// average decays in 0 to 255 such units without packets (`include/net/red.h`, `red_calc_qavg_from_idle_time`). The
+/// average decays as if small packets arrived at the full rate.
 fn red_idle_table(weight_log: u8, frame_us: f64) -> (u8, [u8; RED_STAB_BYTES]) {
     let halvings_per_us = -(1.0 - 0.5_f64.powi(weight_log.into())).log2() / frame_us;
     let longest_us = 31.0 / halvings_per_us;
@@ -203,7 +203,7 @@ fn red_idle_table(weight_log: u8, frame_us: f64) -> (u8, [u8; RED_STAB_BYTES]) {
     (log as u8, decay)
 }
 
-/// Reads the kernel's answer about a discipline of the kind that was asked for.
+/// Decodes the kernel's answer about the discipline of a bottleneck, which must be of the kind `asked`.
 ///
 /// # Errors
 /// The answer is about another discipline, or lacks its counters.

@@ -1,7 +1,7 @@
 //! Offloads, through ethtool's generic netlink family (`include/uapi/linux/ethtool_netlink.h`).
 //!
-//! A feature that lets the kernel process several packets as one makes netem drop several packets as one. These
-//! features are recognised by name, so that a feature which a newer kernel adds is switched off too.
+//! A feature that lets the kernel process several packets as one makes netem drop several packets as one. Such features
+//! are recognised by parts of their names, so that those which a newer kernel adds are switched off too.
 
 use super::generic::ask_family;
 use super::message::{Attributes, Request, attribute, attributes, u32_at};
@@ -32,10 +32,11 @@ const ETHTOOL_A_BITSET_SIZE: u16 = 2;
 const ETHTOOL_A_BITSET_VALUE: u16 = 4;
 const ETHTOOL_A_BITSET_MASK: u16 = 5;
 
-/// `gso`: the kernel cuts a large packet just before the device, so the device still sees single packets.
+/// The feature `gso`: the kernel segments a large packet just before the device, so the device still sees single
+/// packets.
 const SOFTWARE_SEGMENTATION: &str = "tx-generic-segmentation";
 
-/// A device whose features shall be restricted.
+/// A device whose offload features are to be restricted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offloads {
     /// The interface index.
@@ -53,14 +54,14 @@ pub struct Ethtool {
 }
 
 impl Ethtool {
-    /// Asks the kernel for the family's number and the names of its features.
+    /// Asks the kernel for the number of the ethtool family and the names of its features.
     pub fn learn(socket: &mut Socket) -> Result<Self, NetlinkError> {
         let family = ask_family(socket, "ethtool", "CONFIG_ETHTOOL_NETLINK")?;
         let features = ask_features(socket, family)?;
         Ok(Self { family, features })
     }
 
-    /// Restricts each device's features, and reads them back to check that this worked.
+    /// Switches off, at each device, the features that join packets, and reads the features back to check that.
     pub fn restrict(&self, socket: &mut Socket, devices: &[Offloads]) -> Result<(), RestrictError> {
         let requests: Vec<Request> = devices.iter().flat_map(|device| [self.set(device), self.ask(device)]).collect();
         let answers = socket.transact(&requests)?;
@@ -84,7 +85,7 @@ impl Ethtool {
         Ok(())
     }
 
-    /// Returns the names of the features that are on at a device and make it join several packets into one.
+    /// Returns the names of the features that are on at a device and join several incoming packets into one.
     pub fn joining(&self, socket: &mut Socket, index: u32) -> Result<Vec<&str>, NetlinkError> {
         let request = self.ask(&Offloads { index, software_segmentation: true });
         let answer = socket.ask(&request)?;
@@ -128,13 +129,13 @@ fn header(device: &Offloads, flags: u32) -> Attributes {
     Attributes::new().nest(ETHTOOL_A_HEADER, header.put_u32(ETHTOOL_A_HEADER_FLAGS, flags))
 }
 
-/// The reason why a device's offloads are not as they must be.
+/// The reason why a device's offloads could not be restricted.
 #[derive(Debug, thiserror::Error)]
 pub enum RestrictError {
-    /// The kernel did not answer what is set.
+    /// A request failed.
     #[error(transparent)]
     Netlink(#[from] NetlinkError),
-    /// The kernel acknowledged the request, but did not do it.
+    /// The kernel acknowledged the request, but features remain as they were.
     #[error("link {index} still has {features}: one drop would not be one packet")]
     Kept {
         /// The interface index.
@@ -144,7 +145,7 @@ pub enum RestrictError {
     },
 }
 
-/// Returns whether a feature must be on or off on a device; `None` where it does not matter.
+/// Returns whether a feature must be on (true) or off (false) on a device; `None` if it does not matter.
 fn wanted(feature: &str, device: &Offloads) -> Option<bool> {
     if feature == SOFTWARE_SEGMENTATION {
         return Some(device.software_segmentation);
@@ -154,7 +155,7 @@ fn wanted(feature: &str, device: &Offloads) -> Option<bool> {
     (sends_several || joins(feature)).then_some(false)
 }
 
-/// Returns whether a feature joins incoming packets.
+/// Returns whether a feature joins several incoming packets into one.
 fn joins(feature: &str) -> bool {
     feature.starts_with("rx-gro") || feature == "rx-lro" || feature == "rx-udp-gro-forwarding"
 }

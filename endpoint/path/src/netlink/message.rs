@@ -61,7 +61,7 @@ impl Attributes {
 /// A request to the kernel, without its sequence number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// The attempt that the request makes, for error messages: `create the link path0`.
+    /// What the request attempts, for error messages: `create the link path0`.
     pub attempt: String,
     kind: u16,
     flags: u16,
@@ -69,7 +69,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Creates a message of type `kind` with the family's fixed `structure` and `attributes`. `NLM_F_REQUEST` is added
+    /// Creates a request of type `kind` with the family's fixed `structure` and `attributes`. `NLM_F_REQUEST` is added
     /// to `flags`.
     pub fn new(attempt: String, kind: u16, flags: i32, structure: &[u8], attributes: &Attributes) -> Self {
         let mut body = structure.to_vec();
@@ -99,7 +99,7 @@ impl Request {
         hex::encode(self.message())
     }
 
-    /// Returns that message as bytes.
+    /// Returns the message with sequence number 1, asking for an acknowledgement, as bytes.
     pub(crate) fn message(&self) -> Vec<u8> {
         let mut message = Vec::new();
         self.write(&mut message, 1, true);
@@ -135,7 +135,7 @@ pub(crate) fn replies(mut datagram: &[u8]) -> impl Iterator<Item = Reply<'_>> {
     })
 }
 
-/// Returns the attributes in `bytes`, each as its type, without flag bits, and its payload.
+/// Returns the attributes in `bytes`: type, without flag bits, and payload of each.
 pub fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = usize::from(u16_at(bytes, 0)?);
@@ -166,7 +166,7 @@ pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(offset..)?.first_chunk().copied()?))
 }
 
-/// Returns 32-bit numbers as bytes on the wire, as most fixed structures of the kernel are made of them.
+/// Returns 32-bit numbers as bytes on the wire; most fixed structures of the kernel consist of such numbers.
 pub(crate) fn words(numbers: &[u32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
 }

@@ -1,4 +1,5 @@
-//! The only module that sends netlink messages: synchronous sockets, batched requests, errors that name the attempt.
+//! The only module that sends netlink messages. Sockets are synchronous, requests can be batched, and errors say what
+//! was attempted.
 
 pub(crate) mod arp;
 pub mod bottleneck;
@@ -39,7 +40,7 @@ pub enum NetlinkError {
     /// The socket failed before the kernel saw the request.
     #[error("cannot {attempt}: {call}: {source}")]
     Socket {
-        /// The attempt of the request.
+        /// What the request attempted.
         attempt: String,
         /// The system call that failed.
         call: &'static str,
@@ -49,19 +50,19 @@ pub enum NetlinkError {
     /// The kernel refused the request.
     #[error("cannot {attempt}: the kernel says {errno}{}{detail}", if .detail.is_empty() { "" } else { ": " })]
     Refused {
-        /// The attempt of the request.
+        /// What the request attempted.
         attempt: String,
         /// The kernel's error.
         errno: Errno,
         /// The kernel's explanation (extended acknowledgement); empty if there is none.
         detail: String,
     },
-    /// The reply lacks something that it must have.
+    /// The kernel's reply lacks something that it must have.
     #[error("cannot {attempt}: the kernel's reply has no {missing}")]
     Incomplete {
-        /// The attempt of the request.
+        /// What the request attempted.
         attempt: String,
-        /// The part that the reply lacks.
+        /// What the reply lacks.
         missing: &'static str,
     },
 }
@@ -92,13 +93,14 @@ impl Socket {
         self.exchange(requests, None)
     }
 
-    /// Sends requests to nf_tables, of which all take effect or none.
+    /// Sends requests to nf_tables as one batch, so that all of them take effect or none.
     pub(crate) fn commit(&mut self, requests: Vec<Request>) -> Result<(), NetlinkError> {
         let batch: Vec<Request> = iter::once(nftables::begin()).chain(requests).collect();
         self.exchange(&batch, Some(&nftables::end())).map(drop)
     }
 
-    /// Sends `requests`, and with a batch that takes effect as a whole the message that ends it, which nobody answers.
+    /// Sends `requests`, followed by `end`, which the kernel does not answer, if they are a batch that takes effect as
+    /// a whole. Returns the answers' bodies.
     fn exchange(&mut self, requests: &[Request], end: Option<&Request>) -> Result<Vec<Vec<u8>>, NetlinkError> {
         let Some(last) = requests.last() else { return Ok(Vec::new()) };
         let first_sequence = self.sequence.wrapping_add(1);
@@ -124,7 +126,7 @@ impl Socket {
                 }
                 let index = reply.sequence.wrapping_sub(first_sequence) as usize;
                 failure = failure.or_else(|| refusal(requests.get(index)?, reply.flags, reply.body));
-                // Where nf_tables refuses to begin, it answers nothing else.
+                // If nf_tables refuses to begin a batch, it answers nothing else.
                 let is_refused_batch = end.is_some() && index == 0;
                 if reply.sequence == sequence || is_refused_batch {
                     return failure.map_or(Ok(answers), Err);
@@ -162,7 +164,7 @@ impl Socket {
         }
     }
 
-    /// Waits for a datagram, and receives the others that have arrived with it: system calls are expensive in a guest.
+    /// Waits for a datagram, and returns it with all others that have arrived: system calls are expensive in a guest.
     fn receive(&mut self) -> io::Result<impl Iterator<Item = &[u8]>> {
         let mut headers = MultiHeaders::<()>::preallocate(DATAGRAMS, None);
         let mut parts =
@@ -173,8 +175,7 @@ impl Socket {
     }
 }
 
-/// Reads an `NLMSG_ERROR`: `struct nlmsgerr`, the request's header, attributes. Returns `None` if it is an
-/// acknowledgement.
+/// Decodes an `NLMSG_ERROR` (`struct nlmsgerr`, the request's header, attributes); `None` if it is an acknowledgement.
 fn refusal(request: &Request, flags: u16, body: &[u8]) -> Option<NetlinkError> {
     let code = u32_at(body, 0)? as i32;
     if code == 0 {

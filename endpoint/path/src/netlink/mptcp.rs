@@ -25,8 +25,8 @@ const MPTCP_PM_ADDR_ATTR_FLAGS: u16 = 6;
 const MPTCP_PM_ADDR_FLAG_SIGNAL: u32 = 1;
 const MPTCP_PM_ADDR_FLAG_SUBFLOW: u32 = 2;
 
-/// Allows the connections of the socket's network namespace this many subflows in addition to their first, and
-/// announces these addresses to their peers.
+/// In the socket's network namespace, allows connections `more_subflows` subflows in addition to their first, and
+/// announces the addresses `announced` to their peers.
 pub(crate) fn manage_paths(socket: &mut Socket, more_subflows: u32, announced: &[IpAddr]) -> Result<(), NetlinkError> {
     let family = ask_family(socket, "mptcp_pm", "CONFIG_MPTCP")?;
     let mut requests = vec![set_limits(family, more_subflows)];
@@ -34,15 +34,16 @@ pub(crate) fn manage_paths(socket: &mut Socket, more_subflows: u32, announced: &
     socket.transact(&requests).map(drop)
 }
 
-/// Makes the connections of the socket's network namespace, including those that exist already, open a subflow from an
-/// address.
+/// Makes all connections of the socket's network namespace, including those that exist already, open a subflow from the
+/// endpoint's address.
 pub(crate) fn add_endpoint(socket: &mut Socket, endpoint: Endpoint) -> Result<(), NetlinkError> {
     let family = ask_family(socket, "mptcp_pm", "CONFIG_MPTCP")?;
     let attempt = format!("have MPTCP use {}", endpoint.address);
     socket.transact(&[endpoint_request(attempt, family, MPTCP_PM_CMD_ADD_ADDR, endpoint)]).map(drop)
 }
 
-/// Makes the connections of the socket's network namespace close their subflows from an address, and tell their peers.
+/// Makes all connections of the socket's network namespace close their subflows from the endpoint's address, and tell
+/// their peers.
 pub(crate) fn remove_endpoint(socket: &mut Socket, endpoint: Endpoint) -> Result<(), NetlinkError> {
     let family = ask_family(socket, "mptcp_pm", "CONFIG_MPTCP")?;
     let attempt = format!("have MPTCP give up {}", endpoint.address);
@@ -78,7 +79,7 @@ fn announce(family: u16, address: IpAddr) -> Request {
     Request::new(attempt, family, 0, &[MPTCP_PM_CMD_ADD_ADDR, MPTCP_PM_VER, 0, 0], &body)
 }
 
-/// Returns an address's family, and the attribute that has addresses of this family.
+/// Returns the number of an address's family, and the type of the attribute for addresses of this family.
 fn family_and_kind(address: IpAddr) -> ([u8; 2], u16) {
     let (family, kind) = match address {
         IpAddr::V4(_) => (libc::AF_INET, MPTCP_PM_ADDR_ATTR_ADDR4),

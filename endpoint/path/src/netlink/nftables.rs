@@ -1,5 +1,5 @@
-//! nf_tables requests that lose the packets with certain numbers on their way through a router, and count them, that
-//! translate addresses, and that keep a router from sending ICMP. Pure.
+//! nf_tables requests that drop packets by their numbers in a router and count them, translate addresses, and keep a
+//! router from sending ICMP. Pure.
 //!
 //! Structures and numbers are those of `include/uapi/linux/netfilter/nf_tables.h` and `nfnetlink.h`. Numbers in
 //! attributes are big endian.
@@ -80,16 +80,16 @@ const NFTA_IMMEDIATE_DATA: u16 = 2;
 /// The table that holds all chains and sets of a router.
 const TABLE: &str = "netwarp";
 
-/// The packets that are lost, by their numbers, which begin at 0 and are counted modulo a number.
+/// The numbers of the packets that are dropped. Packets are numbered from 0 on, modulo `modulus`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbers {
-    /// The number of packets after which counting begins again.
+    /// The number of packets after which numbering begins again at 0.
     pub modulus: u32,
-    /// The numbers of the lost packets, below `modulus`.
+    /// The numbers of the dropped packets, each below `modulus`.
     pub lost: Vec<u32>,
 }
 
-/// Loses packets that are forwarded by the device with this index, by [`super::Socket::commit`].
+/// Returns the requests, for [`super::Socket::commit`], that drop packets forwarded by a device, by their numbers.
 pub(crate) fn lose(index: u32, numbers: &Numbers) -> Vec<Request> {
     let set = format!("lost{index}");
     let attempt = format!("lose packets by number that leave by link {index} (nf_tables)");
@@ -120,8 +120,8 @@ pub(crate) fn lose(index: u32, numbers: &Numbers) -> Vec<Request> {
     ]
 }
 
-/// Gives packets that are forwarded by the device with this index the device's address as source (masquerading), by
-/// [`super::Socket::commit`].
+/// Returns the requests, for [`super::Socket::commit`], that give packets forwarded by a device the device's address as
+/// source (masquerading).
 pub(crate) fn translate(index: u32, random_ports: bool) -> Vec<Request> {
     let attempt = format!("translate addresses of packets that leave by link {index} (nf_tables)");
     let name = format!("nat{index}");
@@ -137,8 +137,8 @@ pub(crate) fn translate(index: u32, random_ports: bool) -> Vec<Request> {
     ]
 }
 
-/// Drops the ICMP messages of both families that the node sends itself, by [`super::Socket::commit`]. What it forwards
-/// is not concerned.
+/// Returns the requests, for [`super::Socket::commit`], that drop all ICMP and ICMPv6 messages that a node sends
+/// itself. Forwarded messages are not affected.
 pub(crate) fn silence() -> Vec<Request> {
     let attempt = "drop the router's own ICMP messages (nf_tables)";
     let chain = Chain { name: "silence", kind: "filter", hook: NF_INET_LOCAL_OUT, priority: 0 };
@@ -161,7 +161,7 @@ pub(crate) fn silence() -> Vec<Request> {
     ]
 }
 
-/// A chain of rules that packets pass at a hook.
+/// A base chain: rules that packets pass at a netfilter hook.
 struct Chain<'a> {
     name: &'a str,
     kind: &'a str,
@@ -178,7 +178,7 @@ impl Chain<'_> {
     }
 }
 
-/// Asks for the rules of a device's losses, by [`super::Socket::dump`].
+/// Returns the request, for [`super::Socket::dump`], for the rules that drop packets of a device by number.
 pub(crate) fn ask_lost(index: u32) -> Request {
     let attributes = Attributes::new().put_string(NFTA_RULE_TABLE, TABLE).put_string(NFTA_RULE_CHAIN, &chain_of(index));
     let attempt = format!("read how many packets were lost by number on link {index}");
@@ -186,14 +186,14 @@ pub(crate) fn ask_lost(index: u32) -> Request {
     Request::new(attempt, kind, libc::NLM_F_DUMP, &family(NFPROTO_INET, 0), &attributes)
 }
 
-/// Reads the number of packets lost from the answer to [`ask_lost`].
+/// Decodes the number of dropped packets from the answers to [`ask_lost`].
 pub(crate) fn lost_packets(rules: &[Vec<u8>]) -> Result<u64, NetlinkError> {
     let missing =
         || NetlinkError::Incomplete { attempt: "read how many packets were lost by number".into(), missing: "counter" };
     rules.iter().find_map(|rule| counted(rule)).ok_or_else(missing)
 }
 
-/// Returns the message that begins a batch, which takes effect as a whole or not at all.
+/// Returns the message that begins a batch of requests, which takes effect as a whole or not at all.
 pub(super) fn begin() -> Request {
     bound("begin a change of nf_tables", NFNL_MSG_BATCH_BEGIN)
 }
@@ -215,15 +215,15 @@ fn create(attempt: &str, message: u16, attributes: &Attributes) -> Request {
     change(attempt.to_owned(), NFNL_SUBSYS_NFTABLES << 8 | message, libc::NLM_F_CREATE, attributes)
 }
 
-/// Returns the names of a thing and of its table.
+/// Returns the attributes that name an object and its table.
 fn named(table: u16, name: u16, value: &str) -> Attributes {
     Attributes::new().put_string(table, TABLE).put_string(name, value)
 }
 
-/// An expression of a rule: its name and its data.
+/// An expression of a rule: name and data.
 type Expression = (&'static str, Attributes);
 
-/// Returns the expressions of a rule that hold for packets which leave by a device.
+/// Returns the expressions that match packets leaving by a device.
 fn leaving_by(index: u32) -> [Expression; 2] {
     let compared = big_endian(into_register(NFTA_CMP_SREG), NFTA_CMP_OP, NFT_CMP_EQ);
     [
@@ -243,8 +243,8 @@ fn listed(expressions: impl Iterator<Item = Expression>) -> Attributes {
     })
 }
 
-/// Returns the expressions of a rule that counts the packets which leave by a device, and drops those whose number is
-/// in the set.
+/// Returns the expressions of a rule that numbers the packets leaving by a device, and drops and counts those whose
+/// number is in `set`.
 fn losing(index: u32, modulus: u32, set: &str) -> Attributes {
     let into = into_register;
     let numbered = big_endian(into(NFTA_NG_DREG), NFTA_NG_MODULUS, modulus);
@@ -257,7 +257,7 @@ fn losing(index: u32, modulus: u32, set: &str) -> Attributes {
     listed(leaving_by(index).into_iter().chain(lost))
 }
 
-/// Returns the expression of a rule that drops what it holds for.
+/// Returns the expression that drops the packets that a rule matches.
 fn dropping() -> Expression {
     let verdict = Attributes::new().nest(NFTA_DATA_VERDICT, big_endian(Attributes::new(), NFTA_VERDICT_CODE, NF_DROP));
     let dropped = big_endian(Attributes::new(), NFTA_IMMEDIATE_DREG, NFT_REG_VERDICT);
@@ -284,12 +284,12 @@ fn family(family: u8, resource: u16) -> [u8; 4] {
     [family, 0, high, low]
 }
 
-/// Appends a 32-bit number in the byte order of nf_tables.
+/// Appends a 32-bit number in big endian, the byte order of nf_tables.
 fn big_endian(attributes: Attributes, kind: u16, value: u32) -> Attributes {
     attributes.put(kind, &value.to_be_bytes())
 }
 
-/// Returns a value in the machine's own byte order, as in a register.
+/// Returns a value in the machine's own byte order, as registers of nf_tables hold it.
 fn register_value(value: u32) -> Attributes {
     Attributes::new().put(NFTA_DATA_VALUE, &value.to_ne_bytes())
 }
@@ -314,7 +314,8 @@ mod tests {
         assert!(lost_packets(&[family(NFPROTO_INET, 0).to_vec()]).is_err());
     }
 
-    /// Written by hand from `nfnetlink.h`: all numbers are little endian, except for the resource.
+    /// The expected bytes were written by hand from `nfnetlink.h`: all numbers are little endian, except for the
+    /// resource.
     #[test]
     fn a_batch_is_bounded_by_messages_of_nf_tables() {
         assert_eq!(begin().hex(), "14000000100005000100000000000000".to_owned() + "0000000a");

@@ -1,4 +1,4 @@
-//! rtnetlink requests for a single queueing discipline, mostly netem, and its counters. Pure.
+//! rtnetlink requests that create, change and read a single queueing discipline, mostly netem. Pure.
 //!
 //! Structures and numbers are those of `include/uapi/linux/rtnetlink.h`, `gen_stats.h` and `pkt_sched.h`.
 
@@ -8,7 +8,7 @@ use super::message::{Attributes, Request, attribute, u32_at, u64_at, words};
 pub(super) const TC_H_ROOT: u32 = 0xffff_ffff;
 /// The handle of a link's netem, `1:`, by which it is found whatever its parent is.
 pub(super) const NETEM: u32 = 0x0001_0000;
-/// The handle of the token bucket that holds the queue of a bottleneck whose rate netem does not keep, `2:`.
+/// The handle, `2:`, of the token bucket with the queue of a bottleneck whose rate a shaper keeps instead of netem.
 pub(super) const SHAPER: u32 = 0x0002_0000;
 /// The handle of the netem that collects packets behind a link's netem, `7:`.
 const COLLECTION: u32 = 0x0007_0000;
@@ -16,22 +16,22 @@ pub(super) const TCA_STATS_BASIC: u16 = 1;
 pub(super) const TCA_STATS_QUEUE: u16 = 3;
 pub(super) const TCA_STATS_APP: u16 = 4;
 
-/// Makes a netem with these options (`TCA_OPTIONS`) the root discipline of a link.
+/// Returns the request that makes a netem with `options` (`TCA_OPTIONS`) the root discipline of a link.
 pub fn add_netem(index: u32, options: &Attributes) -> Request {
     add(format!("put netem on link {index}"), index, NETEM, TC_H_ROOT, "netem", options)
 }
 
-/// Puts a netem that collects packets behind a link's netem.
+/// Returns the request that puts a netem that collects packets behind a link's netem.
 pub(crate) fn add_collection(index: u32, options: &Attributes) -> Request {
     add(format!("put a netem that collects packets on link {index}"), index, COLLECTION, NETEM + 1, "netem", options)
 }
 
-/// Changes the options of a link's netem, and keeps its queue and its counters.
+/// Returns the request that changes the options of a link's netem. The netem keeps its queue and its counters.
 pub(crate) fn change_netem(index: u32, options: &Attributes) -> Request {
     change(format!("change the netem of link {index}"), index, NETEM, "netem", options)
 }
 
-/// Returns the request for the netem of a link and its counters.
+/// Returns the request that reads the netem of a link, with its counters.
 pub fn ask_netem(index: u32) -> Request {
     ask(format!("read the counters of the netem of link {index}"), index, NETEM)
 }
@@ -63,17 +63,17 @@ pub fn options_of(answer: &[u8]) -> Option<&[u8]> {
 /// The counters of a netem.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NetemCounters {
-    /// The packets in it now.
+    /// The packets that wait in netem now.
     pub queued_packets: u64,
-    /// The packets dropped since it was made, for whatever reason.
+    /// The packets dropped since the netem was created, for any reason.
     pub dropped_packets: u64,
-    /// The packets of these that the loss model dropped; `None` where the kernel does not say (`struct
-    /// tc_netem_xstats`, since 7.2).
+    /// How many of these the loss model dropped; `None` where the kernel does not say (`struct tc_netem_xstats`, since
+    /// 7.2).
     pub lost_packets: Option<u64>,
 }
 
 impl NetemCounters {
-    /// Reads the answer to [`ask_netem`]: `struct gnet_stats_queue` and `struct tc_netem_xstats` in `TCA_STATS2`.
+    /// Decodes the answer to [`ask_netem`]: `struct gnet_stats_queue` and `struct tc_netem_xstats` in `TCA_STATS2`.
     pub fn from_answer(answer: &[u8]) -> Result<Self, NetlinkError> {
         let read = || {
             let statistics = attribute(answer.get(20..)?, libc::TCA_STATS2)?;

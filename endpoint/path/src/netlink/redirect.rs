@@ -14,7 +14,7 @@ const TC_H_INGRESS: u32 = 0xffff_fff1;
 /// `TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS)`: the parent of filters for the packets that leave by a device with a
 /// `clsact`.
 pub(super) const TC_H_EGRESS: u32 = 0xffff_fff3;
-/// The priority of a filter for all packets that no other has taken.
+/// The priority of filters for all packets that no other filter has taken.
 pub(super) const LAST: u32 = 2;
 pub(super) const TCA_MATCHALL_ACT: u16 = 2;
 const TCA_FLOWER_ACT: u16 = 3;
@@ -34,22 +34,23 @@ const TCA_EGRESS_REDIR: u32 = 1;
 const TC_ACT_STOLEN: u32 = 4;
 const FIRST_ACTION: u16 = 1;
 
-/// The protocols with ports: the number of each, and flower's attributes for its source port and its destination port.
+/// The protocols with ports: the IP protocol number of each, and the types of flower's attributes for its source and
+/// destination port.
 const PROTOCOLS: [(i32, u16, u16); 3] =
     [(libc::IPPROTO_TCP, 18, 19), (libc::IPPROTO_UDP, 20, 21), (libc::IPPROTO_SCTP, 41, 42)];
 
-/// The incoming packets of a run, which the filters select.
+/// What the filters match: the incoming packets of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Incoming {
-    /// The source address, which is the other host's.
+    /// The source address: the other host's.
     pub peer: IpAddr,
-    /// The destination address, which is this host's.
+    /// The destination address: this host's.
     pub address: IpAddr,
     /// The server's data port, as source or destination.
     pub port: DataPort,
 }
 
-/// The server's data port, and which port of the packets it is.
+/// The server's data port: as the source or the destination port of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataPort {
     /// It is the source port: the peer is the server.
@@ -58,28 +59,31 @@ pub enum DataPort {
     Destination(u16),
 }
 
-/// Adds an ingress discipline to a device, unless it has one, or a `clsact`, already.
+/// Returns the request that adds an ingress discipline to a device. It fails if the device has one, or a `clsact`,
+/// already.
 pub fn add_ingress(index: u32) -> Request {
     add_classifying(format!("put an ingress qdisc on link {index}"), index, "ingress")
 }
 
-/// Adds a discipline to a device that gives packets to filters when they come in and before they are queued.
+/// Returns the request that adds a `clsact` to a device: it passes incoming packets, and outgoing ones before they are
+/// queued, to filters.
 pub(super) fn add_clsact(index: u32) -> Request {
     add_classifying(format!("put a clsact qdisc on link {index}"), index, "clsact")
 }
 
-/// Redirects all packets that leave by a device through another device, which gives them back to the first one.
+/// Returns the requests that redirect all packets that leave by a device through another one (an ifb), which returns
+/// them to the first.
 pub(crate) fn redirect_egress(index: u32, target: u32) -> [Request; 2] {
     let attempt = format!("send what leaves by link {index} through link {target} (matchall, mirred)");
     [add_clsact(index), match_all(attempt, index, TC_H_EGRESS, LAST, libc::ETH_P_ALL, Some(target))]
 }
 
-/// Adds a filter of a device with a `clsact` that takes, and counts, all packets of a protocol.
+/// Returns the request that adds a filter to a device with a `clsact`; it takes and counts all packets of a protocol.
 ///
 /// # Arguments
 /// * `parent` - `TC_H_EGRESS`, or `TC_H_INGRESS_OF_CLSACT`.
-/// * `priority` - the order of filters: a packet that one takes comes to no further one.
-/// * `target` - the device through which they are redirected, if they are.
+/// * `priority` - the filter's place in the order of filters: a packet that one takes does not reach later ones.
+/// * `target` - the device through which the packets are redirected, if they are.
 pub(super) fn match_all(
     attempt: String,
     index: u32,
@@ -95,13 +99,14 @@ pub(super) fn match_all(
     add_filter(attempt, &tcmsg(index, parent, information), "matchall", options)
 }
 
-/// Removes a device's ingress discipline with its filters.
+/// Returns the request that removes a device's ingress discipline with its filters.
 pub fn remove_ingress(index: u32) -> Request {
     let attempt = format!("remove the ingress qdisc of link {index}");
     Request::new(attempt, libc::RTM_DELQDISC, 0, &structure(index, INGRESS, TC_H_INGRESS), &Attributes::new())
 }
 
-/// Adds filters, one for each protocol, that redirect a run's incoming packets through another device.
+/// Returns the requests that add filters, one for each protocol, that redirect a run's incoming packets through the
+/// device `target`.
 pub fn redirect(index: u32, incoming: Incoming, target: u32) -> Vec<Request> {
     let action = mirred_action(target);
     let filter = |(place, (protocol, source, destination)): (u32, (i32, u16, u16))| {
@@ -123,16 +128,16 @@ pub fn redirect(index: u32, incoming: Incoming, target: u32) -> Vec<Request> {
     (1..).zip(PROTOCOLS).map(filter).collect()
 }
 
-/// Asks for a device's ingress filters with the counters of their actions, by [`super::Socket::dump`].
+/// Returns the request, for [`super::Socket::dump`], for a device's ingress filters with the counters of their actions.
 pub fn ask_redirected(index: u32) -> Request {
     let attempt = format!("read the filters of link {index}");
     Request::new(attempt, libc::RTM_GETTFILTER, libc::NLM_F_DUMP, &tcmsg(index, INGRESS, 0), &Attributes::new())
 }
 
-/// The counters of the redirected packets.
+/// How many packets and bytes filters have redirected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Redirected {
-    /// The number of packets. Each segment of a bundle (GRO) counts as one.
+    /// The number of packets. Each segment of a joined packet (GRO) counts as one.
     pub packets: u64,
     /// The size of these packets, in bytes from the IP header on.
     pub bytes: u64,
@@ -140,7 +145,7 @@ pub struct Redirected {
 
 impl Redirected {
     /// Adds up the `struct gnet_stats_basic` of each filter's action in the answers to [`ask_redirected`]. Some answers
-    /// have only the filter's kind.
+    /// have only the filter's kind, and are ignored.
     pub fn from_answers(answers: &[Vec<u8>]) -> Self {
         answers.iter().filter_map(|answer| Self::read(answer)).fold(Self::default(), |sum, each| Self {
             packets: sum.packets + each.packets,
@@ -154,14 +159,14 @@ impl Redirected {
     }
 }
 
-/// Returns the packets that the only one of a filter's actions was applied to.
+/// Returns how many packets and bytes a filter's only action was applied to.
 pub(super) fn acted_packets(actions: &[u8]) -> Option<Redirected> {
     let action = attribute(actions, FIRST_ACTION)?;
     let basic = attribute(attribute(action, TCA_ACT_STATS)?, TCA_STATS_BASIC)?;
     Some(Redirected { bytes: u64_at(basic, 0)?, packets: u32_at(basic, 8)?.into() })
 }
 
-/// Adds a discipline that only classifies packets.
+/// Returns the request that adds a discipline of this kind, which only classifies packets, to a device.
 fn add_classifying(attempt: String, index: u32, kind: &str) -> Request {
     let attributes = Attributes::new().put_string(libc::TCA_KIND, kind);
     Request::new(attempt, libc::RTM_NEWQDISC, CREATE, &structure(index, INGRESS, TC_H_INGRESS), &attributes)
@@ -209,8 +214,8 @@ pub(super) fn tcmsg(index: u32, parent: u32, information: u32) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// By hand from the structures, little endian: `tc filter add dev 11 egress pref 2 protocol all matchall action
-    /// mirred egress redirect dev 12`.
+    /// The expected bytes were written by hand from the structures, little endian: `tc filter add dev 11 egress pref 2
+    /// protocol all matchall action mirred egress redirect dev 12`.
     #[test]
     fn a_redirect_of_all_that_leaves_byte_by_byte() {
         let header = "70000000 2c00 0506 01000000 00000000";

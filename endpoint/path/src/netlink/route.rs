@@ -1,4 +1,4 @@
-//! rtnetlink requests for links, addresses, neighbours, routes and rules, and the counters of a link. Pure.
+//! rtnetlink requests that create, change and read links, addresses, neighbours, routes and rules. Pure.
 //!
 //! Structures and numbers are those of `include/uapi/linux/rtnetlink.h`, `if_link.h`, `veth.h`, `neighbour.h` and
 //! `fib_rules.h`.
@@ -37,13 +37,13 @@ pub(crate) struct VethEnd<'a> {
     pub namespace: RawFd,
     /// The interface's name.
     pub name: &'a str,
-    /// The interface index, which is chosen here and so need not be looked up.
+    /// The interface index. It is chosen in advance, so that it need not be looked up.
     pub index: u32,
-    /// The MAC address, which is fixed so that neighbours can be permanent.
+    /// The MAC address. It is chosen in advance, so that permanent neighbour entries can name it.
     pub mac: Mac,
 }
 
-/// Creates a veth pair, each end in its namespace.
+/// Returns the request that creates a veth pair, each end in its namespace.
 pub(crate) fn create_veth(ends: [&VethEnd<'_>; 2], mtu_bytes: u32) -> Request {
     let attributes = |end: &VethEnd<'_>, before: Attributes| {
         before
@@ -61,8 +61,8 @@ pub(crate) fn create_veth(ends: [&VethEnd<'_>; 2], mtu_bytes: u32) -> Request {
     link_request(attempt, libc::RTM_NEWLINK, CREATE, ends[0].index, &attributes)
 }
 
-/// Creates an intermediate functional block (ifb): a device that gives the packets sent through it back to where they
-/// were redirected. With an index of 0 the kernel chooses the index.
+/// Returns the request that creates an intermediate functional block (ifb): a device that returns the packets sent
+/// through it to where they were redirected. With an index of 0 the kernel chooses the index.
 pub fn create_ifb(name: &str, index: u32, mtu_bytes: u32) -> Request {
     let attributes = Attributes::new()
         .put_string(libc::IFLA_IFNAME, name)
@@ -71,54 +71,54 @@ pub fn create_ifb(name: &str, index: u32, mtu_bytes: u32) -> Request {
     link_request(format!("create the ifb {name}"), libc::RTM_NEWLINK, CREATE, index, &attributes)
 }
 
-/// Keeps the kernel from giving a link IPv6 addresses, for which it would send packets of its own.
+/// Returns the request that keeps the kernel from assigning IPv6 addresses to a link, for which it would send packets
+/// of its own.
 pub fn keep_silent(index: u32) -> Request {
     let mode = Attributes::new().put(IFLA_INET6_ADDR_GEN_MODE, &[IN6_ADDR_GEN_MODE_NONE]);
     let attributes = Attributes::new().nest(libc::IFLA_AF_SPEC, Attributes::new().nest(libc::AF_INET6 as u16, mode));
     link_request(format!("keep link {index} without IPv6 addresses"), libc::RTM_SETLINK, 0, index, &attributes)
 }
 
-/// Deletes a link.
+/// Returns the request that deletes a link.
 pub fn delete_link(index: u32) -> Request {
     link_request(format!("delete link {index}"), libc::RTM_DELLINK, 0, index, &Attributes::new())
 }
 
-/// Sets a link up.
+/// Returns the request that sets a link up.
 pub fn set_up(index: u32) -> Request {
     let structure = link_structure(index, libc::IFF_UP as u32);
     Request::new(format!("set link {index} up"), libc::RTM_SETLINK, 0, &structure, &Attributes::new())
 }
 
-/// Sets a link up that neither resolves neighbours (`IFF_NOARP`) nor has multicast. IPv6 then joins no group of
-/// solicited nodes (`addrconf_join_solict`) and a router that forwards from now on none of all routers
-/// (`dev_forward_change`), so that no reports
-/// of multicast listeners are sent (RFC 3810).
+/// Returns the request that sets a link up without neighbour resolution (`IFF_NOARP`) and without multicast. IPv6 then
+/// joins no solicited-node group (`addrconf_join_solict`), and a router no all-routers group (`dev_forward_change`), so
+/// that no multicast listener reports (RFC 3810) are sent.
 pub(crate) fn set_up_silently(index: u32) -> Request {
     let (set, changed) = (libc::IFF_UP | libc::IFF_NOARP, libc::IFF_UP | libc::IFF_NOARP | libc::IFF_MULTICAST);
     let structure = words(&[0, index, set as u32, changed as u32]);
     Request::new(format!("set link {index} up, silently"), libc::RTM_SETLINK, 0, &structure, &Attributes::new())
 }
 
-/// Bounds how many packets a link is handed at once, as one segment that is cut before it.
+/// Returns the request that limits how many packets TCP may pass to a link as one large segment (`gso_max_segs`).
 pub(crate) fn bound_bursts(index: u32, packets: u32) -> Request {
     let attributes = Attributes::new().put_u32(libc::IFLA_GSO_MAX_SEGS, packets);
     link_request(format!("bound the bursts of link {index}"), libc::RTM_SETLINK, 0, index, &attributes)
 }
 
-/// Adds an address to a link.
+/// Returns the request that adds an address to a link.
 pub(crate) fn add_address(index: u32, address: IpAddr) -> Request {
     let attempt = format!("give link {index} the address {address}");
     address_request(attempt, libc::RTM_NEWADDR, CREATE, index, address)
 }
 
-/// Removes an address from a link.
+/// Returns the request that removes an address from a link.
 pub(crate) fn remove_address(index: u32, address: IpAddr) -> Request {
     let attempt = format!("take the address {address} from link {index}");
     address_request(attempt, libc::RTM_DELADDR, 0, index, address)
 }
 
 fn address_request(attempt: String, kind: u16, flags: i32, index: u32, address: IpAddr) -> Request {
-    // Nobody else can have an IPv6 address of ours, so that none is looked for before it is used (RFC 4862, 5.4).
+    // Nobody else can have an IPv6 address of ours, so that duplicate address detection is not needed (RFC 4862, 5.4).
     let at_once = if address.is_ipv6() { libc::IFA_F_NODAD as u8 } else { 0 };
     let mut structure = vec![family(address), prefix_bits(address), at_once, libc::RT_SCOPE_UNIVERSE];
     structure.extend_from_slice(&index.to_ne_bytes());
@@ -127,7 +127,7 @@ fn address_request(attempt: String, kind: u16, flags: i32, index: u32, address: 
     Request::new(attempt, kind, flags, &structure, &attributes)
 }
 
-/// Adds a permanent neighbour, for which neither ARP nor neighbour discovery is needed.
+/// Returns the request that adds a permanent neighbour, for which neither ARP nor neighbour discovery is needed.
 pub(crate) fn add_neighbour(index: u32, address: IpAddr, mac: Mac) -> Request {
     let mut structure = vec![family(address), 0, 0, 0];
     structure.extend_from_slice(&index.to_ne_bytes());
@@ -138,7 +138,7 @@ pub(crate) fn add_neighbour(index: u32, address: IpAddr, mac: Mac) -> Request {
     Request::new(attempt, libc::RTM_NEWNEIGH, REPLACE, &structure, &attributes)
 }
 
-/// Limits how many packets of a link wait for the MAC address of each neighbour.
+/// Returns the request that limits how many packets of a link wait for the MAC address of each neighbour.
 pub(crate) fn bound_neighbour_queue(index: u32, packets: u32) -> Request {
     let parameters = Attributes::new().put_u32(NDTPA_IFINDEX, index).put_u32(NDTPA_QUEUE_LEN, packets);
     let attempt = format!("have {packets} packets wait for a neighbour on link {index}");
@@ -146,8 +146,8 @@ pub(crate) fn bound_neighbour_queue(index: u32, packets: u32) -> Request {
     Request::new(attempt, libc::RTM_SETNEIGHTBL, 0, &[libc::AF_INET as u8, 0, 0, 0], &attributes)
 }
 
-/// Adds a route, or replaces the one to the same network in the same table. The initial window of its connections is in
-/// packets, for both directions (RFC 6928).
+/// Returns the request that adds a route, or replaces the one to the same network in the same table. It sets the
+/// initial congestion and receive window of connections by this route, in packets (RFC 6928).
 pub(crate) fn replace_route(route: &Route) -> Request {
     let Route { device, network, prefix_bits, gateway, gateway_is_local, table, initial_window_packets } = route;
     let (protocol, scope, kind) = (libc::RTPROT_STATIC, libc::RT_SCOPE_UNIVERSE, libc::RTN_UNICAST);
@@ -166,7 +166,7 @@ pub(crate) fn replace_route(route: &Route) -> Request {
     Request::new(attempt, libc::RTM_NEWROUTE, REPLACE, &structure, &attributes)
 }
 
-/// Adds a rule: packets from an address are routed by a table before the main one.
+/// Returns the request that adds a rule: packets from `source` are routed by `table` before the main one.
 pub(crate) fn add_rule(source: IpAddr, table: u8) -> Request {
     let octets = octets(source);
     // struct fib_rule_hdr, with 32-bit flags at its end.
@@ -175,18 +175,18 @@ pub(crate) fn add_rule(source: IpAddr, table: u8) -> Request {
     Request::new(attempt, libc::RTM_NEWRULE, CREATE, &structure, &Attributes::new().put(FRA_SRC, &octets))
 }
 
-/// Returns the request for a link and its counters.
+/// Returns the request that reads a link, with its counters.
 pub fn ask_link(index: u32) -> Request {
     link_request(format!("read the counters of link {index}"), libc::RTM_GETLINK, 0, index, &Attributes::new())
 }
 
-/// Returns the request for a link by its name.
+/// Returns the request that reads the link of this name.
 pub fn find_link(name: &str) -> Request {
     let attributes = Attributes::new().put_string(libc::IFLA_IFNAME, name);
     link_request(format!("find the link {name}"), libc::RTM_GETLINK, 0, 0, &attributes)
 }
 
-/// Asks for all addresses, by [`super::Socket::dump`].
+/// Returns the request, for [`super::Socket::dump`], for all addresses.
 pub fn ask_addresses() -> Request {
     let attempt = "read this host's addresses".to_owned();
     Request::new(attempt, libc::RTM_GETADDR, libc::NLM_F_DUMP, &[0; 8], &Attributes::new())
@@ -204,8 +204,8 @@ pub fn link_with(address: IpAddr, answers: &[Vec<u8>]) -> Option<u32> {
     answers.iter().find(has_it).and_then(|answer| u32_at(answer, 4))
 }
 
-/// Whether a device has a carrier that the kernel has not acted upon, from the answer to [`ask_link`]: until its
-/// `operstate` is up, what is sent by it is dropped.
+/// Returns whether a device has a carrier but is not operational yet (`operstate`), from the answer to [`ask_link`]:
+/// until then the kernel drops packets that are sent by it.
 pub fn is_not_active_yet(answer: &[u8]) -> bool {
     /// `IF_OPER_UP` of RFC 2863.
     const UP: u8 = 6;
@@ -215,21 +215,21 @@ pub fn is_not_active_yet(answer: &[u8]) -> bool {
     has_carrier && state.is_some_and(|state| state != [UP])
 }
 
-/// A link in the answers to [`ask_link`] and [`find_link`].
+/// A link, from the answer to [`ask_link`] or [`find_link`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     /// The interface index.
     pub index: u32,
     /// The name of the device.
     pub name: String,
-    /// The largest IP packet that it carries.
+    /// The size of the largest IP packet that it carries, in bytes.
     pub mtu_bytes: u32,
     /// Whether it is the loopback device.
     pub is_loopback: bool,
 }
 
 impl Link {
-    /// Reads a `struct ifinfomsg` and its attributes.
+    /// Decodes a `struct ifinfomsg` and its attributes.
     pub fn from_answer(answer: &[u8]) -> Result<Self, NetlinkError> {
         let read = || {
             let attributes = answer.get(16..)?;
@@ -256,12 +256,12 @@ pub struct LinkCounters {
     pub received_bytes: u64,
     /// Bytes sent, Ethernet headers included.
     pub sent_bytes: u64,
-    /// Packets that it was to send and dropped: for veth, because the backlog of the receiving CPU was full.
+    /// Packets dropped instead of sent: by veth, because the backlog of the receiving CPU was full.
     pub send_dropped_packets: u64,
 }
 
 impl LinkCounters {
-    /// Reads the answer to [`ask_link`]: `struct rtnl_link_stats64` in `IFLA_STATS64`.
+    /// Decodes the answer to [`ask_link`]: `struct rtnl_link_stats64` in `IFLA_STATS64`.
     pub fn from_answer(answer: &[u8]) -> Result<Self, NetlinkError> {
         let number = |index: usize| u64_at(attribute(answer.get(16..)?, libc::IFLA_STATS64)?, 8 * index);
         let read = || {

@@ -2,9 +2,9 @@
 //! Pure.
 //!
 //! `sch_htb` with a very small burst lets a packet pass when the one before it has been transmitted, whatever the sizes
-//! of both, and at once on an idle link. Its child is a token bucket that holds the queue, or has the discipline that
-//! does. The bucket limits no rate, but it closes while the rate is 0. A packet then spends the time of its
-//! transmission in [`crate::netem::transmission`].
+//! of both, and at once on an idle link. Its child is a token bucket, which holds the queue or has a queueing
+//! discipline as its child. The bucket does not limit the rate, but passes nothing while the rate is 0. After that, a
+//! packet spends the time of its transmission in a netem ([`crate::netem::transmission`]).
 //!
 //! Structures and numbers are those of `include/uapi/linux/pkt_sched.h`.
 
@@ -21,21 +21,24 @@ const TCA_HTB_INIT: u16 = 2;
 const TCA_HTB_RATE64: u16 = 6;
 const TCA_HTB_CEIL64: u16 = 7;
 const HTB_VERSION: u32 = 3;
-/// How much too early a packet may start, in ticks: 2 µs. Timers are late by one or two readings of the clock, which
-/// would add up from packet to packet. A packet that starts early waits until the transmission before it has ended.
+/// How much too early the shaper may let a packet start, in ticks: 2 µs. Otherwise the lateness of timers, one or two
+/// readings of the clock, would add up from packet to packet. A packet that starts early waits until the transmission
+/// before it has ended.
 const EARLY_TICKS: u32 = 32;
 const TCA_TBF_PARMS: u16 = 1;
 const TCA_TBF_RATE64: u16 = 4;
 const TCA_TBF_BURST: u16 = 6;
 const TC_LINKLAYER_ETHERNET: u32 = 1;
-/// The time in which a closed bucket fills, in seconds. The kernel limits the bucket's size to 2³² ns (`tbf_change`).
+/// The time in which a closed token bucket fills, in seconds. The kernel limits the bucket's size to 2³² ns
+/// (`tbf_change`).
 const CLOSED_FILL_S: u32 = 4;
-/// The length of a tick, in nanoseconds.
+/// The length of a tick, the kernel's unit of times in these options, in nanoseconds.
 const TICK_NS: u64 = 64;
-/// The rate of an open bucket, in bytes per second: a full-size packet passes in less than a nanosecond.
+/// The rate of an open token bucket, in bytes per second: a full-size packet passes in less than a nanosecond.
 const OPEN_BYTE_S: u64 = 1 << 43;
 
-/// Adds an `htb` with its class, and below it the token bucket, to a link, in the place of `parent`'s child.
+/// Returns the requests that add an `htb` with its class, and below it the token bucket, to a link, as the child of
+/// `parent`.
 pub(super) fn add_shaper(index: u32, parent: u32, shaper: &Shaper) -> Vec<Request> {
     // struct tc_htb_glob: version, rate2quantum, default class, debug, packets sent past all classes.
     let options = Attributes::new().put(TCA_HTB_INIT, &words(&[HTB_VERSION, 10, PACER_CLASS & 0xffff, 0, 0]));
@@ -46,8 +49,8 @@ pub(super) fn add_shaper(index: u32, parent: u32, shaper: &Shaper) -> Vec<Reques
     ]
 }
 
-/// Changes the rate at which packets leave a queue. Waiting packets stay, and a packet that is being transmitted
-/// continues at the rate before.
+/// Returns the requests that change the rate at which packets leave the queue of the link `queue`. Waiting packets
+/// stay, and a packet that is being transmitted continues at the old rate.
 ///
 /// A rate of 0 stops the queue. After a change the kernel looks at the queue only when it had planned to, so the queue
 /// must be woken up ([`super::bottleneck::add_shaped_netem`]).
@@ -56,15 +59,15 @@ pub(crate) fn change_shaper(queue: u32, shaper: &Shaper) -> Vec<Request> {
     if shaper.rate_bit_s == 0 { vec![gate] } else { vec![class(queue, 0, shaper), gate] }
 }
 
-/// Changes the rate of transmission for the packets that arrive from now on. Returns `None` for a rate of 0, at which
-/// no packet arrives.
+/// Returns the request that changes the rate at which a link transmits packets from now on; `None` for a rate of 0, at
+/// which the shaper lets no packet through.
 pub(crate) fn change_transmission(index: u32, shaper: &Shaper) -> Option<Request> {
     let options = || netem::transmission(shaper.transmission_bit_s());
     let attempt = || format!("change the rate of link {index}");
     (shaper.rate_bit_s > 0).then(|| change(attempt(), index, NETEM, "netem", &options()))
 }
 
-/// Returns the request for the class that enforces a link's rate.
+/// Returns the request that reads the class by which a link's rate is limited.
 pub fn ask_rate(index: u32) -> Request {
     let structure = structure(index, PACER_CLASS, PACER);
     let attempt = format!("read back the rate of link {index}");
@@ -78,13 +81,13 @@ pub fn rate_byte_s(options: &[u8]) -> Option<u64> {
     wide.or_else(|| u32_at(attribute(options, TCA_HTB_PARMS)?, 8).map(u64::from))
 }
 
-/// Returns the request for the token bucket of a link, which contains its queue.
+/// Returns the request that reads the token bucket of a link, with the counters of its queue.
 pub(crate) fn ask_bucket(index: u32) -> Request {
     ask(format!("read back the token bucket of link {index}"), index, SHAPER)
 }
 
-/// Makes or changes the class. `struct tc_htb_opt`: two `struct tc_ratespec`, buffer and cbuffer (bursts in ticks),
-/// quantum, level, priority.
+/// Returns the request that creates or changes the class that limits the rate. `struct tc_htb_opt`: two `struct
+/// tc_ratespec`, buffer and cbuffer (bursts in ticks), quantum, level, priority.
 fn class(index: u32, flags: i32, shaper: &Shaper) -> Request {
     let rate_byte_s = (shaper.rate_bit_s / 8).max(1);
     let rate = ratespec(rate_byte_s, 0);
@@ -105,14 +108,14 @@ fn class(index: u32, flags: i32, shaper: &Shaper) -> Request {
     )
 }
 
-/// Returns the time in which a bucket of so many bytes fills, in ticks, which is how `htb` has its size. An empty one
-/// leaves what lets a packet start in time.
+/// Returns the size of `htb`'s bucket as the kernel wants it: the time in which `burst_bytes` arrive at the rate, in
+/// ticks, and at least [`EARLY_TICKS`].
 fn burst_ticks(burst_bytes: u32, rate_byte_s: u64) -> u32 {
     let fill_ns = u64::from(burst_bytes).saturating_mul(1_000_000_000) / rate_byte_s;
     u32::try_from(fill_ns / TICK_NS).unwrap_or(u32::MAX).max(EARLY_TICKS)
 }
 
-/// Returns the options of the token bucket, which lets every packet pass, or `None` where the rate is 0.
+/// Returns the options of the token bucket, which lets every packet pass, or none while the rate is 0.
 ///
 /// They are a `struct tc_tbf_qopt`: two `struct tc_ratespec`, limit, buffer and mtu. A closed bucket holds a full-size
 /// frame, but each frame costs as much as the largest `mpu` (`psched_l2t_ns`).

@@ -1,5 +1,5 @@
-//! Sockets of a network namespace (`sock_diag(7)`): those that wait for clients, as `ss -lntu` shows them, and
-//! connections of TCP and SCTP, as `ss -tin` and `ss -Sin` do.
+//! Reads the sockets of a network namespace (`sock_diag(7)`): listening ones, as `ss -lntu` shows them, and connections
+//! of TCP and SCTP, as `ss -tin` and `ss -Sin` do.
 
 use netwarp_core::addresses::Family;
 use netwarp_core::connection_sample::{ConnectionSample, ConnectionState};
@@ -22,7 +22,7 @@ const UNCONNECTED: u32 = 1 << 7;
 /// The states `TCP_ESTABLISHED`, `TCP_FIN_WAIT1` and `TCP_CLOSE_WAIT`, in which connections may still have data to
 /// send.
 const CONNECTED: u32 = 1 << 1 | 1 << 4 | 1 << 8;
-/// The offset of `idiag_ext` in the request: the further attributes that the answer shall have, one bit each.
+/// The offset of `idiag_ext` in the request: which additional attributes the answer is to have, one bit each.
 const EXTENSIONS_OFFSET: usize = 2;
 const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_SKMEMINFO: u16 = 7;
@@ -35,8 +35,8 @@ const MESSAGE_BYTES: usize = 72;
 const INODE_OFFSET: usize = 68;
 const PEER_PORT_OFFSET: usize = 6;
 
-/// The filters of the requests, one each: an address family, a protocol, and the states in which its sockets wait for
-/// clients.
+/// The filter of each request for listening sockets: address family, protocol, and the states in which a socket waits
+/// for clients.
 const WAITING: [(i32, i32, u32); 6] = [
     (libc::AF_INET, libc::IPPROTO_TCP, LISTENING),
     (libc::AF_INET6, libc::IPPROTO_TCP, LISTENING),
@@ -46,17 +46,17 @@ const WAITING: [(i32, i32, u32); 6] = [
     (libc::AF_INET6, libc::IPPROTO_SCTP, LISTENING),
 ];
 
-/// A socket that waits for clients.
+/// A listening socket, or a UDP socket that waits for datagrams of any client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting {
     /// The local port.
     pub port: u16,
-    /// The inode, which is also in the links of its processes' `/proc/PID/fd`.
+    /// The socket's inode, by which processes with the socket are found in `/proc/PID/fd`.
     pub inode: u32,
 }
 
-/// Returns the sockets of a network namespace that wait for clients, in no order: TCP and SCTP sockets that listen, and
-/// UDP sockets that are bound and not connected. Without SCTP in the kernel there are no SCTP sockets.
+/// Returns the sockets of a network namespace that wait for clients, unsorted: listening TCP and SCTP sockets, and UDP
+/// sockets that are bound and not connected. Without SCTP in the kernel there are no SCTP sockets.
 ///
 /// # Arguments
 /// * `socket` - a socket of `NETLINK_SOCK_DIAG` in that namespace.
@@ -98,7 +98,8 @@ pub fn sctp_associations(socket: &mut Socket, family: Family) -> Result<Vec<Conn
     connections(socket, family, libc::IPPROTO_SCTP, &[INET_DIAG_INFO, INET_DIAG_SKMEMINFO], state)
 }
 
-/// Returns the connections of a protocol whose attributes have a state.
+/// Returns a sample of each connection of a protocol. `state` reads it from the attributes of the kernel's answer;
+/// connections for which it returns `None` are left out.
 fn connections(
     socket: &mut Socket,
     family: Family,
@@ -129,7 +130,7 @@ fn request(family: i32, protocol: i32, states: u32, extensions: &[u16]) -> Reque
     Request::new(attempt, SOCK_DIAG_BY_FAMILY, libc::NLM_F_DUMP, &structure, &Attributes::new())
 }
 
-/// Reads a socket that waits for clients. Port 0 is that of a UDP socket that is not bound, which does not.
+/// Decodes a listening socket; `None` if it waits for nobody, as a UDP socket that is not bound (port 0).
 fn waiting_socket(message: &[u8]) -> Option<Waiting> {
     let port = u16_at(message, PORT_OFFSET).map(u16::from_be).filter(|&port| port != 0)?;
     let inode = u32::from_ne_bytes(*message.get(INODE_OFFSET..)?.first_chunk()?);

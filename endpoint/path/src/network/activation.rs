@@ -1,4 +1,4 @@
-//! Waits until the ends of all links carry packets.
+//! Waits until the kernel has activated the devices of all links, so that they carry packets.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -8,18 +8,17 @@ use anyhow::{Result, bail};
 use super::Network;
 use crate::netlink::route;
 
-/// The time between two looks at the devices. The kernel activates the devices that it has not yet a second after
-/// those before them.
+/// The time between two checks of the devices. The kernel activates devices in batches, one second apart.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// The most looks: networks have at most a few thousand devices, of which a hundred are activated in a second.
+/// The most checks: networks have at most a few thousand devices, and the kernel activates a hundred per second.
 const MOST_LOOKS: usize = 1_200;
 
 impl Network {
-    /// Waits until each end of a link that has a carrier is active, and returns whether it had to wait.
+    /// Waits until every device with a carrier is active, and returns whether it had to wait.
     ///
     /// The kernel activates devices after their carrier is on, at most 100 of them at once (`MAX_DO_DEV_PER_LOOP` in
-    /// net/core/link_watch.c); what is sent by one that is not yet active is dropped.
+    /// net/core/link_watch.c); it drops packets that are sent by a device before that.
     ///
     /// # Errors
     /// A device is still inactive after two minutes.

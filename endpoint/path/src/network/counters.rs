@@ -1,4 +1,4 @@
-//! Reads the counters and the present state of what was built.
+//! Reads counters and state of a network's devices and queueing disciplines from the kernel.
 
 use std::fs;
 
@@ -19,13 +19,13 @@ use crate::router_counters::{OwnPackets, has_asked};
 use crate::topology::{Device, Node};
 
 impl Network {
-    /// Reads the counters of a device.
+    /// Reads the packet and byte counters of a device.
     pub(crate) fn link_counters(&mut self, device: Device) -> Result<LinkCounters> {
         Ok(LinkCounters::from_answer(&self.ask(device, route::ask_link(device.index))?)?)
     }
 
-    /// Reads how many packets a router's device has dropped and holds: by number, in its netem, if it has one, and in
-    /// the device itself. Behind a shaper, the packet that is being transmitted counts as held.
+    /// Reads how many packets a router's device has dropped (by number, in its netem, or in the device itself), and how
+    /// many its netem holds. Behind a shaper, the packet that is being transmitted counts as held.
     pub(crate) fn netem_counters(&mut self, device: Device) -> Result<NetemCounters> {
         let mut counters = if self.impaired.contains(&device) {
             NetemCounters::from_answer(&self.ask(device, qdisc::ask_netem(self.impaired_index(device)))?)?
@@ -45,7 +45,7 @@ impl Network {
         Ok(counters)
     }
 
-    /// Reads how many packets were lost by their numbers before they came to a router's device.
+    /// Reads how many packets a router has dropped by their numbers before they reached this device.
     pub(crate) fn lost_by_number(&mut self, device: Device) -> Result<u64> {
         if !self.numbered.contains(&device) {
             return Ok(0);
@@ -54,19 +54,21 @@ impl Network {
         Ok(nftables::lost_packets(&rules)?)
     }
 
-    /// Reads how many packets came in, or left before they were queued, by a router's device that counts its ARP packets
+    /// Reads the packet counts of a router's device: packets received if `incoming`, else packets sent, counted before
+    /// the queueing discipline. ARP packets are counted separately. The device must have counters for this
     /// ([`crate::topology::BuildStep::CountArp`]).
     pub(crate) fn counted_packets(&mut self, device: Device, incoming: bool) -> Result<Counted> {
         let answers = self.made(device.node)?.route.dump(&arp::ask_counted(device.index, incoming))?;
         Ok(Counted::from_answers(&answers))
     }
 
-    /// Reads back the queueing discipline that was given to a router's device.
+    /// Reads settings and counters of a router's queueing discipline, which must be of the kind `asked`, back from the
+    /// kernel.
     pub fn discipline(&mut self, device: Device, asked: DisciplineKind) -> Result<InForce> {
         Ok(discipline::in_force(asked, &self.ask(device, bottleneck::ask_discipline(device.queue().index))?)?)
     }
 
-    /// Reads the present state of a router's bottlenecks.
+    /// Samples the queues and counters of a router's bottlenecks, given by their devices.
     pub fn sample_queues(&mut self, devices: &[Device]) -> Result<Vec<QueueSample>> {
         let mut requests = Vec::new();
         for device in devices {
@@ -101,7 +103,8 @@ impl Network {
         Ok(samples)
     }
 
-    /// Asks the kernel for a host's connections, over a socket of `NETLINK_SOCK_DIAG`.
+    /// Reads a host's connections from the kernel: calls `ask` with a socket of `NETLINK_SOCK_DIAG` in the host's
+    /// namespace.
     pub fn sample_connections<T>(
         &mut self,
         host: Node,
@@ -110,7 +113,7 @@ impl Network {
         Ok(ask(self.socket(host, NETLINK_SOCK_DIAG)?)?)
     }
 
-    /// Counts the packets of a job's version of IP that a router sent or kept itself, rather than forwarded.
+    /// Reads how many packets of this version of IP a router did not forward, but sent itself or kept.
     pub(crate) fn own_packets(&self, router: Node, family: Family) -> Result<OwnPackets> {
         self.within(router, || match family {
             Family::Ipv4 => OwnPackets::from_table(&read_net("snmp")?),
@@ -118,8 +121,8 @@ impl Network {
         })
     }
 
-    /// Returns whether a node has resolved an address by ARP: it knows one that was not configured (`ATF_PERM` is not
-    /// set), or waits for one.
+    /// Returns whether a node has used ARP: it has an entry that was not configured (`ATF_PERM` is not set), or waits
+    /// for a reply.
     pub(crate) fn resolves_addresses(&self, node: Node) -> Result<bool> {
         self.within(node, || Ok(has_asked(&read_net("arp")?)))
     }
@@ -129,7 +132,7 @@ impl Network {
     }
 }
 
-/// Reads a file of the present network namespace.
+/// Reads a file of `/proc/net` of the current network namespace.
 fn read_net(name: &str) -> Result<String> {
     // A thread that has changed its namespace has another network than its process.
     let path = format!("/proc/thread-self/net/{name}");

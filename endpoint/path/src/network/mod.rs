@@ -1,4 +1,5 @@
-//! Carries out the steps of a topology and keeps handles to the namespaces and devices they make.
+//! Builds a run's network: carries out the steps of its topology, and keeps handles to the namespaces and devices that
+//! they create.
 
 mod activation;
 mod counters;
@@ -24,19 +25,19 @@ use crate::netns::{NetNs, write_sysctl};
 use crate::queue_waker::QueueWaker;
 use crate::topology::{BuildStep, Device, Node, Shaper};
 
-/// The most requests that are sent at once: a socket's send buffer has room for them.
+/// The most requests in one batch: a socket's send buffer has room for them.
 const BATCH_REQUESTS: usize = 256;
 
-/// The most devices whose offloads are read at once: a socket's receive buffer has room for the answers.
+/// The most devices whose offloads are read in one batch: a socket's receive buffer has room for the answers.
 const BATCH_DEVICES: usize = 64;
 
-/// The sysctl that has a router forward packets of IPv6.
+/// The sysctl that makes a router forward packets of IPv6.
 const FORWARDING: &str = "net/ipv6/conf/all/forwarding";
 
 /// The loopback device's index, in every namespace.
 const LOOPBACK: u32 = 1;
 
-/// The reason why a path was not built.
+/// The reason why a network could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// A sysctl could not be written.
@@ -50,7 +51,7 @@ pub enum BuildError {
     Refused {
         /// The name of the node that the request is for.
         node: String,
-        /// The request, and the kernel's words.
+        /// The request, and the kernel's error.
         source: NetlinkError,
     },
     /// Anything else failed.
@@ -64,15 +65,15 @@ pub struct Network {
     nodes: BTreeMap<Node, Made>,
     /// The ends of all links.
     ends: Vec<Device>,
-    /// The devices that have a netem qdisc, or whose queues have one.
+    /// The devices whose outgoing packets pass a netem, there or on a device before it.
     impaired: BTreeSet<Device>,
-    /// The devices that lose packets by number, before netem.
+    /// The devices before which the router drops packets by number.
     numbered: BTreeSet<Device>,
-    /// The devices whose rate a shaper keeps, in a queue of its own.
+    /// The devices whose rate a shaper keeps, on a device of its own before them.
     shaped: BTreeSet<Device>,
-    /// The child qdisc behind the netem of a device, where another qdisc than netem limits the rate.
+    /// For each device whose packets wait in a queue behind netem: which queue.
     queueing: BTreeMap<Device, Queueing>,
-    /// The sockets that wake up the queues with a shaper, by router.
+    /// For each router with a shaper: the socket with which its queues are woken up.
     wakers: BTreeMap<Node, QueueWaker>,
 }
 
@@ -85,12 +86,12 @@ struct Made {
     /// The requests collected since the last [`Network::flush`].
     pending: Vec<Request>,
     offloads: Vec<Offloads>,
-    /// The sockets of other protocols, by their numbers, each opened when it is first needed.
+    /// The netlink sockets of other protocols, by protocol number, each opened when it is first needed.
     others: BTreeMap<isize, Socket>,
 }
 
 impl Network {
-    /// Builds everything. The caller stays in its namespace.
+    /// Builds a network. The caller stays in its own namespace.
     ///
     /// # Errors
     /// The kernel lacks or refuses something that a step needs.
@@ -110,7 +111,7 @@ impl Network {
         built.map(|()| network)
     }
 
-    /// Changes what was built. The caller stays in its namespace: nothing is created.
+    /// Changes the network. The caller stays in its own namespace.
     pub fn change(&mut self, steps: &[BuildStep]) -> Result<()> {
         Ok(self.apply(steps)?)
     }
@@ -123,12 +124,13 @@ impl Network {
         result
     }
 
-    /// Opens a UDP socket bound to any port of a node.
+    /// Opens a UDP socket on a node, bound to `address` and any free port.
     pub(crate) fn udp_socket(&self, node: Node, address: IpAddr) -> Result<UdpSocket> {
         self.within(node, || UdpSocket::bind((address, 0)).with_context(|| format!("bind a UDP socket to {address}")))
     }
 
-    /// Changes the rate of a router's device that has a shaper, for the packets already queued as well.
+    /// Changes the rate of a router's device that has a shaper. The new rate also holds for packets that are queued
+    /// already.
     pub(crate) fn change_shaper(&mut self, device: Device, shaper: &Shaper) -> Result<()> {
         let queue = device.queue().index;
         let mut requests = shaper::change_shaper(queue, shaper);
@@ -137,7 +139,7 @@ impl Network {
         self.wakers.get(&device.node).with_context(|| format!("{device:?} has no shaper"))?.wake(queue)
     }
 
-    /// Changes the netem qdiscs of routers' devices, those of a router at the same time.
+    /// Changes the netem options of routers' devices; those of one router in the same batch.
     pub(crate) fn change_netems(&mut self, changes: &[(Device, Attributes)]) -> Result<()> {
         for of_router in changes.chunk_by(|(one, _), (other, _)| one.node == other.node) {
             let change = |(device, options): &(Device, _)| qdisc::change_netem(self.impaired_index(*device), options);
@@ -147,8 +149,8 @@ impl Network {
         Ok(())
     }
 
-    /// Carries out the steps: links first, since they join namespaces, then everything else in one batch for each
-    /// namespace.
+    /// Carries out steps in order. Veth pairs are created at once; most other requests are collected, and sent in one
+    /// batch for each namespace at the end.
     fn apply(&mut self, steps: &[BuildStep]) -> Result<(), BuildError> {
         let mut current = None;
         for step in steps {
@@ -243,8 +245,8 @@ impl Network {
         self.flush()
     }
 
-    /// Adds the impairment of the packets that leave by a device, on a device of its own: it delays and shapes them,
-    /// and the first device spends the time of their transmission.
+    /// Impairs the packets that leave by a device where a shaper keeps the rate: an additional device delays and shapes
+    /// them, and the first device delays each by the time of its transmission.
     fn add_shaped_netem(
         &mut self,
         device: Device,
@@ -272,7 +274,7 @@ impl Network {
         Ok(())
     }
 
-    /// Has packets that leave by a device collected behind its netem, if the job asks for it.
+    /// Adds, behind a device's netem, the netem that collects packets (aggregation), if the job asks for it.
     fn collect(&mut self, device: Device, impairments: &Impairments) -> Result<()> {
         if impairments.aggregate_ns == 0 {
             return Ok(());
@@ -281,12 +283,13 @@ impl Network {
         self.queue(device.node, qdisc::add_collection(device.index, &options))
     }
 
-    /// Returns the index of the device whose netem impairs the packets that leave by a router's device.
+    /// Returns the index of the device on which packets leaving by a router's device are impaired: its own, or that of
+    /// the additional device where a shaper keeps the rate.
     fn impaired_index(&self, device: Device) -> u32 {
         if self.shaped.contains(&device) { device.queue().index } else { device.index }
     }
 
-    /// Creates a veth pair, called from the namespace of either end, because both ends are named.
+    /// Creates a veth pair; called from the namespace of either end, because the request names the namespaces of both.
     fn create_veth(&mut self, ends: &[(Device, String); 2], mtu_bytes: u32) -> Result<()> {
         let [first, second] = ends;
         let request = route::create_veth([&self.veth_end(first)?, &self.veth_end(second)?], mtu_bytes);
@@ -300,7 +303,7 @@ impl Network {
         Ok(VethEnd { namespace, name, index: device.index, mac: device.mac() })
     }
 
-    /// The namespace's socket of a protocol; it is opened if it was not yet.
+    /// Returns a node's netlink socket of a protocol, which is opened when it is first needed.
     fn socket(&mut self, node: Node, protocol: isize) -> Result<&mut Socket> {
         if !self.made(node)?.others.contains_key(&protocol) {
             let socket = self.within(node, || Ok(Socket::open(protocol)?))?;
@@ -309,7 +312,7 @@ impl Network {
         self.made(node)?.others.get_mut(&protocol).context("it was opened just now")
     }
 
-    /// Changes the nf_tables of a node.
+    /// Sends requests to a node's nf_tables as one batch.
     fn commit(&mut self, node: Node, requests: Vec<Request>) -> Result<(), BuildError> {
         let refused = |node| move |source| BuildError::Refused { node, source };
         let name = self.made(node)?.name.clone();

@@ -1,14 +1,14 @@
 //! Normally distributed draws that are the same on every machine. Pure.
 //!
-//! A mathematical library may round its logarithm differently on another processor. Addition, multiplication, division
+//! A mathematical library may round the logarithm differently on another processor. Addition, multiplication, division
 //! and the square root are exactly defined everywhere (IEEE 754), so only these are used here.
 
 use netwarp_wire::seeded::splitmix64;
 
-/// The number of bits with which a double represents a share of the range of 64 bits exactly.
+/// The number of bits of a random integer that a double represents exactly.
 const MANTISSA_BITS: u32 = 53;
 
-/// Draws from the standard normal distribution.
+/// A generator of random numbers from the standard normal distribution.
 #[derive(Debug, Clone)]
 pub(super) struct Normal {
     seed: u64,
@@ -21,7 +21,7 @@ impl Normal {
         Self { seed, drawn: 0 }
     }
 
-    /// Draws the next deviate, by the polar method (Marsaglia, Bray: A Convenient Method for Generating Normal
+    /// Draws the next number, by the polar method (Marsaglia, Bray: A Convenient Method for Generating Normal
     /// Variables, SIAM Review 6(3), 1964).
     pub(super) fn draw(&mut self) -> f64 {
         loop {
@@ -33,7 +33,7 @@ impl Normal {
         }
     }
 
-    /// Draws uniformly between -1 and 1.
+    /// Draws a uniformly distributed number between -1 and 1.
     fn even(&mut self) -> f64 {
         let word = splitmix64(self.seed, self.drawn);
         self.drawn += 1;
@@ -99,6 +99,6 @@ mod tests {
         assert_eq!(three(1).map(f64::to_bits), PINNED, "{:?}", three(1).map(f64::to_bits));
     }
 
-    /// The first draws, recorded once: every machine must return the same.
+    /// The bits of the first draws, recorded once: every machine must return the same.
     const PINNED: [u64; 3] = [4_601_407_943_086_469_324, 4_601_894_385_929_139_744, 13_822_931_456_121_442_852];
 }

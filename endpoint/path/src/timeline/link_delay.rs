@@ -1,12 +1,12 @@
-//! The delay of the link that a client is attached to, at any time of a run. Pure.
+//! The delay of the path that a client is attached to, at any time of a run. Pure.
 //!
-//! The client does not measure it: it follows from the job, as a network's manager would tell it to both ends.
+//! It is not measured, but follows from the job, as if the network told it to both ends.
 
 use netwarp_wire::job::{Change, Job};
 
 use super::schedule::Schedule;
 
-/// The link's delay over time.
+/// The delay of the path in use over time.
 #[derive(Debug)]
 pub struct LinkDelay<'a> {
     /// The round-trip delay of each path, in nanoseconds.
@@ -17,7 +17,7 @@ pub struct LinkDelay<'a> {
 }
 
 impl<'a> LinkDelay<'a> {
-    /// Creates the delay of a sound job's links at its epoch.
+    /// Creates the delay of a valid job's paths, at the run's epoch.
     pub fn new(job: &'a Job) -> Self {
         Self {
             paths_ns: job.paths.iter().map(|path| path.down.delay_ns + path.up.delay_ns).collect(),
@@ -26,8 +26,8 @@ impl<'a> LinkDelay<'a> {
         }
     }
 
-    /// Returns the round-trip delay in nanoseconds at a time after the run's epoch, changes at that time included.
-    /// Times must not decrease.
+    /// Returns the round-trip delay in nanoseconds at `elapsed_ns` after the run's epoch, after changes at that time.
+    /// `elapsed_ns` must not decrease from call to call.
     pub fn at(&mut self, elapsed_ns: u64) -> u64 {
         while let Some(event) = self.schedule.pop_due(elapsed_ns) {
             let path = event.path as usize;

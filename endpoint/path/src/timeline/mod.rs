@@ -1,4 +1,4 @@
-//! The events of the paths during a run, at exact times.
+//! Changes the paths during a run, at exact times.
 
 mod draw;
 pub mod link_delay;
@@ -18,10 +18,10 @@ use crate::netlink::message::Attributes;
 use crate::network::Network;
 use crate::topology::{self, Device, Shaper, Topology};
 
-/// The events still to come.
+/// The changes of a run's paths that are still to come.
 ///
-/// Its descriptor is readable when an event is due. It uses a timer, because the kernel may delay the time-out of
-/// `ppoll(2)` by a thousandth (`select_estimate_accuracy`): by milliseconds, in an idle guest.
+/// Its file descriptor is readable when a change is due. It is a timer's, because the kernel may delay the time-out of
+/// `ppoll(2)` by a thousandth of its length (`select_estimate_accuracy`): by milliseconds, in an idle guest.
 pub struct Timeline<'a> {
     job: &'a Job,
     topology: &'a Topology<'a>,
@@ -32,7 +32,7 @@ pub struct Timeline<'a> {
 }
 
 impl<'a> Timeline<'a> {
-    /// Starts the timeline of a job, whose times count from `epoch_ns` of `CLOCK_MONOTONIC`.
+    /// Starts the timeline of a job. `epoch_ns`: the run's epoch, in nanoseconds of `CLOCK_MONOTONIC`.
     pub fn start(job: &'a Job, topology: &'a Topology<'a>, epoch_ns: u64) -> Result<Self> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags).context("make a timer (timerfd_create)")?;
@@ -43,7 +43,7 @@ impl<'a> Timeline<'a> {
         Ok(timeline)
     }
 
-    /// Carries out the next event if it is due, and returns it.
+    /// Carries out the next change if it is due at `elapsed_ns` after the run's epoch, and returns it.
     pub fn advance(&mut self, elapsed_ns: u64, network: &mut Network) -> Result<Option<Event>> {
         let Some(event) = self.schedule.pop_due(elapsed_ns) else { return Ok(None) };
         self.apply(&event, network).with_context(|| format!("apply {event:?}"))?;
@@ -51,7 +51,7 @@ impl<'a> Timeline<'a> {
         Ok(Some(event))
     }
 
-    /// Returns the paths after the events so far.
+    /// Returns the job's paths with the properties that they have after the changes so far.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.conditions.iter().map(|condition| &condition.path)
     }
@@ -79,7 +79,7 @@ impl<'a> Timeline<'a> {
         Ok(())
     }
 
-    /// Sets the timer to the next event, if any is left.
+    /// Sets the timer to the next change, if any is left.
     fn arm(&self) -> Result<()> {
         match self.schedule.next_ns() {
             Some(due_ns) => {
@@ -98,10 +98,10 @@ impl AsFd for Timeline<'_> {
     }
 }
 
-/// The present condition of a path.
+/// The current state of a path.
 #[derive(Debug, Clone)]
 struct Condition {
-    /// The job's path with its present delays and rates.
+    /// The job's path, with its current delays and rates.
     path: Path,
     /// Whether an outage drops all packets.
     is_out: bool,
@@ -131,7 +131,7 @@ impl Condition {
         topology::shaper(self.path.toward(direction), self.path.mtu_bytes)
     }
 
-    /// Returns the options of the netem qdiscs that these devices have, down and up.
+    /// Returns the netem options for the path's current state, for each of the devices (down and up) that has a netem.
     fn netems(&self, devices: [Option<Device>; 2]) -> Vec<(Device, Attributes)> {
         let options = if self.is_out || self.is_left { netem::outage } else { netem::restore };
         let both = devices.into_iter().zip([&self.path.down, &self.path.up]);
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use crate::topology::CLIENT;
 
-    /// Returns the options that both netem qdiscs should be given after these changes.
+    /// Returns the options that both netems of a path get after these changes.
     fn netems_after(changes: &[Change]) -> Vec<Attributes> {
         let mut condition = Condition::new(golden::job("bulk-quic").paths.remove(0));
         for change in changes {

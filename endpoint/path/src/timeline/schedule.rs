@@ -1,4 +1,4 @@
-//! The next change of the paths: the events of a timeline, its redraws and its traces, merged by time. Pure.
+//! In which order the paths change: a timeline's events, random delays (redraws) and rate traces, merged by time. Pure.
 
 use netwarp_wire::job::{self, Change, Event, Redraw, Trace};
 
@@ -7,7 +7,7 @@ use super::draw::Normal;
 /// The changes still to come. Redraws and traces have no end, so each change is computed when it is asked for.
 #[derive(Debug)]
 pub(super) struct Schedule<'a> {
-    /// The sources of changes. Of changes that are due at the same time, those of earlier sources come first.
+    /// The sources of changes. If changes are due at the same time, that of the source listed first comes first.
     sources: Vec<Source<'a>>,
 }
 
@@ -34,16 +34,16 @@ impl<'a> Schedule<'a> {
         self.sources.iter().filter_map(Source::next_ns).min()
     }
 
-    /// Takes the next change if it is due by `elapsed_ns`.
+    /// Removes and returns the next change if it is due by `elapsed_ns` after the run's epoch.
     pub(super) fn pop_due(&mut self, elapsed_ns: u64) -> Option<Event> {
         let due_ns = self.next_ns().filter(|&due_ns| due_ns <= elapsed_ns)?;
-        // Of several sources that are due at the same time, the first is used.
+        // If several sources are due at the same time, the first is used.
         self.sources.iter_mut().find(|source| source.next_ns() == Some(due_ns))?.pop()
     }
 
-    /// Returns the rate at which packets are sent after a change of rate: the new one, or, where a trace changes it
-    /// again before a frame of that size could be sent, the mean of the rates until then. A packet is sent at the rate
-    /// at which it began.
+    /// Returns the rate to set for a change of rate; `None` for another change. Usually that is the new rate. But a
+    /// packet is sent at the rate at which its transmission began, so where a trace changes the rate again before a
+    /// frame of `frame_bytes` could be sent, it is the mean of the rates until then.
     pub(super) fn sending_rate_bit_s(&self, event: &Event, frame_bytes: u32) -> Option<u64> {
         let Change::Rate { direction, rate_bit_s } = event.change else { return None };
         let trace = self.sources.iter().find_map(|source| match source {
@@ -58,7 +58,7 @@ impl Source<'_> {
     fn next_ns(&self) -> Option<u64> {
         match self {
             Self::Fixed(events) => events.first().map(|event| event.at_ns),
-            // Draws without a deviation are all the same, so that only the first changes anything.
+            // Without a deviation all draws are the same, so only the first changes anything.
             Self::Drawn { redraw, count: 1.., .. } if redraw.deviation_ns == 0 => None,
             Self::Drawn { redraw, count, .. } => count.checked_mul(redraw.period_ns),
             Self::Traced { trace, step } => (*step)?.checked_mul(trace.step_ns),
@@ -88,8 +88,8 @@ impl Source<'_> {
     }
 }
 
-/// Returns the delays for a draw from the standard normal distribution: half of the round-trip time in each direction,
-/// and not less than 0.
+/// Returns the change of delays for a draw from the standard normal distribution: half of the drawn round-trip time in
+/// each direction, at least 0.
 fn delay(redraw: &Redraw, deviate: f64) -> Change {
     let round_trip_ns = (redraw.mean_ns as f64 + redraw.deviation_ns as f64 * deviate).round().max(0.0) as u64;
     let down_ns = round_trip_ns / 2;
@@ -100,7 +100,8 @@ fn rate(trace: &Trace, step: u64) -> u64 {
     trace.rates_bit_s[(step % trace.rates_bit_s.len() as u64) as usize]
 }
 
-/// Returns the mean rate from the beginning of a step until a frame has been sent, or until a step whose rate is 0.
+/// Returns the mean rate of a trace from the beginning of `step` until a frame of `frame_bytes` has been sent, or until
+/// a step whose rate is 0.
 fn mean_rate_bit_s(trace: &Trace, step: u64, frame_bytes: u32) -> u64 {
     let frame_billionths = u128::from(frame_bytes) * 8 * 1_000_000_000;
     let (mut sent_billionths, mut ns) = (0, 0);
@@ -124,7 +125,7 @@ fn mean_rate_bit_s(trace: &Trace, step: u64, frame_bytes: u32) -> u64 {
     }
 }
 
-/// Returns the first step after `step` with a different rate; `None` for a trace of one rate.
+/// Returns the first step after `step` with a different rate; `None` if the trace has only one rate.
 fn next_step(trace: &Trace, step: u64) -> Option<u64> {
     let current = rate(trace, step);
     (1..trace.rates_bit_s.len() as u64).map(|later| step + later).find(|&later| rate(trace, later) != current)
@@ -180,7 +181,7 @@ mod tests {
         assert_ne!(draws, round_trips_ns(40_000, redraw(100 * MS, 20 * MS, 4)));
     }
 
-    /// Of a normal variable with mean 0, half of the draws are below 0. With those set to 0, the mean is the density at
+    /// Half of the draws of a normal variable with mean 0 are below 0. With those set to 0, the mean is the density at
     /// 0: 1 / sqrt(2 pi).
     #[test]
     fn draws_below_0_are_0() {
@@ -212,7 +213,7 @@ mod tests {
         assert_eq!(first(3, &steady).len(), 1);
     }
 
-    /// A frame of 1 000 bytes takes 8 ms at 1 Mbit/s, and steps of 50 ms have room for 6 250 bytes at that.
+    /// A frame of 1 000 bytes takes 8 ms at 1 Mbit/s; in a step of 50 ms, 6 250 bytes can be sent.
     #[test]
     fn a_frame_that_a_step_has_no_time_for_is_sent_at_the_mean_of_the_steps_it_takes() {
         let sending = |rates_bit_s: &[u64], frame_bytes| {

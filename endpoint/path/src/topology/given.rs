@@ -1,8 +1,8 @@
 //! The network that a job describes itself: hosts, routers, and a link for each of the job's paths. Pure.
 //!
 //! A link's network is a /24 of 10.0.0.0/8, or a /64 of 2001:db8::/32, by the link's number; its first end has the
-//! address .1 (::1) there, its second .2.
-//! A host sends everything by its one link. A router has a route to the network of every link, by the shortest way.
+//! address .1 (::1) there, its second .2. A host has one link, by which it sends everything. A router has a route to
+//! the network of every link, over the fewest links.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
@@ -21,13 +21,13 @@ const NODES_MAX: usize = 1 << 15;
 /// (`IFNAMSIZ`).
 const NAME_MAX_BYTES: usize = 12;
 
-/// A link that leads from a node, by its number, and which of its ends is the node's.
+/// A link as seen from one of its nodes: the link's number, and which of its two ends (0 or 1) is the node's.
 type Way = (usize, usize);
 
-/// Returns the network of a job that describes it.
+/// Returns the topology of a network that the job describes.
 ///
 /// # Panics
-/// A link of it ends at no node, which is refused when the job is read.
+/// A link ends at no node; such jobs are refused when they are read.
 pub(super) fn of_network<'a>(job: &'a Job, network: &'a Network) -> Topology<'a> {
     let hosts = network.hosts.iter().map(|name| (NodeKind::Host, name.clone()));
     let routers = network.routers.iter().map(|name| (NodeKind::Router, name.clone()));
@@ -67,7 +67,7 @@ fn address(job: &Job, link: u16, last: u8) -> IpAddr {
     Family::of(job).address(link.to_be_bytes(), last)
 }
 
-/// What is crossed down, from the second end to the first, and up.
+/// Returns the devices that packets pass on a link: down, from its second end to its first, and up.
 fn crossings(link: &Link<'_>) -> [Crossing; 2] {
     let crossing = |sender: &End<'_>, receiver: &End<'_>| Crossing {
         sender: sender.device,
@@ -79,7 +79,7 @@ fn crossings(link: &Link<'_>) -> [Crossing; 2] {
 }
 
 impl Topology<'_> {
-    /// The routes of all nodes, each with the end of a link by which it leads.
+    /// Returns the routes of all nodes, each with the end of the link that it uses.
     fn routes(&self, job: &Job) -> Vec<(Way, Route)> {
         let ways = self.ways();
         let mut routes = Vec::new();
@@ -101,13 +101,13 @@ impl Topology<'_> {
         routes
     }
 
-    /// Both ends of a link, that of the way's beginning first.
+    /// Returns both ends of a link, beginning with the node's own.
     fn both(&self, (link, end): Way) -> [&End<'_>; 2] {
         let ends = &self.links[link].ends;
         [&ends[end], &ends[1 - end]]
     }
 
-    /// The links that lead from each node.
+    /// Returns the links of each node, by node number.
     fn ways(&self) -> Vec<Vec<Way>> {
         let mut ways = vec![Vec::new(); self.nodes.len()];
         for (number, link) in self.links.iter().enumerate() {
@@ -118,7 +118,7 @@ impl Topology<'_> {
         ways
     }
 
-    /// By which of its links a router reaches the networks of those that are not its own.
+    /// Returns by which of its links a router reaches the network of each link that is not its own.
     fn next_links(&self, ways: &[Vec<Way>], router: u16) -> BTreeMap<u16, Way> {
         let mut first: BTreeMap<u16, Option<Way>> = BTreeMap::from([(router, None)]);
         let mut networks = BTreeMap::new();
@@ -142,7 +142,7 @@ impl Topology<'_> {
     }
 }
 
-/// Returns what is wrong with the network that a job describes, each as `key: what is wrong`.
+/// Returns what is wrong with the network that a job describes: a text `key: problem` for each problem.
 pub fn problems(job: &Job, network: &Network) -> Vec<String> {
     let mut problems = Problems::default();
     let names: Vec<&str> = network.hosts.iter().chain(&network.routers).map(|name| &**name).collect();
@@ -152,7 +152,7 @@ pub fn problems(job: &Job, network: &Network) -> Vec<String> {
     problems.require(names.iter().all(|name| (1..=NAME_MAX_BYTES).contains(&name.len())), "network", || {
         format!("has names of none, or of more than {NAME_MAX_BYTES} bytes")
     });
-    // They become names of files and of devices.
+    // The names become names of files and of devices.
     let is_plain = |name: &&str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     problems.require(names.iter().all(is_plain), "network", || {
         "has names of other characters than a to z and 0 to 9".to_owned()
@@ -204,7 +204,7 @@ pub fn problems(job: &Job, network: &Network) -> Vec<String> {
     problems.into_list()
 }
 
-/// Checks that workloads are between hosts of the network, and that programs are each on a host of their own.
+/// Reports workloads that are not between hosts of the network, and programs that are not each on a host of its own.
 fn check_workloads(job: &Job, network: &Network, problems: &mut Problems) {
     let is_host = |name: &str| network.hosts.iter().any(|host| host == name);
     for each in &job.workloads {
@@ -229,7 +229,7 @@ fn check_workloads(job: &Job, network: &Network, problems: &mut Problems) {
     });
 }
 
-/// The number of parts of the network that no link joins.
+/// Returns the number of parts of the network that are not connected with each other.
 fn joined(numbers: &BTreeMap<&str, usize>, network: &Network) -> usize {
     let mut parts = numbers.clone();
     for link in &network.links {
@@ -240,7 +240,7 @@ fn joined(numbers: &BTreeMap<&str, usize>, network: &Network) -> usize {
     parts.values().collect::<BTreeSet<_>>().len()
 }
 
-/// Whether the links named are those from the client to the server, none of them twice.
+/// Returns whether a workload's `links` lead, in order, from its client to its server, none of them twice.
 fn leads(network: &Network, ends: &Ends) -> bool {
     let mut at = &ends.client;
     for &number in &ends.links {
@@ -267,7 +267,7 @@ mod tests {
 
     type Change = fn(&mut Job, &mut Network);
 
-    /// The job with so many pairs of hosts around the two routers.
+    /// Returns a job with `pairs` pairs of hosts around two routers.
     fn dumbbell_of(pairs: u32) -> Job {
         let mut job = dumbbell();
         let [bottleneck, client, _, server, _] = job.paths.try_into().unwrap();

@@ -12,10 +12,10 @@ use super::Route;
 /// The interface index of a node's first device.
 pub const FIRST_INDEX: u32 = 10;
 
-/// The difference between the interface index of a bottleneck's queue and its own.
+/// The difference between the interface indices of a bottleneck's device and of the additional device with its queue.
 const QUEUE_INDICES: u32 = 10;
 
-/// A host or a router, each with a network namespace of its own, by its index in [`Topology::nodes`].
+/// A host or a router, as its index in [`Topology::nodes`]. Each has a network namespace of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Node(pub u16);
 
@@ -24,19 +24,19 @@ pub struct Node(pub u16);
 pub struct Device {
     /// The node to which it belongs.
     pub node: Node,
-    /// The interface index, which is chosen here and so need not be looked up.
+    /// The interface index. It is chosen in advance, so that it need not be looked up.
     pub index: u32,
 }
 
 impl Device {
-    /// Returns a node's device, by its place among the node's devices. After every ten of them, ten indices are free
-    /// for the devices of their queues.
+    /// Returns the `place`-th device of a node. After every ten interface indices, the next ten are left free for the
+    /// additional devices of queues ([`Self::queue`]).
     pub const fn of(node: Node, place: u32) -> Self {
         Self { node, index: FIRST_INDEX + place / QUEUE_INDICES * 2 * QUEUE_INDICES + place % QUEUE_INDICES }
     }
 
-    /// Returns the device through which packets pass before this one, if a shaper keeps this one's rate. It delays and
-    /// queues them; in this device they then spend the time of their transmission.
+    /// Returns the additional device through which packets pass before this one if a shaper keeps this one's rate.
+    /// There they are delayed and queued; here they then spend the time of their transmission.
     pub(crate) fn queue(self) -> Self {
         Self { index: self.index + QUEUE_INDICES, ..self }
     }
@@ -55,18 +55,18 @@ impl Device {
 /// The role of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeKind {
-    /// It sends and receives packets of its own.
+    /// Sends and receives its own packets.
     Host,
-    /// It forwards the packets of others.
+    /// Forwards packets of others.
     Router,
 }
 
 /// The network of a run.
 #[derive(Debug)]
 pub struct Topology<'a> {
-    /// Its hosts and routers, with their names in messages.
+    /// Hosts and routers, with their names for messages.
     pub nodes: Vec<(NodeKind, String)>,
-    /// Its links; those of one path follow each other. In a network that a job describes, each is a path.
+    /// The links; those of one path follow each other. In a network that a job describes, each link is a path.
     pub links: Vec<Link<'a>>,
     /// The devices that packets pass in each direction, down and up, of each of the job's paths.
     pub crossings: Vec<[Crossing; 2]>,
@@ -77,7 +77,7 @@ pub struct Topology<'a> {
 pub struct Link<'a> {
     /// The number of the job's path to which it belongs.
     pub number: u16,
-    /// The path with that number, whose impairments its ends have.
+    /// The path with that number, whose impairments apply at the ends of the link.
     pub path: &'a Path,
     /// Both ends. On a path from client to server, the host comes before the router.
     pub ends: [End<'a>; 2],
@@ -90,22 +90,23 @@ pub struct End<'a> {
     pub device: Device,
     /// The device's name.
     pub name: String,
-    /// Its address in the link's network.
+    /// The device's address in the link's network.
     pub address: IpAddr,
-    /// The time during which it has that address.
+    /// When the device has that address.
     pub presence: Presence,
-    /// The impairments of the packets that leave by it; none on a host, whose stack would notice (TCP small queues).
+    /// The impairments of the packets that leave by this end; `None` on a host, whose stack would notice (TCP small
+    /// queues).
     pub egress: Option<&'a Impairments>,
-    /// The routes that use it.
+    /// The routes that use this end.
     pub routes: Vec<Route>,
 }
 
-/// The time during which a device has its address.
+/// When a device has its address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
     /// During the whole run.
     Always,
-    /// Never: its node is reached at another address.
+    /// Never: its host is reached at the address of another device.
     Never,
     /// While its host is attached to the path.
     Attached,
@@ -116,8 +117,8 @@ pub enum Presence {
 pub struct Crossing {
     /// The device from which they are sent.
     pub sender: Device,
-    /// The router's device whose egress impairs them, which on a link of a network is the sender; `None` where a host
-    /// sends.
+    /// The router's device whose egress impairs them; `None` if none does. On a link of a described network, it is the
+    /// sender, unless that is a host.
     pub bottleneck: Option<Device>,
     /// The device at which they arrive.
     pub receiver: Device,
@@ -147,7 +148,8 @@ impl Topology<'_> {
         }
     }
 
-    /// Returns the devices whose egress impairs a path's packets, down and up; `None` where a host sends.
+    /// Returns the devices whose egress impairs a path's packets, down and up; `None` for a direction that no router
+    /// impairs.
     ///
     /// # Panics
     /// The job has no such path.

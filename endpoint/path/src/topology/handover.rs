@@ -8,9 +8,9 @@
 //!             10.0.1.1 ── 10.0.1.254 router 0 10.0.2.254 ── 10.0.2.1
 //! ```
 //!
-//! The server's answers take the path to which the client's address belongs. The client's main route is by the path to
-//! which it attached last. While it is attached to two, packets from its address on the other path still take that
-//! path: a rule routes them by a table of their own.
+//! The server's answers take the path to which the client's address belongs. The client's default route is by the path
+//! to which it attached last. While it is attached to two paths, packets from its address on the other path still take
+//! that path: a rule routes them by a table of their own.
 //!
 //! No device is ever set down: the kernel would notice late (`linkwatch_schedule_work` waits up to a second), and would
 //! drop the packets in its qdisc.
@@ -22,14 +22,15 @@ use netwarp_wire::job::Job;
 
 use super::{BuildStep, Endpoint, Link, Presence, Route, Topology};
 
-/// The table with the route for packets from the client's address on path 0. Those of other paths follow.
+/// The number of the routing table for packets from the client's address on path 0. The tables of other paths have the
+/// next numbers.
 const FIRST_TABLE: u8 = 100;
 
-/// The number of subflows that a connection may have besides its first (`MPTCP_PM_ADDR_MAX` of the kernel). A server
-/// that has not learned that an address is gone keeps its subflow until it times out.
+/// The number of subflows that an MPTCP connection may have in addition to its first (`MPTCP_PM_ADDR_MAX` of the
+/// kernel). A server that has not learned that an address is gone keeps its subflow until it times out.
 pub(crate) const SUBFLOWS: u32 = 8;
 
-/// Changes the client's and the server's link of a path to those of a client that moves, and of a server with one address,
+/// Changes a path's two links (client's and server's) for a client that moves, and for a server with a single address,
 /// in the network `server`.
 pub(super) fn rearrange(path: u8, [near, far]: &mut [Link<'_>; 2], server: IpAddr) {
     let client = &mut near.ends[0];
@@ -44,7 +45,8 @@ pub(super) fn rearrange(path: u8, [near, far]: &mut [Link<'_>; 2], server: IpAdd
     }
 }
 
-/// Returns the steps that prepare the client's end of a path for a client that moves, and attach it if it begins there.
+/// Returns the steps that prepare the client's end of a path for handovers, and attach the client if it is attached to
+/// this path at the start.
 pub(super) fn prepare(link: &Link<'_>, job: &Job) -> Vec<BuildStep> {
     let client = &link.ends[0];
     let own_table = client.routes.iter().map(|route| route.table).find(|table| *table != Route::MAIN);
@@ -88,7 +90,7 @@ fn attach(link: &Link<'_>, job: &Job) -> Vec<BuildStep> {
     steps
 }
 
-/// Returns the client's address on a path for MPTCP's path manager. Numbers begin at 1: the kernel uses 0 for a
+/// Returns the client's address on a path, as MPTCP's path manager takes it. Ids begin at 1: the kernel uses 0 for a
 /// connection's first address.
 fn endpoint(link: &Link<'_>) -> Endpoint {
     Endpoint { id: link.number.to_le_bytes()[0] + 1, address: link.ends[0].address }

@@ -1,7 +1,7 @@
 //! The network of a job ([`graph`]), and the steps that build it, in order. Pure.
 //!
-//! The egress of routers impairs packets, never a host: the sender's stack would notice (TCP small queues), and only
-//! after the host are bundles of segments single packets.
+//! Packets are impaired where they leave a router, never on a host: the sender's stack would notice (TCP small queues),
+//! and large segments become single packets only when they leave the host.
 
 mod given;
 mod graph;
@@ -32,10 +32,10 @@ use self::sysctls::{
 /// The size of the Ethernet header, in bytes.
 pub const ETHERNET_HEADER_BYTES: u32 = 14;
 
-/// How many packets wait for the MAC address of a neighbour, where neighbours are cold.
+/// How many packets can wait for the MAC address of a neighbour, on paths with cold neighbours.
 const COLD_QUEUE_PACKETS: u32 = 3;
 
-/// The rate of a shaper that does not limit: a full-size packet takes less than a nanosecond.
+/// The rate of a shaper that does not limit the rate: a full-size packet takes less than a nanosecond.
 const UNLIMITED_BIT_S: u64 = 1 << 46;
 
 impl Topology<'_> {
@@ -87,7 +87,7 @@ impl Topology<'_> {
         steps
     }
 
-    /// Returns whether no ICMP leaves a node.
+    /// Returns whether the job configures a node to send no ICMP of its own.
     pub(crate) fn is_silent(&self, job: &Job, node: Node) -> bool {
         let (_, name) = &self.nodes[usize::from(node.0)];
         job.network.as_ref().is_some_and(|network| network.silent.contains(name))
@@ -95,7 +95,7 @@ impl Topology<'_> {
 }
 
 impl Topology<'_> {
-    /// Returns the steps by which routers translate addresses.
+    /// Returns the steps that set up address translation (NAT) on routers.
     fn translations(&self, job: &Job) -> impl Iterator<Item = BuildStep> {
         job.network.iter().flat_map(|network| &network.nats).map(|nat| {
             let ends = &self.links[nat.link as usize].ends;
@@ -112,7 +112,7 @@ impl Link<'_> {
         BuildStep::Veth { ends, mtu_bytes: self.path.mtu_bytes }
     }
 
-    /// Returns the steps that set up one of the link's ends.
+    /// Returns the steps that set up the end of the link at index `place`.
     fn configure(&self, place: usize, job: &Job) -> Vec<BuildStep> {
         let End { device, address, presence, egress, routes, .. } = &self.ends[place];
         let device = *device;
@@ -140,7 +140,8 @@ impl Link<'_> {
         steps
     }
 
-    /// Returns the step by which a device knows the other end as a permanent neighbour, or can ask for it (ARP).
+    /// Returns the step by which the device at index `place` of a link gets the other end as a permanent neighbour or,
+    /// with cold neighbours, is left to find it by ARP.
     fn neighbour_of(&self, place: usize) -> BuildStep {
         let (device, other) = (self.ends[place].device, &self.ends[1 - place]);
         match self.path.neighbours {
@@ -150,7 +151,7 @@ impl Link<'_> {
     }
 }
 
-/// Returns the name of the host of a workload's client or server.
+/// Returns the name of the host on which a workload's client or server runs.
 pub fn host_of(exchange: &Exchange, side: Side) -> &str {
     match (&exchange.ends, side) {
         (Some(ends), Side::Client) => &ends.client,
@@ -159,7 +160,7 @@ pub fn host_of(exchange: &Exchange, side: Side) -> &str {
     }
 }
 
-/// Returns the steps by which a device impairs the packets that leave by it.
+/// Returns the steps that impair the packets leaving by a device.
 fn impair(device: Device, impairments: &Impairments, mtu_bytes: u32) -> Vec<BuildStep> {
     let numbered = numbers_lost(&impairments.loss).map(|numbers| BuildStep::LoseByNumber { device, numbers });
     let impairments = impairments.clone();
@@ -170,7 +171,7 @@ fn impair(device: Device, impairments: &Impairments, mtu_bytes: u32) -> Vec<Buil
     numbered.into_iter().chain([netem]).collect()
 }
 
-/// Returns the steps that the transports of a host's workloads need, each once.
+/// Returns the steps that the transports of a host's workloads need on the host, without duplicates.
 fn transports_of_host<'a>(host: Node, workloads: impl Iterator<Item = &'a Job>) -> Vec<BuildStep> {
     let mut steps = Vec::new();
     for job in workloads {
@@ -191,22 +192,22 @@ fn transports_of_host<'a>(host: Node, workloads: impl Iterator<Item = &'a Job>) 
     steps
 }
 
-/// Returns the initial window of a route, in packets. Only TCP uses it, so all of its workloads have the same.
+/// Returns the initial window of a route, in packets. Only TCP uses it, so all of its workloads with TCP have the same.
 fn initial_window<'a>(workloads: impl IntoIterator<Item = &'a Exchange>) -> u32 {
     let transports: Vec<_> = workloads.into_iter().map(|each| &each.transport).collect();
     let of_tcp = transports.iter().find(|transport| stack_of(transport.kind).uses_tcp());
     of_tcp.or(transports.first()).map_or(0, |transport| transport.initial_window_packets)
 }
 
-/// Removes each netem that would do nothing: in real time it would cost the packets time.
+/// Returns the steps without netems that impair nothing: in real time even those would delay packets.
 pub fn without_idle_netem(mut steps: Vec<BuildStep>) -> Vec<BuildStep> {
     steps.retain(|step| !matches!(step, BuildStep::Netem { impairments, .. } if !impairments.impairs()));
     steps
 }
 
-/// Returns the shaper that keeps a direction's rate, if netem cannot: the rate changes, or packets that overtake others
-/// would bypass it, or a discipline queues packets for it. Without a rate in the job it does not limit: a trace sets
-/// one at the run's epoch, an event later.
+/// Returns the shaper for a direction whose rate netem cannot keep, because the rate changes, reordered packets would
+/// bypass it, or a queueing discipline has the queue; otherwise `None`. If the job sets no rate, the shaper does not
+/// limit at first: a trace sets a rate at the run's epoch, an event later.
 pub fn shaper(impairments: &Impairments, mtu_bytes: u32) -> Option<Shaper> {
     let reorders = impairments.reorder.ratio > 0.0;
     let is_needed = impairments.shaper_queue_bytes.is_some()
@@ -221,22 +222,23 @@ pub fn shaper(impairments: &Impairments, mtu_bytes: u32) -> Option<Shaper> {
     })
 }
 
-/// Returns the steps that let MPTCP open one subflow for each path. Only the server announces addresses: the client
-/// opens a subflow to each, which leaves by that address's path and so from the client's address there. If the client
-/// moves, the server has only one address.
+/// Returns the steps that let MPTCP open one subflow for each path. Only the server announces addresses. The client
+/// opens a subflow to each of them, which takes that address's path and so has the client's address there. If the
+/// client moves, the server has only one address.
 fn mptcp_of_host(host: Node, job: &Job) -> [BuildStep; 2] {
     let others = || numbered(&job.paths).skip(1).map(|(path, _)| path);
     let announces = host == SERVER && !job.timeline.has_handovers();
     let announced = if announces { others().map(|path| Family::of(job).server(path)).collect() } else { Vec::new() };
     let more = if job.timeline.has_handovers() { handover::SUBFLOWS } else { others().map(|_| 1).sum() };
     [
-        // The kernel's default, but a native host's distribution may differ.
+        // This is the kernel's default, but a native host's distribution may have changed it.
         sysctl("net/mptcp/enabled", "1"),
         BuildStep::Subflows { host, more, announced },
     ]
 }
 
-/// Returns the numbers of the packets that a loss names, which nf_tables counts from 0; `None` for the losses of netem.
+/// Returns the numbers of the packets that a loss model drops by number, counted from 0 as in nf_tables; `None` for
+/// loss models of netem.
 fn numbers_lost(loss: &Loss) -> Option<Numbers> {
     match loss {
         Loss::None {} | Loss::Random { .. } | Loss::Gemodel { .. } => None,

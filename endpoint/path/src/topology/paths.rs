@@ -6,10 +6,10 @@
 //!
 //! Over IPv6 it is the same with 2001:db8:i:1::1, 2001:db8:i:1::fe and so on, every network a /64.
 //!
-//! With several paths, a packet's destination decides which one it takes: only a path's router leads to its networks,
-//! and no rule looks at the source. Unless its sender says otherwise, a packet has its host's address on that path as
-//! its source. A packet from the client's address on one path to the server's on another takes the server's path, and
-//! the answer takes the client's; neither MPTCP nor SCTP uses such pairs here.
+//! With several paths, a packet's destination decides which one it takes: only a path's own router leads to its
+//! networks, and no rule looks at the source. Unless a program chooses another, a packet has its host's address on that
+//! path as its source. A packet from the client's address on one path to the server's on another takes the server's
+//! path, and the answer takes the client's; neither MPTCP nor SCTP uses such pairs here.
 //!
 //! [`super::handover`] describes a client that moves between paths.
 
@@ -28,7 +28,7 @@ pub const CLIENT: Node = Node(0);
 /// The node of the server.
 pub const SERVER: Node = Node(1);
 
-/// The number of the first path's router. Those of other paths follow.
+/// The node number of the first path's router. The routers of other paths have the next numbers.
 const FIRST_ROUTER: u16 = 2;
 
 /// Returns the job's paths with their numbers.
@@ -36,7 +36,7 @@ pub(super) fn numbered(paths: &[Path]) -> impl Iterator<Item = (u8, &Path)> {
     (0..=u8::MAX).zip(paths)
 }
 
-/// Returns the network of a job's paths.
+/// Returns the topology of a job's paths.
 pub(super) fn of_paths(job: &Job) -> Topology<'_> {
     let nodes = [Side::Client, Side::Server].map(|side| (NodeKind::Host, side.name().to_owned())).to_vec();
     let mut topology = Topology { nodes, links: vec![], crossings: vec![] };

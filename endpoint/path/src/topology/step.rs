@@ -19,7 +19,7 @@ pub enum BuildStep {
         key: &'static str,
         /// The value to write.
         value: String,
-        /// Whether the kernel may lack the key, because it then has nothing to switch off.
+        /// Whether it is no error if the kernel lacks the key: there is nothing to switch off then.
         optional: bool,
     },
     /// Create a veth pair.
@@ -29,18 +29,18 @@ pub enum BuildStep {
         /// The size of the largest IP packet, in bytes.
         mtu_bytes: u32,
     },
-    /// Keep a device from treating several packets as one.
+    /// Switch off the offload features by which a device treats several packets as one.
     Offloads {
         /// The device whose features are restricted.
         device: Device,
-        /// Whether `gso` stays on: it splits packets before the device, and saves work.
+        /// Whether `gso` stays on: it splits packets just before the device, and saves work.
         software_segmentation: bool,
     },
-    /// Hand a device at most so many packets at once, which it then gets one by one.
+    /// Limit how many packets TCP passes to a device as one large segment, which is split before the device.
     Burst {
-        /// The device of the host.
+        /// The host's device.
         device: Device,
-        /// The most packets that TCP makes one segment of.
+        /// The most packets in one large segment.
         packets: u32,
     },
     /// Give a device an address in a network of its family's usual size.
@@ -52,26 +52,27 @@ pub enum BuildStep {
     /// Set a device up that neither asks for neighbours nor reports its multicast groups, whose packets would be counted
     /// and impaired with the others.
     UpSilently(Device),
-    /// Have a router forward packets of IPv6. With devices that still have multicast it would join the groups of all
-    /// routers and report so.
+    /// Make a router forward packets of IPv6. This must come after its devices are set up without multicast; otherwise
+    /// it would join the all-routers groups and report that.
     Forward(Node),
-    /// Add the device at the other end of the cable as a permanent neighbour, for which no ARP is needed.
+    /// Add the device at the other end of a link as a permanent neighbour, for which no ARP is needed.
     Neighbour {
-        /// The device that has the neighbour.
+        /// The device that gets the neighbour.
         device: Device,
         /// The neighbour's address.
         address: IpAddr,
         /// The neighbour's device.
         neighbour: Device,
     },
-    /// Let a device ask for its neighbours (ARP), and limit how many packets wait for the answer.
+    /// Let a device find its neighbours by ARP, and limit how many packets wait for a reply.
     NeighbourQueue {
-        /// The device that resolves them.
+        /// The device that uses ARP.
         device: Device,
-        /// The most packets that wait.
+        /// The most packets that wait for each neighbour.
         packets: u32,
     },
-    /// Count the ARP packets of a router's device, and those others that leave by it. What impairs these comes before.
+    /// Count the ARP packets of a router's device, and the other packets that leave by it. The steps that impair these
+    /// must come before.
     CountArp(Device),
     /// Add a route, or replace the one to the same network in the same table.
     Route(Route),
@@ -84,43 +85,45 @@ pub enum BuildStep {
         /// The number of that table.
         table: u8,
     },
-    /// Allow the MPTCP connections of a host more subflows than their first.
+    /// Allow the MPTCP connections of a host additional subflows.
     Subflows {
-        /// The host whose connections they are.
+        /// The host of the connections.
         host: Node,
         /// The number of subflows that a connection may have in addition to its first.
         more: u32,
-        /// The addresses that the host announces to its peers, for subflows to them.
+        /// The addresses of its own that the host announces to its peers, so that they open subflows to these
+        /// addresses.
         announced: Vec<IpAddr>,
     },
-    /// Do as [`BuildStep::Netem`], with a shaper that keeps the rate, on a device of its own before this one.
+    /// Impair the packets that leave by a router's device, with a shaper for the rate, on an additional device before
+    /// this one.
     ShapedNetem {
         /// The device of the router.
         device: Device,
-        /// The impairments that netem makes.
+        /// The impairments of the packets.
         impairments: Impairments,
         /// The shaper in its initial state.
         shaper: Shaper,
         /// The size of the largest IP packet, in bytes.
         mtu_bytes: u32,
     },
-    /// Let the MPTCP connections of a host open a subflow from an address.
+    /// Make the MPTCP connections of a host open a subflow from an address.
     AddEndpoint(Node, Endpoint),
-    /// Let the MPTCP connections of a host close their subflows from an address.
+    /// Make the MPTCP connections of a host close their subflows from an address.
     RemoveEndpoint(Node, Endpoint),
-    /// Lose packets that are forwarded by a device of the router, by their numbers, before its netem.
+    /// Drop packets that a router forwards by a device, by their numbers, before its netem.
     LoseByNumber {
         /// The device of the router.
         device: Device,
-        /// The numbers of the packets.
+        /// The numbers of the packets to drop.
         numbers: Numbers,
     },
-    /// Give packets that a router forwards by this device the device's address as source, and remember whose the answers
-    /// are.
+    /// Give packets that a router forwards by this device the device's address as source, and translate the answers
+    /// back (masquerading).
     Translate {
         /// The device of the router.
         device: Device,
-        /// Whether the port of a new mapping is drawn, and otherwise kept where it is free.
+        /// Whether a new mapping gets a random port; otherwise it keeps the packet's port, if that is free.
         random_ports: bool,
     },
     /// Drop all ICMP messages that a router sends itself.
@@ -141,16 +144,16 @@ pub struct Route {
     pub device: Device,
     /// The network that the route leads to.
     pub network: IpAddr,
-    /// The bits of its addresses that are the network's.
+    /// The length of the network's prefix, in bits.
     pub prefix_bits: u8,
-    /// The router to which packets are sent.
+    /// The router to which packets are sent (next hop).
     pub gateway: IpAddr,
-    /// Whether the device has an address in the gateway's network. Otherwise the kernel is told that the device reaches
-    /// it.
+    /// Whether the device has an address in the gateway's network. Otherwise the route is marked as `onlink`.
     pub gateway_is_local: bool,
-    /// The number of the routing table that contains it.
+    /// The number of the routing table that contains the route.
     pub table: u8,
-    /// The initial window of connections by this route, in packets, for both directions.
+    /// The initial congestion and receive window of connections by this route, in packets; `None` for the kernel's
+    /// default.
     pub initial_window_packets: Option<u32>,
 }
 
@@ -158,7 +161,7 @@ impl Route {
     /// The main routing table, for packets that match no rule.
     pub(crate) const MAIN: u8 = libc::RT_TABLE_MAIN;
 
-    /// Creates a route to a network of its family's usual size in the main table, by a device with an address in the
+    /// Creates a route in the main table to a network of its family's usual size, by a device with an address in the
     /// gateway's network.
     pub fn new(device: Device, network: IpAddr, gateway: IpAddr) -> Self {
         Self {
@@ -172,12 +175,12 @@ impl Route {
         }
     }
 
-    /// A route to all networks that the main table does not have, by such a device.
+    /// Creates a default route in the main table, by such a device.
     pub fn everywhere(device: Device, gateway: IpAddr) -> Self {
         Self { prefix_bits: 0, ..Self::new(device, unspecified(gateway), gateway) }
     }
 
-    /// Sets the initial window of connections by this route.
+    /// Returns the route with an initial window for its connections, in packets.
     pub(crate) fn with_window(self, initial_window_packets: u32) -> Self {
         Self { initial_window_packets: Some(initial_window_packets), ..self }
     }
@@ -186,42 +189,44 @@ impl Route {
 /// An address of this host that its connections may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Its number, by which the peer learns that it is gone.
+    /// The address's id in MPTCP, by which the peer learns that the address is gone.
     pub id: u8,
     /// The address from which subflows are opened.
     pub address: IpAddr,
 }
 
-/// A shaper that enforces a rate: a packet's transmission starts when that of the one before has ended.
+/// A shaper that enforces a rate: the transmission of a packet starts when that of the packet before has ended.
 ///
-/// A packet that is being transmitted when the rate changes continues at the rate before.
+/// A packet that is being transmitted when the rate changes continues at the old rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shaper {
     /// The rate of Ethernet frames in bit/s, rounded down to whole bytes per second. 0 stops the queue.
     pub rate_bit_s: u64,
     /// The size of the largest frame, in bytes.
     pub frame_bytes: u32,
-    /// The size of the queue in bytes, if it is behind a netem. Before one, packets wait in the netem.
+    /// The size of the shaper's queue in bytes, if the shaper is behind netem. If it is before netem, packets wait in
+    /// netem.
     pub queue_bytes: u32,
-    /// Whether it is before netem or behind it.
+    /// Whether the shaper is before netem or behind it.
     pub place: Place,
-    /// How many bytes pass at once before the rate counts: a policer's bucket. 0 for a link, which sends at its rate.
+    /// How many bytes may pass at once, faster than the rate: a policer's bucket. 0 for a link.
     pub burst_bytes: u32,
 }
 
 impl Shaper {
-    /// Returns the rate at which a packet that passed is transmitted. What passes a policer is not slowed by it.
+    /// Returns the rate at which packets that have passed the shaper are transmitted. Behind a policer it does not
+    /// limit.
     pub fn transmission_bit_s(&self) -> u64 {
         if self.burst_bytes > 0 { UNLIMITED_BIT_S } else { self.rate_bit_s }
     }
 }
 
-/// The place of a shaper among the disciplines of a link.
+/// The place of a shaper among the queueing disciplines of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// It is netem's child, and takes the packets that leave netem.
+    /// The shaper is netem's child, and takes the packets that leave netem.
     BehindNetem,
-    /// It is netem's parent. Packets that overtake others leave netem at once and bypass its child, but not its parent
+    /// The shaper is netem's parent. Reordered packets leave netem at once and bypass its child, but not its parent
     /// (`netem_enqueue`, `netem_dequeue`).
     BeforeNetem,
 }

@@ -1,4 +1,4 @@
-//! The sysctls of hosts and routers, each of a network namespace. Pure.
+//! The sysctls that are set in the network namespaces of hosts and routers. Pure.
 
 use netwarp_core::addresses::Family;
 use netwarp_transport::stack_of;
@@ -6,7 +6,7 @@ use netwarp_wire::job::{Job, Nat, Reconnect, Recovery, Resume, Transport};
 
 use super::BuildStep;
 
-/// Returns the settings of hosts and routers.
+/// Returns the settings that hosts and routers have in common.
 pub(super) fn shared_sysctls(family: Family) -> Vec<BuildStep> {
     let of_ipv6 = match family {
         // Duplicate address detection and multicast listener reports would consume loss draws. A kernel without IPv6
@@ -14,8 +14,9 @@ pub(super) fn shared_sysctls(family: Family) -> Vec<BuildStep> {
         Family::Ipv4 => {
             vec![BuildStep::Sysctl { key: "net/ipv6/conf/all/disable_ipv6", value: "1".to_owned(), optional: true }]
         }
-        // A host's distribution may have switched it off. Nothing but what a job sends may consume loss draws: there are
-        // no link-local addresses (addr_gen_mode 1, none), and so no router solicitations; nobody advertises a router.
+        // A host's distribution may have switched IPv6 off. Nothing but the job's own packets may consume loss draws:
+        // there are no link-local addresses (addr_gen_mode 1, none), and so no router solicitations; nobody advertises
+        // a router.
         Family::Ipv6 => vec![
             sysctl("net/ipv6/conf/all/disable_ipv6", "0"),
             sysctl("net/ipv6/conf/default/disable_ipv6", "0"),
@@ -51,12 +52,12 @@ pub(super) fn host_sysctls(buffer_bytes: u64) -> [BuildStep; 4] {
     ]
 }
 
-/// The most routers between two hosts that packets of the kernel's own hop limit, 64, pass: each router takes one from
-/// it, and drops a packet that has one left.
+/// The most routers that packets with the kernel's default hop limit, 64, can pass: each router decrements it, and
+/// drops a packet that has 1 left.
 const ROUTERS_OF_USUAL_HOP_LIMIT: usize = 63;
 
-/// Returns the settings of hosts with so many routers between them that packets need the largest hop limit. Devices take
-/// theirs for IPv6 when they are made.
+/// Returns the setting that raises the hop limit of hosts to its maximum, if the default is too small for the job's
+/// network. IPv6 devices take over the value when they are created, so it must be set before.
 pub(super) fn hop_limit(job: &Job, family: Family) -> Option<BuildStep> {
     let ends = job.workloads.iter().filter_map(|each| each.ends.as_ref());
     let key = match family {
@@ -67,8 +68,8 @@ pub(super) fn hop_limit(job: &Job, family: Family) -> Option<BuildStep> {
     (routers > ROUTERS_OF_USUAL_HOP_LIMIT).then(|| sysctl(key, "255"))
 }
 
-/// Returns the settings of a router that forgets the mappings of its NAT after another time than the kernel's own:
-/// those of UDP, answered or not, and those of established TCP connections (`nf_conntrack-sysctl.rst`).
+/// Returns the settings for the time-outs of a router's NAT mappings that the job sets: those of UDP, answered or not,
+/// and those of established TCP connections (`nf_conntrack-sysctl.rst`).
 pub(super) fn mapping_time_outs(nat: &Nat) -> Vec<BuildStep> {
     let Some(timeout_s) = nat.timeout_s else { return Vec::new() };
     [
@@ -80,10 +81,10 @@ pub(super) fn mapping_time_outs(nat: &Nat) -> Vec<BuildStep> {
     .to_vec()
 }
 
-/// Returns the setting of hosts whose MPTCP connections open subflows during a transfer. The kernel grows the receive
-/// buffers of subflows only together with the connection's (`net/mptcp/protocol.c`, `mptcp_rcv_space_adjust`). A
-/// subflow that joins later would keep the default of `tcp_rmem`, a window of 80 KB. So the default is the job's limit
-/// here.
+/// Returns the setting of hosts for MPTCP connections that open subflows during a transfer; `None` if the job has none.
+/// The kernel grows the receive buffers of subflows only together with the connection's (`net/mptcp/protocol.c`,
+/// `mptcp_rcv_space_adjust`). A subflow that joins later would keep the default of `tcp_rmem`, a window of 80 KB. So
+/// the default is raised to the job's limit.
 pub(super) fn joining_subflows(job: &Job) -> Option<BuildStep> {
     let late = stack_of(job.only().transport.kind).has_subflows() && job.timeline.has_handovers();
     let buffer_bytes = job.only().transport.buffer_bytes;
@@ -100,14 +101,14 @@ pub(super) fn address_reconfiguration(transport: &Transport) -> Vec<BuildStep> {
     ["net/sctp/addip_enable", "net/sctp/addip_noauth_enable"].map(|key| sysctl(key, "1")).to_vec()
 }
 
-/// Returns the setting of hosts that allows Fast Open for clients (1) and servers (2).
+/// Returns the setting of hosts that allows TCP Fast Open for clients (1) and servers (2), if the job uses it.
 pub(super) fn fast_open(transport: &Transport) -> Option<BuildStep> {
     let wanted = stack_of(transport.kind).has_fast_open() && transport.resume == Resume::ZeroRtt;
     wanted.then(|| sysctl("net/ipv4/tcp_fastopen", "3"))
 }
 
-/// Returns the settings of hosts that say whether they offer ECN, if the job says so. A TCP that does not offer it
-/// still accepts it (`tcp_ecn` 2, the kernel's default). 3 offers AccECN (RFC 9768).
+/// Returns the settings that make hosts offer ECN or not, if the job says which. A TCP that does not offer it still
+/// accepts it (`tcp_ecn` 2, the kernel's default). 3 offers AccECN (RFC 9768).
 pub(super) fn ecn(transport: &Transport) -> Vec<BuildStep> {
     let Some(offered) = transport.ecn else { return Vec::new() };
     let (tcp, sctp) = match (offered, transport.tcp.accurate_ecn) {
