@@ -1,4 +1,4 @@
-//! The interface of the kernel's stream transports: a stream of bytes over a kernel connection.
+//! The interface of a stream of bytes over a connection of the kernel's (TCP, MPTCP, SCTP, or TLS over TCP).
 
 use std::io;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use netwarp_wire::content::Reader;
 use super::error::{Result, bail};
 use super::{MESSAGE_BATCH_BYTES, Report, received_now};
 
-/// A stream of a kernel connection. All calls block.
+/// A stream of a kernel connection, with blocking calls.
 pub(super) trait ByteStream: ReadyStream + Sized {
     /// Sends a small message.
     fn send(&mut self, message: &[u8]) -> Result<()>;
@@ -20,10 +20,10 @@ pub(super) trait ByteStream: ReadyStream + Sized {
     /// Receives a small message: fills the buffer.
     fn receive(&mut self, buffer: &mut [u8]) -> Result<()>;
 
-    /// Sends all of the content.
+    /// Sends the whole content.
     fn send_content(&mut self, content: &mut Reader) -> Result<()>;
 
-    /// Receives all that the sink waits for, which is at least one byte.
+    /// Receives until the sink has all of its content; at least one byte must be missing.
     fn receive_content(&mut self, sink: &mut Sink) -> Result<()>;
 
     /// Sends the messages of a flow, each when it is due.
@@ -31,26 +31,26 @@ pub(super) trait ByteStream: ReadyStream + Sized {
         send_in_order(self, pacer)
     }
 
-    /// Receives the messages of a flow: all of them or, where messages may be given up, all that arrive.
+    /// Receives the messages of a flow: all of them or, if the protocol may give messages up, all that arrive.
     fn receive_messages(&mut self, sink: &mut MessageSink) -> Result<()> {
         receive_in_order(self, sink)
     }
 
-    /// Returns what must happen before a thread is used for a receiving call, for transports with many streams that may
-    /// wait for long. With none, a thread may wait.
+    /// Returns a source of futures to wait for before a thread makes a receiving call. Transports with many streams
+    /// that may wait for long have one, so that not every stream needs a waiting thread; with `None` a thread waits.
     fn turns(&self) -> Option<Turns> {
         None
     }
 
-    /// Says that this side sends nothing more.
+    /// Tells the peer that this side sends nothing more on the stream.
     ///
     /// # Errors
-    /// The protocol's streams end in both directions together.
+    /// A stream of this protocol cannot end in one direction alone.
     fn close_sending(&mut self) -> Result<()> {
         bail!("a stream of this transport does not end in one direction alone")
     }
 
-    /// Ends the stream towards the peer, where the protocol does so above the kernel.
+    /// Ends the stream if the protocol does so above the kernel, as TLS does.
     fn finish(&mut self) -> Result<()> {
         Ok(())
     }
@@ -80,12 +80,12 @@ pub(super) fn receive_in_order(stream: &mut impl ByteStream, sink: &mut MessageS
     Ok(())
 }
 
-/// Makes futures that become ready when a receiving call is worth a thread. The value of the future must be kept until
-/// the call is over.
+/// Makes a future that becomes ready when a receiving call can be made on a thread without waiting long. Its value must
+/// be kept until the call is over.
 pub(super) type Turns = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Box<dyn Send>> + Send>> + Send + Sync>;
 
-/// A stream that is the whole of a connection and moves bytes without waiting, when the event loop reports its socket
-/// ready.
+/// The only stream of a connection, with calls that move bytes without waiting, for when the event loop reports that
+/// its socket is ready.
 pub(super) trait ReadyStream: Send + 'static {
     /// Receives some bytes without waiting, at least one; 0 when the peer will send nothing more.
     ///
@@ -93,13 +93,13 @@ pub(super) trait ReadyStream: Send + 'static {
     /// `WouldBlock` when no bytes are available; as `recv(2)`.
     fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Accepts some bytes for sending without waiting, at least one.
+    /// Takes over some bytes for sending without waiting, at least one, and returns how many.
     ///
     /// # Errors
     /// `WouldBlock` when the send buffer has no room; as `send(2)`.
     fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Hands the bytes that [`Self::try_send`] has accepted to the kernel, without waiting.
+    /// Passes the bytes that [`Self::try_send`] has taken over to the kernel, without waiting.
     ///
     /// # Errors
     /// `WouldBlock` when the send buffer has no room for all; as `send(2)`.
@@ -107,7 +107,7 @@ pub(super) trait ReadyStream: Send + 'static {
         Ok(())
     }
 
-    /// Ends the stream towards the peer, where the protocol does so above the kernel. [`Self::try_flush`] sends what
-    /// that takes.
+    /// Ends the stream if the protocol does so above the kernel, as TLS does. [`Self::try_flush`] then sends the
+    /// protocol's last message.
     fn end(&mut self) {}
 }

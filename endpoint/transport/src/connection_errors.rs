@@ -1,4 +1,4 @@
-//! Errors of lost connections that say more than the kernel's own number.
+//! Errors of lost connections whose messages say more than the kernel's error number.
 
 use std::io::{self, ErrorKind};
 
@@ -7,7 +7,7 @@ pub(super) fn lost_subflows(error: &io::Error) -> io::Error {
     timed_out("all subflows of the MPTCP connection had ended, and the kernel closed it", error)
 }
 
-/// Returns the error of a connection whose first packet had no route.
+/// Returns the error of a connection for whose first packet there was no route.
 pub(super) fn no_route(error: &io::Error) -> io::Error {
     io::Error::new(ErrorKind::NetworkUnreachable, format!("the connection's SYN had no route ({error})"))
 }

@@ -1,6 +1,6 @@
 //! Asynchronous access to the bytes of a kernel connection, for protocols that frame them themselves, such as HTTP.
 //!
-//! These protocols read whatever is available and write while they read, which blocking calls cannot do, so the event
+//! These protocols read whatever is available, and write while they read. Blocking calls cannot do that, so the event
 //! loop watches the socket.
 
 use std::io::{self, ErrorKind};
@@ -15,21 +15,22 @@ use super::byte_stream::ReadyStream;
 use super::error::{Context as _, Result};
 use super::socket::Socket;
 
-/// A stream of a kernel connection that the event loop watches. The connection's report can be read meanwhile.
+/// A stream of a kernel connection whose socket the event loop watches. Others can use the stream too, to read the
+/// connection's counters.
 pub(super) struct WatchedStream<S> {
     stream: Arc<Mutex<S>>,
     socket: AsyncFd<Arc<Socket>>,
 }
 
 impl<S: ReadyStream> WatchedStream<S> {
-    /// Makes the event loop watch the connection's socket. Must be called inside the runtime.
+    /// Makes the event loop watch the connection's socket. Must be called inside the tokio runtime.
     pub(super) fn new(stream: Arc<Mutex<S>>, socket: Arc<Socket>) -> Result<Self> {
         // SAFETY: a Socket owns its descriptor and never gives it up or changes it.
         let watched = unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE | Interest::WRITABLE) };
         Ok(Self { stream, socket: watched.map_err(io::Error::from).context("watching a socket")? })
     }
 
-    /// Makes a call that sends, once the socket has room.
+    /// Calls `call`, which sends, once the socket has room.
     fn poll_sending<T>(
         &self,
         context: &mut Context<'_>,
@@ -71,8 +72,8 @@ impl<S: ReadyStream> AsyncWrite for WatchedStream<S> {
         self.poll_sending(context, ReadyStream::try_flush)
     }
 
-    /// Ends the stream towards the peer, where the protocol does so above the kernel. [`super::Connection::close`] ends
-    /// the kernel's connection.
+    /// Ends the stream if the protocol does so above the kernel, as TLS does. [`super::Connection::close`] ends the
+    /// kernel's connection.
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.stream.lock().expect("no holder panics").end();
         self.poll_flush(context)

@@ -19,7 +19,7 @@ pub struct Error {
 /// What an error means for a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The peer ended the connection or its stream before all was received.
+    /// The peer ended the connection or stream before everything was received.
     Closed,
     /// The peer, or its kernel, reset the connection.
     Reset,
@@ -27,23 +27,22 @@ pub enum Kind {
     TimedOut,
     /// There is no route to the peer.
     Unreachable,
-    /// It is no lost connection: a file that cannot be read, an option that the kernel refuses, an invalid message of
-    /// the peer.
+    /// No connection was lost: a file cannot be read, the kernel refuses an option, the peer sent an invalid message.
     Other,
 }
 
 impl Error {
-    /// Creates an error of a kind.
+    /// Creates an error of this kind.
     pub(crate) fn new(kind: Kind, cause: impl Into<anyhow::Error>) -> Self {
         Self { kind, cause: cause.into() }
     }
 
-    /// Creates the error for a connection that the peer ended before all was received.
+    /// Creates the error for a connection that the peer ended before everything was received.
     pub(crate) fn closed(message: impl Into<String>) -> Self {
         Self::new(Kind::Closed, anyhow!(message.into()))
     }
 
-    /// Returns what it means for the connection.
+    /// Returns what the error means for the connection.
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -234,8 +233,8 @@ fn unless_timed_out(has_timed_out: bool) -> Kind {
     if has_timed_out { Kind::TimedOut } else { Kind::Other }
 }
 
-/// Returns whether a time-out of the connection caused an error, which may be hidden below others; HTTP/2's names no
-/// cause, but has it.
+/// Returns whether a time-out of the connection is among the causes of an error. An error of HTTP/2 does not list its
+/// cause, but contains it.
 fn has_timed_out(error: &(dyn std::error::Error + 'static)) -> bool {
     let mut causes = std::iter::successors(Some(error), |cause| cause.source());
     causes.any(|cause| {
@@ -245,7 +244,7 @@ fn has_timed_out(error: &(dyn std::error::Error + 'static)) -> bool {
     })
 }
 
-/// Converts errors that do not concern a connection.
+/// Implements conversions from errors that do not concern a connection.
 macro_rules! others {
     ($($error:ty),+ $(,)?) => {
         $(impl From<$error> for Error {

@@ -1,4 +1,4 @@
-//! TLS 1.3 for `tls` and `quic`: a certificate made for the run, and clients that trust no other.
+//! TLS 1.3 for `tls` and `quic`: a certificate generated for the run, and clients that trust only this certificate.
 
 use std::sync::{Arc, OnceLock};
 
@@ -29,7 +29,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Returns this process's identity, which all of its listeners share. The first call makes it; see
+    /// Returns this process's identity, which all of its listeners share. The first call generates it; see
     /// [`Self::generate`].
     pub(crate) fn of_process(job: &Job) -> Result<Self> {
         static OURS: OnceLock<(CertificateDer<'static>, PrivateKeyDer<'static>)> = OnceLock::new();
@@ -42,8 +42,9 @@ impl Identity {
         Ok(Self { certificate: certificate.clone(), key: key.clone_key() })
     }
 
-    /// Makes a self-signed certificate. Its key is Ed25519, whose signatures all have the same length, so that all
-    /// handshakes do; it is ECDSA if an installed program must accept it, because browsers do not accept Ed25519.
+    /// Generates a key and a self-signed certificate. The key is Ed25519, whose signatures, and so all handshakes, have
+    /// the same length. It is ECDSA if an installed program must accept the certificate, because browsers do not accept
+    /// Ed25519.
     pub fn generate(job: &Job) -> Result<Self> {
         if job.has_programs() {
             return Self::generate_for_programs();
@@ -51,7 +52,7 @@ impl Identity {
         Self::with(&PKCS_ED25519)
     }
 
-    /// Like [`Self::generate`], for a certificate that an installed program must accept.
+    /// Generates an identity as [`Self::generate`] does, with a certificate that installed programs accept.
     pub fn generate_for_programs() -> Result<Self> {
         Self::with(&PKCS_ECDSA_P256_SHA256)
     }
@@ -69,15 +70,16 @@ impl Identity {
         &self.certificate
     }
 
-    /// Returns certificate and private key in PEM, as programs read them (RFC 7468).
+    /// Returns certificate and private key in PEM (RFC 7468), for installed programs.
     pub fn to_pem(&self) -> [String; 2] {
         [pem("CERTIFICATE", self.certificate()), pem("PRIVATE KEY", self.key.secret_der())]
     }
 
-    /// Returns a server's configuration: TLS 1.3, with one ticket for each connection if later ones are to resume.
+    /// Returns rustls's configuration of a server: TLS 1.3, with one session ticket per connection if later connections
+    /// are to resume.
     ///
     /// # Arguments
-    /// * `early_bytes` - the most early data of a connection, in bytes, if `resume` allows any.
+    /// * `early_bytes` - the most early data of a connection, in bytes, if the job's `resume` allows any.
     ///
     /// # Errors
     /// The key does not match the certificate.
@@ -120,8 +122,8 @@ pub fn key_fingerprint(certificate: &[u8]) -> Result<String> {
     Ok(BASE64_STANDARD.encode(digest(&SHA256, &parsed.subject_public_key_info())))
 }
 
-/// Returns a client's configuration: TLS 1.3, trusting only the certificate with this DER. All connections made with it
-/// share their tickets.
+/// Returns rustls's configuration of a client: TLS 1.3, trusting only the certificate `trusted` (DER). All connections
+/// made with it share their session tickets.
 pub(crate) fn client_config(trusted: &[u8], job: &Job) -> Result<ClientConfig> {
     let resume = job.only().transport.resume;
     let mut roots = RootCertStore::empty();
@@ -145,7 +147,7 @@ pub(crate) fn client_config(trusted: &[u8], job: &Job) -> Result<ClientConfig> {
     Ok(config)
 }
 
-/// Returns the ALPN identifiers of both ends (RFC 7301): that of HTTP, if the run speaks it.
+/// Returns the ALPN identifiers (RFC 7301) that both ends offer: that of the run's version of HTTP, if it uses HTTP.
 fn alpn_protocols(job: &Job) -> Vec<Vec<u8>> {
     job.only().workload.alpn().map(Vec::from).into_iter().collect()
 }

@@ -1,8 +1,9 @@
-//! The kernel's stream transports: blocking code on threads of its own, behind the asynchronous interface.
+//! The kernel's stream transports (TCP, MPTCP, SCTP, TLS over TCP): blocking code on its own threads, behind the
+//! asynchronous interface.
 //!
-//! A system call is the most expensive operation in a guest (7 to 13 µs). A blocking socket needs one for megabytes,
-//! whereas an event loop needs two for each wake-up. So bytes move in blocking calls, and only their beginning and end
-//! are asynchronous.
+//! A system call is the most expensive operation in a guest (7 to 13 µs). With a blocking socket one call moves
+//! megabytes, whereas an event loop needs two calls for each wake-up. So bytes move in blocking calls, and only their
+//! beginning and end are asynchronous.
 
 use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -25,11 +26,11 @@ use super::error::{Context as _, Result, bail};
 use super::socket::{self, Socket};
 use super::{Carrier, Duplex, Handshake, Place, Report, Sent, peer_filter};
 
-/// The most unsent bytes that the kernel may hold (`TCP_NOTSENT_LOWAT`). Further data waits with its sender, who can
-/// still put something more urgent before it.
+/// The most unsent bytes that the kernel may hold (`TCP_NOTSENT_LOWAT`). Further data waits in the program, which can
+/// still send more urgent data first.
 const UNSENT_BYTES: libc::c_int = 16 << 10;
 
-/// A stream transport of the kernel, with its options.
+/// A stream transport of the kernel's, with a job's options.
 pub(super) trait Protocol: Send + Sync + 'static {
     /// A stream of a connection.
     type Stream: ByteStream;
@@ -37,13 +38,13 @@ pub(super) trait Protocol: Send + Sync + 'static {
     /// The protocol's name in error messages.
     const NAME: &'static str;
 
-    /// Returns a socket with all options that must be set before connecting or listening.
+    /// Creates a socket for a peer at this address, with all options that must be set before connecting or listening.
     fn socket(&self, peer: SocketAddr) -> Result<Socket>;
 
     /// Whether the kernel can drop packets by source address before this protocol answers them.
     const TAKES_FILTERS: bool = true;
 
-    /// For how long a side that has closed waits for the peer to close, after what has arrived last. None where the
+    /// How long after the last arrival a side that has closed gives up waiting for the peer to close; `None` if the
     /// kernel itself ends a connection whose peer does not answer.
     const CLOSES_WITHIN: Option<Duration> = None;
 
@@ -52,22 +53,23 @@ pub(super) trait Protocol: Send + Sync + 'static {
         socket.bind(&address.into()).context("binding a socket")
     }
 
-    /// Binds a client's socket, where the kernel's choice of address would be wrong.
+    /// Binds a client's socket, if the address that the kernel would choose is wrong.
     fn bind_client(&self, _socket: &Socket) -> Result<()> {
         Ok(())
     }
 
-    /// Notes that the client now has this address and prefers it. The kernel's routes make later connections use it.
+    /// Called when the client has got this address and prefers it. Later connections use it because of the kernel's
+    /// routes.
     fn attached(&self, _address: IpAddr) -> Result<()> {
         Ok(())
     }
 
-    /// Notes that the client has lost this address. The kernel notices it too.
+    /// Called when the client has lost this address. The kernel notices it itself.
     fn detached(&self, _address: IpAddr) -> Result<()> {
         Ok(())
     }
 
-    /// Returns whether the kernel can already migrate a client's connection to another address.
+    /// Returns whether the kernel can migrate a client's connection to another address now.
     fn can_migrate(_socket: &Socket) -> bool {
         true
     }
@@ -82,11 +84,11 @@ pub(super) trait Protocol: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Does what remains once the kernel has the connection, such as a TLS handshake. Returns all streams of the
-    /// connection.
+    /// Completes a connection that the kernel has established, for example by a TLS handshake. Returns all streams of
+    /// the connection.
     fn establish(&self, socket: Arc<Socket>) -> Result<Vec<Self::Stream>>;
 
-    /// Returns the DER of the certificate that a server presents.
+    /// Returns the certificate that a server presents, in DER, if the protocol has one.
     fn certificate(&self) -> Option<&[u8]> {
         None
     }
@@ -194,11 +196,11 @@ struct Connection<S> {
     name: &'static str,
     socket: Arc<Socket>,
     streams: Vec<Arc<Mutex<S>>>,
-    /// The number of streams in use.
+    /// How many streams have been opened or accepted.
     given: usize,
     start: Moment,
     connected: Moment,
-    /// Says whether this connection can migrate now, if the kernel migrates connections at a handover.
+    /// Returns whether a connection can migrate now; `None` if connections do not migrate at a handover.
     migrates: Option<fn(&Socket) -> bool>,
     /// As [`Protocol::CLOSES_WITHIN`].
     closes_within: Option<Duration>,
@@ -306,13 +308,14 @@ struct Stream<S> {
 }
 
 impl<S: ByteStream> Stream<S> {
-    /// Runs blocking work on the stream outside the event loop.
+    /// Runs blocking work on the stream, on a thread outside the event loop.
     async fn run<T: Send + 'static>(&self, work: impl FnOnce(&mut S) -> Result<T> + Send + 'static) -> Result<T> {
         let stream = self.stream.clone();
         offload(move || work(&mut stream.lock().expect("no holder panics"))).await
     }
 
-    /// Like [`Self::run`], for work that begins by waiting for the peer.
+    /// Runs work as [`Self::run`] does, for work that begins by waiting for data from the peer: it first awaits the
+    /// stream's turn ([`ByteStream::turns`]).
     async fn run_receiving<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut S) -> Result<T> + Send + 'static,

@@ -63,27 +63,27 @@ pub struct Place {
 /// A handshake that is under way, and the connection that it establishes.
 pub type Handshake = Pin<Box<dyn Future<Output = Result<Box<dyn Connection>>> + Send>>;
 
-/// The client's end of a transport: opens connections, all with the same options.
+/// The client's end of a transport: opens connections, all with the options of one job.
 #[async_trait]
 pub trait Dialer: Send + Sync {
-    /// Connects to `server`. Ready when application data may be sent: with early data (`resume = 0rtt`) that is at
-    /// once, before the peer has answered.
+    /// Connects to `server`. The future is ready when application data may be sent: with early data (`resume = 0rtt`)
+    /// at once, before the peer has answered.
     ///
     /// # Arguments
     /// * `may_resume` - whether it may use the session tickets or cookies of earlier connections.
     async fn dial(&self, server: SocketAddr, may_resume: bool) -> Result<Box<dyn Connection>>;
 
-    /// Notes that the host now has this address and prefers it: later connections use it, and open connections that
-    /// migrate ([`Connection::migrates`]) move to it. Must be called inside the runtime.
+    /// Must be called when the host has got this address and prefers it: later connections use it, and open connections
+    /// that migrate ([`Connection::migrates`]) move to it. Must be called inside the tokio runtime.
     ///
     /// # Errors
     /// As `bind(2)`.
     fn attached(&self, address: IpAddr) -> Result<()>;
 
-    /// Notes that the host has lost this address.
+    /// Must be called when the host has lost this address.
     ///
     /// # Errors
-    /// An open connection cannot be told.
+    /// An open connection could not remove the address.
     fn detached(&self, _address: IpAddr) -> Result<()> {
         Ok(())
     }
@@ -92,11 +92,11 @@ pub trait Dialer: Send + Sync {
 /// The server's end of a transport, bound and listening.
 #[async_trait]
 pub trait Listener: Send {
-    /// Returns the DER of the certificate that it presents, if the transport has any.
+    /// Returns the certificate that the server presents, in DER, if the transport has one.
     fn certificate(&self) -> Option<&[u8]>;
 
-    /// Accepts the next connection. Its handshake is a future of its own, so that it does not delay others. Dropping
-    /// this future loses no connection.
+    /// Accepts the next connection. Its handshake is returned as a separate future, so that it does not delay other
+    /// connections. Dropping this future loses no connection.
     async fn accept(&mut self) -> Result<Handshake>;
 }
 
@@ -116,11 +116,11 @@ pub trait Connection: Send + Sync {
     /// loses no stream.
     async fn accept_stream(&mut self) -> Result<Option<Box<dyn Stream>>>;
 
-    /// Returns what a protocol with framing or streams of its own runs over, instead of [`Self::open_stream`] and
-    /// [`Self::accept_stream`]. May be called once. Must be called inside the runtime.
+    /// Returns what HTTP runs over, which has its own framing or streams. Replaces [`Self::open_stream`] and
+    /// [`Self::accept_stream`], and may be called once. Must be called inside the tokio runtime.
     ///
     /// # Errors
-    /// Such protocols do not run over this transport.
+    /// HTTP does not run over this transport.
     fn carrier(&mut self) -> Result<Carrier> {
         bail!("no such protocol runs over this transport")
     }
@@ -140,11 +140,11 @@ pub trait Connection: Send + Sync {
     /// The stack does not answer.
     fn report(&self) -> Result<Report>;
 
-    /// Client: returns whether the connection continues over the new address after a handover. It does not before its
-    /// handshake is complete, because the peer cannot yet tell its packets from those of others.
+    /// At the client: returns whether the connection continues over the new address after a handover. It does not
+    /// before its handshake is complete, because until then the peer cannot recognise its packets.
     fn migrates(&self) -> bool;
 
-    /// Gives the connection up without waiting: pending operations on its streams soon fail.
+    /// Gives the connection up, without waiting. Pending operations on its streams soon fail.
     fn abandon(&self);
 
     /// Gives the connection up and discards its unsent data, so that none of it takes up the path.
@@ -152,7 +152,7 @@ pub trait Connection: Send + Sync {
         self.abandon();
     }
 
-    /// Ends the connection in the protocol's orderly way.
+    /// Closes the connection in the protocol's orderly way.
     async fn close(self: Box<Self>) -> Result<()>;
 }
 
@@ -184,25 +184,26 @@ pub trait Stream: Send {
     /// Sends all of the content, in the transport's fastest way.
     async fn send_content(&mut self, content: Reader) -> Result<Sent>;
 
-    /// Receives all that `sink` waits for, in the transport's fastest way; the sink may be locked meanwhile. If the
-    /// connection is given up, the sink keeps what was received before.
+    /// Receives until `sink` has all of its content, in the transport's fastest way; the sink may be locked meanwhile.
+    /// If the connection is given up, the sink keeps what was received before.
     async fn receive_content(&mut self, sink: SharedSink) -> Result<()>;
 
     /// Sends a small message that the peer answers with a message or a content.
     ///
     /// # Arguments
-    /// * `_later` - how much later than at once the answer may come, for transports that repeat the message.
+    /// * `_later` - how long after the request the peer may begin to answer at the earliest, for transports that repeat
+    ///   the message.
     async fn request(&mut self, message: &[u8], _later: Duration) -> Result<()> {
         self.send(message).await
     }
 
-    /// Returns the size of the headers around a message, in bytes, where each message is a packet that may be lost;
-    /// `None` where messages are part of a reliable stream.
+    /// Returns the size of a packet's headers, in bytes, if each message is a packet that may be lost; `None` if
+    /// messages are part of a reliable stream.
     fn packet_header_bytes(&self) -> Option<u64> {
         None
     }
 
-    /// Sends the messages of a flow, each when it is due. Returns the pacer, which knows when each was sent.
+    /// Sends the messages of a flow, each when it is due. Returns the pacer, with the counts of what was sent.
     async fn send_messages(&mut self, mut pacer: Pacer) -> Result<Pacer> {
         let deadline = Deadline::new()?;
         let mut batch = Vec::new();
@@ -216,7 +217,7 @@ pub trait Stream: Send {
         Ok(pacer)
     }
 
-    /// Receives the messages of a flow until the sink has all of them or, where they may be lost, until `drain` after
+    /// Receives the messages of a flow until the sink has all of them or, if messages may be lost, until `drain` after
     /// the last was due.
     async fn receive_messages(&mut self, mut sink: MessageSink, _drain: Duration) -> Result<MessageSink> {
         let mut message = vec![0; sink.message_bytes()];
@@ -227,23 +228,24 @@ pub trait Stream: Send {
         Ok(sink)
     }
 
-    /// Says that this side sends nothing more on the stream, without waiting. What was sent before still arrives.
+    /// Tells the peer that this side sends nothing more on the stream, without waiting. What was sent before still
+    /// arrives.
     ///
     /// # Errors
-    /// The transport's streams end in both directions together.
+    /// A stream of this transport cannot end in one direction alone.
     async fn close_sending(&mut self) -> Result<()> {
         bail!("a stream of this transport does not end in one direction alone")
     }
 
-    /// Ends the stream towards the peer. Ready when this process need not stay for the data: the peer has received all
-    /// of it (true), or the kernel will deliver it while the connection is open (false).
+    /// Ends the stream. The future is ready when the process is no longer needed for delivering the data: either the
+    /// peer has received everything (true), or the kernel will deliver it while the connection is open (false).
     async fn finish(&mut self) -> Result<bool>;
 }
 
 /// The most bytes of overdue messages that are sent on a stream together.
 const MESSAGE_BATCH_BYTES: usize = 16 << 10;
 
-/// Returns a message of a flow that has just been received completely.
+/// Returns a message of a flow that has just been received completely, with its header and the current time.
 pub fn received_now(message: &[u8]) -> Result<Received> {
     let header = Header::decode(message).context("a message of the flow is too short for its header")?;
     Ok(Received { header, bytes: message.len() as u64, at_ns: Moment::now().since(0) })
@@ -256,14 +258,14 @@ pub struct Report {
     pub settings: Settings,
     /// The stack's counters.
     pub stats: Stats,
-    /// What the connection used of an earlier one.
+    /// Whether and how the connection resumed an earlier session.
     pub resumed: Resume,
 }
 
-/// What is known of a content that was handed to the transport.
+/// What is known of a content that was passed to the transport.
 #[derive(Debug)]
 pub struct Sent {
-    /// When the first byte was about to be handed over.
+    /// When the first byte was about to be passed to the transport.
     pub first_byte: Moment,
     /// The hex SHA-256, if it was asked for.
     pub sha256: Option<String>,

@@ -1,4 +1,5 @@
-//! What the kernel's errors of a stream socket mean, where they do not say that the peer did not answer in time.
+//! Recognises connections that were lost because of a time-out or a missing route, where the kernel reports another
+//! error.
 
 use std::io::{self, ErrorKind};
 
@@ -9,14 +10,15 @@ use super::socket::Socket;
 use super::tcp::info::TcpInfo;
 
 impl Socket {
-    /// Tells two time-outs, and a connection without a route, from other errors that the kernel reports in the same way.
+    /// Returns the real reason of a socket's error: replaces the kernel's error if it hides one of two time-outs or a
+    /// missing route.
     ///
-    /// A kernel that has answered a SYN waits about a minute for the end of the handshake
-    /// (`net.ipv4.tcp_synack_retries`). Then it knows the connection no more, and answers what arrives late with a
-    /// reset: it did not hear from this end in time. The other is [`Self::has_lost_its_subflows`].
+    /// The first time-out: a kernel that has answered a SYN waits about a minute for the end of the handshake
+    /// (`net.ipv4.tcp_synack_retries`). Then it forgets the connection, and answers what arrives later with a reset.
+    /// The second: [`Self::has_lost_its_subflows`].
     ///
-    /// Of a connection that Fast Open has put off, the kernel keeps no other error than ECONNABORTED if its SYN has no
-    /// route (`tcp_sendmsg_fastopen` in `net/ipv4/tcp.c`). SCTP has another meaning for it.
+    /// The missing route: if Fast Open has deferred a SYN for which there is no route, the kernel reports only
+    /// ECONNABORTED (`tcp_sendmsg_fastopen` in `net/ipv4/tcp.c`), which means something else for SCTP.
     pub(crate) fn explained(&self, error: io::Error) -> io::Error {
         match error.kind() {
             ErrorKind::ConnectionReset if TcpInfo::read(self).is_ok_and(|info| info.has_received_nothing()) => {
@@ -28,8 +30,8 @@ impl Socket {
         }
     }
 
-    /// Returns whether this is an MPTCP connection that the kernel has closed because its last subflow had ended a
-    /// minute before, without a message of the peer that ends the connection. The kernel keeps no error for that
+    /// Returns whether this is an MPTCP connection that the kernel has closed a minute after its last subflow ended,
+    /// although the peer had not ended the connection. The kernel has no error of its own for that
     /// (`mptcp_close_tout_expired` in `net/mptcp/protocol.c`): receiving fails with ENOTCONN, sending with EPIPE.
     pub(super) fn has_lost_its_subflows(&self) -> bool {
         let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
@@ -51,7 +53,7 @@ mod tests {
     use super::*;
     use crate::system_call::set_option;
 
-    /// Returns the kind of the error that a client sees whose peer resets the connection after sending so many bytes.
+    /// Returns the kind of error that a client sees if its peer sends `sent_before` and then resets the connection.
     fn seen_of_a_reset(sent_before: &[u8]) -> ErrorKind {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

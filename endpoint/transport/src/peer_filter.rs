@@ -1,4 +1,4 @@
-//! A filter by which a socket receives packets from one host only: the kernel drops all others before they are
+//! A filter with which a socket receives packets from one host only: the kernel drops all others before they are
 //! answered.
 //!
 //! It is a classic BPF program (`Documentation/networking/filter.rst`; `SO_ATTACH_FILTER`, socket(7)), which needs no
@@ -13,7 +13,7 @@ use libc::{sock_filter, sock_fprog};
 use super::error::{Context as _, Result};
 use super::system_call::set_option;
 
-/// Offsets from this one on are relative to the IP header (`SKF_NET_OFF` in `include/uapi/linux/filter.h`).
+/// The base for offsets relative to the IP header (`SKF_NET_OFF` in `include/uapi/linux/filter.h`).
 const IP_HEADER: u32 = -0x10_0000_i32 as u32;
 
 /// The offset of the source address in the headers of IPv4 (RFC 791) and IPv6 (RFC 8200).
@@ -34,7 +34,7 @@ pub(super) fn restrict(socket: &impl AsRawFd, peer: IpAddr) -> Result<()> {
         .with_context(|| format!("taking packets of {peer} only (SO_ATTACH_FILTER)"))
 }
 
-/// Returns whether a connection from this address is accepted.
+/// Returns whether a connection from this address may be accepted.
 pub(super) fn is_welcome(from: Option<SocketAddr>, only_from: Option<IpAddr>) -> bool {
     only_from.is_none_or(|peer| from.is_some_and(|from| from.ip().to_canonical() == peer.to_canonical()))
 }

@@ -1,4 +1,4 @@
-//! A blocking stream socket of the kernel, with the few calls the transports make on it.
+//! A blocking stream socket of the kernel, with the calls that the transports make on it.
 
 use std::fs;
 use std::io::{self, ErrorKind, IoSlice};
@@ -19,7 +19,7 @@ use super::connection_errors::lost_subflows;
 use super::error::{Context as _, Error, Result, bail};
 use super::system_call::{Plain, get_option, retry, set_option, size};
 
-/// How many bytes of content are handed to the kernel in one call.
+/// How many bytes of content are passed to the kernel in one call.
 pub(crate) const SEND_BLOCK_BYTES: usize = 1 << 20;
 
 /// The most bytes asked for in one call: `recv(2)` and `sendfile(2)` move just under 2 GiB.
@@ -92,8 +92,8 @@ impl Socket {
         Ok(())
     }
 
-    /// Sends in a call that waits. Where that waits for a limited time, as for MPTCP, it is repeated for as long as the
-    /// connection is there.
+    /// Makes a sending call that waits for buffer space. If it waits only for a limited time, as with MPTCP, it is
+    /// repeated for as long as the connection exists.
     fn sending(&self, mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
         loop {
             match retry(&mut call) {
@@ -146,7 +146,7 @@ impl Socket {
         self.receive_or_reset(buffer, flags).map_err(|error| self.explained(error))
     }
 
-    /// As [`Self::receive`], with the kernel's error as it is.
+    /// Receives as [`Self::receive`] does, but returns the kernel's error unchanged.
     pub(super) fn receive_or_reset(&self, buffer: &mut [u8], flags: c_int) -> io::Result<usize> {
         let (address, length) = (buffer.as_mut_ptr().cast(), buffer.len());
         // SAFETY: the buffer is valid for writes of its length.
@@ -215,7 +215,7 @@ impl Socket {
         }
     }
 
-    /// Discards what has arrived, without waiting. Returns true once the peer has closed.
+    /// Discards what has arrived, without waiting. Returns true if the peer has closed.
     ///
     /// It is called after the last stream, when no more data is wanted.
     ///
@@ -244,7 +244,7 @@ impl Socket {
         }
     }
 
-    /// Sets an option that is a plain C value (`setsockopt(2)`).
+    /// Sets a socket option that is a plain C value (`setsockopt(2)`).
     ///
     /// # Errors
     /// As `setsockopt(2)`; `name` is what the message calls the option.
@@ -252,8 +252,8 @@ impl Socket {
         set_option(self.as_raw_fd(), level, option, value).with_context(|| format!("setting {name}"))
     }
 
-    /// Reads an option that is a plain C value, whose fields may be part of the request (`getsockopt(2)`). Fields that
-    /// the kernel does not fill keep their values.
+    /// Reads a socket option that is a plain C value (`getsockopt(2)`). Fields of `value` may be part of the request;
+    /// those that the kernel does not fill keep their values.
     ///
     /// # Errors
     /// As `getsockopt(2)`; `name` is what the message calls the option.
@@ -275,7 +275,7 @@ impl Socket {
     }
 }
 
-/// Makes the event loop watch the socket for something to read. Must be called inside the runtime.
+/// Makes the event loop watch the socket for something to read. Must be called inside the tokio runtime.
 ///
 /// # Errors
 /// As `epoll_ctl(2)`.
@@ -319,7 +319,7 @@ pub fn effective_receive_bytes(socket: &socket2::Socket) -> Result<u64> {
     Ok(socket.recv_buffer_size().context("reading SO_RCVBUF")? as u64 / 2)
 }
 
-/// Returns whether an error means that the connection has ended: a reset, or the state of an SCTP association after
+/// Returns whether an error means that the connection has ended: a reset, or the error of an SCTP association after
 /// both sides have shut it down.
 fn is_end(error: ErrorKind) -> bool {
     matches!(error, ErrorKind::ConnectionReset | ErrorKind::NotConnected)

@@ -1,4 +1,5 @@
-//! The interface of a transport's implementation: what it supports, what it refuses, and its two ends.
+//! The interface of a transport's implementation: what it supports, what it refuses, and how its client and server are
+//! created.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -9,21 +10,20 @@ use netwarp_wire::problems::Problems;
 use super::error::{Context as _, Result};
 use super::{Dialer, Listener, Place, tcp};
 
-/// The source from which the state of connections is read.
+/// From where the state of connections is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateSource {
     /// The kernel's `sock_diag`, for TCP.
     Tcp,
     /// The kernel's `sock_diag`, for SCTP.
     Sctp,
-    /// The memory that a QUIC stack shares ([`netwarp_core::connection_gauges`]).
+    /// Memory that a QUIC stack shares ([`netwarp_core::connection_gauges`]).
     Gauges,
 }
 
 /// A transport's implementation. Each has a folder, and a line in [`super::stack_of`].
 pub trait Stack: Sync {
-    /// Returns whether its connections are TCP connections or made of them: with TCP's options, header and segment
-    /// size.
+    /// Returns whether connections are TCP connections or consist of them, with TCP's options, header and segment size.
     fn uses_tcp(&self) -> bool {
         false
     }
@@ -33,17 +33,17 @@ pub trait Stack: Sync {
         false
     }
 
-    /// Returns whether its packets are encrypted.
+    /// Returns whether the transport encrypts data.
     fn is_encrypted(&self) -> bool {
         false
     }
 
-    /// Returns where the state of its connections can be read, if it can.
+    /// Returns from where the state of connections can be read; `None` if it cannot.
     fn state_source(&self) -> Option<StateSource> {
         self.uses_tcp().then_some(StateSource::Tcp)
     }
 
-    /// Returns whether it sends data with the SYN (RFC 7413) when asked to resume.
+    /// Returns whether a client that resumes sends data with the SYN (TCP Fast Open, RFC 7413).
     fn has_fast_open(&self) -> bool {
         false
     }
@@ -53,12 +53,12 @@ pub trait Stack: Sync {
         false
     }
 
-    /// Returns whether each message is a packet of its own, which its receiver sees as the router does.
+    /// Returns whether each message is a packet of its own, so that the receiver sees the same packets as the router.
     fn has_message_packets(&self) -> bool {
         false
     }
 
-    /// Returns the sysctl that bounds the memory of all its sockets together, if it is not TCP's or UDP's.
+    /// Returns the sysctl that limits the memory of all sockets of this protocol together, if it is not TCP or UDP.
     fn memory_sysctl(&self) -> Option<&'static str> {
         None
     }
@@ -69,41 +69,42 @@ pub trait Stack: Sync {
         1
     }
 
-    /// Returns the ways in which a later connection can use an earlier one, besides none.
+    /// Returns in which ways a connection can resume the session of an earlier one.
     fn resumes(&self) -> &'static [Resume] {
         &[]
     }
 
-    /// Returns what can happen to its connections at a handover.
+    /// Returns what can be chosen to happen to connections at a handover.
     fn reconnects(&self) -> &'static [Reconnect] {
         &[Reconnect::New]
     }
 
-    /// Notes the options that the stack would silently change, or refuse when the run is half built.
+    /// Adds to `problems` the options that the stack would silently change, or refuse only during the run.
     fn check(&self, options: &Transport, problems: &mut Problems) {
         if self.uses_tcp() {
             tcp::check(options, problems);
         }
     }
 
-    /// Creates the client's end, with the job's options.
+    /// Creates the client, with the job's options.
     ///
     /// # Arguments
     /// * `server` - the server's address.
-    /// * `certificate` - DER of the only server certificate to trust, if the transport has any; see [`trusted`].
+    /// * `certificate` - the only server certificate to trust, in DER, if the transport uses certificates; see
+    ///   [`trusted`].
     ///
     /// # Errors
-    /// The transport does not have an option.
+    /// The transport does not have an option of the job.
     fn dialer(&self, job: &Job, server: IpAddr, certificate: Option<&[u8]>) -> Result<Arc<dyn Dialer>>;
 
-    /// Creates the server's end, listening.
+    /// Creates the server, which listens.
     ///
     /// # Errors
-    /// The transport does not have an option; the address cannot be bound.
+    /// The transport does not have an option of the job; the address cannot be bound.
     fn listen(&self, job: &Job, place: Place) -> Result<Box<dyn Listener>>;
 }
 
-/// Returns the certificate, which clients of encrypted transports need.
+/// Returns the given certificate, which clients of encrypted transports need.
 ///
 /// # Errors
 /// None was given.

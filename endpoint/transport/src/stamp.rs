@@ -1,9 +1,9 @@
-//! The kernel's stamps of when packets arrived (`SO_TIMESTAMPNS`), in the control messages that come with them.
+//! Reads the kernel's time stamps of arrived packets (`SO_TIMESTAMPNS`) from the control messages that come with them.
 
 use libc::{msghdr, timespec};
 use netwarp_core::clock;
 
-/// Room for one control message: a header and a time.
+/// A buffer for one control message: header and time stamp.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 pub(crate) struct Control([u8; 64]);
@@ -12,8 +12,8 @@ impl Control {
     pub(crate) const EMPTY: Self = Self([0; 64]);
 }
 
-/// Returns when the kernel received the last packet of a message, in nanoseconds of `CLOCK_REALTIME`; packets that
-/// arrived before stamps were switched on have no time.
+/// Returns when the kernel received the last packet of a message, in nanoseconds of `CLOCK_REALTIME`; `None` for
+/// packets that arrived before time stamps were switched on.
 ///
 /// # Safety
 /// The message is one that the kernel has filled, and its control buffer is still valid.

@@ -1,4 +1,4 @@
-//! System calls on descriptors: their results as [`io::Result`], calls that a signal interrupts, and socket options
+//! Helpers for system calls on descriptors: results as [`io::Result`], repetition after signals, and socket options
 //! that are plain C values.
 
 use std::io::{self, ErrorKind};

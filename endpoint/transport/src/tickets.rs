@@ -1,5 +1,5 @@
-//! Resumption of TLS 1.3 sessions (RFC 8446, 2.2), for TLS and for QUIC: where each end keeps its tickets, and whether a
-//! handshake was a resumed one, which verifies no certificate.
+//! Resumption of TLS 1.3 sessions (RFC 8446, 2.2), for TLS and for QUIC: stores the session tickets of each end, and
+//! detects resumed handshakes, in which no certificate is verified.
 //!
 //! Every connection leaves one ticket, and every ticket serves one connection, oldest first. The server stores the
 //! sessions, as rustls requires for early data, and forgets a ticket that was used. So a replayed first flight is
@@ -24,17 +24,17 @@ thread_local! {
     static VERIFIES: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What a step of a handshake did, for stacks that do not report whether the handshake was resumed.
+/// What happened in a step of a handshake, for stacks that do not report whether the handshake was resumed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// Whether a server found the session of a ticket.
+    /// Whether a server found the session that belongs to a client's ticket.
     pub(crate) resumes: bool,
     /// Whether a client verified a certificate, which a resumed handshake does not have.
     pub(crate) verifies: bool,
 }
 
-/// Runs a step of a handshake on this thread. Returns its result and what the stores and the verifier of this module
-/// were asked meanwhile.
+/// Runs a step of a handshake on this thread. Returns its result, and whether the session store or the certificate
+/// verifier of this module were used meanwhile.
 pub(crate) fn watching<T>(step: impl FnOnce() -> T) -> (T, Step) {
     RESUMES.set(false);
     VERIFIES.set(false);
@@ -42,21 +42,21 @@ pub(crate) fn watching<T>(step: impl FnOnce() -> T) -> (T, Step) {
     (result, Step { resumes: RESUMES.get(), verifies: VERIFIES.get() })
 }
 
-/// A client's tickets from one server.
+/// A client's session tickets from one server.
 #[derive(Debug, Default)]
 pub(crate) struct Tickets {
     tickets: Mutex<VecDeque<Tls13ClientSessionValue>>,
 }
 
 impl ClientSessionStore for Tickets {
-    /// Not needed: all connections offer the same groups, and the server takes the first.
+    /// Does nothing: all connections offer the same groups, and the server takes the first.
     fn set_kx_hint(&self, _server: ServerName<'static>, _group: NamedGroup) {}
 
     fn kx_hint(&self, _server: &ServerName<'_>) -> Option<NamedGroup> {
         None
     }
 
-    /// Not needed: only TLS 1.3 is used.
+    /// Does nothing: only TLS 1.3 is used.
     fn set_tls12_session(&self, _server: ServerName<'static>, _session: Tls12ClientSessionValue) {}
 
     fn tls12_session(&self, _server: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
@@ -74,7 +74,7 @@ impl ClientSessionStore for Tickets {
     }
 }
 
-/// A server's sessions.
+/// A server's stored sessions.
 #[derive(Debug)]
 pub(crate) struct Sessions(Arc<ServerSessionMemoryCache>);
 
@@ -104,7 +104,7 @@ impl StoresServerSessions for Sessions {
     }
 }
 
-/// Verifies certificates with another verifier, and notes that it was asked.
+/// Verifies certificates with another verifier, and records that it did.
 #[derive(Debug)]
 pub(crate) struct Verifier(pub Arc<dyn ServerCertVerifier>);
 

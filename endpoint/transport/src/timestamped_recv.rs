@@ -3,12 +3,13 @@
 //! A reader that takes each packet as it arrives needs a system call and a reading of the clock for each. This one
 //! waits for the next packet, and then lets the kernel collect data for a short time ([`BATCH`]). A pause is detected
 //! if it is longer than a batch; shorter ones are not. Where gaps are not measured, batches are as long as the steps of
-//! the goodput record allow; in a run of hours over a lossy path, short ones would be most of its cost.
+//! the goodput record allow: in a run of hours over a lossy path, short batches would cause most of the run's cost.
 //!
-//! Bytes arrive when they can be read: the clock says when a call returns with all that it waited for, as for any other
-//! reader. A batch that is not filled before its time is over ended earlier, at the kernel's stamp of its last packet
-//! (`SO_TIMESTAMPNS`). A stamp alone would not do. It is when a packet reached the host, and one that overtook a lost
-//! packet can be read only once that has been sent again, a round trip or a time-out later.
+//! The arrival time of bytes is when they can be read. For a call that returns with everything it waited for, that is
+//! the time of its return, as for any other reader. For a batch that is not full when its time is over, it is the
+//! kernel's time stamp of its last packet (`SO_TIMESTAMPNS`). A time stamp alone would not do for all: it says when a
+//! packet reached the host, but a packet that overtook a lost one can be read only after the retransmission, a round
+//! trip or a time-out later.
 
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd as _;
@@ -23,17 +24,17 @@ use super::socket::Socket;
 use super::stamp::{Control, stamp_ns};
 use super::system_call::{retry, size};
 
-/// How long the kernel collects data: the tick, in which the kernel counts a socket's time-outs, is the least; up to
-/// one more tick may pass.
+/// How long the kernel collects data. The kernel counts a socket's time-outs in ticks, so this cannot be less than a
+/// tick, and up to one more tick may pass.
 const BATCH: Duration = Duration::from_millis(10);
 
-/// How many bytes the kernel collects at most: 5 ms at 100 Mbit/s.
+/// How many bytes the kernel collects at most: about 5 ms at 100 Mbit/s.
 const BATCH_BYTES: usize = 64 << 10;
 
-/// Receives all that the sink waits for.
+/// Receives until the sink has all of its content.
 ///
 /// # Errors
-/// As `recvmsg(2)`; the peer closes before all was received.
+/// As `recvmsg(2)`; the peer closes before everything was received.
 pub(super) fn receive_content(socket: &Socket, sink: &mut Sink) -> Result<()> {
     socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &c_int::from(true), "SO_TIMESTAMPNS")?;
     let received = receive_batches(socket, sink);
@@ -82,8 +83,8 @@ fn receive_batches(socket: &Socket, sink: &mut Sink) -> Result<()> {
 }
 
 /// Receives into the block or, if the block is empty, discards the data (`recvmsg(2)`, `MSG_TRUNC` in tcp(7)). Returns
-/// how many bytes were received, and when the last of them arrived, in nanoseconds of `CLOCK_REALTIME`; packets that
-/// arrived before stamps were switched on have no time.
+/// how many bytes were received, and when the last of them arrived, in nanoseconds of `CLOCK_REALTIME`; `None` for
+/// packets that arrived before time stamps were switched on.
 fn receive(socket: &Socket, block: &mut [u8], length: usize, flags: c_int) -> io::Result<(usize, Option<u64>)> {
     let (base, flags) = match block {
         [] => (std::ptr::null_mut(), flags | libc::MSG_TRUNC),
@@ -113,7 +114,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns what a sink receives from a peer that sends these parts, with pauses in between.
+    /// Returns what a sink receives from a peer that sends `parts` with pauses in between, and the sender's longest
+    /// pause.
     fn received(parts: Vec<Vec<u8>>, pause: Duration, verify: bool) -> (Received, Duration) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

@@ -28,7 +28,7 @@ struct MptcpInfo {
     sequence: [u64; 3],
     local_addresses_and_checksum: [u8; 3],
     retransmits: u32,
-    /// Bytes retransmitted, sent and received.
+    /// The numbers of bytes retransmitted, sent and received.
     moved_bytes: [u64; 3],
     acknowledged_bytes: u64,
 }
@@ -67,8 +67,8 @@ pub(super) fn has_fallen_back(socket: &Socket) -> bool {
     info.map_or(true, |info| info.flags & MPTCP_INFO_FLAG_FALLBACK != 0)
 }
 
-/// Returns whether the peer has acknowledged data. Before that no subflow may join (RFC 8684, 3.1), and a connection
-/// that loses its only address is over.
+/// Returns whether the connection is fully established: the peer has acknowledged data. Before that no subflow may join
+/// (RFC 8684, 3.1), and a connection that loses its only address is over.
 pub(super) fn is_fully_established(socket: &Socket) -> bool {
     let info = socket.get(SOL_MPTCP, MPTCP_INFO, MptcpInfo::default(), "MPTCP_INFO");
     info.is_ok_and(|info| info.acknowledged_bytes > 0)
@@ -90,7 +90,7 @@ pub(super) fn subflows(socket: &Socket) -> Result<Vec<TcpInfo>> {
 }
 
 impl SubflowInfos {
-    /// Returns what the kernel reports of each subflow. An older kernel's structures are shorter than [`TcpInfo`] and
+    /// Returns the kernel's `TCP_INFO` of each subflow. An older kernel's structures are shorter than [`TcpInfo`] and
     /// lie closer together (`mptcp_getsockopt_tcpinfo` in `net/mptcp/sockopt.c`).
     fn told(&self) -> Result<Vec<TcpInfo>> {
         let (count, each_bytes) = (self.data.subflows as usize, self.data.element_bytes as usize);
@@ -107,7 +107,7 @@ fn connected(subflows: &[TcpInfo]) -> Result<Vec<TcpInfo>> {
     Ok(connected)
 }
 
-/// Returns the counters of all subflows as those of one connection: the sums of packets and windows, the smallest
+/// Combines the counters of all subflows into those of one connection: the sums of packets and windows, the smallest
 /// minimum RTT, and the smoothed RTT of the oldest subflow. Times that can overlap are left out.
 pub(super) fn stats(subflows: &[TcpInfo]) -> Stats {
     let each: Vec<Stats> = subflows.iter().map(TcpInfo::stats).collect();

@@ -21,12 +21,12 @@ use super::kernel::Protocol;
 use super::socket::Socket;
 use super::tcp::{self, TcpStream};
 
-/// For how long a call that sends waits before it looks whether the connection is still there. When the last subflow
-/// has ended, the kernel closes the connection after a minute (`net.mptcp.close_timeout`), but wakes no sender that
-/// waits for room (`mptcp_sendmsg` in `net/mptcp/protocol.c`).
+/// How long a sending call waits before it checks whether the connection still exists. When the last subflow has ended,
+/// the kernel closes the connection after a minute (`net.mptcp.close_timeout`), but wakes no sender that waits for room
+/// (`mptcp_sendmsg` in `net/mptcp/protocol.c`).
 const SENDS_FOR: Duration = Duration::from_secs(60);
 
-/// MPTCP with a job's options.
+/// The MPTCP protocol with a job's options.
 #[derive(Debug, Clone)]
 pub(super) struct Mptcp {
     options: Transport,
@@ -45,12 +45,13 @@ impl Protocol for Mptcp {
 
     const NAME: &'static str = "mptcp";
 
-    /// `mptcp_setsockopt` refuses SO_ATTACH_FILTER, so strangers are turned away after accepting.
+    /// `mptcp_setsockopt` refuses SO_ATTACH_FILTER, so connections from other hosts than the peer are closed after
+    /// accepting them.
     const TAKES_FILTERS: bool = false;
 
-    /// A receiver that has learnt of the peer's end together with data that it had already never acknowledges that end
-    /// (`get_mapping_status` in `net/mptcp/subflow.c` notes it, and only what moves data looks at it again; later
-    /// repetitions are taken for known). It has everything, but the connection is never closed.
+    /// The peer's DATA_FIN may arrive together with data that the receiver has already. Then the kernel never
+    /// acknowledges it (`get_mapping_status` in `net/mptcp/subflow.c` records it, but only code that moves data looks
+    /// at it again, and repetitions are ignored): the receiver has everything, but the connection is never closed.
     const CLOSES_WITHIN: Option<Duration> = Some(tcp::PATIENCE);
 
     fn socket(&self, peer: SocketAddr) -> Result<Socket> {
@@ -58,7 +59,7 @@ impl Protocol for Mptcp {
             .context("creating an MPTCP socket (the kernel needs CONFIG_MPTCP and net.mptcp.enabled = 1)")
     }
 
-    /// Binds to any address: subflows arrive at the addresses of other paths, where the kernel looks for a listening
+    /// Binds to all addresses: subflows arrive at the addresses of other paths, where the kernel looks for a listening
     /// socket.
     fn bind(&self, socket: &Socket, address: SocketAddr) -> Result<()> {
         let address = match self.paths {
@@ -78,7 +79,7 @@ impl Protocol for Mptcp {
     }
 }
 
-/// Reads back MPTCP's settings and counters, or TCP's where the connection has fallen back to it.
+/// Returns the connection's settings and counters: MPTCP's, or TCP's if the connection has fallen back to it.
 fn report(socket: &Socket, options: &Transport) -> Result<Report> {
     if info::has_fallen_back(socket) {
         return tcp::report(TransportKind::Tcp, socket, options);

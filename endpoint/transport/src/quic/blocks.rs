@@ -19,13 +19,13 @@ impl Blocks {
         Self { each_bytes, idle: Arc::default() }
     }
 
-    /// Takes a block to be filled. It still has its previous content.
+    /// Takes a block out of the pool, to be filled. It still has its previous content.
     pub(crate) fn take(&self) -> Vec<u8> {
         lock(&self.idle).pop().unwrap_or_else(|| vec![0; self.each_bytes])
     }
 
-    /// Lends the first `length` bytes of a block. The block returns to the pool when the last reference to it is
-    /// dropped.
+    /// Returns the first `length` bytes of a block as shared bytes. The block returns to the pool when the last
+    /// reference to it is dropped.
     pub(crate) fn lend(&self, block: Vec<u8>, length: usize) -> Bytes {
         Bytes::from_owner(Lent { block, home: self.idle.clone() }).split_to(length)
     }

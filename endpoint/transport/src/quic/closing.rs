@@ -8,7 +8,7 @@ pub(super) const NO_ERROR: VarInt = VarInt::from_u32(0);
 /// HTTP/3's error code for an orderly close (`H3_NO_ERROR`; RFC 9114, section 8.1).
 const HTTP3_NO_ERROR: VarInt = VarInt::from_u32(0x100);
 
-/// The application's error code for a connection that a client gives up because it has moved.
+/// The application's error code for a connection that a client gives up after a handover.
 pub(super) const GIVEN_UP: VarInt = VarInt::from_u32(1);
 
 /// Returns whether the error means that the peer closed the connection in the protocol's orderly way.
@@ -17,7 +17,7 @@ pub(super) fn closed_in_order(error: &ConnectionError) -> bool {
     [NO_ERROR, HTTP3_NO_ERROR].contains(&close.error_code)
 }
 
-/// Returns whether the error means that the peer had received everything and closed the connection. A lost
+/// Returns whether the error means that the peer had received everything before it closed the connection. A lost
 /// CONNECTION_CLOSE is not retransmitted; an endpoint that has forgotten the connection by then answers with a
 /// stateless reset (RFC 9000, section 10.3).
 pub(super) fn closed_at_the_end(error: &ConnectionError) -> bool {

@@ -15,18 +15,18 @@ use crate::tcp::PATIENCE;
 /// The smallest datagram that a QUIC path must carry, in bytes of UDP payload (RFC 9000, section 14).
 const SMALLEST_DATAGRAM_BYTES: u32 = 1200;
 
-/// How many PINGs a silent peer may leave unanswered before it is given up.
+/// How many PINGs without an answer it takes until a connection is given up.
 const PINGS: u32 = 3;
 
 const UDP_HEADER_BYTES: u32 = 8;
 const IPV4_HEADER_BYTES: u32 = 20;
 const IPV6_HEADER_BYTES: u32 = 40;
 
-/// Returns quinn's transport parameters for the job. Packets fill the path's MTU from the start, as TCP's do, whose MSS
-/// comes from the interface, so MTU discovery is off.
+/// Returns quinn's transport parameters for the job. MTU discovery is off, and packets fill the path's MTU from the
+/// start, as those of TCP do, whose MSS comes from the interface.
 ///
 /// # Arguments
-/// * `added` - what is added to congestion control.
+/// * `added` - extensions of quinn's congestion control.
 ///
 /// # Errors
 /// quinn does not have the congestion control, or the MTU is too small for QUIC.
@@ -92,9 +92,9 @@ pub(crate) fn datagram_bytes(job: &Job, address: IpAddr) -> Result<u16> {
     u16::try_from(datagram_bytes).with_context(|| format!("UDP has no datagrams of {datagram_bytes} bytes"))
 }
 
-/// Returns the largest datagram that the other end accepts. quic-go, which Caddy uses, has buffers for 1 452 bytes,
-/// what IPv6 leaves of an Ethernet frame; it announces this (`max_udp_payload_size`) only after the first datagram has
-/// been cut.
+/// Returns the size of the largest datagram that the peer's implementation accepts. quic-go, which Caddy uses, has
+/// buffers for 1 452 bytes, what IPv6 leaves of an Ethernet frame. It announces this (`max_udp_payload_size`) only
+/// after it has truncated the first datagram.
 fn taken_bytes(job: &Job) -> u32 {
     const BY_QUIC_GO: u32 = 1452;
     match &job.only().workload {
@@ -120,14 +120,15 @@ fn congestion(name: &str, initial_window_bytes: u64) -> Result<Arc<dyn Controlle
     })
 }
 
-/// Returns the idle time-out, after which a connection is given up: that of TCP, and the longest time that a packet may
-/// be on its way, so that neither loss nor a slow path looks like a dead peer; but at most as long as the run may last.
+/// Returns the idle time-out, after which a connection is given up: as long as TCP retransmits plus the longest
+/// possible delay of the path, so that neither loss nor a slow path looks like a dead peer; but at most the run's time
+/// limit.
 fn idle_timeout(job: &Job) -> Duration {
     (PATIENCE + job.longest_way()).min(longest_run(job))
 }
 
-/// Returns after how much silence a PING is sent, so that a connection is not given up because nobody has anything to
-/// say; `None` where the run ends before.
+/// Returns after how long without packets a PING is sent, so that an idle connection is not given up; `None` if the run
+/// is over before it would be.
 fn keep_alive_interval(job: &Job) -> Option<Duration> {
     let idle = idle_timeout(job);
     (idle < longest_run(job)).then(|| idle / PINGS)

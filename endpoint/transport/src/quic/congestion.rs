@@ -1,15 +1,15 @@
-//! What is added to quinn's congestion controls from outside: room for the last flight of a client's handshake, and the
-//! gauges of a connection.
+//! Wraps quinn's congestion controls to add two things: room for the last flight of a client's handshake, and
+//! publishing a connection's state ([`netwarp_core::connection_gauges`]).
 //!
 //! Early data may fill the window before the handshake is complete. The server acknowledges none of it before it has
 //! the client's Finished, and quinn-proto 0.11 lets the Finished wait for room in the window like any other packet, so
 //! both ends would wait forever. RFC 9002 does not let it wait: a client keeps a PTO until the server has acknowledged
 //! a packet of its handshake (section 6.2.2.1), and probes are not blocked by the window (section 7). quinn sets no PTO
-//! for data that it has not sent yet. So here the window has room for the flight at once, for one packet; quinn handles
-//! the rest.
+//! for data that it has not sent yet. So here the window always has room for the first packet of the flight; quinn
+//! handles the rest.
 //!
-//! Gauges are updated here because quinn reports data as sent, acknowledged or lost to nothing else while the
-//! connection is open.
+//! The state is published here because quinn reports data as sent, acknowledged or lost only to congestion control
+//! while the connection is open.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -24,35 +24,37 @@ use quinn_proto::RttEstimator;
 /// quinn's assumed round-trip time before the first measurement (`TransportConfig::initial_rtt`; RFC 9002, 6.2.2).
 const INITIAL_RTT: Duration = Duration::from_millis(333);
 
-/// Returns the gauges of a new connection, if this end is sampled.
+/// Returns shared memory for the state of a new connection between these ports; `None` if connections of this end are
+/// not sampled.
 pub(super) fn gauges(options: &Transport, port: u16, peer_port: u16) -> Option<Arc<ConnectionGauges>> {
     let gauges = ConnectionGauges::of(port, peer_port)?;
     gauges.send_window_bytes.store(options.send_buffer_bytes, Relaxed);
     Some(gauges)
 }
 
-/// Whether the last flight waits to be sent. The client's TLS session sets this, and the congestion control reads it.
+/// Whether the last flight of the client's handshake waits to be sent. The client's TLS session sets this, and the
+/// congestion control reads it.
 #[derive(Debug, Default)]
 pub(super) struct LastFlight(AtomicBool);
 
 impl LastFlight {
-    /// Notes that the TLS session has written the flight.
+    /// Records that the TLS session has written the flight.
     pub(super) fn written(&self) {
         self.0.store(true, Relaxed);
     }
 }
 
-/// What is added to the congestion control of one connection.
+/// The extensions of one connection's congestion control.
 #[derive(Clone, Default)]
 pub(super) struct Additions {
-    /// The last flight of a client that may send early data.
+    /// Whether the last flight waits; set for a client that may send early data.
     pub last_flight: Option<Arc<LastFlight>>,
-    /// The gauges of a connection that is sampled.
+    /// Shared memory for the connection's state, if it is sampled.
     pub gauges: Option<Arc<ConnectionGauges>>,
 }
 
 impl Additions {
-    /// Returns the maker of congestion controls with these additions.
+    /// Returns a factory of congestion controls of `inner` with these extensions.
     pub(super) fn to(
         self,
         inner: Arc<dyn ControllerFactory + Send + Sync>,
@@ -65,7 +67,7 @@ impl Additions {
     }
 }
 
-/// Makes congestion controls with additions.
+/// A factory of congestion controls with extensions.
 struct Factory {
     inner: Arc<dyn ControllerFactory + Send + Sync>,
     added: Additions,

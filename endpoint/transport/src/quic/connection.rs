@@ -23,7 +23,7 @@ pub(super) struct Connection {
     pub connection: quinn::Connection,
     pub endpoint: Endpoint,
     pub options: Options,
-    /// The gauges, if this end is sampled.
+    /// Shared memory for the connection's state, if it is sampled.
     pub gauges: Option<Arc<ConnectionGauges>>,
     pub streams: u32,
     pub start: Moment,
@@ -38,8 +38,8 @@ impl Connection {
         Box::new(Stream { send, receive, index, is_closed_for_sending: false, gauges: self.gauges.clone() })
     }
 
-    /// Returns the flow that takes the place of streams on a connection whose messages are datagrams; `None` for other
-    /// connections.
+    /// Returns the flow of datagrams that is used instead of streams, if the job's messages are QUIC datagrams;
+    /// otherwise `None`.
     fn datagram_flow(&self, side: Side) -> Option<Box<dyn crate::Stream>> {
         let Options { transport, .. } = &self.options;
         let flow = || DatagramFlow::new(self.connection.clone(), side, transport.buffer_bytes, self.gauges.clone());

@@ -1,6 +1,6 @@
 //! A flow whose messages are QUIC datagrams (RFC 9221): one message in each, and none retransmitted.
 //!
-//! What must arrive is sent on a stream beside them: the client's request, the end of the messages, and the receiver's
+//! What must arrive is sent on an additional stream: the client's request, the end of the messages, and the receiver's
 //! confirmation. The server learns of that stream only when data arrives on it, so it accepts datagrams before.
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::{Sent, Stream as _, received_now};
 /// Says that all messages have been sent (ASCII's EOT).
 const END: u8 = 0x04;
 
-/// The datagrams of a flow, and the stream beside them.
+/// A flow of datagrams, with the additional stream.
 pub(super) struct DatagramFlow {
     connection: quinn::Connection,
     gauges: Option<Arc<ConnectionGauges>>,
@@ -36,7 +36,7 @@ impl DatagramFlow {
     ///
     /// # Arguments
     /// * `window_bytes` - the flow-control window of the stream.
-    /// * `gauges` - those of a connection that is sampled.
+    /// * `gauges` - shared memory for the connection's state, if it is sampled.
     pub(super) fn new(
         connection: quinn::Connection,
         side: Side,
@@ -47,14 +47,15 @@ impl DatagramFlow {
         Self { connection, gauges, beside }
     }
 
-    /// Gives the message in a datagram to the sink.
+    /// Passes the message in a datagram to the sink.
     fn take(sink: &mut MessageSink, datagram: &[u8]) -> Result<()> {
         sink.arrived(received_now(datagram)?);
         Ok(())
     }
 
-    /// Receives the datagrams that are still on their way, until none has arrived for `drain`. The end may arrive
-    /// before earlier datagrams that wait for the congestion window, because it fits into a packet where they do not.
+    /// Receives the datagrams that are still under way, until none has arrived for `drain`. The message that announces
+    /// the end may overtake datagrams that wait for the congestion window, because it fits into a packet where they do
+    /// not.
     async fn receive_last(&self, sink: &mut MessageSink, drain: Duration) -> Result<()> {
         let (deadline, drain_ns) = (Deadline::new()?, u64::try_from(drain.as_nanos()).unwrap_or(u64::MAX));
         while !sink.is_complete() {
@@ -69,7 +70,7 @@ impl DatagramFlow {
     }
 }
 
-/// The stream beside the datagrams. The client opens it, and the server accepts it, when it is first used.
+/// The additional stream. The client opens it, and the server accepts it, when it is first used.
 struct Beside {
     connection: quinn::Connection,
     side: Side,

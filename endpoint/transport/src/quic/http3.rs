@@ -1,7 +1,7 @@
 //! QUIC streams with the interface of the `h3` crate, for HTTP/3.
 //!
-//! `h3-quinn` does the same, but does not set priorities of streams, and lets quinn put bytes in order, which ends a
-//! connection with too many gaps ([`super::receive`]).
+//! `h3-quinn` does the same, but does not set priorities of streams, and lets quinn put bytes in order; quinn closes
+//! connections with too many gaps ([`super::receive`]).
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -15,12 +15,12 @@ use quinn::{ConnectionError, ReadError, VarInt, WriteError};
 
 use super::receive::Receiver;
 
-/// An operation of the connection that is under way.
+/// A pending operation, if there is one.
 type Waiting<T> = Option<Pin<Box<dyn Future<Output = T> + Send + Sync>>>;
 type Received = (Receiver, Result<Option<Bytes>, ReadError>);
 type Opened = Result<(quinn::SendStream, quinn::RecvStream), ConnectionError>;
 
-/// Polls the operation that is under way; begins one if there is none.
+/// Polls the pending operation; begins one if there is none.
 fn poll_one<T>(
     waiting: &mut Waiting<T>,
     operation: impl Future<Output = T> + Send + Sync + 'static,
@@ -58,14 +58,14 @@ impl StreamPriorities {
 }
 
 impl Http3Streams {
-    /// Takes a connection on which no stream has been opened.
+    /// Wraps a connection on which no stream has been opened.
     pub(super) fn new(connection: quinn::Connection, window_bytes: u64) -> Self {
         let priorities = StreamPriorities::default();
         let opening = Http3Opener::new(connection.clone(), priorities.clone(), window_bytes);
         Self { connection, priorities, window_bytes, accepting_request: None, accepting_other: None, opening }
     }
 
-    /// Returns the handle through which priorities of its streams are set.
+    /// Returns a handle for setting the priorities of the connection's streams.
     pub fn priorities(&self) -> StreamPriorities {
         self.priorities.clone()
     }
@@ -180,7 +180,7 @@ impl<B: Buf> SendingStream<B> {
 impl<B: Buf> h3::quic::SendStream<B> for SendingStream<B> {
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
         if let Some(priority) = self.priorities.take(self.send_id()) {
-            // It fails for a stream that has ended, which sends nothing more.
+            // It fails for a stream that has ended, where priority no longer matters.
             let _ = self.stream.set_priority(priority);
         }
         while let Some(unsent) = self.unsent.as_mut().filter(|unsent| unsent.has_remaining()) {

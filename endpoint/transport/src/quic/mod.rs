@@ -47,7 +47,7 @@ use super::error::{Context as _, Result};
 use super::identity::{self, Identity, SERVER_NAME};
 use super::{Handshake, Place, peer_filter, socket};
 
-/// The client's end: one UDP socket for all its connections, until the host moves to another address.
+/// The client's end: one UDP socket for all its connections, and a new one after each handover.
 pub(crate) struct Dialer {
     job: Job,
     endpoint: Mutex<Endpoint>,
@@ -65,7 +65,7 @@ pub(crate) struct Listener {
     options: Options,
 }
 
-/// The options that a connection's report states.
+/// The options in use, which a connection reports.
 #[derive(Debug, Clone)]
 struct Options {
     transport: Transport,
@@ -75,7 +75,7 @@ struct Options {
 }
 
 impl Dialer {
-    /// Creates a client that trusts only the certificate with this DER. Must be called inside the runtime.
+    /// Creates a client that trusts only the certificate `trusted` (DER). Must be called inside the tokio runtime.
     pub(crate) fn new(job: &Job, server: IpAddr, trusted: &[u8]) -> Result<Self> {
         let crypto =
             QuicClientConfig::try_from(identity::client_config(trusted, job)?).context("choosing QUIC's ciphers")?;
@@ -83,7 +83,7 @@ impl Dialer {
         Ok(Self { job: job.clone(), endpoint: Mutex::new(endpoint), crypto: Arc::new(crypto), options })
     }
 
-    /// Returns the configuration of one connection.
+    /// Returns quinn's configuration of one connection.
     fn config(&self, server: IpAddr, gauges: Option<Arc<ConnectionGauges>>) -> Result<ClientConfig> {
         let last_flight = Arc::<LastFlight>::default();
         let mut config = ClientConfig::new(Arc::new(Watched::client(self.crypto.clone(), last_flight.clone())));
@@ -119,8 +119,9 @@ impl super::Dialer for Dialer {
         Ok(Box::new(connection))
     }
 
-    /// Binds another socket to the new address, so that nothing unintended is sent over the old path. Connections that
-    /// migrate move to it (RFC 9000, section 9); others are made anew from there, with the tickets of the earlier ones.
+    /// Binds a new socket to the new address, so that nothing is sent over the old path by accident. Connections that
+    /// migrate move to it (RFC 9000, section 9). Others are replaced by new ones over it, which may use the session
+    /// tickets of earlier ones.
     fn attached(&self, address: IpAddr) -> Result<()> {
         let place = own(address);
         let mut endpoint = self.endpoint.lock().expect("no holder panics");
@@ -136,10 +137,10 @@ impl super::Dialer for Dialer {
 }
 
 impl Listener {
-    /// Binds the address and makes itself a certificate. Must be called inside the runtime.
+    /// Binds the address and generates a certificate. Must be called inside the tokio runtime.
     ///
     /// # Errors
-    /// As `bind(2)`; quinn does not have an option.
+    /// As `bind(2)`; quinn does not have an option of the job.
     pub(crate) fn bind(job: &Job, place: Place) -> Result<Self> {
         let identity = Identity::of_process(job)?;
         let crypto =
@@ -150,7 +151,7 @@ impl Listener {
         Ok(Self { job: job.clone(), place, config, endpoint, identity, options })
     }
 
-    /// Returns the configuration of one connection that updates gauges or writes a qlog file.
+    /// Returns quinn's configuration of one connection that publishes its state or writes a qlog file.
     fn watched(&self, gauges: Option<Arc<ConnectionGauges>>) -> Result<Arc<ServerConfig>> {
         let mut config = self.config.clone();
         let mut transport =
@@ -194,7 +195,8 @@ impl super::Listener for Listener {
     }
 }
 
-/// Returns the place of a client's socket: the kernel chooses the port, and packets are accepted from any host.
+/// Returns where to bind a client's socket: at this address; the kernel chooses the port, and packets of any host are
+/// accepted.
 fn own(address: IpAddr) -> Place {
     Place { address: SocketAddr::new(address, 0), only_from: None }
 }
@@ -211,8 +213,8 @@ fn bind(job: &Job, place: Place, server: Option<ServerConfig>) -> Result<(Endpoi
     Ok((endpoint.with_context(|| format!("starting quic at {address}"))?, options))
 }
 
-/// Returns a socket bound to the address. With handovers the address need not exist: a client may have lost it by the
-/// time it binds.
+/// Returns a UDP socket bound to the address. With handovers the address need not exist: a client may have lost it by
+/// the time it binds.
 fn datagrams(job: &Job, Place { address, only_from }: Place) -> Result<(Arc<dyn AsyncUdpSocket>, Options)> {
     let attempt = || format!("binding {address} over quic");
     let socket = socket2::Socket::new(Domain::for_address(address), Type::DGRAM, Some(socket2::Protocol::UDP));
@@ -236,13 +238,13 @@ fn datagrams(job: &Job, Place { address, only_from }: Place) -> Result<(Arc<dyn 
     Ok((if offers_ecn { socket } else { Arc::new(WithoutEcn(socket)) }, options))
 }
 
-/// Returns the address to which a client's socket is bound at first. A host with handovers must bind to the address of
-/// its path.
+/// Returns the address to which a client's socket is bound at first. A client with handovers must bind to the address
+/// of its path.
 fn home(job: &Job, server: IpAddr) -> IpAddr {
     if job.timeline.has_handovers() { Family::of(job).client(0) } else { unspecified(server) }
 }
 
-/// Returns the effective options. A window is useful only as far as the UDP socket's buffer can hold it.
+/// Returns the job's options as far as they take effect: a window is limited by the size of the UDP socket's buffer.
 fn options(job: &Job, address: IpAddr, socket: &socket2::Socket) -> Result<Options> {
     Ok(Options {
         transport: job.only().transport.clone(),

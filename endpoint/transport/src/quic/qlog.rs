@@ -21,8 +21,8 @@ pub const VARIABLE: &str = "QLOGDIR";
 /// How many bytes are kept in memory before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Returns where a new connection's events are written, in the directory that the variable names; `None` if it is not
-/// set.
+/// Returns where a new connection's events are written: a new file in the directory that the environment variable
+/// names; `None` if the variable is not set.
 pub(super) fn stream(options: &Transport, side: Side) -> Result<Option<QlogStream>> {
     if !options.quic.qlog {
         return Ok(None);
@@ -38,7 +38,7 @@ pub(super) fn stream(options: &Transport, side: Side) -> Result<Option<QlogStrea
     Ok(config.into_stream())
 }
 
-/// Creates the first file of a side that does not exist yet: each connection has its own.
+/// Creates a new file for a connection: names are numbered, and the first that does not exist is used.
 fn next_file(directory: &Path, side: &str) -> std::io::Result<File> {
     create_dir_all(directory)?;
     let mut number = 0;

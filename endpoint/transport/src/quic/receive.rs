@@ -2,8 +2,8 @@
 //!
 //! quinn can do this itself, but closes the connection when a stream has 1 024 gaps (quinn-proto since 0.11.15, against
 //! peers that send scattered bytes to fill memory). A slow start that overshoots leaves a gap for every other packet,
-//! so this happens on any path that holds more than about two thousand packets. Bytes that are read out of order are
-//! not counted, so they are put in order here. quinn does it where the window is too small for so many gaps.
+//! so this happens on any path that holds more than about two thousand packets. quinn does not count gaps if bytes are
+//! read out of order; so they are put in order here. Where the window is too small for so many gaps, quinn does it.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ use crate::error::{Context as _, Error, Result};
 /// The largest number of gaps that quinn-proto allows (`MAX_CHUNKS` in its `connection/assembler.rs`).
 const MOST_GAPS: u64 = 1024;
 
-/// The window up to which quinn orders bytes: the gaps cannot become too many even with QUIC's smallest full packets.
+/// The window, in bytes, up to which quinn puts bytes in order: even with QUIC's smallest full packets there cannot be
+/// too many gaps.
 pub(crate) const ORDERED_WINDOW_BYTES: u64 = MOST_GAPS * 1200;
 
 /// The receiving half of a stream.
@@ -73,7 +74,7 @@ impl Receiver {
     }
 }
 
-/// Bytes that arrived before their predecessors. No byte is kept twice: quinn returns each once.
+/// Bytes of a stream that arrived before earlier ones. No byte is kept twice: quinn returns each once.
 #[derive(Debug, Default)]
 struct Early {
     /// The bytes, by their offset in the stream.

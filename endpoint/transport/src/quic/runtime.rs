@@ -1,4 +1,4 @@
-//! The runtime of quinn: tokio's event loop, with timers that need no system calls ([`netwarp_core::timers`]).
+//! quinn's interface to the event loop: tokio's, with timers that need no system calls ([`netwarp_core::timers`]).
 
 use std::future::Future;
 use std::io;
@@ -30,7 +30,7 @@ impl Runtime for EventLoop {
     }
 }
 
-/// A timer as quinn asks for it.
+/// A timer with quinn's interface.
 #[derive(Debug)]
 struct QuinnTimer(Timer);
 

@@ -1,4 +1,5 @@
-//! Watches QUIC handshakes: quinn reports whether early data was accepted, but not whether a handshake was resumed.
+//! Observes the TLS sessions of QUIC handshakes, because quinn reports whether early data was accepted, but not whether
+//! a handshake was resumed.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -16,19 +17,21 @@ use quinn_proto::transport_parameters::TransportParameters;
 use super::congestion::LastFlight;
 use crate::tickets;
 
-/// Starts watched TLS sessions with this configuration.
+/// A TLS configuration whose sessions are observed.
 pub(crate) struct Watched<C> {
     config: Arc<C>,
     last_flight: Arc<LastFlight>,
 }
 
 impl<C> Watched<C> {
-    /// Creates the configuration of a server, whose last flight cannot be blocked.
+    /// Creates the configuration of a server. Its last flight cannot be blocked by the window, so that it is not
+    /// observed.
     pub(crate) fn server(config: C) -> Self {
         Self { config: Arc::new(config), last_flight: Arc::default() }
     }
 
-    /// Creates the configuration of one connection of a client.
+    /// Creates the configuration of one connection of a client. `last_flight` is set when the last flight has been
+    /// written.
     pub(crate) fn client(config: Arc<C>, last_flight: Arc<LastFlight>) -> Self {
         Self { config, last_flight }
     }
@@ -93,7 +96,7 @@ impl Session for WatchedSession {
         self.inner.initial_keys(destination, side)
     }
 
-    /// Returns a [`Resume`]: what the handshake used of an earlier connection, once it is complete.
+    /// Returns, once the handshake is complete, a [`Resume`]: whether and how it resumed an earlier session.
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
         self.inner.handshake_data().map(|_| Box::new(self.resumed()) as Box<dyn Any>)
     }

@@ -34,7 +34,8 @@ impl Stack for QuicStack {
         &[Reconnect::New, Reconnect::Migrate]
     }
 
-    /// Refuses a window of one packet: quinn sends a packet only if the window has room for more than that packet.
+    /// Reports an initial window of one packet as a problem: quinn sends a packet only if the window has room for more
+    /// than that packet.
     fn check(&self, options: &Transport, problems: &mut Problems) {
         problems.require(options.initial_window_packets != 1, "transport.initial_window_packets", || {
             "is 1, but a QUIC window has at least 2 packets (RFC 9002, section 7.2)".to_owned()

@@ -15,8 +15,8 @@ use super::receive::Receiver;
 use crate::Sent;
 use crate::error::{Context as _, Error, Result, bail};
 
-/// How much content is handed to quinn at once. quinn frees its send buffer by whole writes, so this is far smaller
-/// than the buffer.
+/// How many bytes of content are passed to quinn at once. quinn frees its send buffer by whole writes, so this is far
+/// smaller than the buffer.
 const SEND_BLOCK_BYTES: usize = 64 << 10;
 
 /// A stream in both directions.
@@ -25,9 +25,9 @@ pub(super) struct Stream {
     pub receive: Receiver,
     /// The index of the stream on its connection, starting at 0.
     pub index: u32,
-    /// Whether this side has said that it sends nothing more.
+    /// Whether this side has told the peer that it sends nothing more.
     pub is_closed_for_sending: bool,
-    /// The gauges of its connection, if it is sampled.
+    /// Shared memory for the state of its connection, if that is sampled.
     pub gauges: Option<Arc<ConnectionGauges>>,
 }
 
@@ -74,8 +74,8 @@ impl crate::Stream for Stream {
         self.send.finish().context("ending a QUIC stream")
     }
 
-    /// Ends the stream, and waits for the peer's end too: dropping a stream that has not ended would ask the peer to
-    /// stop sending.
+    /// Ends the stream, and waits until the peer has ended it too: dropping a stream that has not ended would ask the
+    /// peer to stop sending.
     async fn finish(&mut self) -> Result<bool> {
         if !self.is_closed_for_sending {
             self.send.finish().context("finishing a QUIC stream")?;

@@ -6,7 +6,7 @@
 //!
 //! A socket also becomes writable each time a datagram has left its buffer, and a loop that watches for this would wake
 //! up once for every datagram sent. So only a sender that the kernel has refused watches the socket, until there is
-//! room.
+//! buffer space.
 
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
@@ -32,7 +32,7 @@ pub(crate) struct Datagrams {
 }
 
 impl Datagrams {
-    /// Takes over a bound socket. Must be called inside the runtime.
+    /// Takes over a bound socket. Must be called inside the tokio runtime.
     ///
     /// # Errors
     /// The socket does not take the options that QUIC needs.
@@ -102,10 +102,10 @@ fn watch(socket: UdpSocket, interest: Interest) -> io::Result<AsyncFd<UdpSocket>
     unsafe { AsyncFd::register_with_interest(socket, interest) }.map_err(io::Error::from)
 }
 
-/// Waits for room to send, for one task.
+/// Waits for buffer space to send, for one task.
 struct Poller {
     socket: Arc<Datagrams>,
-    /// A second handle to the socket, watched for room.
+    /// A second handle to the socket, watched for buffer space.
     waiting: Option<AsyncFd<UdpSocket>>,
 }
 

@@ -26,9 +26,9 @@ pub(super) const SCTP_BINDX_REMOVE: c_int = 101;
 pub(super) const SCTP_NODELAY: c_int = 3;
 /// The largest fragment of a message: [`AssociationValue`].
 pub(super) const SCTP_MAXSEG: c_int = 13;
-/// The state of the association: [`AssociationStatus`].
+/// Returns the state of the association: [`AssociationStatus`].
 pub(super) const SCTP_STATUS: c_int = 14;
-/// The association's counters: [`AssociationStats`].
+/// Returns the association's counters: [`AssociationStats`].
 pub(super) const SCTP_GET_ASSOC_STATS: c_int = 112;
 
 /// The scheduler that chooses the stream whose message is sent next: [`AssociationValue`].
@@ -40,7 +40,7 @@ pub(super) const SCTP_RECVRCVINFO: c_int = 32;
 
 /// Whether the peer supports messages that are given up (partial reliability, RFC 3758): [`AssociationValue`].
 pub(super) const SCTP_PR_SUPPORTED: c_int = 113;
-/// Subscribes to an event, which is received like a message: [`Event`].
+/// Subscribes to a kind of event; events are received like messages: [`Event`].
 pub(super) const SCTP_EVENT: c_int = 127;
 
 /// The event that all data has been acknowledged or given up (RFC 6458, section 6.1.9).
@@ -60,7 +60,8 @@ const SCTP_SNDINFO: c_int = 2;
 /// The type of the control message that carries [`PartialReliability`].
 const SCTP_PRINFO: c_int = 5;
 
-/// The policies of [`PartialReliability`]: messages are given up after a time, or after a number of retransmissions.
+/// The policies of [`PartialReliability`]: here, messages are given up after a time; below, after a number of
+/// retransmissions.
 const SCTP_PR_SCTP_TTL: u16 = 0x10;
 const SCTP_PR_SCTP_RTX: u16 = 0x20;
 /// The flag of [`SendInfo`] for unordered delivery.
@@ -134,7 +135,7 @@ pub(super) struct PartialReliability {
 }
 
 impl PartialReliability {
-    /// Gives messages up this many milliseconds after they were handed over.
+    /// Gives messages up `lifetime_ms` after they were passed to the kernel.
     pub(super) fn lifetime(lifetime_ms: u32) -> Self {
         Self { policy: SCTP_PR_SCTP_TTL, value: lifetime_ms, ..Self::default() }
     }
@@ -145,7 +146,7 @@ impl PartialReliability {
     }
 }
 
-/// The control messages that say how messages are sent (RFC 6458, sections 5.3.4 and 5.3.7).
+/// The control messages (`cmsg`) that say how messages are sent (RFC 6458, sections 5.3.4 and 5.3.7).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SendControl {
@@ -156,7 +157,8 @@ pub(super) struct SendControl {
 }
 
 impl SendControl {
-    /// Sends messages on this stream of a one-to-one socket. Unordered messages may overtake others of their stream.
+    /// Creates control messages for sending on this stream of a one-to-one socket. Unordered messages may overtake
+    /// others of their stream.
     pub(super) fn on_stream(stream: u16, unordered: bool) -> Self {
         let info = SendInfo { stream, flags: if unordered { SCTP_UNORDERED } else { 0 }, ..SendInfo::default() };
         let (header, partial_header) =
@@ -169,7 +171,8 @@ impl SendControl {
         Self { partial, ..self }
     }
 
-    /// Returns how many bytes are passed to the kernel; they leave out partial reliability where there is none.
+    /// Returns how many bytes of control messages are passed to the kernel: without partial reliability if it is not
+    /// used.
     pub(super) fn length_bytes(&self) -> usize {
         if self.partial.policy == 0 { offset_of!(Self, partial_header) } else { size_of::<Self>() }
     }
@@ -193,8 +196,8 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// Switches the event on or off that all data has been acknowledged or given up. If it has been, the event comes at
-    /// once.
+    /// Switches the event on or off that all data has been acknowledged or given up. If there is no such data already,
+    /// the event comes at once.
     pub(super) fn sender_dry(is_wanted: bool) -> Self {
         Self { association: 0, kind: SCTP_SENDER_DRY_EVENT, is_wanted: is_wanted.into(), padding: 0 }
     }
@@ -212,7 +215,7 @@ pub(super) struct SetPrimary {
 }
 
 impl SetPrimary {
-    /// Names an address of a one-to-one socket, which has only one association.
+    /// Creates the request for an address of a one-to-one socket, which has only one association.
     pub(super) fn new(address: SocketAddr) -> Self {
         let mut words = [0; ADDRESS_WORDS];
         for (word, bytes) in words.iter_mut().zip(packed(address).as_chunks().0) {
@@ -222,7 +225,7 @@ impl SetPrimary {
     }
 }
 
-/// Returns the bytes of an address's `sockaddr_in` or `sockaddr_in6`.
+/// Returns an address as the bytes of a `sockaddr_in` or `sockaddr_in6`.
 pub(super) fn packed(address: SocketAddr) -> Vec<u8> {
     let address = SockAddr::from(address);
     // SAFETY: the storage is valid for reads of its length, and its bytes are initialised.
@@ -295,7 +298,7 @@ unsafe impl Plain for AssociationStatus {}
 // SAFETY: as above.
 unsafe impl Plain for AssociationStats {}
 
-/// The result of one `recvmsg(2)`: a message or a part of one.
+/// The result of one `recvmsg(2)`: a message, a part of one, or an event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece {
     /// The number of bytes; 0 at the end of the association.
@@ -304,7 +307,7 @@ pub(super) struct Piece {
     pub is_last: bool,
     /// Whether this is an event that the socket has subscribed to.
     pub is_event: bool,
-    /// The stream on which it arrived; `None` unless the socket has set `SCTP_RECVRCVINFO`.
+    /// The stream on which the message arrived; `None` unless the socket has set `SCTP_RECVRCVINFO`.
     pub stream: Option<u16>,
 }
 

@@ -10,7 +10,7 @@ use crate::socket::Socket;
 
 const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
 
-/// Returns the bounds of the RTO in the kernel's unit.
+/// Returns the job's bounds of the retransmission time-out in the kernel's unit, milliseconds.
 ///
 /// # Errors
 /// A bound does not fit into 32 bits.
@@ -24,11 +24,11 @@ pub(super) fn rto_bounds(options: &SctpOptions) -> Result<RtoInfo> {
     })
 }
 
-/// Checks that the association has what was requested: the peer may allow fewer streams, and the kernel keeps times in
-/// ticks.
+/// Checks that the association has the options that were requested: the peer may allow fewer streams, and the kernel
+/// keeps times in ticks.
 ///
 /// # Errors
-/// It does not; as `getsockopt(2)`.
+/// An option differs; as `getsockopt(2)`.
 pub(super) fn check_association(socket: &Socket, status: &AssociationStatus, wanted: &SctpOptions) -> Result<()> {
     let effective = status.outbound_streams.min(status.inbound_streams);
     ensure!(effective == wanted.streams, "the association has {effective} streams instead of {}", wanted.streams);
@@ -48,7 +48,7 @@ pub(super) fn status(socket: &Socket) -> Result<AssociationStatus> {
     socket.get(SOL_SCTP, SCTP_STATUS, AssociationStatus::default(), "SCTP_STATUS")
 }
 
-/// Returns the association's counters as a run's record has them.
+/// Returns the association's counters in the form of a run's record.
 pub(super) fn stats(counters: &AssociationStats, peer: &PeerAddress, tick_ns: u64) -> Stats {
     Stats {
         retransmitted_packets: Some(counters.retransmitted_chunks),

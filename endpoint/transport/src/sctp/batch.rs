@@ -10,10 +10,11 @@ use libc::{c_uint, c_void, iovec, mmsghdr, msghdr};
 
 use super::api::SendControl;
 
-/// How many bytes of content are passed in one call: enough for few calls, and little enough for a CPU's cache.
+/// How many bytes of content are passed in one call: enough that few calls are needed, and little enough for a CPU's
+/// cache.
 const BATCH_BYTES: usize = 128 << 10;
 
-/// The largest number of messages in a call, as they may be small.
+/// The largest number of messages in a call: messages may be small.
 const BATCH_MESSAGES: usize = 64;
 
 /// Returns how many messages of this size are passed in one call, at least one.
@@ -21,8 +22,8 @@ pub(super) fn messages_of(message_bytes: usize) -> usize {
     (BATCH_BYTES / message_bytes.max(1)).clamp(1, BATCH_MESSAGES)
 }
 
-/// Sends messages in order, waiting for room for each. Returns how many were sent: fewer than all if a later one
-/// failed, whose error the next call returns.
+/// Sends messages in order, waiting for buffer space for each. Returns how many were sent: fewer than all if a later
+/// one failed; the next call returns its error.
 ///
 /// # Errors
 /// As `sendmmsg(2)`, for the first message; a message was not sent completely.
@@ -41,9 +42,9 @@ pub(super) fn send(socket: RawFd, messages: &[IoSlice<'_>], control: &SendContro
     Ok(sent)
 }
 
-/// Receives messages into the block, each into a slot of `slot_bytes`, and waits until all slots are used. A message
-/// larger than a slot continues in the next slot. Returns the number of bytes in each slot; 0 is the end of the
-/// association.
+/// Receives messages into `block`, which is divided into slots of `slot_bytes`, one message each, and waits until all
+/// slots are used. A message larger than a slot continues in the next slot. Returns the number of bytes in each slot; 0
+/// means the end of the association.
 ///
 /// # Errors
 /// As `recvmmsg(2)`, for the first message; the next call returns the error of a later one.
@@ -61,7 +62,7 @@ pub(super) fn receive(socket: RawFd, block: &mut [u8], slot_bytes: usize) -> io:
     Ok(headers[..received].iter().map(|header| header.msg_len as usize).collect())
 }
 
-/// Returns the header of a message in one part.
+/// Returns the `mmsghdr` of a message that consists of one part.
 fn header(part: *mut iovec, control: Option<&SendControl>) -> mmsghdr {
     // SAFETY: all-zero is a valid msghdr.
     let mut header: msghdr = unsafe { std::mem::zeroed() };

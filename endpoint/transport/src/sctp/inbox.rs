@@ -23,7 +23,7 @@ pub(super) struct Inbox {
 struct State {
     waiting: Vec<VecDeque<Vec<u8>>>,
     reader: Reader,
-    /// The tasks that wait for their stream's turn.
+    /// For each stream that waits for its turn: the task to wake.
     tasks: BTreeMap<u16, Waker>,
     /// The error after which no more messages will come.
     failure: Option<Error>,
@@ -33,13 +33,13 @@ struct State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reader {
     Nobody,
-    /// The thread of this stream will, as soon as it runs.
+    /// The thread of this stream, as soon as it runs.
     Next(u16),
-    /// A thread is waiting.
+    /// A thread that is waiting now.
     Thread,
 }
 
-/// The right of a stream to take a message, or to wait for the association's next one. It is given up when dropped.
+/// The right of a stream to take a message, or to wait for the association's next one; dropping it gives it up.
 #[derive(Debug)]
 pub(super) struct Turn {
     inbox: Arc<Inbox>,
@@ -47,15 +47,15 @@ pub(super) struct Turn {
 }
 
 impl Inbox {
-    /// Creates an inbox for this many streams.
+    /// Creates an empty inbox for this many streams.
     pub(super) fn new(streams: u16) -> Self {
         let waiting = vec![VecDeque::new(); streams.into()];
         let state = State { waiting, reader: Reader::Nobody, tasks: BTreeMap::new(), failure: None };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Waits, without a thread, until a call of [`Self::next`] would find a message or be the one that waits for the
-    /// next. Dropping this future passes the turn to another stream.
+    /// Waits, without a thread, until a call of [`Self::next`] would find a message, or would be the one that waits for
+    /// the association's next message. Dropping this future, or its result, passes the turn to another stream.
     pub(super) async fn turn(self: Arc<Self>, stream: u16) -> Turn {
         let turn = Turn { inbox: self, stream };
         poll_fn(|context| turn.inbox.lock().poll_turn(stream, context)).await;
@@ -65,10 +65,10 @@ impl Inbox {
     /// Returns the next message of a stream.
     ///
     /// # Arguments
-    /// * `receive` - waits for the association's next message; returns its stream and the message.
+    /// * `receive` - waits for the association's next message of any stream; returns the stream and the message.
     ///
     /// # Errors
-    /// As `receive`, whichever thread called it; a message arrived on a stream that does not exist.
+    /// As `receive`, also if another thread called it; a message arrived on a stream that does not exist.
     pub(super) fn next(&self, stream: u16, receive: impl Fn() -> Result<(u16, Vec<u8>)>) -> Result<Vec<u8>> {
         let mut state = self.lock();
         loop {

@@ -19,7 +19,7 @@ pub struct SctpInfo {
     unread_peer: [u32; 2],
     unread_packets: [u64; 4],
     rtxchunks: u64,
-    /// Further counters, and a `struct sockaddr_storage`.
+    /// More counters, and a `struct sockaddr_storage`.
     unread_chunks: [u64; 9 + 16],
     path_state: i32,
     cwnd: u32,
@@ -32,8 +32,8 @@ pub struct SctpInfo {
 }
 
 impl SctpInfo {
-    /// Reads the attribute `INET_DIAG_INFO`; `None` if it is too short, or if it describes a socket without an
-    /// association, which has no path.
+    /// Decodes the attribute `INET_DIAG_INFO`; `None` if it is too short, or if it describes a socket without an
+    /// association.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let front = bytes.get(..size_of::<Self>())?;
         // SAFETY: there are as many bytes as the structure has, which consists of integers.
@@ -41,10 +41,10 @@ impl SctpInfo {
         (info.cwnd > 0).then_some(info)
     }
 
-    /// Returns the state of the association, as it is sampled.
+    /// Returns the state of the association, for a sample.
     ///
     /// # Arguments
-    /// * `send_room_bytes` - how much its send buffer still has room for.
+    /// * `send_room_bytes` - how many bytes its send buffer still has room for.
     pub fn state(&self, send_room_bytes: u32) -> ConnectionState {
         let (has_sent_all, unacked_bytes) = (self.outqueue == 0, u64::from(self.flight_size));
         let activity = match (has_sent_all, unacked_bytes) {
@@ -57,7 +57,7 @@ impl SctpInfo {
         };
         ConnectionState {
             cwnd_bytes: self.cwnd.into(),
-            // Before a loss it is the receive window that the peer announced first.
+            // Before the first loss, the slow start threshold is the receive window that the peer announced first.
             ssthresh_bytes: self.ssthresh.into(),
             rtt_ns: u64::from(self.srtt) * clock::tick_ns(),
             unacked_bytes,

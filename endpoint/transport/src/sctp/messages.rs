@@ -1,8 +1,8 @@
-//! A flow whose messages are SCTP messages of their own: unordered ones (RFC 9260, section 6.6) and those that are
-//! given up after a time or a number of retransmissions (RFC 3758; RFC 7496, section 4).
+//! Flows in which each message is an SCTP message of its own: unordered ones (RFC 9260, section 6.6), and those that
+//! are given up after a time or a number of retransmissions (RFC 3758; RFC 7496, section 4).
 //!
-//! The receiver cannot know how many will arrive. So the sender waits until everything has been acknowledged or given
-//! up, and then announces the end with a message that is delivered reliably.
+//! The receiver cannot know how many messages will arrive. So the sender waits until everything has been acknowledged
+//! or given up, and then announces the end with a message that is delivered reliably.
 
 use std::io::IoSlice;
 use std::os::fd::AsRawFd as _;
@@ -19,13 +19,13 @@ use crate::error::{Context as _, Result, ensure};
 use crate::received_now;
 use crate::socket::Socket;
 
-/// Says that no more messages will come (ASCII's EOT). Messages of a flow are longer.
+/// The message that announces the end of the flow (ASCII's EOT). Messages of a flow are longer.
 const END: [u8; 1] = [0x04];
 const _: () = assert!(END.len() < HEADER_BYTES);
 
 const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
 
-/// The size of the buffer for the only event that is subscribed to.
+/// The size of the buffer for the event that is subscribed to, in bytes.
 const EVENT_BYTES: usize = 64;
 
 /// Returns whether each message of a flow is an SCTP message of its own, instead of bytes in an ordered stream.
@@ -75,7 +75,7 @@ pub(super) fn receive(stream: &SctpStream, sink: &mut MessageSink) -> Result<()>
     }
 }
 
-/// Returns when messages are given up, if ever.
+/// Returns when messages are given up; `None` for never.
 fn reliability(options: &SctpOptions) -> Option<PartialReliability> {
     let lifetime_ms = |lifetime_ns: u64| lifetime_ns.div_ceil(NANOSECONDS_PER_MILLISECOND);
     let lifetime = options

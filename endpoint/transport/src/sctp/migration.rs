@@ -1,9 +1,9 @@
-//! SCTP associations that migrate with their client to each new address (RFC 5061).
+//! Makes SCTP associations follow their client to each new address (RFC 5061).
 //!
 //! The kernel can do it by itself (`SCTP_AUTO_ASCONF`), but only half a second after an address was added or removed
 //! (`SCTP_ADDRESS_TICK_DELAY`), and without asking the peer to send there. So the client's process does it as soon as
-//! it is told: it adds the new address and makes it the one to which the peer sends, and deletes the old address once
-//! it is lost.
+//! it is told of a handover: it adds the new address, asks the peer to send there, and deletes the old address once it
+//! is lost.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, Weak};
@@ -18,7 +18,7 @@ use super::multihoming::change_addresses;
 use crate::error::{Context as _, Result};
 use crate::socket::Socket;
 
-/// A client's address, and the associations that follow it.
+/// A client's current address, and the associations that follow it.
 #[derive(Debug)]
 pub(super) struct Migration(Mutex<State>);
 
@@ -36,15 +36,15 @@ struct Association {
 }
 
 impl Migration {
-    /// Returns the migration of a job whose associations migrate; `None` for any other job.
+    /// Creates the migration for a job; `None` if its associations do not migrate.
     pub(super) fn of(job: &Job) -> Option<Self> {
         let migrates = job.only().transport.reconnect == Reconnect::Migrate && job.timeline.has_handovers();
         let state = || State { address: Family::of(job).client(0), associations: Vec::new() };
         migrates.then(|| Self(Mutex::new(state())))
     }
 
-    /// Binds a client's socket to the present address. With a socket bound to any address, the kernel would choose the
-    /// addresses.
+    /// Binds a client's socket to the current address. If the socket were bound to the unspecified address, the kernel
+    /// would choose the association's addresses.
     pub(super) fn bind(&self, socket: &Socket) -> Result<()> {
         let address = SocketAddr::from((self.state().address, 0));
         socket.bind(&address.into()).with_context(|| format!("binding a socket to {address}"))
@@ -93,7 +93,7 @@ impl Migration {
 }
 
 impl State {
-    /// Calls `work` for each open association, and forgets those that have ended.
+    /// Calls `work` with socket and addresses of each open association, and forgets associations that have ended.
     fn each_standing(&mut self, mut work: impl FnMut(&Socket, &mut Vec<IpAddr>) -> Result<()>) -> Result<()> {
         self.associations.retain(|association| association.socket.strong_count() > 0);
         for Association { socket, addresses } in &mut self.associations {
@@ -107,7 +107,7 @@ impl State {
     }
 }
 
-/// Returns whether there is an association that has not begun to shut down.
+/// Returns whether the socket has an association that has not begun to shut down.
 fn is_established(socket: &Socket) -> bool {
     let status = socket.get(SOL_SCTP, SCTP_STATUS, AssociationStatus::default(), "SCTP_STATUS");
     status.is_ok_and(|status| status.is_established())

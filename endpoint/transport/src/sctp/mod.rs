@@ -36,7 +36,7 @@ use super::error::{Context as _, Error, Result, ensure};
 use super::socket::{self, Socket};
 use super::system_call::retry;
 
-/// How many bytes of content are received from the association at once.
+/// How many bytes of content are received from the kernel at once.
 const RECEIVE_BLOCK_BYTES: u64 = 16 << 10;
 
 /// A stream of an association, used as a stream of bytes.
@@ -48,13 +48,13 @@ pub(super) struct SctpStream {
     initial_window_bytes: u32,
     /// The stream's number on the association.
     number: u16,
-    /// The inbox, shared by the association's streams.
+    /// The received messages of the association, shared by its streams.
     inbox: Arc<Inbox>,
-    /// The message that is being read, if messages are ordered.
+    /// The message that is being read, if messages are ordered; else empty.
     begun: Cursor<Vec<u8>>,
-    /// The reassembly, if messages may overtake each other.
+    /// Puts messages in order, if they are unordered; else `None`.
     order: Option<Order>,
-    /// Whether a message has been read partly.
+    /// Whether a part of a received message is left to read.
     has_rest: Arc<AtomicBool>,
 }
 
@@ -66,7 +66,7 @@ struct Order {
 }
 
 impl Order {
-    /// Returns the message that carries the next bytes.
+    /// Returns the message for the next bytes to send: their offset, then the bytes.
     fn place(&mut self, bytes: &[u8]) -> Vec<u8> {
         let message = placed(self.sent_bytes, bytes);
         self.sent_bytes += bytes.len() as u64;
@@ -128,7 +128,7 @@ impl SctpStream {
         }
     }
 
-    /// Receives this many messages, or parts of larger ones.
+    /// Receives `messages` messages, or parts of larger ones, into the sink.
     fn receive_batch(&self, messages: usize, block: &mut Vec<u8>, sink: &mut Sink) -> Result<()> {
         let slot_bytes = self.options.sctp.max_message_bytes.min(RECEIVE_BLOCK_BYTES as u32) as usize;
         block.resize(block.len().max(messages * slot_bytes), 0);
@@ -149,7 +149,7 @@ impl SctpStream {
         if self.shares_association() { 1 } else { batch::messages_of(self.options.sctp.max_message_bytes as usize) }
     }
 
-    /// Returns whether messages are received through the inbox.
+    /// Returns whether messages are received through the inbox: with several streams, or unordered messages.
     fn shares_association(&self) -> bool {
         self.options.sctp.streams > 1 || self.order.is_some()
     }
@@ -159,8 +159,8 @@ fn ended() -> Error {
     Error::closed("the peer shut the association down in the middle of the content")
 }
 
-/// Waits for a message and returns it with its stream. It may arrive in parts, but without other messages between them:
-/// messages are not interleaved (RFC 8260) unless a socket asks for it.
+/// Waits for a whole message of any stream, and returns the stream and the message. A message may arrive in parts, but
+/// without other messages between them: messages are not interleaved (RFC 8260) unless a socket asks for it.
 fn whole_message(socket: &Socket, max_message_bytes: u32) -> Result<(u16, Vec<u8>)> {
     let mut message = vec![0; max_message_bytes as usize];
     let mut filled = 0;

@@ -19,7 +19,7 @@ use super::api::{SCTP_BINDX_ADD, SOL_SCTP, packed};
 use crate::error::{Context as _, Result, bail};
 use crate::socket::Socket;
 
-/// The addresses of both ends, if each has several.
+/// The addresses of both ends of a multihomed job, one for each path; empty for other jobs.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Addresses {
     client: Vec<IpAddr>,
@@ -27,7 +27,7 @@ pub(super) struct Addresses {
 }
 
 impl Addresses {
-    /// Returns the addresses of a multihomed job, one for each path; `None` for any other job.
+    /// Returns the addresses of a job's two ends: one for each path if it is multihomed, otherwise none.
     pub(super) fn of(job: &Job) -> Self {
         if !job.only().transport.sctp.multihomed {
             return Self::default();
@@ -59,8 +59,8 @@ impl Addresses {
     }
 }
 
-/// Adds addresses to those of a socket or removes them, with [`SCTP_BINDX_ADD`] or
-/// [`SCTP_BINDX_REMOVE`](super::api::SCTP_BINDX_REMOVE); the kernel tells the peer of an open association.
+/// Adds addresses to a socket or removes them: `option` is [`SCTP_BINDX_ADD`] or
+/// [`SCTP_BINDX_REMOVE`](super::api::SCTP_BINDX_REMOVE). The kernel tells the peer of an open association.
 pub(super) fn change_addresses(socket: &Socket, option: c_int, addresses: &[IpAddr], port: u16) -> Result<()> {
     let packed: Vec<u8> = addresses.iter().flat_map(|&address| packed(SocketAddr::new(address, port))).collect();
     let (start, length) = (packed.as_ptr().cast::<c_void>(), packed.len() as socklen_t);

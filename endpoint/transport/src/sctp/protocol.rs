@@ -24,12 +24,12 @@ use crate::socket::{self, Socket};
 /// The name of the congestion control of RFC 9260, section 7, the only one of the kernel's SCTP.
 const CONGESTION: &str = "rfc9260";
 
-/// SCTP with a job's options.
+/// The SCTP protocol with a job's options.
 #[derive(Debug)]
 pub(super) struct Sctp {
     options: Transport,
     addresses: Addresses,
-    /// Moves associations at a handover, if they migrate.
+    /// Moves associations to the new address at a handover; `None` if they do not migrate.
     migration: Option<Migration>,
 }
 
@@ -104,7 +104,7 @@ impl Protocol for Sctp {
         }
         messages::check(&socket, &self.options.sctp)?;
         if let Some(migration) = &self.migration {
-            // A server's association is followed too, but nobody tells a server of handovers.
+            // A server's association is registered too, but a server is never told of handovers.
             migration.accompany(&socket)?;
         }
         let inbox = Arc::new(Inbox::new(streams));

@@ -9,15 +9,15 @@ use crate::error::{Context as _, Result, ensure};
 /// On the wire it counts as user data, as in any program that does this.
 pub(super) const PLACE_BYTES: usize = size_of::<u64>();
 
-/// Returns a message: the offset, then the bytes.
+/// Returns a message to send: the offset, then the bytes.
 pub(super) fn placed(place: u64, bytes: &[u8]) -> Vec<u8> {
     [&place.to_be_bytes()[..], bytes].concat()
 }
 
-/// Puts messages back into order.
+/// Puts the bytes of received messages in order.
 #[derive(Debug, Default)]
 pub(super) struct Reassembly {
-    /// The number of bytes returned so far.
+    /// The offset of the next byte to read.
     place: u64,
     /// Messages that arrived early, and the rest of the one being read, by offset.
     waiting: BTreeMap<u64, Vec<u8>>,
@@ -47,7 +47,7 @@ impl Reassembly {
         self.waiting.contains_key(&self.place)
     }
 
-    /// Reads the next bytes into the buffer. Returns how many; 0 if they have not arrived.
+    /// Reads the next bytes into the buffer. Returns how many were read; 0 if the next byte has not arrived.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> usize {
         let mut filled = 0;
         while filled < buffer.len() {

@@ -15,7 +15,7 @@ use crate::{Dialer, Listener, Place, Stack, kernel};
 /// and the DATA chunk.
 const MSS_MIN_BYTES: u32 = 512 - 20 - 12 - 16;
 
-/// The smallest message: an unordered one spends eight bytes on its offset.
+/// The smallest message, in bytes: an unordered one needs eight bytes for its offset.
 const MESSAGE_MIN_BYTES: u32 = 9;
 
 /// The unit of `SCTP_RTOINFO`, a millisecond.

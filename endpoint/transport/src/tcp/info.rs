@@ -21,7 +21,7 @@ pub struct TcpInfo {
     options: u8,
     unread_flags: [u8; 2],
     unread_timeouts: [u32; 2],
-    /// The largest payload of a segment after the options, in bytes.
+    /// The largest payload of a segment without TCP options, in bytes.
     pub snd_mss: u32,
     rcv_mss: u32,
     unacked: u32,
@@ -56,7 +56,7 @@ pub struct TcpInfo {
 unsafe impl Plain for TcpInfo {}
 
 impl TcpInfo {
-    /// Reads `TCP_INFO` of a socket.
+    /// Reads the `TCP_INFO` of a socket (`getsockopt(2)`).
     ///
     /// # Errors
     /// As `getsockopt(2)`.
@@ -64,8 +64,8 @@ impl TcpInfo {
         get_option(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, Self::default()).context("reading TCP_INFO")
     }
 
-    /// Reads the attribute `INET_DIAG_INFO` of a connection (`sock_diag(7)`); `None` if it is too short. Fields that an
-    /// older kernel does not have are 0.
+    /// Decodes the attribute `INET_DIAG_INFO` of a connection (`sock_diag(7)`); `None` if it is too short. Fields that
+    /// an older kernel does not have are 0.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         if bytes.len() < offset_of!(Self, unread_delivered) {
             return None;
@@ -77,7 +77,7 @@ impl TcpInfo {
         Some(unsafe { std::ptr::read_unaligned(whole.as_ptr().cast()) })
     }
 
-    /// Returns the state of the connection, as it is sampled.
+    /// Returns the state of the connection, for a sample.
     pub fn state(&self) -> ConnectionState {
         let mss_bytes = u64::from(self.snd_mss);
         let is_infinite = self.snd_ssthresh >= TCP_INFINITE_SSTHRESH;
@@ -106,17 +106,17 @@ impl TcpInfo {
         u64::from(self.snd_cwnd_segments) * u64::from(self.snd_mss)
     }
 
-    /// Returns whether the peer has answered the SYN. Before that, no options have been negotiated.
+    /// Returns whether the peer has answered the SYN; before that, no options have been negotiated.
     pub(crate) fn has_connected(&self) -> bool {
         self.state != SYN_SENT
     }
 
-    /// Returns whether no byte has come from the peer.
+    /// Returns whether the peer has sent no data so far.
     pub(crate) fn has_received_nothing(&self) -> bool {
         self.bytes_received == 0
     }
 
-    /// Returns the information of a connection in one of the states of `include/net/tcp_states.h`.
+    /// Returns a `TCP_INFO` with this state of `include/net/tcp_states.h`, and zeros otherwise.
     #[cfg(test)]
     pub(crate) fn in_state(state: u8) -> Self {
         Self { state, ..Self::default() }
@@ -149,7 +149,7 @@ impl TcpInfo {
         self.options & SYN_DATA != 0
     }
 
-    /// Returns the counters in the record's units.
+    /// Returns the counters in the units of a run's record.
     pub fn stats(&self) -> Stats {
         Stats {
             retransmitted_packets: Some(self.total_retrans.into()),

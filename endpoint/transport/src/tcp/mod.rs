@@ -1,7 +1,8 @@
 //! `tcp`: the kernel's TCP.
 //!
-//! The kernel tunes the buffers: the orchestrator bounds them in each namespace (`tcp_rmem`, `tcp_wmem`), and sets the
-//! initial window as an attribute of the route. Setting `SO_RCVBUF` here would switch the tuning off.
+//! The kernel tunes the size of buffers automatically; the orchestrator sets their limits in each namespace
+//! (`tcp_rmem`, `tcp_wmem`), and the initial window as an attribute of the route. Setting `SO_RCVBUF` here would switch
+//! auto-tuning off.
 
 pub(super) mod info;
 mod stack;
@@ -28,18 +29,18 @@ use super::kernel::Protocol;
 use super::socket::Socket;
 use super::timestamped_recv;
 
-/// For how long Linux's TCP sends again what nobody acknowledges (`tcp_retries2`, 15, and a time-out of 200 ms that
+/// How long Linux's TCP retransmits data that nobody acknowledges (`tcp_retries2`, 15, and a time-out of 200 ms that
 /// doubles up to two minutes; Documentation/networking/ip-sysctl.rst).
 pub(super) const PATIENCE: Duration = Duration::from_millis(924_600);
 
 /// How many bytes are received and hashed at once.
 const RECEIVE_BLOCK_BYTES: u64 = 4 << 20;
 
-/// TCP with a job's options.
+/// The TCP protocol with a job's options.
 #[derive(Debug)]
 pub(super) struct Tcp {
     options: Transport,
-    /// Whether a connection has asked for the server's Fast Open cookie.
+    /// Whether a connection has requested the server's Fast Open cookie already.
     has_asked: AtomicBool,
 }
 
@@ -60,8 +61,9 @@ impl Protocol for Tcp {
     }
 
     /// Sets up Fast Open (RFC 7413): `connect(2)` returns at once if the kernel has the server's cookie, and the first
-    /// bytes are sent with the SYN; without a cookie it connects as usual and asks for one. Only one connection asks,
-    /// so that the others do not find the cookie that only later transfers may use.
+    /// bytes are sent with the SYN; without a cookie it connects as usual and asks for one. Only one connection asks
+    /// for it, so that the other connections of the same transfer cannot use the cookie: only those of later transfers
+    /// may.
     fn prepare_to_connect(&self, socket: &Socket, may_resume: bool) -> Result<()> {
         if self.options.resume == Resume::ZeroRtt && (may_resume || !self.has_asked.swap(true, Relaxed)) {
             socket.set(libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT, &c_int::from(true), "TCP_FASTOPEN_CONNECT")?;
@@ -97,11 +99,11 @@ pub(super) fn socket(peer: SocketAddr, protocol: socket2::Protocol, options: &Tr
     Ok(socket)
 }
 
-/// A connection whose bytes move by the calls of TCP.
+/// A connection of TCP, or of a protocol with the same socket calls (MPTCP).
 pub(super) struct TcpStream {
     pub socket: Arc<Socket>,
     pub options: Transport,
-    /// Reads back the settings and counters.
+    /// Reads the connection's settings and counters from the kernel.
     pub report: fn(&Socket, &Transport) -> Result<Report>,
 }
 
@@ -128,7 +130,8 @@ impl ByteStream for TcpStream {
         self.socket.send_content(content)
     }
 
-    /// Receives with `MSG_WAITALL`, not `SO_RCVLOWAT`, which would hold back window updates and slow TCP itself.
+    /// Receives with `MSG_WAITALL`, and not with `SO_RCVLOWAT`, which would hold back window updates and so slow TCP
+    /// itself down.
     fn receive_content(&mut self, sink: &mut Sink) -> Result<()> {
         if sink.watches_arrivals() {
             return timestamped_recv::receive_content(&self.socket, sink);
@@ -168,10 +171,10 @@ fn ended(remaining_bytes: u64) -> Error {
     Error::closed(format!("the peer closed the connection when {remaining_bytes} bytes were to come"))
 }
 
-/// Reads back TCP's settings and counters.
+/// Returns the settings and counters of a TCP connection, read from the kernel.
 ///
 /// # Errors
-/// As `getsockopt(2)`; options other than the job's.
+/// As `getsockopt(2)`; an option is not as the job has it.
 pub(super) fn report(kind: TransportKind, socket: &Socket, options: &Transport) -> Result<Report> {
     let info = TcpInfo::read(socket)?;
     info.check_options(&options.tcp)?;
@@ -179,7 +182,7 @@ pub(super) fn report(kind: TransportKind, socket: &Socket, options: &Transport) 
     Ok(Report { settings: settings(kind, socket, options, &info)?, stats: info.stats(), resumed })
 }
 
-/// Reads back TCP's settings, except for those that `info` contains.
+/// Returns the settings of a TCP connection, from `info` and socket options.
 pub(super) fn settings(kind: TransportKind, socket: &Socket, options: &Transport, info: &TcpInfo) -> Result<Settings> {
     let congestion = socket.tcp_congestion().context("reading TCP_CONGESTION")?;
     let congestion = String::from_utf8_lossy(&congestion).trim_end_matches('\0').to_owned();

@@ -46,7 +46,7 @@ impl Stack for TcpStack {
     }
 }
 
-/// Notes the options that the kernel's TCP would silently change or refuse.
+/// Adds to `problems` the options that the kernel's TCP would silently change or refuse.
 pub(crate) fn check(options: &Transport, problems: &mut Problems) {
     problems.require(options.mss_bytes.is_none_or(|mss| MSS_BYTES.contains(&mss)), "transport.mss_bytes", || {
         format!("must lie between {} and {} for TCP", MSS_BYTES.start(), MSS_BYTES.end())

@@ -1,5 +1,5 @@
-//! `tls`: TLS 1.3 (rustls) over the kernel's TCP. There is no kernel TLS: this process encrypts and decrypts the
-//! records.
+//! `tls`: TLS 1.3 (rustls) over the kernel's TCP. The kernel's own TLS is not used: this process encrypts and decrypts
+//! the records.
 //!
 //! With early data (`resume = 0rtt`) a client that has a ticket sends its request with its ClientHello, once TCP is
 //! connected, and the server answers with its first flight. The content of a client that sends (`up`) waits for the
@@ -39,7 +39,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Creates a client that trusts only the certificate with this DER.
+    /// Creates a client that trusts only the certificate `trusted` (DER).
     pub(super) fn new(job: &Job, trusted: &[u8]) -> Result<Self> {
         let config = Arc::new(identity::client_config(trusted, job)?);
         Ok(Self { tcp: Tcp::new(job), options: job.only().transport.clone(), config })
@@ -128,7 +128,7 @@ mod tests {
         job
     }
 
-    /// Returns both ends of a TCP connection.
+    /// Returns the two ends of a new TCP connection.
     fn connected() -> [Arc<Socket>; 2] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -139,7 +139,7 @@ mod tests {
         Server::new(job, Identity::generate(job).unwrap()).unwrap()
     }
 
-    /// Exchanges a request and its answer over a new connection. Returns what each end reports about resumption.
+    /// Sends a request and its answer over a new connection. Returns what client and server report about resumption.
     fn exchange(client: &Client, server: &Server) -> (Resume, Resume) {
         let [ours, theirs] = connected();
         std::thread::scope(|scope| {

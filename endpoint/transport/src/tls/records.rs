@@ -9,7 +9,8 @@ use crate::socket::Socket;
 /// The size of a record's header: type, version and length.
 const HEADER_BYTES: usize = 5;
 
-/// Receives whole records, header and body in one call each, and sends many records in one call.
+/// A socket from which whole records are received (two calls each: header and body), and to which many records are sent
+/// in one call.
 pub(super) struct Records {
     /// The socket of the connection.
     pub socket: Arc<Socket>,
@@ -18,12 +19,12 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Takes a socket from which no record has been received.
+    /// Wraps a socket from which no record has been received.
     pub(super) fn new(socket: Arc<Socket>) -> Self {
         Self { socket, record: Vec::new(), consumed: 0 }
     }
 
-    /// Returns whether all received bytes have been read.
+    /// Returns whether rustls has read all bytes that were received.
     pub(super) fn is_consumed(&self) -> bool {
         self.consumed == self.record.len()
     }

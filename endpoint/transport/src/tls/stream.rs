@@ -1,4 +1,4 @@
-//! The bytes of a TLS session, with early data: the stream over which contents and HTTP are sent.
+//! The stream of plaintext bytes of a TLS session, early data included.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::Shutdown;
@@ -15,7 +15,7 @@ use crate::error::{Context as _, Error, Result};
 use crate::socket::{SEND_BLOCK_BYTES, Socket};
 use crate::{Report, tcp};
 
-/// How many bytes of content are sent at once before the handshake is complete.
+/// How many bytes of content are sent at once while the handshake is not complete.
 const EARLY_BLOCK_BYTES: usize = 64 << 10;
 
 /// The largest plaintext of a record, in bytes (RFC 8446, section 5.1).
@@ -26,14 +26,14 @@ pub(crate) struct TlsStream {
     pub(super) session: Session,
     pub(super) records: Records,
     options: Transport,
-    /// Client: early data that was sent and not yet accepted. It is kept until the handshake is complete.
+    /// At the client: early data that was sent, kept until the handshake is complete, as the server may refuse it.
     unconfirmed: Vec<u8>,
-    /// Server: whether it has accepted early data.
+    /// At the server: whether it has accepted early data.
     has_early_data: bool,
 }
 
 impl TlsStream {
-    /// Creates the stream of a session that has not exchanged a record, on a connected socket.
+    /// Creates the stream of a new session, on a connected socket.
     pub(super) fn new(socket: Arc<Socket>, mut session: Session, options: &Transport) -> Self {
         session.set_buffer_limit(None);
         let (records, options) = (Records::new(socket), options.clone());
@@ -54,7 +54,8 @@ impl TlsStream {
         flush(&mut self.session, &mut self.records)
     }
 
-    /// Client: completes the handshake. The server's answer to early data is read after its part of the handshake.
+    /// At the client: completes the handshake, which must come before reading the server's answer to early data. Does
+    /// nothing at the server.
     fn client_handshake(&mut self) -> Result<()> {
         match self.session {
             Session::Client(_) if self.session.is_handshaking() => self.handshake(),
@@ -62,7 +63,7 @@ impl TlsStream {
         }
     }
 
-    /// Server: continues the handshake until it is complete, or until early data may be answered.
+    /// At the server: continues the handshake until it is complete, or until early data has been accepted.
     pub(super) fn handshake_or_early_data(&mut self) -> Result<()> {
         while self.session.is_handshaking() && !self.has_early_data {
             self.receive_record().context("TLS handshake")?;
@@ -73,8 +74,9 @@ impl TlsStream {
         Ok(())
     }
 
-    /// Server: reads what has arrived of a handshake that continues while early data is answered. At its end the client
-    /// receives a ticket, which a client needs if it moves before it has received everything.
+    /// At the server: continues a handshake, as far as its records have arrived, while early data is being answered.
+    /// When the handshake is complete the server sends a ticket, which the client needs if it moves before it has
+    /// received everything.
     fn continue_handshake(&mut self) -> Result<()> {
         while self.session.is_handshaking() && self.records.socket.is_readable().context("watching for a record")? {
             self.receive_record().context("TLS handshake")?;
@@ -82,7 +84,7 @@ impl TlsStream {
         Ok(())
     }
 
-    /// Server: reads early data into the buffer. Returns how many bytes were read.
+    /// At the server: reads early data into the buffer. Returns how many bytes were read.
     fn receive_early(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -99,7 +101,7 @@ impl TlsStream {
         Ok(filled)
     }
 
-    /// Receives what is left until the peer ends the session, including tickets.
+    /// Receives, and discards, what is left until the peer ends the session; rustls stores tickets that are part of it.
     pub(super) fn receive_to_end(&mut self) -> Result<()> {
         loop {
             let read = self.session.read_tls(&mut self.records).context("receiving a TLS record")?;
@@ -110,7 +112,7 @@ impl TlsStream {
         }
     }
 
-    /// Returns what the session used of an earlier connection.
+    /// Returns whether and how the session resumed an earlier one.
     pub(super) fn resumed(&self) -> Resume {
         let is_early = match &self.session {
             Session::Client(session) => session.is_early_data_accepted(),
@@ -142,7 +144,8 @@ impl TlsStream {
         flush(&mut self.session, &mut self.records)
     }
 
-    /// Passes available plaintext to `take`, receiving more if there is none. `take` returns how many bytes it used.
+    /// Passes available plaintext to `take`, after receiving more if there is none. `take` returns how many bytes it
+    /// has used.
     fn with_plaintext(&mut self, take: impl FnOnce(&[u8]) -> Result<usize>) -> Result<()> {
         use std::io::BufRead as _;
         loop {
@@ -173,7 +176,7 @@ impl ReadyStream for TlsStream {
         }
     }
 
-    /// Accepts at most one record, so that no more than that waits for room in the kernel.
+    /// Takes over at most one record's bytes, so that no more than that waits for buffer space in the kernel.
     fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.try_flush()?;
         let taken = self.session.writer().write(&bytes[..bytes.len().min(RECORD_BYTES)])?;
@@ -247,7 +250,7 @@ impl ByteStream for TlsStream {
         Ok(())
     }
 
-    /// Completes the handshake first: afterwards a server could send no tickets.
+    /// Completes the handshake first: after this, a server could not send tickets any more.
     fn close_sending(&mut self) -> Result<()> {
         self.handshake()?;
         self.session.send_close_notify();
@@ -259,7 +262,7 @@ impl ByteStream for TlsStream {
         self.session.send_close_notify();
         flush(&mut self.session, &mut self.records)?;
         match self.session {
-            // With early data, tickets arrive after the content: the server could not send them before.
+            // With early data, tickets arrive after the content: the server cannot send them before.
             Session::Client(_) if self.options.resume != Resume::None => self.receive_to_end(),
             _ => Ok(()),
         }

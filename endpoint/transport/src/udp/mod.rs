@@ -1,5 +1,5 @@
-//! `udp`: the kernel's UDP. A message is a datagram; lost datagrams are not retransmitted, and nothing shows whether
-//! the peer is there.
+//! `udp`: the kernel's UDP. A message is a datagram; lost datagrams are not retransmitted, and a sender does not learn
+//! whether the peer exists.
 //!
 //! There is no handshake: a client's connection is a socket connected to the server's address, and a server's
 //! connection begins with the first datagram.
@@ -33,18 +33,19 @@ use super::socket::{self, Socket, effective_receive_bytes, effective_send_bytes}
 use super::system_call::retry;
 use super::{Duplex, Handshake, Place, Report, Sent, peer_filter};
 
-/// The headers of IPv4 and UDP around a message, in bytes.
+/// The size of the IPv4 and UDP headers of a message, in bytes.
 const HEADER_BYTES: u64 = 20 + 8;
 
 /// How long a client waits for an answer before it repeats its request.
 const REPEAT: Duration = Duration::from_secs(1);
 
-/// How many requests are sent at most: for as long as Linux tries to connect over TCP (`tcp_syn_retries`, 6).
+/// How often a request is sent at most, one second apart: for about as long as Linux tries to connect over TCP
+/// (`tcp_syn_retries`, 6).
 const REQUESTS: u32 = 127;
 
-/// How long after its last datagram a sender in virtual time surely had to sleep, and so woke up exactly when it was
-/// due: computing takes no time, and system calls take a few steps of 256 ns. Then the clock need not be read, which
-/// would cost as much as sending.
+/// If the next datagram is due more than this long after the last one was sent, a sender in virtual time certainly
+/// sleeps in between and wakes up exactly when the datagram is due: computing takes no time, and system calls take a
+/// few steps of 256 ns. Then the clock need not be read, which would cost as much as sending.
 const SURE_SLEEP_NS: u64 = 1_500;
 
 /// A client of the job's server.
@@ -78,9 +79,9 @@ impl super::Dialer for Dialer {
 pub(super) struct Listener {
     /// The socket, until the client's first datagram has arrived.
     socket: Option<AsyncFd<Arc<Socket>>>,
-    /// How far the clock of the kernel's stamps is ahead of `CLOCK_MONOTONIC`, in nanoseconds. It is read before the
-    /// client begins: in virtual time each reading advances the clock, and datagrams that are due meanwhile would be
-    /// sent late.
+    /// How far the clock of the kernel's time stamps is ahead of `CLOCK_MONOTONIC`, in nanoseconds. It is determined
+    /// before the client begins: in virtual time each reading advances the clock, and datagrams that are due meanwhile
+    /// would be sent late.
     lead_ns: u64,
 }
 
@@ -114,7 +115,7 @@ impl super::Listener for Listener {
     }
 }
 
-/// Opens a socket whose datagrams the kernel stamps when they arrive.
+/// Opens a UDP socket on which the kernel time-stamps datagrams when they arrive.
 fn open(peer: SocketAddr, buffer_bytes: u64) -> Result<Socket> {
     let socket = socket2::Socket::new(Domain::for_address(peer), Type::DGRAM, Some(socket2::Protocol::UDP));
     let socket = Socket::from(socket.context("creating a UDP socket")?);
@@ -132,7 +133,7 @@ struct Connection {
     /// Whether the connection's only stream is in use.
     is_given: bool,
     start: Moment,
-    /// How far the clock of the kernel's stamps is ahead of `CLOCK_MONOTONIC`, in nanoseconds.
+    /// How far the clock of the kernel's time stamps is ahead of `CLOCK_MONOTONIC`, in nanoseconds.
     lead_ns: u64,
 }
 
@@ -142,7 +143,7 @@ impl super::Connection for Connection {
         self.start
     }
 
-    /// Returns the start: there is no handshake.
+    /// Returns the same as [`Self::start`], as there is no handshake.
     fn connected(&self) -> Moment {
         self.start
     }
@@ -164,7 +165,7 @@ impl super::Connection for Connection {
         Ok(Box::new(WatchedStream::new(stream, self.socket.clone())?) as Box<dyn Duplex>)
     }
 
-    /// Waits for ever: UDP does not tell that the peer has closed.
+    /// Waits forever: over UDP nothing shows that the peer has closed.
     async fn closed(&mut self) -> Result<()> {
         std::future::pending().await
     }
@@ -196,13 +197,13 @@ impl super::Connection for Connection {
     }
 }
 
-/// Sends and receives datagrams of one peer without waiting, one in each call.
+/// A connected UDP socket, used without waiting: each read or write is one datagram.
 struct ReadyDatagrams(Arc<Socket>);
 
 impl ReadyStream for ReadyDatagrams {
     fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.0.try_receive(buffer) {
-            // An earlier datagram met a closed port at the peer; nothing was received.
+            // The kernel reports that an earlier datagram reached a closed port; nothing was received.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => Err(ErrorKind::WouldBlock.into()),
             received => received,
         }
@@ -216,7 +217,7 @@ impl ReadyStream for ReadyDatagrams {
     }
 }
 
-/// Sends and receives the messages of one peer.
+/// The only stream of a UDP connection: sends and receives datagrams of one peer.
 struct Datagrams {
     socket: Arc<Socket>,
     lead_ns: u64,
@@ -243,8 +244,8 @@ impl super::Stream for Datagrams {
         Ok(())
     }
 
-    /// Repeats the request every second until something arrives, which remains to be received, and gives up after as
-    /// long as TCP does, counted from when something can arrive.
+    /// Sends the request, and repeats it every second until something arrives, which it does not consume. Gives up
+    /// after about as long as TCP does, counted from `later`, when an answer can arrive at the earliest.
     async fn request(&mut self, message: &[u8], later: Duration) -> Result<()> {
         let (socket, message) = (self.socket.clone(), message.to_vec());
         offload(move || {
@@ -299,7 +300,7 @@ impl super::Stream for Datagrams {
     }
 }
 
-/// Sends one datagram. A closed port at the peer is no failure here: it may be open for the next datagram.
+/// Sends one datagram. It is no error if the peer's port is closed: it may be open for the next datagram.
 fn send(socket: &Socket, message: &[u8]) -> Result<()> {
     match retry(|| socket.send(message)) {
         Err(error) if error.raw_os_error() == Some(libc::ECONNREFUSED) => Ok(()),

@@ -1,4 +1,4 @@
-//! Receives the datagrams of a flow with the kernel's stamps, many in each call (`recvmmsg(2)`).
+//! Receives the datagrams of a flow with the kernel's time stamps, many in each call (`recvmmsg(2)`).
 
 use std::io::ErrorKind;
 use std::os::fd::AsRawFd as _;
@@ -13,22 +13,23 @@ use crate::socket::Socket;
 use crate::stamp::{Control, stamp_ns};
 use crate::system_call::{retry, size};
 
-/// The most datagrams in one call, which waits for all of them: their arrival times are the kernel's.
+/// The most datagrams in one call. The call waits for all of them, which does no harm, as arrival times are the
+/// kernel's.
 const BATCH: usize = 64;
 
-/// The longest that a call waits for the next of its datagrams. The time-out of a socket begins anew with each of them:
-/// a call that waited for as long as the flow can last would end up to as much later.
+/// The longest that a call waits for its next datagram. The socket's time-out starts again with each datagram, so if it
+/// were as long as the rest of the flow, a call could last far beyond the flow's end.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
-/// The shortest time-out of a socket: zero would mean none.
+/// The shortest time-out of a socket: zero would mean no time-out.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
-/// The buffers for the beginnings of datagrams and for their stamps.
+/// Receives the messages of a flow, with buffers for their headers and time stamps.
 pub(super) struct Receiver<'a> {
     socket: &'a Socket,
     headers: Box<[[u8; HEADER_BYTES]; BATCH]>,
     controls: Box<[Control; BATCH]>,
-    /// How far the clock of the stamps is ahead of `CLOCK_MONOTONIC`, in nanoseconds.
+    /// How far the clock of the time stamps is ahead of `CLOCK_MONOTONIC`, in nanoseconds.
     lead_ns: u64,
 }
 
@@ -56,7 +57,8 @@ impl<'a> Receiver<'a> {
         Ok(sink)
     }
 
-    /// Makes one call. Before the first datagram there is no deadline, so the call returns after one datagram.
+    /// Makes one `recvmmsg(2)` call, and passes its messages to the sink. Before the first datagram there is no
+    /// deadline, so the call returns after one datagram.
     fn batch(&mut self, sink: &mut MessageSink) -> Result<()> {
         let missing = usize::try_from(sink.missing()).unwrap_or(BATCH);
         let most = if sink.last_due_ns().is_some() { missing.min(BATCH) } else { 1 };

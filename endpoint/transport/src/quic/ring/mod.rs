@@ -20,7 +20,7 @@ thread_local! {
     static RING: RefCell<Option<ThreadRing>> = const { RefCell::new(None) };
 }
 
-/// Makes this thread's event loop wait in a ring from now on.
+/// Makes this thread's event loop wait in an io_uring from now on.
 ///
 /// # Arguments
 /// * `datagram_bytes` - the size of the largest datagram that may arrive.
@@ -59,7 +59,7 @@ impl EventLoop for Loop {
     }
 }
 
-/// A thread's ring and its sockets.
+/// A thread's ring, with the sockets that use it.
 struct ThreadRing {
     ring: Ring,
     /// The sockets, by their number in the ring.
@@ -69,14 +69,14 @@ struct ThreadRing {
 }
 
 impl ThreadRing {
-    /// Starts receiving on a socket. Returns its number.
+    /// Starts receiving on a socket, and returns the socket's number in the ring.
     fn open(&mut self, socket: Arc<Shared>) -> io::Result<u32> {
         let number = self.ring.open(socket.socket.clone())?;
         self.sockets.insert(number, socket);
         Ok(number)
     }
 
-    /// Stops receiving on a socket.
+    /// Stops receiving on the socket with this number.
     fn close(&mut self, number: u32) {
         self.ring.close(number);
         let left = self.sockets.remove(&number).map(|socket| socket.inbox().take_all());

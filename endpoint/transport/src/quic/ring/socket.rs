@@ -1,4 +1,4 @@
-//! A UDP socket for quinn in a thread's ring.
+//! A UDP socket for quinn that sends and receives through a thread's io_uring.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSliceMut};
@@ -56,10 +56,10 @@ impl Shared {
         self.inbox.lock().expect("no holder panics")
     }
 
-    /// Handles a datagram that the kernel refused. One refused for lack of buffer space is kept, and from then on the
-    /// socket sends without the ring, so that quinn learns of a full buffer at once. On other errors this does what
-    /// quinn does: it stops using segmentation offload and drops the datagram. Returns whether the socket must be
-    /// watched for room.
+    /// Handles a datagram that the kernel refused to send. One refused for lack of buffer space is kept, and from then
+    /// on the socket sends without the ring, so that quinn learns of a full buffer at once. On other errors this does
+    /// what quinn does: stops using segmentation offload, and drops the datagram. Returns whether the ring must begin
+    /// to watch the socket for buffer space.
     pub(crate) fn refused(&self, sent: &Copied, error: io::Error) -> bool {
         if error.kind() == ErrorKind::WouldBlock {
             let mut inbox = self.inbox();
@@ -74,8 +74,8 @@ impl Shared {
         false
     }
 
-    /// Sends the refused datagrams once there is room. Returns the tasks that wait to send more; `None` if the buffer
-    /// is full again.
+    /// Sends the refused datagrams, when there is buffer space again. Returns the tasks that wait to send more; `None`
+    /// if the buffer has filled up again.
     pub(crate) fn use_room(&self) -> Option<Vec<Waker>> {
         let mut inbox = self.inbox();
         self.send_refused(&mut inbox).ok()?;
@@ -158,21 +158,21 @@ impl AsyncUdpSocket for RingSocket {
     }
 }
 
-/// The datagrams and tasks that wait at a socket.
+/// The datagrams and tasks that wait, for reading or sending, at a socket.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     arrived: VecDeque<Arrival>,
     /// The task that waits for datagrams.
     reader: Option<Waker>,
-    /// Datagrams for which the kernel had no room, in order.
+    /// Datagrams that wait to be sent because the kernel had no buffer space, in order.
     refused: VecDeque<Copied>,
-    /// Whether datagrams are handed to the kernel at once, as they are after the first refusal.
+    /// Whether datagrams are passed to the kernel at once, without the ring, as they are after the first refusal.
     is_direct: bool,
-    /// Whether the kernel had no room for the last datagram.
+    /// Whether the kernel had no buffer space for the last datagram.
     is_full: bool,
-    /// Whether the ring watches the socket for room.
+    /// Whether the ring watches the socket for buffer space.
     is_watched: bool,
-    /// The tasks that wait for room.
+    /// The tasks that wait for buffer space.
     writers: Vec<Waker>,
 }
 
@@ -183,13 +183,13 @@ impl Inbox {
         self.reader.take()
     }
 
-    /// Takes all datagrams that have not been read.
+    /// Removes and returns all received datagrams that have not been read.
     pub(crate) fn take_all(&mut self) -> VecDeque<Arrival> {
         std::mem::take(&mut self.arrived)
     }
 }
 
-/// Waits for room to send, for one task.
+/// Waits for buffer space to send, for one task.
 #[derive(Debug)]
 struct Poller {
     socket: Arc<RingSocket>,
