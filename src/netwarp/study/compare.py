@@ -27,7 +27,7 @@ _OF_STUDY = tuple(row for row in COMPARE if row.says_something_of_the_study)
 
 
 def study_from_compare(
-    *, folder: Path | None = None, **options: Unpack[CompareStudyOptions]
+    *, folder: Path | None = None, is_closed: bool = False, **options: Unpack[CompareStudyOptions]
 ) -> Study:
     """Build a study from the options of `compare`. An option with one level is not a factor.
 
@@ -36,6 +36,7 @@ def study_from_compare(
 
     Args:
         folder: the folder to which a relative ``file`` belongs; None for the working directory.
+        is_closed: see :func:`netwarp.study.study.study_from_mapping`.
         options: those of :data:`netwarp.options.COMPARE` that change the study.
 
     Raises:
@@ -87,6 +88,7 @@ def study_from_compare(
         file=COMMAND,
         folder=folder or Path.cwd(),
         display=display_by(COMPARE),
+        is_closed=is_closed,
     )
 
 

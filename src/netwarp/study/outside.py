@@ -4,7 +4,7 @@ Afterwards a study does not need them any more: its tables alone give the same s
 were already read, such as those that a run directory keeps, are not changed.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from netwarp.errors import InputError, StudyError
@@ -16,7 +16,7 @@ from netwarp.study.sections.timeline import DEFAULT_STEP_NS
 from netwarp.study.tables import Table, Written, plain
 from netwarp.transports import TRANSPORTS
 from netwarp.units import UnitError, parse_duration_ns
-from netwarp.workloads import FileReader, section_of
+from netwarp.workloads import WORKLOADS, FileReader, section_of
 
 Reader = Callable[[Written], object]
 """A function that returns the contents of a file, or the description of a stack, in place of its
@@ -42,18 +42,68 @@ def with_contents(study: Table, folder: Path | None) -> Table:
         StudyError: a trace file is invalid; the error names the file and the line.
     """
     for place, workload in _workloads(study):
-        varied = f"workload.{workload.text('name')}" if place != "workload" else place
         for key, usual in section_of(workload.text("kind")).relative_paths.items():
             if usual is not None and key not in workload:
                 study = study.with_value(Written(usual, f"{place}.{key}"), *place.split("."), key)
-        study = _read(study, place, varied, _of_workload(workload, folder))
+    return _changed(
+        study,
+        lambda workload: _of_workload(workload, folder),
+        lambda path: _of_path(path, folder),
+        _of_stacks(folder),
+    )
+
+
+def refuse_contents(study: Table) -> None:
+    """Refuse a study that names a file, folder, stack or program, of whatever kind its workloads
+    are. Nothing is opened.
+
+    Args:
+        study: the study's tables, factors flattened.
+
+    Raises:
+        KeyValueError: it names one.
+    """
+
+    def refused(written: Written) -> object:
+        reason = "names files or programs of this machine, which are not taken from here"
+        raise KeyValueError(written.place, plain(written.value), reason, "do it in a shell")
+
+    def refusing(keys: Iterable[str]) -> Mapping[str, Reader]:
+        return dict.fromkeys(keys, refused)
+
+    of_workloads = [key for each in WORKLOADS.values() for key in each.section.relative_paths]
+    _changed(
+        study,
+        lambda _: refusing(of_workloads),
+        lambda path: refusing(_of_path(path, None)),
+        refusing(_of_stacks(None)),
+    )
+
+
+def _changed(
+    study: Table,
+    of_workload: Callable[[Table], Mapping[str, Reader]],
+    of_path: Callable[[Table], Mapping[str, Reader]],
+    of_transport: Mapping[str, Reader],
+) -> Table:
+    """Return the study with everything that is outside of it replaced.
+
+    Args:
+        study: the study's tables.
+        of_workload: returns the readers for the table of a workload.
+        of_path: returns the readers for the table of a path, or of a link.
+        of_transport: the readers for the tables of transports.
+    """
+    for place, workload in _workloads(study):
+        varied = f"workload.{workload.text('name')}" if place != "workload" else place
+        study = _read(study, place, varied, of_workload(workload))
         if varied != place:
-            stack = {"stack": _of_stacks(folder)["stack"]}
+            stack = {"stack": of_transport["stack"]}
             study = _read(study, f"{place}.transport", f"{varied}.transport", stack)
-    study = _read(study, "path", "path", _of_path(study.table("path"), folder))
+    study = _read(study, "path", "path", of_path(study.table("path")))
     for place, link in _tables(study, "link"):
-        study = _read(study, place, f"link.{link.text('name')}", _of_path(link, folder))
-    return _read(study, "transport", "transport", _of_stacks(folder))
+        study = _read(study, place, f"link.{link.text('name')}", of_path(link))
+    return _read(study, "transport", "transport", of_transport)
 
 
 def _workloads(study: Table) -> list[tuple[str, Table]]:

@@ -26,7 +26,7 @@ from netwarp.study.cells.factors import Factor, flat_factors, what_can_vary
 from netwarp.study.claims import Claim, checked_claims
 from netwarp.study.expectations import Expect, Expectation, checked_expectations
 from netwarp.study.figures import Figure, checked_figure, refuse_unknown_metric, resolve_levels
-from netwarp.study.outside import with_contents
+from netwarp.study.outside import refuse_contents, with_contents
 from netwarp.study.refusal import Display, Refusals
 from netwarp.study.sections.competing import named_workloads
 from netwarp.study.sections.diagnose import validated
@@ -190,6 +190,7 @@ def study_from_mapping(
     folder: Path | None = None,
     question: str | None = None,
     display: Display = str,
+    is_closed: bool = False,
 ) -> Study:
     """Validate a study that is given as tables. Other files are read only if the study names them,
     such as traces and pages.
@@ -202,6 +203,7 @@ def study_from_mapping(
             relative.
         question: the comment in the file's first line.
         display: converts dotted keys to what the user wrote, for messages.
+        is_closed: whether a study that names files or programs is refused, before any is opened.
 
     Raises:
         StudyError: it is not a study that can be run.
@@ -214,6 +216,8 @@ def study_from_mapping(
             header = validated(StudyFile, written)
         except KeyValueError as error:
             raise _of_a_section(error) from None
+        if is_closed:
+            refuse_contents(written)
         written = with_contents(written, folder)
         workloads = named_workloads(written)
         design = build_design(written, workloads, header.leave_out)

@@ -87,7 +87,7 @@ def study_of(given: Mapping[str, Any]) -> Study:
     """Make the study of options.
 
     Raises:
-        StudyError: as `netwarp compare` refuses it.
+        StudyError: as `netwarp compare` refuses it, or it names a file or program of this machine.
         InputError: it would run programs, or more than a page waits for.
     """
     from netwarp.study.compare import study_from_compare
@@ -95,7 +95,7 @@ def study_of(given: Mapping[str, Any]) -> Study:
     from netwarp.workloads import runs_programs
 
     of_study = {name: value for name, value in given.items() if name != "expect"}
-    study = expecting(study_from_compare(**of_study), given.get("expect", ()))
+    study = expecting(study_from_compare(is_closed=True, **of_study), given.get("expect", ()))
     if any(runs_programs(cell.template) for cell in study.cells):
         raise InputError("programs are not run from a page: copy the command into a shell")
     runs = len(study.cells) * study.replicates
