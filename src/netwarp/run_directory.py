@@ -24,6 +24,7 @@ from netwarp.errors import RunDirectoryError, one_line
 from netwarp.plan_lines import RUN_NAME, intact_lines
 from netwarp.regular_files import is_there
 from netwarp.run_files import (
+    closed_to_others,
     file_sha256,
     lines_of,
     make_folder,
@@ -57,6 +58,8 @@ SEEDS_FOLDER = "seeds"
 """Folders of a reproduced study in which its variants have run directories of their own."""
 _VARIANTS = (CONTROLS_FOLDER, SENSITIVITIES_FOLDER, SEEDS_FOLDER)
 
+_LINK = "it is a symbolic link, and none is followed here"
+
 Clock = Literal["virtual", "real"]
 
 # The time at which virtual time begins, 2026-01-01T00:00:00Z: TLS certificates need a date, and a
@@ -65,7 +68,7 @@ EPOCH_NS = 1_767_225_600_000_000_000
 
 
 def clock_of(provenance: Mapping[str, Any]) -> Clock:
-    """Return the clock of results with a provenance: virtual or real time."""
+    """Return the clock of results with a provenance."""
     return "real" if provenance.get("clock") == "real" else "virtual"
 
 
@@ -76,8 +79,9 @@ def question_in(study: str) -> str | None:
 
 
 def is_run_directory(path: Path) -> bool:
-    """Return whether a folder is a run directory."""
-    return (path / PLAN_FILE).is_file() and (path / "runs").is_dir()
+    """Return whether a folder is a run directory, whose runs are not behind a symbolic link."""
+    runs = path / "runs"
+    return not runs.is_symlink() and runs.is_dir() and (path / PLAN_FILE).is_file()
 
 
 class RunDirectory:
@@ -136,38 +140,17 @@ class RunDirectory:
                 f"cannot write to {where} ({why}): choose another with --out DIR"
             ) from None
         try:
-            with self._closed_to_others():
-                yield
+            with closed_to_others(self.runs):
+                try:
+                    yield
+                finally:
+                    self.discard_partials()
         finally:
             os.close(lock)
 
     def _own_names(self) -> set[str]:
         places = (place for place in vars(self).values() if isinstance(place, Path))
         return {LOCK_FILE, *(place.name for place in places if place != self.path)}
-
-    @contextmanager
-    def _closed_to_others(self) -> Iterator[None]:
-        """Deny other users access to files that runs leave, until these were made harmless or
-        removed.
-
-        If netwarp is killed, the runs remain readable only to their owner. The permissions of a
-        shared folder that belongs to another user are not changed.
-        """
-        folder = os.open(self.runs, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            about = os.fstat(folder)
-            usual = stat.S_IMODE(about.st_mode)
-            is_ours = about.st_uid == os.geteuid()
-            if is_ours:
-                os.fchmod(folder, usual & ~0o077)
-            try:
-                yield
-            finally:
-                self.discard_partials()
-                if is_ours:
-                    os.fchmod(folder, usual)
-        finally:
-            os.close(folder)
 
     def _take(self, lock: int, made: Sequence[Path]) -> None:
         """Take the lock of the directory.
@@ -196,7 +179,12 @@ class RunDirectory:
             ) from None
 
     def kept_runs(self) -> set[str]:
-        """List the names of the runs that have ended, successfully or not."""
+        """List the names of the runs that have ended, successfully or not.
+
+        Raises:
+            RunDirectoryError: the folder of the runs is a symbolic link.
+        """
+        self._refuse_linked_runs()
         try:
             with os.scandir(self.runs) as entries:
                 folders = [each.name for each in entries if each.is_dir(follow_symlinks=False)]
@@ -238,8 +226,13 @@ class RunDirectory:
                 ) from None
 
     def status(self, run: str) -> Status | None:
-        """Read the status of a run; None if it has not finished."""
+        """Read the status of a run; None if it has not finished, or its directory is a symbolic
+        link, which is noted as damage.
+        """
         path = self.run_path(run) / STATUS_FILE
+        if path.parent.is_symlink():
+            self.damage[path.parent] = _LINK
+            return None
         content = self._json_object(path)
         if content is None:
             return None
@@ -322,7 +315,8 @@ class RunDirectory:
         """List the qlog files of the run's QUIC connections; empty if the job did not ask for
         them.
         """
-        return sorted((self.run_path(run) / QLOG_FOLDER).glob("*.sqlog"))
+        folder = self.run_path(run) / QLOG_FOLDER
+        return [] if folder.is_symlink() else sorted(folder.glob("*.sqlog"))
 
     def is_drawn_by(self, version: str) -> bool:
         """Return whether results, summary and report were made by this version from all existing
@@ -352,7 +346,12 @@ class RunDirectory:
         return known if isinstance(known, str) else None
 
     def plan_lines(self) -> list[dict[str, Any]]:
-        """Read the plan as far as it is intact; empty if nothing was planned here yet."""
+        """Read the plan, as all do that read runs, as far as it is intact; empty without one.
+
+        Raises:
+            RunDirectoryError: the folder of the runs is a symbolic link.
+        """
+        self._refuse_linked_runs()
         try:
             lines = lines_of(read_text(self.plan_file))
         except (FileNotFoundError, NotADirectoryError):
@@ -368,6 +367,14 @@ class RunDirectory:
     def write_plan(self, lines: Iterable[dict[str, Any]]) -> None:
         """Write the plan, with one line for each run."""
         write_text(self.plan_file, "".join(json.dumps(line) + "\n" for line in lines))
+
+    def _refuse_linked_runs(self) -> None:
+        """Refuse to read runs that lie outside of the directory."""
+        if self.runs.is_symlink():
+            raise RunDirectoryError(
+                f"cannot read the runs in {one_line(str(self.runs))} ({_LINK}): name the directory"
+                " that has them"
+            )
 
     def partial_path(self, run: str) -> Path:
         """Return the directory of a run in progress."""
@@ -389,5 +396,5 @@ class RunDirectory:
 
 def _why(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno == errno.ELOOP:
-        return "it is a symbolic link, and none is followed here"
+        return _LINK
     return str(error.strerror or error) if isinstance(error, OSError) else str(error)

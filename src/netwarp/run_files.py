@@ -120,6 +120,30 @@ def make_folder(path: Path) -> None:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
 
 
+@contextmanager
+def closed_to_others(path: Path) -> Iterator[None]:
+    """Deny other users access to a folder of files that runs leave, until these were made harmless
+    or removed.
+
+    If netwarp is killed, the folder remains readable only to its owner. The permissions of a shared
+    folder that belongs to another user are not changed.
+    """
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        about = os.fstat(folder)
+        usual = stat.S_IMODE(about.st_mode)
+        is_ours = about.st_uid == os.geteuid()
+        if is_ours:
+            os.fchmod(folder, usual & ~0o077)
+        try:
+            yield
+        finally:
+            if is_ours:
+                os.fchmod(folder, usual)
+    finally:
+        os.close(folder)
+
+
 def missing_folders(path: Path) -> list[Path]:
     """Return those of a folder and its parents that do not exist, the folder first."""
     return [folder for folder in (path, *path.parents) if not is_there(folder)]
