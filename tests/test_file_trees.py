@@ -83,6 +83,29 @@ def test_links_that_programs_wrote_stay_and_others_go(tmp_path: Path) -> None:
     assert set(modes(tmp_path)) == {"link"}
 
 
+@pytest.mark.parametrize("umask", [0o002, 0o022, 0o077])
+def test_nobody_else_may_write_to_what_is_left(tmp_path: Path, umask: int) -> None:
+    """As a guest's kernel that was taken over leaves it: `chmod 777 .`, files at 666."""
+    before = os.umask(umask)
+    try:
+        usual = tmp_path / "usual"
+        usual.mkdir()
+        top = tmp_path / "run"
+        (top / "below").mkdir(parents=True)
+        for file in (top / "file", top / "below" / "file"):
+            file.write_text("kept")
+            file.chmod(0o666)
+        (top / "below").chmod(0o1777)
+        top.chmod(0o3777)
+        make_harmless(top)
+        assert top.stat().st_mode == usual.stat().st_mode
+    finally:
+        os.umask(before)
+    for path in top.rglob("*"):
+        assert not stat.S_IMODE(path.stat().st_mode) & (0o7022 | umask), path
+        assert path.is_dir() or path.read_text() == "kept"
+
+
 def test_what_a_link_leads_to_keeps_its_mode_and_content(tmp_path: Path) -> None:
     """As CVE-2023-6597 has it: a directory that cannot be removed, with a link in it."""
     outside = tmp_path / "outside"

@@ -25,6 +25,13 @@ and used another ending.
 """
 
 
+def current_umask() -> int:
+    """Return the process's umask. Python's `os.umask` would set another one meanwhile."""
+    status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    found = (line.split()[1] for line in status.splitlines() if line.startswith("Umask:"))
+    return int(next(found), 8)
+
+
 @dataclass(frozen=True)
 class Entry:
     """A name in a directory of the tree. It is visited before the names below it."""
@@ -45,12 +52,16 @@ class Entry:
         """Remove it; it must not be a directory."""
         os.unlink(self.name, dir_fd=self.folder)
 
-    def allow(self, owner: int) -> None:
+    def allow(self, owner: int, most: int = 0o777) -> None:
         """Add permissions for its owner, and remove its set-id and sticky bits.
 
         Nothing happens if it is no longer a directory or a regular file.
+
+        Args:
+            owner: the permissions that are added.
+            most: the permissions that are kept if it has them.
         """
-        permissions = self.mode & 0o777 | owner
+        permissions = self.mode & most | owner
         if stat.S_IMODE(self.mode) == permissions:
             return
         # Linux has no fchmodat(2) that leaves links alone, but a descriptor that opens nothing.
@@ -161,8 +172,12 @@ def for_each(
         raise walk.failure
 
 
-def open_up(top: Path) -> None:
+def open_up(top: Path, permissions: int | None = None) -> None:
     """Allow the owner of a directory (not a link) to list and change it, and clear its set-id bits.
+
+    Args:
+        top: the directory.
+        permissions: those that it gets besides; None keeps its own.
 
     Raises:
         OSError: it does not exist, is not a directory, or belongs to another user.
@@ -170,7 +185,11 @@ def open_up(top: Path) -> None:
     folder = os.open(top.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         mode = os.stat(top.name, dir_fd=folder, follow_symlinks=False).st_mode
-        Entry(folder, top.name, "", mode).allow(stat.S_IRWXU)
+        top_entry = Entry(folder, top.name, "", mode)
+        if permissions is None:
+            top_entry.allow(stat.S_IRWXU)
+        else:
+            top_entry.allow(stat.S_IRWXU | permissions, 0)
     finally:
         os.close(folder)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from netwarp.backends.guest_files import endpoint_version, find_endpoint
 from netwarp.errors import BackendError
+from netwarp.file_trees import current_umask
 from netwarp.regular_files import is_folder
 from netwarp.wire import Job
 from netwarp.workloads import WORKLOADS, Program, reads_of
@@ -81,13 +82,12 @@ TOOLS = Need("tools", _describe_tools, _describe_tools, optional=True)
 
 
 def _describe_umask(_: Machine) -> str:
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    mask = next(line.split()[1] for line in status.splitlines() if line.startswith("Umask:"))
-    if int(mask, 8) & stat.S_IRWXU:
+    mask = current_umask()
+    if mask & stat.S_IRWXU:
         raise BackendError(
-            f"the umask {mask} denies their owner the files that a run makes: `umask 022`"
+            f"the umask {mask:04o} denies their owner the files that a run makes: `umask 022`"
         )
-    return mask
+    return f"{mask:04o}"
 
 
 UMASK = Need("umask", _describe_umask, _describe_umask)
