@@ -1,11 +1,11 @@
-//! Impairs the incoming packets of a run between two hosts, and removes the impairments again whatever happens.
+//! Impairs the incoming packets of a run between two hosts, and reliably removes the impairments at the end.
 //!
-//! The receiving host does it, because netem at a sender changes the sender (TCP small queues, bundles of segments). An
-//! ingress discipline has filters (`netwarp_path::netlink::redirect`) that send the packets of the run, and no others,
-//! through an ifb with the disciplines of a device of a router ([`ImpairedIngress`]).
+//! The receiving host does it, because netem at a sender changes the sender (TCP small queues, large segments). An
+//! ingress discipline has filters (`netwarp_path::netlink::redirect`) that redirect the packets of the run, and no
+//! others, through an ifb with the queueing disciplines that a router's device would have ([`ImpairedIngress`]).
 //!
-//! It is a process of its own, which reads a job and then orders from the process that started it. It removes
-//! everything when that pipe closes, however the other process ended.
+//! This runs in a process of its own, which reads a job and then orders from the process that started it. It removes
+//! everything when that pipe closes, for whatever reason the other process ended.
 
 use std::io::{self, BufRead, Write};
 use std::net::IpAddr;
@@ -60,8 +60,8 @@ impl Arguments {
     }
 }
 
-/// Impairs one direction as the job on standard input asks, until standard input ends. Writes the disciplines in force,
-/// and the counters each time it is asked for them, to standard output, one JSON object on each line.
+/// Impairs one direction as the job on standard input asks, until standard input ends. Writes JSON objects to standard
+/// output, one per line: first the disciplines in force, then the counters for each order to report them.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     match impair(arguments) {
         Ok(()) => ExitCode::SUCCESS,
@@ -89,7 +89,7 @@ fn impair(arguments: &Arguments) -> Result<()> {
     impaired.remove().and(obeyed)
 }
 
-/// Writes the disciplines in force, and carries out orders until the pipe closes.
+/// Prints the disciplines in force, then carries out orders until the pipe closes.
 fn obey(impaired: &mut ImpairedIngress<'_>, orders: impl Iterator<Item = io::Result<String>>) -> Result<()> {
     let mut output = io::stdout();
     let mut say = |record: &Record| writeln!(output, "{}", json!(record)).context("say what is in force");
@@ -103,10 +103,11 @@ fn obey(impaired: &mut ImpairedIngress<'_>, orders: impl Iterator<Item = io::Res
     Ok(())
 }
 
-/// Ignores signals: this process ends when the pipe ends, and a signal for the other process must not end it earlier.
+/// Ignores signals that end a process: this one ends when the pipe closes, and a signal for the other process must not
+/// end it earlier.
 fn ignore_signals() -> Result<()> {
     for each in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
-        // SAFETY: no handler of ours is installed, which could interrupt anything.
+        // SAFETY: no handler is installed that could interrupt anything.
         unsafe { signal(each, SigHandler::SigIgn) }.with_context(|| format!("ignore {each} (signal)"))?;
     }
     Ok(())

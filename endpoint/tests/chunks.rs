@@ -1,4 +1,4 @@
-//! `bulk` in chunks, once and several times: every chunk arrives once, and the records identify it.
+//! Tests of `bulk` in chunks, once and several times: every chunk arrives once, and the records identify it.
 
 mod common;
 
@@ -8,7 +8,7 @@ use common::{failure, fresh_address, job, run, scratch, seeded, start_client, st
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
-/// Size of the content in bytes, divisible by none of the numbers of chunks below.
+/// Size of the content in bytes: not divisible by any of the numbers of chunks below.
 const SIZE_BYTES: u64 = 300_007;
 
 #[test]
@@ -117,7 +117,7 @@ fn a_transfer_is_done_by_the_ends_of_its_streams_and_one_more() {
             told.sort_unstable();
             told.dedup();
             assert!(if transport == "quic" { told.len() == 3 } else { told.len() > 3 }, "{transport}: {told:?}");
-            // Later transfers resume with the tickets of earlier ones.
+            // Later transfers resume with session tickets of earlier ones.
             let connections = client.iter().filter(|r| r["record"] == "connection" && r["transfer"] != 0);
             let resumed: Vec<_> = connections.map(|r| r["resumed"].clone()).collect();
             let expected = job["workloads"][0]["transport"]["resume"].clone();
@@ -170,7 +170,7 @@ fn places(records: &[Value]) -> Vec<(u64, u64, u64, u64)> {
         .collect()
 }
 
-/// Checks that both ends have a record of each chunk, with the same bytes at the same place.
+/// Checks that both ends have a record of each chunk, with the same hash at the same place.
 fn check_both(client: &[Value], server: &[Value], count: u64) {
     let (of_client, of_server) = (transfers(client), transfers(server));
     assert_eq!((of_client.len() as u64, places(client)), (count, places(server)));

@@ -1,4 +1,4 @@
-//! Jobs that cannot work are refused with the reason, and no role waits for ever.
+//! Tests that jobs which cannot work are refused with the reason, and that no role waits forever.
 
 mod common;
 
@@ -121,7 +121,8 @@ fn server_without_clients_ends_when_its_orders_do() {
     assert_eq!(last["message"], "done");
 }
 
-/// Starts a server behind a relay that breaks. Returns the server, and its certificate with the relay's address.
+/// Starts a server behind a relay that breaks the connection. Returns the server, its certificate, and the relay's
+/// address.
 fn start_server_behind(relay: fn(SocketAddr, SocketAddr), job: &Value) -> (Role, (Value, IpAddr)) {
     let (address, front) = (fresh_address(), fresh_address());
     let (server, certificate) = start_server(job, address);
@@ -158,7 +159,7 @@ fn copy_some(mut from: &TcpStream, mut to: &TcpStream) {
     }
 }
 
-/// Relays a hundred datagrams from the client and the server's answers to them, then nothing.
+/// Relays a hundred datagrams from the client, and the server's answers to them, then nothing more.
 fn relay_udp(front: SocketAddr, server: SocketAddr) {
     let front = UdpSocket::bind(front).unwrap();
     std::thread::spawn(move || {

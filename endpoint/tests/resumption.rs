@@ -1,4 +1,5 @@
-//! Tests what later transfers use of earlier ones, over the transports that the host's kernel has.
+//! Tests whether and how later transfers resume the sessions of earlier ones, over the transports that the host's
+//! kernel has.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! `stream`: a viewer watches a medium over every transport, and a server without the medium reports that.
+//! Tests of `stream`: a viewer watches a medium over every transport, and a server without the medium reports that.
 
 mod common;
 
@@ -41,7 +41,7 @@ fn a_server_without_the_segment_says_so() {
     failure(client, "client");
 }
 
-/// Returns a workload of segments whose qualities are all slower than loopback.
+/// Returns a `stream` workload of this many segments, whose bit rates are all below loopback's.
 fn stream(transport: &str, segments: u64) -> Value {
     let mut job = job(transport, "down", seeded(1), true);
     job["workloads"][0]["workload"] = json!({"kind": "stream", "seed": 7, "segments": segments, "segment_ns": SEGMENT_NS,

@@ -1,4 +1,4 @@
-//! `bulk` over every transport that the host's kernel has: all bytes arrive, and the records show it.
+//! Tests of `bulk` over every transport that the host's kernel has: all bytes arrive, and the records show it.
 
 mod common;
 

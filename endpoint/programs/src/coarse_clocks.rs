@@ -1,8 +1,9 @@
-//! Exact coarse clocks: a program's reading of a coarse clock is answered by its role, with the time of the exact clock
+//! Makes coarse clocks exact: when a program reads a coarse clock, its role answers with the time of the exact clock
 //! (seccomp_unotify(2)).
 //!
-//! The kernel moves a coarse clock at its ticks, of which there are none while a guest's program computes: it stands
-//! still however often it is read. An exact clock moves when it is read (`arch/um/kernel/time.c`, `timer_read`).
+//! The kernel advances a coarse clock at its ticks. There are none while a program in a guest computes, so a program
+//! that polls the clock would see it stand still forever. An exact clock advances when it is read
+//! (`arch/um/kernel/time.c`, `timer_read`).
 
 use std::fs::OpenOptions;
 use std::io;
@@ -24,10 +25,10 @@ use crate::privileges::{NUMBER_AT, jump, load, statement};
 const FIRST_ARGUMENT_AT: u32 = 16;
 
 /// Makes the programs that this thread starts from now on get the exact time when they read coarse clocks. Must be
-/// called inside the runtime, which answers their system calls.
+/// called inside the tokio runtime, which answers their system calls.
 ///
 /// # Errors
-/// The kernel has no such filters, or the caller may not install one.
+/// The kernel has no seccomp filters that notify, or the caller may not install one.
 pub fn make_exact() -> Result<()> {
     // SAFETY: an OwnedFd is one descriptor until it is dropped, and this one is never replaced.
     let listener = unsafe { AsyncFd::register_with_interest(install()?, Interest::READABLE) };
@@ -45,7 +46,7 @@ pub fn make_exact() -> Result<()> {
     Ok(())
 }
 
-/// Installs the filter, and returns the descriptor at which the system calls arrive.
+/// Installs the seccomp filter, and returns the descriptor from which the intercepted system calls are received.
 fn install() -> Result<OwnedFd> {
     let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
     let reply = |action| statement(libc::BPF_RET | libc::BPF_K, action);
@@ -68,14 +69,14 @@ fn install() -> Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(listener as i32) })
 }
 
-/// Returns whether a program waits for an answer. If none does, receiving would block.
+/// Returns whether a program waits for the answer to a system call. If none does, receiving would block.
 fn is_asked(listener: &OwnedFd) -> bool {
     let mut polled = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
     matches!(poll(&mut polled, PollTimeout::ZERO), Ok(1))
         && polled[0].revents().is_some_and(|events| events.contains(PollFlags::POLLIN))
 }
 
-/// Receives one system call and answers it.
+/// Receives one intercepted system call and answers it.
 fn answer(listener: &OwnedFd) -> io::Result<()> {
     // SAFETY: a structure of numbers, which the kernel wants to be zeros.
     let mut asked: libc::seccomp_notif = unsafe { zeroed() };
@@ -92,10 +93,10 @@ fn answer(listener: &OwnedFd) -> io::Result<()> {
     notify(listener, libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut given)
 }
 
-/// Writes a time to a program's memory.
+/// Writes a time to the memory of the program that reads the clock.
 fn write_time(listener: &OwnedFd, asked: &mut libc::seccomp_notif, address: u64, time: TimeSpec) -> io::Result<()> {
     let memory = OpenOptions::new().write(true).open(format!("/proc/{}/mem", asked.pid))?;
-    // The opened process is surely the one that asks only if the system call still waits.
+    // Only if the system call still waits is it certain that the opened process is the one that made it.
     notify(listener, libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw mut asked.id)?;
     let words = [time.tv_sec().to_ne_bytes(), time.tv_nsec().to_ne_bytes()].concat();
     memory.write_all_at(&words, address)

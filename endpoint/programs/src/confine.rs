@@ -27,14 +27,14 @@ use crate::enclosure;
 use crate::guest_memory::{Pages, file_system};
 use crate::privileges::{LOW_PORTS, NETWORK, become_nobody};
 
-/// The accesses that are refused: creating, removing, renaming, writing and truncating (Linux 6.2), as far as the
-/// kernel supports them.
+/// The accesses to files that are refused: creating, removing, renaming, writing and truncating (Linux 6.2), as far as
+/// the kernel supports refusing them.
 const ACCESS: ABI = ABI::V3;
 
 /// The size limit of a guest's files, in bytes: many times that of the largest transfers' records and captures.
 const FILE_BYTES_AT_MOST: u64 = 64 << 30;
 
-/// The attempt that error messages name.
+/// What error messages say was attempted.
 const ATTEMPT: &str = "restrict what can be written (Landlock)";
 
 /// How a program is confined.
@@ -111,8 +111,8 @@ fn bound_files(memory_bytes: u64) -> Result<()> {
     setrlimit(Resource::RLIMIT_FSIZE, bytes.min(most), bytes.min(most)).context("bound files (RLIMIT_FSIZE)")
 }
 
-/// Restricts this process, and all that it starts, to writing below these directories; an enclosed one also to its own
-/// signals and abstract sockets (Linux 6.12).
+/// Restricts this process, and every process that it starts, to writing below these directories. If it is enclosed, it
+/// can also send signals, and connect to abstract sockets, only among these processes (Linux 6.12).
 fn restrict(writable: &[PathBuf], must: bool, enclosed: bool) -> Result<()> {
     let level = if must { CompatLevel::HardRequirement } else { CompatLevel::BestEffort };
     let status = restriction(writable, level, enclosed)?.restrict_self().context(ATTEMPT)?;
@@ -122,8 +122,8 @@ fn restrict(writable: &[PathBuf], must: bool, enclosed: bool) -> Result<()> {
     Ok(())
 }
 
-/// Returns a ruleset that restricts a process, and all that it starts, to writing below these directories. The process
-/// applies it to itself.
+/// Returns a Landlock ruleset that restricts a process, and every process that it starts, to writing below these
+/// directories. The process must apply it to itself.
 ///
 /// # Arguments
 /// * `scoped` - whether signals and abstract sockets reach only processes that it has started, if the kernel supports
@@ -144,11 +144,11 @@ pub fn restriction(writable: &[PathBuf], level: CompatLevel, scoped: bool) -> Re
         .context(ATTEMPT)
 }
 
-/// Returns a ruleset for a process, and all that it starts, that runs on another host's orders: it reads below one
-/// directory, writes below some, and reaches no process of the machine by abstract sockets (Linux 6.12) or by signals.
+/// Returns a Landlock ruleset for programs that another host has this one run: they read below one directory, write
+/// below some, and reach no other process of the machine by abstract sockets (Linux 6.12) or by signals.
 ///
 /// # Errors
-/// The kernel's Landlock does not support all of it.
+/// The kernel's Landlock does not support all of these restrictions.
 pub fn containment(readable: &Path, writable: &[PathBuf]) -> Result<RulesetCreated> {
     const ALL: ABI = ABI::V6;
     Ruleset::default()
@@ -161,8 +161,8 @@ pub fn containment(readable: &Path, writable: &[PathBuf]) -> Result<RulesetCreat
         .context("restrict what is read and written, and which sockets are reached (Landlock of Linux 6.12)")
 }
 
-/// Changes the user from root to nobody. Returns the path of the program's file, which was opened before, since nobody
-/// may not reach it in a home directory.
+/// Changes the user from root to nobody. Opens the program's file before, and returns a path to the open file: the user
+/// nobody may have no access to the home directory in which the file lies.
 fn give_up_root(program: &[OsString]) -> Result<PathBuf> {
     let program = program.first().context("no program is named")?;
     let file = File::open(program).with_context(|| format!("open {}", program.to_string_lossy()))?;
@@ -172,10 +172,10 @@ fn give_up_root(program: &[OsString]) -> Result<PathBuf> {
     Ok(PathBuf::from(format!("/proc/self/fd/{}", file.into_raw_fd())))
 }
 
-/// Starts the program in this process's place; returns only the reason why that failed.
+/// Replaces this process by the program. Returns only if that fails, with the reason.
 ///
 /// # Arguments
-/// * `file` - the program's file, if it is not reached by its name.
+/// * `file` - the path of the program's file, if it is not to be found by its name.
 fn start(program: &[OsString], file: Option<PathBuf>, temporary: Option<&Path>) -> Error {
     let Some((program, arguments)) = program.split_first() else { return anyhow!("no program is named") };
     let mut command = Command::new(file.as_deref().map_or(program.as_os_str(), Path::as_os_str));

@@ -1,4 +1,4 @@
-//! The devices that programs see in `/dev`.
+//! Sets up the devices that programs see in `/dev`.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
@@ -13,7 +13,7 @@ use crate::mounts::{bind, make_read_only};
 /// The devices that any user of a host may open.
 const USUAL: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
-/// Binds the usual devices of a host to files in `directory`.
+/// Makes the usual devices of a host visible in `directory`, by bind mounts.
 pub(super) fn bind_usual(directory: &Path) -> Result<()> {
     for device in USUAL {
         let (source, target) = (Path::new("/dev").join(device), directory.join(device));
@@ -25,11 +25,11 @@ pub(super) fn bind_usual(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Creates all devices of a guest in `directory`. The guest's kernel has one file system for them (devtmpfs), in which
-/// a program of one host could leave a file for the other.
+/// Creates all devices of a guest in `directory`. They are copied, because the guest's kernel has only one file system
+/// of devices (devtmpfs), in which a program of one host could leave a file for the other host.
 ///
 /// # Arguments
-/// * `view` - the directory on which that file system is mounted meanwhile.
+/// * `view` - a directory on which that file system is mounted for the copying.
 pub(super) fn copy_all(view: &Path, directory: &Path) -> Result<()> {
     fs::create_dir_all(view).with_context(|| format!("create {}", view.display()))?;
     mount(Some("devtmpfs"), view, Some("devtmpfs"), MsFlags::empty(), None::<&str>)
@@ -38,7 +38,7 @@ pub(super) fn copy_all(view: &Path, directory: &Path) -> Result<()> {
     umount2(view, MntFlags::empty()).with_context(|| format!("unmount {}", view.display()))
 }
 
-/// Copies the devices of a directory and of those in it, such as `net/tun`.
+/// Copies the devices in a directory and its subdirectories, such as `net/tun`.
 fn copy_below(view: &Path, directory: &Path) -> Result<()> {
     for entry in fs::read_dir(view).with_context(|| format!("list {}", view.display()))? {
         let entry = entry.with_context(|| format!("list {}", view.display()))?;

@@ -2,9 +2,9 @@
 //! that the run writes to.
 //!
 //! The guest kernel is a process of the machine. A program that has taken control of it, or that remounts the machine's
-//! files inside the guest, can still do only what that process may do. So the process sees no processes, no network and
-//! no System V objects of the machine, can change no file, has no capability except root's right to read, and cannot
-//! make most of the system calls that reach further. [`crate::confine`] adds Landlock.
+//! files inside the guest, can still do only what that process may do. So this process sees no other processes, no
+//! network and no System V objects of the machine; it can change no other files, has no capability except root's right
+//! to read, and cannot make most system calls that reach beyond itself. [`crate::confine`] adds Landlock.
 
 use std::convert::Infallible;
 use std::fs::{self, File};
@@ -30,9 +30,8 @@ use crate::privileges::{READ_ALL_FILES, RefusedBy, Word, forbid_system_calls, ke
 /// The stack of the enclosed process until it executes the program, in bytes.
 const STACK_BYTES: usize = 512 << 10;
 
-/// System calls that a guest kernel does not need, and that reach further than its own processes and files: for sockets
-/// with names, namespaces and mounts, other processes' memory, keys, and parts of the kernel with many faults in the
-/// past.
+/// System calls that a guest kernel does not need and that reach beyond its own processes and files: those for named
+/// sockets, namespaces and mounts, other processes' memory, keys, and parts of the kernel that have had many faults.
 const FORBIDDEN: [libc::c_long; 35] = [
     libc::SYS_connect,
     libc::SYS_bind,
@@ -54,7 +53,7 @@ const FORBIDDEN: [libc::c_long; 35] = [
     libc::SYS_fsmount,
     libc::SYS_fspick,
     libc::SYS_mount_setattr,
-    // A filter cannot see the mode of a file that it creates.
+    // A filter cannot see the mode with which openat2 creates a file.
     libc::SYS_openat2,
     libc::SYS_open_by_handle_at,
     libc::SYS_process_vm_readv,
@@ -72,15 +71,16 @@ const FORBIDDEN: [libc::c_long; 35] = [
     libc::SYS_semget,
 ];
 
-/// The set-user-ID and set-group-ID bits of a mode. Whoever executes a file of root's with them becomes root.
+/// The set-user-ID and set-group-ID bits of a file's mode. Whoever executes a file of root's with such a mode becomes
+/// root.
 const SET_ID: u32 = libc::S_ISUID | libc::S_ISGID;
-/// The flags with which open(2) creates a file and so uses a mode. `O_TMPFILE` includes `O_DIRECTORY`, which alone
-/// creates none.
+/// The flags with which open(2) creates a file, and so uses its mode argument. `O_TMPFILE` includes `O_DIRECTORY`,
+/// which by itself creates no file.
 const MAKES_A_FILE: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY) as u32;
 
-/// System calls that are refused with some arguments: those for set-user-ID and set-group-ID files, and for sockets
-/// that reach others by name. Socket pairs must be Unix streams, as a guest kernel's are: the sender of a datagram may
-/// name any socket, in an argument that no filter sees (sendmsg(2)).
+/// System calls that are refused with some arguments: those that create set-user-ID or set-group-ID files, and those
+/// that send to sockets by name. Socket pairs must be Unix streams, as a guest kernel's are: the sender of a datagram
+/// may name any socket, in an argument that no filter sees (sendmsg(2)).
 const REFUSED: [RefusedBy; 15] = [
     RefusedBy { number: libc::SYS_chmod, tests: &[(Word::Low(1), SET_ID)] },
     RefusedBy { number: libc::SYS_fchmod, tests: &[(Word::Low(1), SET_ID)] },
@@ -101,7 +101,7 @@ const REFUSED: [RefusedBy; 15] = [
 /// The bits of a socket's type that are not flags (`SOCK_TYPE_MASK` of `include/linux/net.h`).
 const SOCKET_TYPE: u32 = 0xf;
 
-/// The namespaces of an enclosure.
+/// Which namespaces an enclosure has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Kind {
     /// Whether it has a user namespace; without one, the caller must be root.
@@ -126,15 +126,15 @@ impl Kind {
     }
 }
 
-/// Starts a process in an enclosure, and ends with its status. It returns only if there is no enclosure, with the
-/// reason. The caller must have one thread.
+/// Runs a program in an enclosure, and ends this process as the program ended. Returns only if no enclosure could be
+/// made, with the reason. The caller must have one thread.
 ///
 /// # Arguments
-/// * `writable` - the directories that can be written to, which exist.
+/// * `writable` - the directories that can be written to; they must exist.
 /// * `become_program` - replaces the process by the program, and returns only if that failed, with the reason.
 ///
 /// # Errors
-/// The host allows none of [`KINDS`]; the reason is that of the first one.
+/// The host allows none of [`KINDS`]; the reason is that for refusing the first one.
 pub(crate) fn run(writable: &[PathBuf], become_program: &dyn Fn() -> anyhow::Error) -> Result<Infallible> {
     let mut refused = None;
     for kind in KINDS {
@@ -146,7 +146,7 @@ pub(crate) fn run(writable: &[PathBuf], become_program: &dyn Fn() -> anyhow::Err
     Err(refused.unwrap_or_else(|| anyhow::anyhow!("no enclosure was tried")))
 }
 
-/// Ends this process as another one has ended.
+/// Ends this process with the exit status or the signal of another one.
 fn end_as(ended: Ended) -> ! {
     if let Ended::Killed(signal) = ended {
         let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
@@ -183,7 +183,7 @@ impl Ended {
     }
 }
 
-/// Creates one kind of enclosure and runs the program in it.
+/// Creates one kind of enclosure, runs the program in it, and returns how the program ended.
 fn attempt(kind: Kind, writable: &[PathBuf], become_program: &dyn Fn() -> anyhow::Error) -> Result<Ended> {
     let caller = Caller::now();
     let (go, our_go) = pipe2(OFlag::O_CLOEXEC).context("make a pipe")?;
@@ -227,7 +227,7 @@ fn map_users(kind: Kind, caller: Caller, enclosed: Pid) -> Result<()> {
 }
 
 /// Lets the enclosed process continue, and reads its answers: first that the enclosure is complete, then how the
-/// program has ended; `None` if it was killed before it could answer.
+/// program has ended; `None` if the process was killed before the second answer.
 fn listen(go: OwnedFd, answer: OwnedFd) -> Result<Option<Ended>> {
     File::from(go).write_all(b"go\n").context("let an enclosed process go on")?;
     let mut told = String::new();
@@ -239,10 +239,11 @@ fn listen(go: OwnedFd, answer: OwnedFd) -> Result<Option<Ended>> {
     }
 }
 
-/// The line that says that the enclosure is complete.
+/// The enclosed process's answer that the enclosure is complete.
 const READY: &str = "ready";
 
-/// Runs the program in the enclosed process, and returns the process's exit status.
+/// What the enclosed process does: completes the enclosure, runs the program, and answers. Returns the process's exit
+/// status.
 fn enclosed(
     kind: Kind,
     is_root: bool,
@@ -291,7 +292,7 @@ fn build(kind: Kind, is_root: bool, go: OwnedFd, writable: &[PathBuf]) -> Result
     Ok(())
 }
 
-/// Makes all file systems read-only and without devices, except below these directories.
+/// Remounts all file systems read-only, except below these directories; devices in them cannot be opened.
 fn make_read_only(writable: &[PathBuf]) -> Result<()> {
     let here = getcwd().context("find the current directory")?;
     let held = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
@@ -301,12 +302,12 @@ fn make_read_only(writable: &[PathBuf]) -> Result<()> {
         bind(&path, &path)?;
         change(&path, Change { clear: libc::MOUNT_ATTR_RDONLY, ..Change::default() })?;
     }
-    // The current directory is below the new mounts only after its path has been followed again.
+    // The current directory is on the new mounts only after it has been entered again by its path.
     chdir(&here).with_context(|| format!("enter {}", here.display()))
 }
 
-/// Starts the program as a child of this process: the first process of a PID namespace ignores signals, and a guest
-/// kernel ends itself by a signal when it panics.
+/// Starts the program as a child of this process, not in its place: the first process of a PID namespace ignores
+/// signals, and a guest kernel that panics ends itself by a signal.
 fn start(become_program: &dyn Fn() -> anyhow::Error) -> Result<Pid> {
     // SAFETY: this process has one thread.
     match unsafe { fork() }.context("start the enclosed program (fork)")? {
@@ -322,7 +323,8 @@ fn start(become_program: &dyn Fn() -> anyhow::Error) -> Result<Pid> {
     }
 }
 
-/// Waits for the program, and reaps the processes that it has left, so that their CPU time counts as this process's.
+/// Waits for the end of the program, and reaps the processes that it has left behind, so that their CPU time counts as
+/// this process's.
 fn wait_for(program: Pid, kind: Kind) -> Ended {
     let mut ended = Ended::Exited(1);
     loop {

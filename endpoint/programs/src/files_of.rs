@@ -1,4 +1,4 @@
-//! The file systems of programs: which hosts share one, and where its parts are.
+//! The file systems that programs see: which hosts share one, and at which paths its parts are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use nix::mount::{MsFlags, mount};
 
 use super::mounts::mount_with;
 
-/// The directory at which a role sees the file system of its programs. They see it as `/`.
+/// The directory at which a role sees the file system of its programs. The programs see it as `/`.
 pub(crate) const ROOT: &str = "/tmp/root";
-/// The parent of the directories of which a file system consists.
+/// The directory with the parts of all file systems: layers, work directories and others.
 const PARTS: &str = "/tmp/layer";
 
 /// The directories below [`ROOT`] that are empty for programs, whatever the machine has there.
 pub(crate) const EMPTIED: [&str; 2] = ["tmp", "run"];
 
-/// The hosts whose programs see a file system.
+/// A file system of programs, named by the hosts whose programs see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilesOf<'a> {
     /// All hosts see it: each sees what the others write, and reaches the others' Unix sockets.
@@ -29,37 +29,37 @@ pub enum FilesOf<'a> {
 pub const USUAL_HOSTS: [&str; 2] = ["server", "client"];
 
 impl<'a> FilesOf<'a> {
-    /// Returns the file systems of a run, whose hosts share one or have their own.
+    /// Returns the file systems of a run: one if its hosts share it, otherwise one per host.
     pub fn run(shared: bool, hosts: &[&'a str]) -> Vec<Self> {
         if shared { vec![Self::All] } else { hosts.iter().map(|host| Self::One(host)).collect() }
     }
 
-    /// Returns the file system of one host of such a run.
+    /// Returns the file system that the programs of one host see.
     pub fn host(name: &'a str, shared: bool) -> Self {
         if shared { Self::All } else { Self::One(name) }
     }
 
-    /// Returns the root, as all processes of the run see it.
+    /// Returns the path of the file system's root, as the run's own processes see it.
     pub(super) fn root(self) -> PathBuf {
         if self == Self::All { ROOT.into() } else { self.part("root") }
     }
 
-    /// Returns the upper directory of overlayfs, with the files that programs wrote.
+    /// Returns the path of overlayfs's upper directory, with the files that programs wrote.
     pub(super) fn written(self) -> PathBuf {
         self.part("upper")
     }
 
-    /// Returns the work directory that overlayfs needs beside the layer.
+    /// Returns the path of the work directory that overlayfs needs.
     pub(super) fn work(self) -> PathBuf {
         self.part("work")
     }
 
-    /// Returns the place to which the working directory is bound while an empty `/tmp` is mounted over it.
+    /// Returns the path at which the working directory stays reachable while an empty `/tmp` is mounted over it.
     pub(super) fn held(self) -> PathBuf {
         self.part("held")
     }
 
-    /// Returns the parent of the directories that have no files of the machine.
+    /// Returns the path of the directory with the directories that contain no files of the machine.
     pub(super) fn own(self) -> PathBuf {
         self.part("own")
     }
@@ -72,7 +72,7 @@ impl<'a> FilesOf<'a> {
         }
     }
 
-    /// Converts a path of the programs to one of all processes of the run.
+    /// Converts a path as programs see it to the path at which the run's own processes see the same file.
     ///
     /// # Errors
     /// The path is not absolute.
@@ -80,8 +80,8 @@ impl<'a> FilesOf<'a> {
         below(&self.root(), path)
     }
 
-    /// Mounts the file system at [`ROOT`] for the calling process and those that it starts. They have mounts of their
-    /// own.
+    /// Mounts the file system at [`ROOT`] for the calling process and those that it starts, which must be in a mount
+    /// namespace of their own.
     pub(super) fn put_at_root(self) -> Result<()> {
         if self == Self::All {
             return Ok(());
@@ -92,7 +92,7 @@ impl<'a> FilesOf<'a> {
             .with_context(|| format!("bind {} to {ROOT}", self.root().display()))
     }
 
-    /// Mounts a new file system on a directory.
+    /// Mounts a new file system on a directory of this file system.
     ///
     /// # Errors
     /// As `mount(2)`.
@@ -101,7 +101,7 @@ impl<'a> FilesOf<'a> {
     }
 }
 
-/// Converts a path of the programs to one of their role.
+/// Converts a path as programs see it to the path at which their role sees the same file.
 pub fn below_root(path: &Path) -> Result<PathBuf> {
     below(Path::new(ROOT), path)
 }

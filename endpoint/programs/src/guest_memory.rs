@@ -1,9 +1,9 @@
 //! A guest's memory in huge pages, where the host grants them to any user.
 //!
-//! The memory is a file. A file system whose files have huge pages (`huge=` in tmpfs(5)) can be made by a process with
-//! privileges over a mount namespace, and any process has them in a user namespace of its own. So a child enters one,
-//! makes the file system, and leaves its descriptor behind (fsmount(2)). The file system is attached to no directory,
-//! and ends with its last user.
+//! The memory is a file. Creating a file system whose files have huge pages (`huge=` in tmpfs(5)) requires privileges
+//! over a mount namespace, which any process has in a user namespace of its own. So a child process enters one, creates
+//! the file system, and leaves its descriptor (fsmount(2)) to its parent. The file system is mounted on no directory,
+//! and disappears with the last process that uses it.
 
 use std::os::fd::OwnedFd;
 
@@ -13,21 +13,21 @@ use nix::sched::{CloneFlags, clone};
 use nix::sys::wait::waitpid;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen};
 
-/// The child's stack, larger than making a file system needs.
+/// The size of the child's stack, in bytes: more than creating a file system needs.
 const CHILD_STACK_BYTES: usize = 256 << 10;
 
-/// The largest number of files and directories of a file system: each takes memory of the kernel. A guest's memory is
+/// The largest number of files and directories in a file system: each takes memory of the kernel. A guest's memory is
 /// one file.
 const FILES_AT_MOST: &str = "64";
 
-/// Makes an empty file system for this process and the program it executes next, which name it by its descriptor's
-/// number. The caller must have one thread.
+/// Creates an empty file system in memory, and returns its descriptor. The descriptor stays open in the program that
+/// this process executes next. The caller must have one thread.
 ///
 /// # Arguments
 /// * `bytes` - the most bytes of all its files together.
 ///
 /// # Errors
-/// The attempt that the host refused, and its error.
+/// What the host refused to do, and its error.
 pub fn file_system(pages: Pages, bytes: u64) -> Result<OwnedFd, (&'static str, Errno)> {
     match make(pages, bytes) {
         Err((_, Errno::EPERM)) => make_in_a_namespace(pages, bytes),
@@ -35,7 +35,7 @@ pub fn file_system(pages: Pages, bytes: u64) -> Result<OwnedFd, (&'static str, E
     }
 }
 
-/// The pages of a file system in memory.
+/// The size of the pages of a file system in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pages {
     /// Huge pages where they fit.

@@ -1,5 +1,5 @@
-//! The machine's files as programs of a native run see them: each of its file systems is covered by a layer in memory,
-//! which receives what they write.
+//! The machine's files as programs of a native run see them: each file system is covered by a layer in memory
+//! (overlayfs), which receives what programs write.
 //!
 //! A guest has one layer over all files. On a host, overlayfs does not cross into other file systems, and in a user
 //! namespace it refuses a directory with mounts below it. So a directory without mounts gets a layer; in any other
@@ -20,22 +20,22 @@ use nix::mount::{MsFlags, mount};
 use super::files_of::{EMPTIED, FilesOf};
 use super::mounts::{bind, make_read_only};
 
-/// The owner or group, in a user namespace, of files whose own it does not have (user_namespaces(7)).
+/// The user or group that a file has, as seen in a user namespace without the file's own (user_namespaces(7)).
 const SOMEBODY_ELSES: u32 = 65534;
 
-/// Directories that do not hold files of the machine.
+/// Directories that get no layer, as they do not contain files of the machine.
 const NOT_LAYERED: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// The machine's file systems, before the run mounts anything over them.
 pub struct HostFiles {
     mount_points: Vec<PathBuf>,
-    /// The machine's `/tmp`, which is hidden by the run's own.
+    /// The machine's `/tmp`, which the run's own `/tmp` hides.
     tmp: File,
 }
 
 impl HostFiles {
-    /// Opens the machine's file systems. Must be called in the mount namespace of the run, since mounts of another one
-    /// cannot be bound.
+    /// Finds the machine's file systems. Must be called in the mount namespace of the run, since mounts of another
+    /// namespace cannot be bound.
     ///
     /// # Errors
     /// There is no `/proc`, or no `/tmp`.
@@ -45,11 +45,12 @@ impl HostFiles {
         Ok(Self { mount_points: mount_points(&mounts), tmp })
     }
 
-    /// Puts a layer over all files that programs see.
+    /// Builds a file system of programs from the machine's files, with layers over all of them.
     ///
     /// # Arguments
-    /// * `files` - the file system of which they become part.
-    /// * `working_directory` - remains visible even below a directory that programs see as empty.
+    /// * `files` - the file system that is built.
+    /// * `working_directory` - this directory remains visible even below a directory that programs otherwise see as
+    ///   empty.
     ///
     /// # Errors
     /// The kernel has no overlayfs, or refuses it here.
@@ -57,7 +58,7 @@ impl HostFiles {
         Layering { machine: self, files, working_directory, layers: 0 }.layer_entries(Path::new("/"))
     }
 
-    /// Returns the path through which a file of the machine is reached.
+    /// Returns the path at which a file of the machine can be opened, also if it is below the hidden `/tmp`.
     fn reached_at(&self, path: &Path) -> PathBuf {
         match path.strip_prefix("/tmp") {
             Ok(below) => PathBuf::from(format!("/proc/self/fd/{}", self.tmp.as_raw_fd())).join(below),
@@ -82,13 +83,13 @@ impl HostFiles {
     }
 }
 
-/// The making of the layers of one file system.
+/// The state while the layers of one file system are made.
 struct Layering<'a> {
     machine: &'a HostFiles,
     files: FilesOf<'a>,
-    /// The directory that remains visible.
+    /// The programs' working directory, which remains visible.
     working_directory: &'a Path,
-    /// How many layers there are so far.
+    /// How many layers have been made so far.
     layers: u32,
 }
 
@@ -158,9 +159,9 @@ impl Layering<'_> {
     }
 }
 
-/// Creates in a layer the directories that lead to the working directory, if any of them is somebody else's. To create
-/// them when a program writes there, the kernel would have to give them to their owner, whom a user namespace of an
-/// ordinary user does not have (EOVERFLOW).
+/// Creates, in a layer, the directories that lead to the working directory, if any of them belongs to another user.
+/// Otherwise the kernel would create them when a program writes there, and fail (EOVERFLOW): it would have to give them
+/// to their owner, who does not exist in an ordinary user's namespace.
 fn own_what_leads(lower: &Path, upper: &Path, way: &Path) -> Result<()> {
     let mut parts: Vec<&Path> = way.ancestors().filter(|part| !part.as_os_str().is_empty()).collect();
     parts.reverse();

@@ -1,4 +1,4 @@
-//! Creates mounts, and changes the attributes of one or of all below a directory (mount_setattr(2)).
+//! Creates mounts, and changes the attributes of a mount or of all mounts below a directory (mount_setattr(2)).
 
 use std::ffi::CString;
 use std::fs;
@@ -9,14 +9,14 @@ use anyhow::{Context as _, Result};
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 
-/// The attributes of a mount that are changed. The others stay.
+/// A change of a mount's attributes. Other attributes stay as they are.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Change {
-    /// The `MOUNT_ATTR_` bits that are set.
+    /// The `MOUNT_ATTR_` bits to set.
     pub set: u64,
-    /// The `MOUNT_ATTR_` bits that are cleared.
+    /// The `MOUNT_ATTR_` bits to clear.
     pub clear: u64,
-    /// Whether all mounts below are changed too.
+    /// Whether all mounts below this one are changed too.
     pub all_below: bool,
 }
 
@@ -45,13 +45,13 @@ pub(crate) fn make_read_only(target: &Path) -> Result<()> {
     change(target, read_only).with_context(|| format!("keep {} from being written to", target.display()))
 }
 
-/// Binds a file or directory to another place.
+/// Makes a file or directory visible at another path too (bind mount).
 pub(crate) fn bind(from: &Path, to: &Path) -> Result<()> {
     mount(Some(from), to, None::<&str>, MsFlags::MS_BIND, None::<&str>)
         .with_context(|| format!("bind {} to {}", from.display(), to.display()))
 }
 
-/// Mounts a new file system on a directory, which is created.
+/// Creates a directory, and mounts a new file system of type `kind` on it.
 pub(crate) fn mount_with(kind: &str, target: &Path, flags: MsFlags, options: Option<&str>) -> Result<()> {
     fs::create_dir_all(target).with_context(|| format!("create {}", target.display()))?;
     mount(Some(kind), target, Some(kind), flags, options)

@@ -1,6 +1,6 @@
 //! Installed programs on the host's own kernel. Their processes and files end with the run, for every user.
 //!
-//! They are root in a user namespace, so they can do nothing to the host that its user could not do. Landlock keeps
+//! They run as root of a user namespace, so they can do nothing to the host that its user could not do. Landlock keeps
 //! them from writing to files that are not covered by a layer ([`super::host_layers`]).
 
 use std::net::IpAddr;
@@ -19,18 +19,19 @@ use super::files_of::FilesOf;
 use super::host_layers::HostFiles;
 use super::root::{self, Base};
 
-/// The network namespace of programs.
+/// The network namespace in which programs run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NetworkOf {
-    /// A namespace of the run, with nothing else in it.
+    /// A new namespace, for the run alone.
     Run,
-    /// The machine's namespace, over which they have no privileges.
+    /// The machine's namespace, over which programs have no privileges.
     Machine,
 }
 
-/// Continues as root in a new user namespace, and as the first process of a new PID namespace: when it ends, however it
-/// does, the kernel ends and reaps every process that it has started. Otherwise programs would outlive their roles as
-/// children of the process that started the run, which does not know them. The caller must have one thread.
+/// Calls `run` in a child process that is root in a new user namespace and the first process of a new PID namespace,
+/// and returns there what `run` returns; in the caller it returns whether the child succeeded. When the child ends, for
+/// whatever reason, the kernel ends every process that it has started. Otherwise programs could outlive their roles, as
+/// children of the process that started the run. The caller must have one thread.
 ///
 /// # Errors
 /// The host forbids it.
@@ -54,10 +55,10 @@ pub fn apart(network: NetworkOf, run: impl FnOnce() -> ExitCode) -> Result<ExitC
     }
 }
 
-/// Builds file systems that programs see, with room for the bytes that they may write in all of them together.
+/// Builds the file systems that programs see. Programs can write `written_bytes` to all of them together.
 ///
 /// # Arguments
-/// * `in_sight` - files and directories of the machine that the caller still needs.
+/// * `in_sight` - files and directories of the machine that must stay visible to the caller.
 pub fn lay_files(
     all: &[FilesOf<'_>],
     written_bytes: u64,

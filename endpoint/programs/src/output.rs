@@ -1,5 +1,5 @@
-//! The output of a program: keeps a bounded part in the run directory, if there is one, and returns its lines, one of
-//! which may say that the program is ready.
+//! Reads the output of a program: keeps a limited part of it in the run directory, and returns its lines, one of which
+//! may show that the program is ready.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -12,7 +12,7 @@ use tokio::net::unix::pipe::Receiver;
 /// The most bytes of a stream that are kept in the run directory. A program that prints more loses the rest, but its
 /// run continues.
 pub(crate) const KEPT_BYTES: u64 = 64 << 20;
-/// The most bytes of a stream that go into the record, for metrics.
+/// The most bytes of a stream that go into the record, from which metrics are read.
 pub(crate) const RECORDED_BYTES: usize = 1 << 20;
 /// The most characters of a line that an error message quotes.
 const TOLD_CHARACTERS: usize = 1000;
@@ -26,14 +26,15 @@ pub struct Output {
     file: Option<File>,
     /// How many bytes were printed, kept or not.
     pub bytes: u64,
-    /// The beginning of the output, for the record.
+    /// The beginning of the output, which goes into the record.
     recorded: Vec<u8>,
-    /// The bytes since the end of the last line.
+    /// The bytes since the end of the last complete line.
     line: Vec<u8>,
 }
 
 impl Output {
-    /// Keeps what is read from a pipe, in a file if there is a path. Must be called inside the runtime.
+    /// Begins to read a program's output from a pipe. With a path, the output is kept in a new file. Must be called
+    /// inside the tokio runtime.
     ///
     /// # Errors
     /// The file cannot be created; the descriptor is not a pipe.
@@ -44,8 +45,8 @@ impl Output {
         Ok(Self { pipe, file, bytes: 0, recorded: Vec::new(), line: Vec::new() })
     }
 
-    /// Reads and keeps more output. Returns `None` when the program has closed the stream, otherwise the completed
-    /// lines if they are asked for. Dropping this future loses nothing.
+    /// Waits for more output, and keeps it. Returns the lines that are now complete, or an empty list without
+    /// `wants_lines`; `None` when the program has closed the stream. Dropping this future loses nothing.
     ///
     /// # Errors
     /// The pipe cannot be read; the disk of the run directory is full.
@@ -64,7 +65,7 @@ impl Output {
         String::from_utf8_lossy(&self.recorded).into_owned()
     }
 
-    /// Returns the last line, for error messages, or its beginning if it is long.
+    /// Returns the last line for error messages, shortened if it is long.
     pub fn last_line(&self) -> Option<String> {
         let text = self.text();
         let line = text.lines().rev().find(|line| !line.trim().is_empty())?.trim();

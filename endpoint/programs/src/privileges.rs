@@ -1,4 +1,5 @@
-//! How a process gives up being root, capabilities and system calls for good before it executes a program.
+//! Functions by which a process gives up being root, capabilities and system calls for good, before it executes a
+//! program.
 
 use std::fs;
 use std::io;
@@ -9,7 +10,7 @@ use nix::sys::prctl::{set_dumpable, set_keepcaps, set_pdeathsig};
 use nix::sys::signal::Signal;
 use nix::unistd::{Gid, Uid, geteuid, getppid, setgroups, setresgid, setresuid};
 
-/// `CAP_DAC_READ_SEARCH` of `include/uapi/linux/capability.h`: to read files in spite of their permissions.
+/// `CAP_DAC_READ_SEARCH` of `include/uapi/linux/capability.h`: to read files whatever their permissions.
 pub(crate) const READ_ALL_FILES: u32 = 2;
 /// `CAP_NET_BIND_SERVICE`: to bind ports below 1024.
 pub(crate) const LOW_PORTS: u32 = 10;
@@ -23,30 +24,31 @@ const CAPABILITIES_OF_64_BITS: u32 = 0x2008_0522;
 
 /// `AUDIT_ARCH_X86_64` of `include/uapi/linux/audit.h`.
 const X86_64: u32 = 0xc000_003e;
-/// The bit of a system call's number that marks x32 (`__X32_SYSCALL_BIT`).
+/// The bit that marks the number of an x32 system call (`__X32_SYSCALL_BIT`).
 const X32: u32 = 0x4000_0000;
 /// The offsets of the number and of the architecture in `struct seccomp_data`.
 pub(crate) const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
 
-/// A system call that is refused if each of these words of its arguments has a bit of its mask.
+/// A system call that is refused depending on its arguments: each of `tests` names a word and a mask; the call is
+/// refused if each of these words has at least one bit of its mask set.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RefusedBy {
     pub(crate) number: libc::c_long,
     pub(crate) tests: &'static [(Word, u32)],
 }
 
-/// Half of an argument of a system call, 32 bits.
+/// A 32-bit half of an argument of a system call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Word {
     /// The lower half of the argument of this index, from 0.
     Low(u32),
-    /// The upper half of that argument.
+    /// The upper half of the argument of this index.
     High(u32),
 }
 
 impl Word {
-    /// Returns its offset in `struct seccomp_data` of a little-endian machine.
+    /// Returns the word's offset in `struct seccomp_data` on a little-endian machine.
     fn offset(self) -> u32 {
         match self {
             Self::Low(argument) => 16 + 8 * argument,
@@ -55,11 +57,11 @@ impl Word {
     }
 }
 
-/// Changes the user from root to nobody. If nobody does not exist, as for the root of a user namespace, the user stays
-/// the same.
+/// Changes the user from root to nobody. If that user does not exist, as for the root of a user namespace, the user
+/// stays the same.
 ///
 /// # Arguments
-/// * `kept` - the capabilities that this process, and the programs that it executes, keep in spite of that.
+/// * `kept` - the capabilities that this process, and the programs that it executes, keep nevertheless.
 ///
 /// # Errors
 /// The kernel refuses it; or the parent, which should outlive this process, has ended.
@@ -83,15 +85,14 @@ pub fn become_nobody(kept: &[u32]) -> Result<()> {
     Ok(())
 }
 
-/// Reduces the capabilities of this process, and of the programs that it executes, to these, as far as it may have
-/// them.
+/// Reduces the capabilities of this process, and of the programs that it executes, to `kept`, as far as it has them.
 fn have_capabilities(kept: &[u32]) -> io::Result<()> {
     let header = [CAPABILITIES_OF_64_BITS, 0];
     let permitted = permitted(header)?;
     let kept: Vec<u32> = kept.iter().copied().filter(|capability| permitted >> capability & 1 == 1).collect();
     let bits = kept.iter().fold(0_u64, |bits, capability| bits | 1 << capability);
     let halves = [bits as u32, (bits >> 32) as u32];
-    // Effective, permitted and inheritable ones, of the lower half and of the upper one (capset(2)).
+    // Effective, permitted and inheritable capabilities: first the lower halves, then the upper ones (capset(2)).
     let sets = halves.map(|half| [half; 3]);
     // SAFETY: header and sets have the layout of struct __user_cap_header_struct and of two struct
     // __user_cap_data_struct, and are valid for reads during the call.
@@ -108,7 +109,7 @@ fn have_capabilities(kept: &[u32]) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the capabilities that this process may have, one bit each: root in a container does not have all.
+/// Returns the capabilities that this process may have as a bit set: root in a container does not have all.
 fn permitted(header: [u32; 2]) -> io::Result<u64> {
     let mut sets = [[0_u32; 3]; 2];
     // SAFETY: header and sets have the layout that `have_capabilities` describes; the kernel writes the sets.
@@ -118,7 +119,7 @@ fn permitted(header: [u32; 2]) -> io::Result<u64> {
     Ok(u64::from(sets[0][1]) | u64::from(sets[1][1]) << 32)
 }
 
-/// Returns the map of users of this process's user namespace.
+/// Returns the user ID map of this process's user namespace (`/proc/self/uid_map`).
 ///
 /// # Errors
 /// There is no `/proc`.
@@ -126,8 +127,8 @@ pub fn uid_map() -> Result<String> {
     fs::read_to_string("/proc/self/uid_map").context("read /proc/self/uid_map")
 }
 
-/// Returns whether a user ID exists in a user namespace (user_namespaces(7): first ID inside, first outside, number of
-/// IDs).
+/// Returns whether a user ID exists in a user namespace with this map. Lines are as in user_namespaces(7): first ID
+/// inside, first outside, number of IDs.
 fn is_mapped(uid_map: &str, user: u32) -> bool {
     uid_map.lines().any(|line| {
         let numbers: Vec<u64> = line.split_whitespace().filter_map(|number| number.parse().ok()).collect();
@@ -135,7 +136,7 @@ fn is_mapped(uid_map: &str, user: u32) -> bool {
     })
 }
 
-/// Removes all capabilities but these of the program that is executed next, even if it is root in a user namespace
+/// Limits the program that is executed next to the capabilities `kept`, even if it is root in a user namespace
 /// (capabilities(7): executing a file does not give root capabilities outside the bounding set).
 ///
 /// # Errors
@@ -152,11 +153,11 @@ pub(crate) fn keep_capabilities(kept: &[u32]) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the kernel refuse system calls of this process, and of every process that it starts, with `EPERM`: these, and
-/// all of other architectures than x86-64 (seccomp(2)).
+/// Makes the kernel refuse system calls of this process, and of every process that it starts, with `EPERM`: those
+/// given, and all system calls of other architectures than x86-64 (seccomp(2)).
 ///
 /// # Arguments
-/// * `forbidden` - the calls that are refused whatever their arguments.
+/// * `forbidden` - the calls that are always refused.
 /// * `by_arguments` - the calls that are refused with some arguments. Filters do not see what an argument points to.
 ///
 /// # Errors
@@ -173,7 +174,8 @@ pub(crate) fn forbid_system_calls(forbidden: &[libc::c_long], by_arguments: &[Re
     Errno::result(set).map(drop).context("refuse system calls (seccomp)")
 }
 
-/// Returns the filter's program (`struct sock_filter`, bpf(4)): each test jumps to the next one or to the refusal.
+/// Returns the seccomp filter's program (`struct sock_filter`, bpf(4)): each test jumps to the next one or to the
+/// refusal.
 fn filter(forbidden: &[libc::c_long], by_arguments: &[RefusedBy]) -> Vec<libc::sock_filter> {
     let answer = |action| statement(libc::BPF_RET | libc::BPF_K, action);
     let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
@@ -191,7 +193,8 @@ fn filter(forbidden: &[libc::c_long], by_arguments: &[RefusedBy]) -> Vec<libc::s
         program.extend([jump(equal, *number as u32, 0, 1), answer(refused)]);
     }
     for RefusedBy { number, tests } in by_arguments {
-        // Each test is two instructions; after them are the refusal and what loads the number for the next call.
+        // Each test is two instructions; after them come the refusal, and the instruction that loads the number for the
+        // next call.
         let after = |tests: usize| (2 * tests) as u8;
         program.push(jump(equal, *number as u32, 0, after(tests.len()) + 2));
         for (index, (word, mask)) in tests.iter().enumerate() {
@@ -204,17 +207,17 @@ fn filter(forbidden: &[libc::c_long], by_arguments: &[RefusedBy]) -> Vec<libc::s
     program
 }
 
-/// Returns the instruction that loads a word of `struct seccomp_data`.
+/// Returns the instruction that loads the word at `offset` in `struct seccomp_data`.
 pub(crate) fn load(offset: u32) -> libc::sock_filter {
     statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset)
 }
 
-/// Returns an instruction that does not jump.
+/// Returns an instruction that is not a jump.
 pub(crate) fn statement(code: u32, operand: u32) -> libc::sock_filter {
     jump(code, operand, 0, 0)
 }
 
-/// Returns an instruction that jumps over as many others as its test says.
+/// Returns a conditional jump: it skips `if_true` or `if_false` instructions.
 pub(crate) fn jump(code: u32, operand: u32, if_true: u8, if_false: u8) -> libc::sock_filter {
     libc::sock_filter { code: code as u16, jt: if_true, jf: if_false, k: operand }
 }

@@ -1,4 +1,4 @@
-//! A running program: started below [`super::files_of::ROOT`], watched, and ended.
+//! Starts a program with its own file system ([`super::files_of::ROOT`]) and restrictions, and waits for its end.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -25,26 +25,27 @@ use crate::privileges::{forbid_system_calls, keep_capabilities};
 /// The limit of open files, as in an ordinary login session.
 const OPEN_FILES: u64 = 4096;
 
-/// The first of the two descriptors through which a program is controlled, if it is.
+/// The first of the two descriptors, in the program, through which it is controlled, if it is.
 const CONTROL_FD: RawFd = 3;
 
-/// The capabilities of a program that is restricted by layers (`include/uapi/linux/capability.h`): those over its own
-/// files (0, 1, 3, 4, 31), processes (5 to 8, 23, 24), memory (14, 15) and network (10 to 13). Capabilities over
+/// The capabilities of a program whose restriction relies on layers (`include/uapi/linux/capability.h`): those over its
+/// own files (0, 1, 3, 4, 31), processes (5 to 8, 23, 24), memory (14, 15) and network (10 to 13). Capabilities over
 /// mounts, roots, devices and other processes' memory would let it bypass the layers.
 const OF_LAYERS: [u32; 17] = [0, 1, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 23, 24, 31];
 
-/// How a program is started.
+/// What is needed to start a program.
 #[derive(Debug)]
 pub struct Start<'a> {
     /// The program and its arguments.
     pub argv: &'a [String],
     /// All of its environment variables.
     pub environment: &'a [(String, String)],
-    /// The directory in which it starts, as it sees it.
+    /// The directory in which the program starts, as a path in its own file system.
     pub working_directory: &'a Path,
-    /// The directory in which its output is kept, as `NAME.stdout` and `NAME.stderr`; `None` if it is not kept.
+    /// The directory in which the program's output is kept, as `NAME.stdout` and `NAME.stderr`; `None` if it is not
+    /// kept.
     pub output_directory: Option<&'a Path>,
-    /// The program's name in files and messages, such as `server`.
+    /// The program's name in file names and messages, such as `server`.
     pub name: &'a str,
     /// The descriptors that become the program's descriptors 3, to read from, and 4, to write to. Both are above 4 in
     /// this process.
@@ -53,21 +54,21 @@ pub struct Start<'a> {
     pub hold: Hold,
 }
 
-/// The restrictions of a program in addition to the file system that it sees.
+/// How a program is restricted, in addition to the file system that it sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
-    /// The guest, in which the host's files are read-only.
+    /// No restrictions: the program runs in a guest, in which the host's files are read-only.
     Guest,
-    /// Landlock, on a host: the program can write only to files that are covered by a layer.
+    /// By Landlock, on a host: the program can write only to files that are covered by a layer.
     Layers,
-    /// The same as for layers, with more restrictions, for programs that run on another host's orders: the program
-    /// reads only the files that it is shown, reaches no abstract socket of the machine, has no capabilities, and
-    /// cannot create memory that belongs to no process.
+    /// As [`Hold::Layers`], with more restrictions, for programs that another host has this one run: the program reads
+    /// only the files that it is shown, reaches no abstract socket of the machine, has no capabilities, and cannot
+    /// create memory that belongs to no process.
     Contained,
 }
 
 impl Hold {
-    /// Returns the capabilities of the program in its user namespace; `None` if they are all that it can have.
+    /// Returns the capabilities to which the program is limited in its user namespace; `None` for no limit.
     fn capabilities(self) -> Option<&'static [u32]> {
         match self {
             Self::Guest => None,
@@ -76,8 +77,8 @@ impl Hold {
         }
     }
 
-    /// Returns the system calls that the program is refused: they create memory that belongs to no process and no file
-    /// system, which no limit of a process or size of a layer bounds.
+    /// Returns the system calls that are refused to the program: those that create memory which belongs to no process
+    /// and no file system, as neither the limits of processes nor the sizes of layers apply to it.
     fn forbidden_calls(self) -> &'static [libc::c_long] {
         match self {
             Self::Guest | Self::Layers => &[],
@@ -85,7 +86,7 @@ impl Hold {
         }
     }
 
-    /// Returns the ruleset that the program applies to itself, if there is one.
+    /// Returns the Landlock ruleset that is applied to the program, if there is one.
     fn restriction(self) -> Result<Option<RulesetCreated>> {
         Ok(match self {
             Self::Guest => None,
@@ -95,10 +96,10 @@ impl Hold {
     }
 }
 
-/// A program that was started, in a session with its descendants.
+/// A program that was started, in a session of its own with its descendants.
 #[derive(Debug)]
 pub struct Program {
-    /// The program's own process.
+    /// The program's first process.
     pub process: Process,
     /// The program's standard output.
     pub stdout: Output,
@@ -107,7 +108,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts a program. Must be called inside the runtime.
+    /// Starts a program. Must be called inside the tokio runtime.
     ///
     /// # Errors
     /// The program does not exist, or the kernel cannot execute it.
@@ -138,7 +139,7 @@ impl Program {
     }
 }
 
-/// The process of a program, without its output.
+/// The first process of a running program; its output is handled separately.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
@@ -155,14 +156,15 @@ impl Process {
         self.child.wait().context("ask how a program ended (waitpid)")
     }
 
-    /// Sends a signal to the process and to what it has started in its session.
+    /// Sends a signal to the process, and to the processes of its session that it has started.
     pub fn signal(&self, signal: Signal) {
         // It fails only if all of them have ended.
         let _ = killpg(Pid::from_raw(self.child.id() as i32), signal);
     }
 }
 
-/// Prepares the program's process between fork and exec.
+/// Prepares the program's process, in the child between fork and exec: directory, root, restrictions, control
+/// descriptors.
 fn enter(
     working_directory: &Path,
     control: Option<[RawFd; 2]>,
@@ -193,7 +195,8 @@ fn enter(
     Ok(())
 }
 
-/// Returns the directories that programs may write to on a host: all that they see except for the kernel's own files.
+/// Returns the directories that programs may write to on a host: all that they see, except those of the kernel's own
+/// file systems.
 fn writable() -> Result<Vec<PathBuf>> {
     let list = || format!("list {ROOT}");
     let entries = fs::read_dir(ROOT).with_context(list)?.collect::<io::Result<Vec<_>>>().with_context(list)?;
@@ -221,7 +224,7 @@ fn not_started(program: &str, error: &io::Error) -> anyhow::Error {
     }
 }
 
-/// Describes an exit status for a message: `exited with status 3`, `was killed by SIGSEGV`.
+/// Returns a text for an exit status: `exited with status 3`, `was killed by SIGSEGV`.
 pub fn how_it_ended(status: ExitStatus) -> String {
     match (status.code(), status.signal().map(Signal::try_from)) {
         (Some(code), _) => format!("exited with status {code}"),

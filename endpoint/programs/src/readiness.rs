@@ -1,4 +1,4 @@
-//! Detects when a server is ready: it listens at a port, has printed a line, or has created a file.
+//! Detects when a server is ready: when it listens at a port, has printed a line, or has created a file.
 
 use std::fs;
 use std::io;
@@ -16,31 +16,32 @@ use super::files_of::below_root;
 
 /// The first pause between two checks, in nanoseconds; each pause is twice the one before, up to [`LONGEST_PAUSE_NS`].
 ///
-/// In virtual time a pause costs nothing and needs no guess: time passes only when every program waits for something,
-/// so a server that is not ready after a pause has nothing left to do before its next timer.
+/// In virtual time the length of a pause does not matter: time passes only when every program waits for something, so a
+/// server that is not ready after a pause has nothing left to do before its next timer.
 pub const FIRST_PAUSE_NS: u64 = 1_000_000;
 /// The longest pause between two checks, in nanoseconds; see [`FIRST_PAUSE_NS`].
 pub const LONGEST_PAUSE_NS: u64 = 10_000_000;
 
-/// The sign that a server is ready.
+/// How to see that a server is ready.
 pub enum Readiness {
-    /// A socket that listens at this port, or at any port if there is none.
+    /// A socket listens at a port.
     Port {
         /// The port; `None` for any.
         wanted: Option<u16>,
         /// The netlink socket that lists the network namespace's sockets.
         sockets: Socket,
-        /// The directory that lists the programs' processes, in a network namespace with sockets of other processes.
+        /// The `/proc` directory of the programs' processes, if the network namespace also has sockets of other
+        /// processes.
         processes: Option<PathBuf>,
     },
-    /// A printed line that matches.
+    /// The server has printed a line that matches.
     Line(Regex),
-    /// A file, by its path outside the programs' file system.
+    /// A file exists; its path is as seen outside the programs' file system.
     File(PathBuf),
 }
 
 impl Readiness {
-    /// Returns the sign that a job's server is ready. Must be called in the server's network namespace.
+    /// Prepares the detection that a job asks for. Must be called in the server's network namespace.
     ///
     /// # Errors
     /// The pattern is invalid; the kernel has no `sock_diag`.
@@ -58,7 +59,7 @@ impl Readiness {
         })
     }
 
-    /// Returns whether the server's socket or file exists.
+    /// Returns whether the awaited socket or file exists.
     pub fn is_there(&mut self) -> Result<bool> {
         Ok(match self {
             Self::Port { wanted, sockets, processes } => {
@@ -77,12 +78,12 @@ impl Readiness {
         })
     }
 
-    /// Returns whether a printed line of the server matches the sign that it is ready.
+    /// Returns whether a line that the server printed shows that it is ready.
     pub fn is_said_by(&self, line: &str) -> bool {
         matches!(self, Self::Line(pattern) if pattern.is_match(line))
     }
 
-    /// Describes the sign, for the message about a server that did not get ready.
+    /// Returns a text of what is awaited, for the message about a server that was not ready in time.
     pub fn wanted(&self) -> String {
         match self {
             Self::Port { wanted: Some(port), .. } => format!("a socket that waits at port {port}"),
@@ -96,7 +97,7 @@ impl Readiness {
     }
 }
 
-/// Returns the inodes of all sockets that the processes have open. A process that ends meanwhile has none.
+/// Returns the inodes of all sockets that the processes in this `/proc` directory have open.
 fn socket_inodes(processes: &Path) -> io::Result<Vec<u32>> {
     let mut inodes = Vec::new();
     for process in fs::read_dir(processes)? {

@@ -1,5 +1,5 @@
-//! The first process of a host's programs (`netwarp-endpoint reap`): it mounts their own file systems, reaps their
-//! orphans, and ends all of them when it ends.
+//! The first process of the PID namespace of a host's programs (`netwarp-endpoint reap`): it mounts their `/proc` and
+//! `/sys`, reaps orphaned processes, and when it ends, all programs end.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -17,17 +17,17 @@ use nix::unistd::sethostname;
 use super::files_of::FilesOf;
 use super::root::mount_view;
 
-/// The line on standard output that says that the mounts are done.
+/// The line on standard output by which the reaper says that the mounts are done.
 const READY: &[u8] = b"ready\n";
 
-/// The reaper, with which all programs of a host end.
+/// A running reaper; when it is dropped, all programs of its host end.
 #[derive(Debug)]
 pub struct Reaper(Child);
 
 impl Reaper {
-    /// Moves the calling process into new mount and UTS namespaces, and every process that it starts from now on into a
-    /// PID namespace that ends with the reaper. A host with files of its own has its own System V objects and POSIX
-    /// message queues too.
+    /// Moves the calling process into new mount and UTS namespaces, and starts a reaper as the first process of a new
+    /// PID namespace, in which every process is that the caller starts from now on. A host with files of its own also
+    /// gets its own System V objects and POSIX message queues.
     ///
     /// # Errors
     /// The kernel does not have these namespaces.
@@ -56,9 +56,9 @@ impl Reaper {
 }
 
 impl Drop for Reaper {
-    /// Kills the reaper, and with it the kernel kills all that is left in its PID namespace. The reaper is not waited
-    /// for: it ends only when the last of them has been waited for, and a program that still runs is a child of the
-    /// caller.
+    /// Kills the reaper; the kernel then kills every process that is left in its PID namespace. The reaper is not
+    /// waited for: it ends only after all of these have been waited for, and a program that still runs is a child of
+    /// the caller.
     fn drop(&mut self) {
         // It fails only if the reaper has ended already.
         let _ = self.0.kill();
@@ -68,7 +68,7 @@ impl Drop for Reaper {
 /// Runs the reaper.
 pub fn run() -> ExitCode {
     match prepare() {
-        Ok(()) => bury_orphans(),
+        Ok(()) => reap_orphans(),
         Err(error) => {
             eprintln!("netwarp-endpoint reap: {error:#}");
             ExitCode::FAILURE
@@ -79,9 +79,9 @@ pub fn run() -> ExitCode {
 fn prepare() -> Result<()> {
     set_pdeathsig(Signal::SIGKILL).context("ask to die with the role (prctl PR_SET_PDEATHSIG)")?;
     mount_view("proc", "proc", MsFlags::empty())?;
-    // The kernel allows mounting a view of the devices only for a network namespace of one's own.
+    // The kernel allows mounting sysfs only to the owner of the network namespace.
     if NetNs::current()?.is_ours()? {
-        // Root's files in it are the machine's, and root's to change.
+        // Files in it belong to the machine, and root could change them; so it is read-only.
         mount_view("sysfs", "sys", MsFlags::MS_RDONLY)?;
     }
     // SAFETY: standard output is open and nothing else uses it; it is closed with this File, which says that no more
@@ -90,8 +90,8 @@ fn prepare() -> Result<()> {
     answer.write_all(READY).context("say that all is there")
 }
 
-/// Reaps orphaned processes forever: the reaper is ended from outside.
-fn bury_orphans() -> ! {
+/// Reaps orphaned processes forever, until the reaper is killed.
+fn reap_orphans() -> ! {
     let mut child_ended = SigSet::empty();
     child_ended.add(Signal::SIGCHLD);
     // It fails only for an invalid mask.

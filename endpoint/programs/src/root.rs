@@ -1,7 +1,9 @@
-//! The file system that programs see: the machine's, with layers in memory on top that receive what they write.
+//! Builds the file system that programs see: the machine's files, with layers in memory on top that receive what
+//! programs write.
 //!
-//! Each host of a run has one of its own, or both see the same ([`FilesOf`]). They are built before client and server
-//! start. What depends on the processes that look (`/proc`, `/sys`) is mounted for them ([`super::reaper`]).
+//! Each host of a run has a file system of its own, or all share one ([`FilesOf`]). They are built before client and
+//! server start. `/proc` and `/sys`, which depend on the namespaces of the programs, are mounted later
+//! ([`super::reaper`]).
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -17,27 +19,27 @@ use super::files_of::{EMPTIED, FilesOf, ROOT};
 use super::host_layers::HostFiles;
 use super::mounts::{bind, mount_with};
 
-/// The home directory, which is empty: the user's files would otherwise influence the run.
+/// The home directory of programs. It is empty, as the user's files would otherwise influence the run.
 pub const HOME: &str = "/tmp/home";
 
-/// Files of `/etc` that are written for the run.
+/// The files of `/etc` that are written for the run.
 pub(crate) const NAME_FILES: [&str; 3] = ["hosts", "nsswitch.conf", "resolv.conf"];
 
 const ANYBODY: u32 = 0o1777;
 
-/// The files below the layers.
+/// The files that the layers cover.
 pub enum Base {
-    /// A guest's files: its root is the machine's, as one file system.
+    /// A guest's files: one file system, the machine's root.
     Guest,
     /// The machine's own files.
     Host(HostFiles),
 }
 
-/// Builds a file system.
+/// Builds a file system for programs.
 ///
 /// # Arguments
-/// * `working_directory` - the programs' working directory, whose files are visible even below a directory that
-///   programs see as empty.
+/// * `working_directory` - the programs' working directory; its files are visible even below a directory that programs
+///   otherwise see as empty.
 /// * `hosts` - host names that resolve, with their addresses.
 ///
 /// # Errors
@@ -67,14 +69,14 @@ pub fn build(files: FilesOf<'_>, base: &Base, working_directory: &Path, hosts: &
     write_names(files, hosts)
 }
 
-/// Mounts the file system in memory over `/tmp` that has the layers of the programs' files, with room for this many
-/// bytes.
+/// Mounts a file system in memory over `/tmp`, with room for this many bytes: it contains the layers of the programs'
+/// files.
 pub(crate) fn mount_memory(bytes: u64) -> Result<()> {
     let options = format!("size={bytes},mode=0755");
     mount(Some("tmpfs"), "/tmp", Some("tmpfs"), MsFlags::empty(), Some(options.as_str())).context("mount tmpfs on /tmp")
 }
 
-/// Puts one layer over all files of a guest.
+/// Puts a single layer over all files of a guest.
 fn layer_all(files: FilesOf<'_>) -> Result<()> {
     let (root, written, work) = (files.root(), files.written(), files.work());
     let layers = format!("lowerdir=/,upperdir={},workdir={}", written.display(), work.display());
@@ -82,14 +84,13 @@ fn layer_all(files: FilesOf<'_>) -> Result<()> {
         .with_context(|| format!("mount overlayfs on {} ({layers})", root.display()))
 }
 
-/// Mounts a view of the kernel on a directory below [`ROOT`]: nothing in it is a program or a device.
+/// Mounts a kernel file system, such as `proc` or `sysfs`, on a directory below [`ROOT`], without programs and devices.
 pub(super) fn mount_view(kind: &str, directory: &str, flags: MsFlags) -> Result<()> {
     let never = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     mount_with(kind, &Path::new(ROOT).join(directory), never | flags, None)
 }
 
-/// Makes programs see a directory of the machine as empty. A directory that they do not see anyway, or that does not
-/// exist, is not created.
+/// Makes programs see a directory of the machine as empty. Does nothing if programs do not see such a directory.
 pub fn hide(files: FilesOf<'_>, directory: &Path) -> Result<()> {
     let target = files.below(directory)?;
     if !target.is_dir() {
@@ -100,8 +101,8 @@ pub fn hide(files: FilesOf<'_>, directory: &Path) -> Result<()> {
     bind(&nothing, &target)
 }
 
-/// Mounts an empty directory in memory over another one. On a host it is in the memory that all files of the run share,
-/// whose size is limited.
+/// Mounts an empty directory in memory over another one. On a host, it is in the file system in memory of limited size
+/// that all layers of the run share.
 fn put_empty(files: FilesOf<'_>, base: &Base, directory: &str) -> Result<()> {
     if let Base::Guest = base {
         return files.mount_fresh("tmpfs", directory, None);
@@ -118,7 +119,7 @@ fn open_to_all(path: &Path) -> Result<()> {
         .with_context(|| format!("open {} to all", path.display()))
 }
 
-/// Builds `/dev` with the usual devices, terminals and shared memory.
+/// Builds `/dev`, with the usual devices, pseudo-terminals and shared memory.
 fn build_devices(files: FilesOf<'_>, base: &Base) -> Result<()> {
     let directory = files.root().join("dev");
     match (base, files) {
@@ -150,8 +151,8 @@ fn build_devices(files: FilesOf<'_>, base: &Base) -> Result<()> {
     Ok(())
 }
 
-/// Writes the files by which programs resolve names: only `/etc/hosts` is used, because there is no name server, and asking one
-/// would take seconds.
+/// Writes the files that determine how programs resolve names: only by `/etc/hosts`, because there is no name server,
+/// and asking one would take seconds.
 fn write_names(files: FilesOf<'_>, hosts: &[(&str, IpAddr)]) -> Result<()> {
     let sources = "passwd: files\ngroup: files\nshadow: files\nhosts: files\nservices: files\n".to_owned();
     for (file, content) in NAME_FILES.iter().zip([hosts_file(hosts), sources, String::new()]) {
@@ -167,8 +168,8 @@ fn write_names(files: FilesOf<'_>, hosts: &[(&str, IpAddr)]) -> Result<()> {
     Ok(())
 }
 
-/// Mounts a file with this content over one that the user may not replace. A dangling link is left alone: programs find
-/// nothing there either.
+/// Mounts a file with this content over a file that the user may not replace. A dangling link is left alone, as
+/// programs find nothing there either.
 fn cover(path: &Path, ours: &Path, content: &str) -> Result<()> {
     if !path.exists() {
         return Ok(());

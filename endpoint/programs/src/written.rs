@@ -1,4 +1,4 @@
-//! Copies what programs wrote out of the layer in memory before it is gone.
+//! Copies the files that programs wrote from the layer in memory to the run directory.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -10,13 +10,13 @@ use anyhow::{Context as _, Result};
 use super::files_of::{EMPTIED, FilesOf};
 use super::root::NAME_FILES;
 
-/// The directory in the run directory for these files.
+/// The name of the directory for these files in the run directory.
 pub const KEPT: &str = "written";
 
-/// Copies all files and links that programs wrote to a directory, each at its own path below it, or, if each host has
-/// files of its own, below the host's name in it.
+/// Copies all files and links that programs wrote to `directory`, each at its own path below it; if each host has files
+/// of its own, below a directory with the host's name.
 ///
-/// Sockets, devices and directories without a file are left out, and deleted files are not listed.
+/// Sockets, devices, empty directories and deleted files are left out.
 ///
 /// # Errors
 /// A file cannot be copied, usually because the disk is full.
@@ -37,7 +37,7 @@ fn keep_all(files: FilesOf<'_>, directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies all below a directory that is on the same file system.
+/// Copies everything below a directory that is on the directory's own file system.
 fn copy_below(from: &Path, to: &Path, seen_at: &Path) -> Result<()> {
     let attempt = || format!("keep what programs wrote in /{}", seen_at.display());
     let device = fs::symlink_metadata(from).with_context(attempt)?.dev();

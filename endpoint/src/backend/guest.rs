@@ -48,8 +48,8 @@ pub(crate) fn run(run_directory: &Path) -> ! {
 }
 
 fn live(run_directory: &Path) -> Result<()> {
-    // This holds for this process and all it starts. With the default slack, sleeps may end 50 µs late, and an idle
-    // guest's clock would jump over that time.
+    // This holds for this process and all that it starts. With the default slack, sleeps may end 50 µs late, and an
+    // idle guest's clock would jump over that time.
     set_timerslack(1).context("ask for exact timers (prctl PR_SET_TIMERSLACK)")?;
     mount_all(run_directory)?;
     await_fine_timers()?;
@@ -95,7 +95,7 @@ fn mount_one(kind: &str, target: &Path, flags: MsFlags, option: Option<&Path>) -
     })
 }
 
-/// Sets whether CUBIC has HyStart, a parameter of the whole kernel (`net/ipv4/tcp_cubic.c`), and reads it back.
+/// Switches CUBIC's HyStart on or off, a parameter of the whole kernel (`net/ipv4/tcp_cubic.c`), and reads it back.
 fn set_hystart(wanted: bool) -> Result<()> {
     let value = u8::from(wanted).to_string();
     fs::write(HYSTART, &value).with_context(|| format!("write {value} to {HYSTART}"))?;
@@ -104,11 +104,11 @@ fn set_hystart(wanted: bool) -> Result<()> {
     Ok(())
 }
 
-/// Waits, in virtual time, until timers are finer than the kernel's tick.
+/// Waits, in virtual time, until the kernel uses high-resolution timers.
 ///
-/// The kernel switches to high-resolution timers at its first tick (`kernel/time/tick-oneshot.c`), and the guest gets
-/// here before it. Until then netem would hold packets until the next tick, for up to 10 ms, and the delay of short
-/// paths would be too long.
+/// The kernel switches to them at its first tick (`kernel/time/tick-oneshot.c`), and this code is reached before that.
+/// Until then netem would hold packets until the next tick, for up to 10 ms, and the delay of short paths would be too
+/// long.
 fn await_fine_timers() -> Result<()> {
     const TICKS_AT_MOST: u32 = 100;
     for _ in 0..TICKS_AT_MOST {
@@ -121,9 +121,9 @@ fn await_fine_timers() -> Result<()> {
     bail!("timers stay as coarse as the kernel's tick: build the guest kernel with CONFIG_HIGH_RES_TIMERS")
 }
 
-/// Waits, in virtual time, until the guest has been up for as long as a machine on which one starts programs.
+/// Waits, in virtual time, until the guest has been up for [`UPTIME`], as a usual machine has been when programs start.
 ///
-/// Some programs take a time of 0 seconds of `CLOCK_MONOTONIC` for one that was never set (`ping`).
+/// Some programs, such as `ping`, take a time of 0 seconds of `CLOCK_MONOTONIC` for one that was never set.
 fn stay_up() -> Result<()> {
     let then = TimeSpec::from(UPTIME);
     clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &then)
@@ -131,13 +131,13 @@ fn stay_up() -> Result<()> {
         .context("wait until the guest has been up for a while (clock_nanosleep)")
 }
 
-/// Sets the date at which programs start, in seconds since 1970.
+/// Sets the guest's date, in seconds since 1970, just before programs start.
 fn set_date(start_date_s: u64) -> Result<()> {
     clock_settime(ClockId::CLOCK_REALTIME, TimeSpec::from(Duration::from_secs(start_date_s)))
         .with_context(|| format!("set the guest's clock to {start_date_s} seconds after 1970 (clock_settime)"))
 }
 
-/// Raises limits that hold for the whole kernel, or that only its first network namespace can set.
+/// Raises the limits that hold for the whole kernel, or that can be set only in its first network namespace.
 fn raise_limits(job: &Job) -> Result<()> {
     let write = |key: &str, value: &str| {
         write_sysctl(key, value).with_context(|| format!("write {value:?} to the sysctl {key}"))
@@ -157,7 +157,8 @@ fn raise_limits(job: &Job) -> Result<()> {
     sysctls.into_iter().try_for_each(|key| write(key, &triple))
 }
 
-/// Makes the host's files that are sent visible again where the guest's own `/tmp` hides the host's.
+/// Makes the host's files whose content is sent visible, if they are below the host's `/tmp`, which the guest's own
+/// `/tmp` hides.
 fn reveal_content(job: &Job) -> Result<()> {
     let files: Vec<_> = job.workloads.iter().flat_map(|each| netwarp_workload::of(&each.workload).files()).collect();
     let hidden: Vec<_> = files.iter().filter_map(|file| file.strip_prefix(TMP).ok()).collect();
@@ -170,10 +171,10 @@ fn reveal_content(job: &Job) -> Result<()> {
     hidden.into_iter().try_for_each(reveal)
 }
 
-/// Mounts an empty `/tmp` over the guest's own, in which files and directories are made without a random number.
+/// Mounts an empty ramfs over the guest's own `/tmp`, because creating files in a ramfs draws no random numbers.
 ///
-/// Each one that is made in a tmpfs draws a number (`mm/shmem.c`, `__shmem_get_inode`), so the records would depend on
-/// how deep below `/tmp` a file lies; a ramfs draws none.
+/// Each file and directory that is created in a tmpfs draws one (`mm/shmem.c`, `__shmem_get_inode`), so the records
+/// would depend on how deep below `/tmp` a file lies.
 fn lay_over_tmp() -> Result<()> {
     let run_directory = File::open(RUN_DIRECTORY).with_context(|| format!("open {RUN_DIRECTORY}"))?;
     mount_one("ramfs", Path::new(TMP), MsFlags::empty(), Some(Path::new("mode=1777")))?;
@@ -183,9 +184,11 @@ fn lay_over_tmp() -> Result<()> {
         .with_context(|| format!("bring {RUN_DIRECTORY} into the empty {TMP}"))
 }
 
-/// Shows what lies first on the way to a file below the host's `/tmp`: a directory with all that is in it, or the file.
+/// Makes a file below the host's `/tmp` visible in the guest, by a bind mount of the first part of its path: a
+/// directory with everything in it, or the file itself.
 ///
-/// The way to the file is then the host's, and as much is made here for a deep one as for any other.
+/// So the directories on the way to the file are the host's, and the number of directories that are created here does
+/// not depend on how deep it lies.
 fn reveal(relative: &Path) -> Result<()> {
     let file = Path::new(HOST_TMP).join(relative);
     ensure!(file.is_file(), "{} is not a file", Path::new(TMP).join(relative).display());
@@ -206,7 +209,7 @@ fn reveal(relative: &Path) -> Result<()> {
     mount(Some(&hidden), &path, None::<&str>, MsFlags::MS_BIND, None::<&str>).with_context(attempt)
 }
 
-/// Prints an error that cannot be recorded on the console, which the host keeps.
+/// Prints an error that cannot be recorded; the host keeps the guest's console.
 fn report(result: Result<()>) {
     if let Err(error) = result {
         complain(format_args!("{error:#}"));

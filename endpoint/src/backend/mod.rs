@@ -1,4 +1,4 @@
-//! The machines that carry out a run: a guest, this host's own kernel, or this host and another one.
+//! Where a run is carried out: in a guest, on this host's own kernel, or between this host and another one.
 
 pub(crate) mod guest;
 mod namespaces;

@@ -15,10 +15,10 @@ use super::role_process::{RoleProcess, RoleStart};
 use crate::run::host::{Host, Part, Shared};
 use crate::run::running_role::Role;
 
-/// Open files enough for a thousand namespaces and what runs in them.
+/// The number of open files that suffices for a thousand namespaces and what runs in them.
 const OPEN_FILES: u64 = 1 << 14;
 
-/// What is done for a job before the first namespace is made.
+/// A function that prepares this machine for a job, before the first namespace is created.
 type Preparation = Box<dyn Fn(&Job) -> Result<()>>;
 
 /// Network namespaces of this kernel: one for each role, and a router between them for each path.
@@ -31,7 +31,7 @@ pub(super) struct Namespaces {
 }
 
 impl Namespaces {
-    /// Creates a host whose namespaces are not made yet.
+    /// Creates the backend; its namespaces are created later.
     pub(super) fn new(clock: ClockKind, prepare: impl Fn(&Job) -> Result<()> + 'static) -> Self {
         Self { clock, prepare: Box::new(prepare), network: None, hosts: BTreeMap::new() }
     }
@@ -74,7 +74,7 @@ impl Host for Namespaces {
     }
 }
 
-/// Lets this process have as many open files as it may: each namespace has three.
+/// Raises the limit of open files of this process to the most that is allowed: each namespace takes three.
 fn allow_open_files() -> Result<()> {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).context("ask for the most open files (RLIMIT_NOFILE)")?;
     let wanted = OPEN_FILES.max(most);
@@ -87,6 +87,6 @@ fn allow_open_files() -> Result<()> {
 /// cost CPU and which a host may lack.
 fn steps(topology: &Topology<'_>, job: &Job, clock: ClockKind) -> Vec<BuildStep> {
     let steps = topology.steps(job);
-    // The timeline needs the netem in order to change it.
+    // A timeline needs the netems in order to change them.
     if clock == ClockKind::Real && job.timeline.is_empty() { topology::without_idle_netem(steps) } else { steps }
 }

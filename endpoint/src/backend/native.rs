@@ -1,4 +1,4 @@
-//! One run on the host's own kernel, in real time, in namespaces that end with it.
+//! Carries out one run on the host's own kernel, in real time, in namespaces that end with the run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(crate) fn run(run_directory: &Path) -> ExitCode {
     run_apart_if_of_programs(run_directory, NetworkOf::Run, || run_here(run_directory))
 }
 
-/// Calls `run`, in a process apart ([`on_host::apart`]) if the job in `run_directory` runs installed programs.
+/// Calls `run`; in a separate process ([`on_host::apart`]) if the job in `run_directory` runs installed programs.
 pub(super) fn run_apart_if_of_programs(
     run_directory: &Path,
     network: NetworkOf,
@@ -52,15 +52,15 @@ fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
     }
 }
 
-/// Refuses a job that sets a parameter of the whole kernel, which is a host's own.
+/// Refuses a job that sets a parameter of the whole kernel, because the kernel is the host's.
 pub(super) fn keep_parameters(job: &Job) -> Result<()> {
     ensure!(job.hystart().is_none(), "transport.tcp.hystart is for guests: it is a parameter of the whole kernel");
     Ok(())
 }
 
-/// Carries out `run_directory/job.json` on these hosts, as [`run`] does.
+/// Carries out `run_directory/job.json`, as [`run`] does, on the machines of `host`.
 pub(super) fn run_on(run_directory: &Path, host: &mut dyn Host) -> ExitCode {
-    // Roles receive the path of the job under this directory.
+    // Roles get the path of the job in this form, below this directory.
     match absolute(run_directory).and_then(|directory| run::run_directory(&directory, host)) {
         Ok(None) => ExitCode::SUCCESS,
         Ok(Some(failure)) => complain(format_args!("{}: {}", failure.stage, failure.message)),

@@ -1,9 +1,9 @@
-//! The client's half of a run between two hosts, in real time. The server's half is on another host, reached through a
-//! descriptor.
+//! Carries out the client's half of a run between two hosts, in real time. The server's half is on another host,
+//! reached through a descriptor.
 //!
-//! Whoever starts this program has a connection to that host and copies lines between it and the descriptor: orders in
-//! one direction, messages in the other. The path exists already; this run neither builds nor changes it, and does not
-//! read its counters.
+//! The process that starts this program has a connection to that host, and copies lines between it and the descriptor:
+//! orders in one direction, messages in the other. The path exists already; this run neither builds nor changes it, and
+//! does not read its counters.
 
 use std::env;
 use std::fs::File;
@@ -29,7 +29,7 @@ use crate::complain::complain;
 use crate::run::host::{Host, Part, Shared};
 use crate::run::running_role::{Event, Role, give_order};
 
-/// The environment variable that holds the run's token, where other users of the machine cannot read it.
+/// The environment variable with the run's token: other users of the machine cannot read it there, unlike arguments.
 const TOKEN: &str = "NETWARP_RUN_TOKEN";
 
 /// The arguments of a run against another host.
@@ -68,7 +68,7 @@ struct Remote {
     run_directory: PathBuf,
     address: IpAddr,
     port: u16,
-    /// The server's role, until it is asked for.
+    /// The server's role, until the run takes it over.
     server: Option<ServerRole>,
     token: RequestPrefix,
 }
@@ -82,7 +82,7 @@ impl Remote {
         if unsafe { libc::fcntl(fd, libc::F_GETFD) } < 0 {
             bail!("descriptor {fd} is not open: the remote backend starts this program, and has it open then");
         }
-        // SAFETY: the descriptor is open, and whoever started this program opened it for this use alone.
+        // SAFETY: the descriptor is open, and the process that started this program opened it for this use alone.
         let socket = unsafe { File::from_raw_fd(fd) };
         let orders = socket.try_clone().context("copy the descriptor of the server")?;
         let messages = MessagePipe::new(socket, Side::Server.name());
@@ -92,12 +92,12 @@ impl Remote {
         Ok(Self { run_directory, address: arguments.address, port: arguments.port, server, token })
     }
 
-    /// Returns the names that resolve for programs, and their addresses.
+    /// Returns the host names that programs can resolve, with their addresses.
     fn names(&self) -> Result<[(&'static str, IpAddr); 2]> {
         Ok([("server", self.address), ("client", self.own_address().context("find this host's address")?)])
     }
 
-    /// Returns the address from which packets to the server are sent. Connecting a UDP socket sends none.
+    /// Returns this host's address for packets to the server, found by connecting a UDP socket, which sends nothing.
     fn own_address(&self) -> io::Result<IpAddr> {
         let any: IpAddr =
             if self.address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
@@ -149,7 +149,7 @@ impl Host for Remote {
 struct ServerRole {
     orders: File,
     messages: MessagePipe,
-    /// The time of the server's clock when ours shows zero, in nanoseconds.
+    /// What the server's `CLOCK_MONOTONIC` shows when this host's shows zero, in nanoseconds.
     clock_ns: i64,
     is_running: bool,
 }
@@ -172,7 +172,7 @@ impl Role for ServerRole {
         Ok(vec![Event::Gone(how)])
     }
 
-    /// Stops listening to the role. Its host ends it when the run's connection is closed.
+    /// Stops reading the role's messages. Its host ends it when the run's connection is closed.
     fn stop(&mut self) {
         self.is_running = false;
     }
@@ -184,10 +184,10 @@ impl AsFd for ServerRole {
     }
 }
 
-/// Returns the order with its epoch converted to another host's clock.
+/// Returns the order, with the run's epoch converted to another host's clock if it is the order to begin.
 ///
 /// # Errors
-/// The epoch lies before that clock's zero.
+/// The run's epoch lies before that clock's zero.
 fn on_clock(order: Order, clock_ns: i64) -> Result<Order> {
     Ok(match order {
         Order::Begin { epoch_ns, certificate, token } => {

@@ -1,4 +1,4 @@
-//! A role's process in its namespace, as the orchestrator starts and reads it.
+//! Starts a role's process in its network namespace, gives it orders and reads its messages.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -25,7 +25,7 @@ use crate::run::running_role::{Event, Role, give_order};
 /// The path of this program's executable, whatever its file is called.
 const OURSELVES: &str = "/proc/self/exe";
 
-/// The search path of a role that is a script.
+/// The `PATH` of a role that is a script.
 const PATH: &CStr = c"PATH=/usr/local/bin:/usr/bin:/bin";
 
 /// A running role. It is killed when this is dropped.
@@ -37,18 +37,18 @@ pub(super) struct RoleProcess {
     messages: MessagePipe,
 }
 
-/// The parameters with which a role is started.
+/// What is needed to start a role.
 #[derive(Clone, Copy)]
 pub(super) struct RoleStart<'a> {
-    /// The part that it plays.
+    /// Which part of the workload it carries out.
     pub part: Part<'a>,
-    /// The program that plays the role; `None` for this one.
+    /// The program to start as the role; `None` for netwarp-endpoint itself.
     pub program: Option<&'a str>,
-    /// The job file.
+    /// The path of the role's job file.
     pub job: &'a Path,
     /// The server's address.
     pub address: IpAddr,
-    /// The server's port; `None` for the default.
+    /// The server's port; `None` for the default port.
     pub port: Option<u16>,
     /// What the role shares with this process.
     pub shared: Shared<'a>,
@@ -102,7 +102,7 @@ impl RoleProcess {
         })
     }
 
-    /// Waits for the process to end. Returns how it ended, unless it was successful.
+    /// Waits for the process to end. Returns how it failed; `None` if it was successful.
     fn reap(&mut self) -> Result<Option<String>> {
         let Some(process) = self.process.take() else { bail!("the {} was waited for twice", self.side.name()) };
         let status = waitpid(process, None).with_context(|| format!("wait for the {}", self.side.name()))?;
@@ -128,7 +128,7 @@ impl Role for RoleProcess {
 
     fn stop(&mut self) {
         if let Some(process) = self.process.take() {
-            // Both fail only if the process has ended already.
+            // Both calls fail only if the process has ended already.
             let _ = kill(process, Signal::SIGKILL);
             let _ = waitpid(process, None);
         }
@@ -141,7 +141,7 @@ fn qlog_environment(directory: &Path) -> Result<CString> {
     CString::new(value).context("the run's directory contains a NUL byte")
 }
 
-/// Returns how a process ended; `None` if it was successful and its last message was complete.
+/// Returns a text of how a process failed; `None` if it was successful and its last message was complete.
 fn ending(status: WaitStatus, messages_complete: bool) -> Option<String> {
     match status {
         WaitStatus::Exited(_, 0) if messages_complete => None,

@@ -1,4 +1,4 @@
-//! What this host's kernel can do for a native run or a guest, found by trying it in namespaces that end with this
+//! Finds out what this host's kernel can do for native runs and guests, by trying it in namespaces that end with this
 //! process.
 
 use std::fs;
@@ -28,22 +28,22 @@ const SEEDED_NETEM: (u32, u32) = (6, 6);
 
 /// The largest socket buffer that Linux can be asked for: it keeps twice the size in an `int`.
 const BUFFER_MAX_BYTES: u64 = i32::MAX as u64 / 2;
-/// The size of the file system in memory that is tried, in bytes.
+/// The size of the file system with huge pages that is tried, in bytes.
 const TRIED_BYTES: u64 = 4 << 20;
 
-/// The size of the file system for programs, here where none is run.
+/// The size of the file system for programs that is tried, in bytes.
 const PROGRAMS_BYTES: u64 = 16 << 20;
 
 const NO_NETEM: &str = "the host's kernel has no netem: `modprobe sch_netem` as root (on Ubuntu it is in the package \
                         linux-modules-extra-$(uname -r)), or use the virtual backend";
 
-/// The router's device in the smallest path.
+/// The router's device in the smallest path, which is built for trying.
 const BOTTLENECK: Device = Device::of(Node(2), 0);
 
 const NO_SHAPER: &str = "the host's kernel lacks some of what keeps a rate that changes or has a queueing discipline: \
                          `modprobe -a ifb sch_htb sch_prio sch_tbf sch_ingress cls_matchall act_mirred` as root, or use the virtual backend";
 
-/// What native runs and guests can ask for on this host.
+/// What native runs and guests can use on this host.
 #[derive(Debug, Serialize)]
 struct Capabilities {
     /// The kernel's release, as `uname -r` prints it.
@@ -58,18 +58,19 @@ struct Capabilities {
     socket_buffer_bytes: u64,
 }
 
-/// What this host lacks: `None` where it has the feature, else the reason and the remedy.
+/// The features that this host lacks. Each is `None` if the host has it, otherwise the reason and the remedy.
 #[derive(Debug, Default, Serialize)]
 struct Missing {
     /// Network namespaces, veth pairs and sysctls: no run works without them.
     path: Option<String>,
-    /// The impairments that a path can ask for: delay, rate, loss and the others.
+    /// netem, for the impairments of a path: delay, rate, loss and others.
     netem: Option<String>,
-    /// The devices and disciplines of a rate that netem cannot keep: one that changes, or behind a queueing discipline.
+    /// The devices and queueing disciplines for a rate that netem cannot keep: one that changes, or that is behind a
+    /// queueing discipline.
     shaper: Option<String>,
     sctp: Option<String>,
     mptcp: Option<String>,
-    /// The file system for installed programs, which keeps what they write in memory.
+    /// The file system for installed programs, with layers in memory for what they write.
     programs: Option<String>,
     /// Huge pages for a guest's memory.
     huge_pages: Option<String>,
@@ -111,8 +112,8 @@ fn examine() -> Result<Capabilities> {
     Ok(capabilities)
 }
 
-/// Returns what is missing of a feature that was tried. Not every run needs it, so that a refusal which is not
-/// understood concerns only those that do: it counts as missing, for the reason that the kernel gave.
+/// Returns why a feature that was tried is missing; `None` if it is there. If trying it failed for an unknown reason,
+/// it counts as missing, with the kernel's error as the reason: that concerns only the runs that need it.
 fn missing(tried: Result<Option<String>>) -> Option<String> {
     tried.unwrap_or_else(|error| Some(format!("{error:#}")))
 }
@@ -159,7 +160,7 @@ fn examine_native() -> Result<Capabilities> {
     Ok(capabilities)
 }
 
-/// Finds everything that can be seen from inside a host of the path.
+/// Builds the smallest path, and finds what can be seen from inside its host.
 fn look_around(kernel: &str) -> Result<Capabilities> {
     let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let congestion = fs::read_to_string(file).with_context(|| format!("read {file}"))?;
@@ -195,14 +196,15 @@ fn socket_buffer_bytes() -> Result<u64> {
     Ok(socket::effective_send_bytes(&socket)?.min(socket::effective_receive_bytes(&socket)?))
 }
 
-/// Tries to make the file system for installed programs.
+/// Tries to build the file system for installed programs.
 fn programs() -> Result<()> {
     userns::enter_private_userns()?;
     on_host::lay_files(&FilesOf::run(false, &USUAL_HOSTS), PROGRAMS_BYTES, Path::new("/"), &[], &[])?;
     restriction(&[], CompatLevel::HardRequirement, true).map(drop)
 }
 
-/// Tries netem with the options of a path, on a path of its own.
+/// Tries netem with the options of an example path, on a new smallest path. Returns why it cannot be used; `None` if it
+/// can.
 fn netem(kernel: &str) -> Result<Option<String>> {
     let device = BOTTLENECK;
     let mut steps = smallest_path();
@@ -217,8 +219,8 @@ fn netem(kernel: &str) -> Result<Option<String>> {
     }
 }
 
-/// Builds the devices and disciplines for a rate that netem cannot enforce, with a queueing discipline that every
-/// kernel has.
+/// Tries the devices and queueing disciplines for a rate that netem cannot keep, with a queueing discipline that every
+/// kernel has. Returns why they cannot be used; `None` if they can.
 fn shaper() -> Result<Option<String>> {
     let device = BOTTLENECK;
     let impairments = Impairments::nothing();
@@ -237,10 +239,10 @@ fn shaper() -> Result<Option<String>> {
     }
 }
 
-/// Returns the message about a feature that the kernel does not have.
+/// Returns `message` if the error means that the kernel does not have the feature.
 ///
 /// # Errors
-/// It was refused for another reason.
+/// The feature was refused for another reason.
 fn lacking(error: BuildError, attempt: &'static str, message: &str) -> Result<String> {
     match error {
         BuildError::Refused {
@@ -255,7 +257,7 @@ fn release(kernel: &str) -> (u32, u32) {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
-/// Returns the steps for a veth pair between a host and a router, and a sysctl such as hosts need.
+/// Returns the steps that build a host and a router with a veth pair between them, and set a sysctl that hosts need.
 fn smallest_path() -> Vec<BuildStep> {
     let (host, router) = (Device::of(CLIENT, 0), BOTTLENECK);
     vec![
@@ -270,7 +272,7 @@ fn smallest_path() -> Vec<BuildStep> {
     ]
 }
 
-/// Returns the usual reasons why a path cannot be built although its namespaces could be made.
+/// Returns the likely reason, with a remedy, why a path cannot be built although its namespaces could be created.
 fn path_remedy(error: BuildError) -> String {
     let remedy = match &error {
         BuildError::Sysctl(_) => {

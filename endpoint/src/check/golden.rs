@@ -76,7 +76,7 @@ fn unknown_keys_of_records_are_refused() {
     }
 }
 
-/// Returns copies of the value, in each of which another of its objects has an unknown key.
+/// Returns copies of the value, one for each object in it: in each copy, that object has an additional, unknown key.
 fn with_a_key_too_many(value: &Value) -> Vec<Value> {
     let mut spoilt = Vec::new();
     match value {

@@ -1,7 +1,8 @@
-//! Checks a job for what a kernel would silently change, or refuse when the run is half built.
+//! Checks a job for values that the kernel would silently change, or refuse only during the run.
 //!
 //! The planner decides what a study may ask for, and refuses the rest with file and line. It accepts nothing that is
-//! refused here (`tests/fuzz/test_agreement.py`): this check guards against jobs that something else has written.
+//! refused here (`tests/fuzz/test_agreement.py`): this check guards against jobs that netwarp's planner has not
+//! written.
 
 pub(crate) mod capabilities;
 #[cfg(test)]
@@ -25,26 +26,27 @@ use serde_json::json;
 const JITTER_MAX_NS: u64 = i32::MAX as u64;
 
 /// The allowed sizes of socket buffers, from `SOCK_MIN_SNDBUF` of `include/net/sock.h`, below which the kernel refuses
-/// `net.core.wmem_max`. It keeps twice the size in an `int`.
+/// `net.core.wmem_max`, to half of an `int`, in which the kernel keeps twice the size.
 const BUFFER_BYTES: RangeInclusive<u64> = 4608..=i32::MAX as u64 / 2;
 
 /// The MTUs that IPv4 (RFC 791) and IPv6 (RFC 8200, section 5) allow.
 const MTU_BYTES: RangeInclusive<u32> = 68..=65_535;
 const IPV6_MTU_BYTES: RangeInclusive<u32> = 1280..=65_535;
 
-/// The file name that stands for jobs on standard input, one on each line.
+/// The file name that stands for standard input, with a job on each line.
 const STANDARD_INPUT: &str = "-";
 
 const OTHER_VERSION: &str =
     " (this endpoint was built from other sources than netwarp's: `make setup` builds it again)";
 
-/// Reads a job and refuses an unsound one.
+/// Reads and checks a job file.
 pub(crate) fn load(file: &Path) -> Result<Job> {
     let text = fs::read_to_string(file).with_context(|| format!("read the job {}", file.display()))?;
     understand(&text, &file.display().to_string())
 }
 
-/// Returns what is wrong with the job in each file; for `-`, with the job on each line of standard input.
+/// Checks the job in each file (for `-`, on each line of standard input), and returns a text about each job that is
+/// refused.
 pub(crate) fn refusals(files: &[impl AsRef<Path>]) -> Result<Vec<String>> {
     let mut refusals = Vec::new();
     for file in files.iter().map(AsRef::as_ref) {
@@ -60,7 +62,7 @@ pub(crate) fn refusals(files: &[impl AsRef<Path>]) -> Result<Vec<String>> {
     Ok(refusals.iter().map(|error| format!("{error:#}")).collect())
 }
 
-/// Reads a job, called `name` in errors, and refuses an unsound one.
+/// Parses and checks a job, which errors call `name`.
 pub(crate) fn understand(text: &str, name: &str) -> Result<Job> {
     let job = serde_json::from_str(text).map_err(|error| {
         // netwarp writes jobs for an endpoint that is built from the same sources.
@@ -72,7 +74,7 @@ pub(crate) fn understand(text: &str, name: &str) -> Result<Job> {
     Ok(job)
 }
 
-/// Returns everything that is wrong with a job, each as `key: what is wrong`.
+/// Returns everything that is wrong with a job: a text `key: problem` for each problem.
 pub(crate) fn problems(job: &Job) -> Vec<String> {
     let mut problems = Problems::default();
     let is_ours = job.format == JOB_FORMAT;
@@ -119,7 +121,7 @@ pub(crate) fn problems(job: &Job) -> Vec<String> {
     problems.into_list()
 }
 
-/// Checks that the events of the timeline name existing paths.
+/// Reports events of the timeline that name paths which do not exist.
 fn check_references(job: &Job, problems: &mut Problems) {
     let timeline = &job.timeline;
     let references = timeline.events.iter().map(|event| ("events", event.path));

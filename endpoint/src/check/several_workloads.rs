@@ -7,11 +7,11 @@ use netwarp_wire::job::Job;
 use netwarp_wire::problems::Problems;
 use serde_json::json;
 
-/// Checks that several workloads can be told apart by name and by port, and that none needs the run for itself.
+/// Reports workloads of a job that cannot be told apart by name and port, and workloads that cannot share a run.
 pub(super) fn check(job: &Job, problems: &mut Problems) {
     let is_shared = !job.has_programs() && !job.timeline.has_handovers();
     problems.require(is_shared, "workloads", || "are several, with programs or a client that moves".to_owned());
-    // Sets that hash would draw random numbers, of which the guest's records depend.
+    // Not hash sets: their hashing would draw random numbers, on which the guest's records depend.
     let over_tcp: Vec<_> = job.workloads.iter().filter(|each| stack_of(each.transport.kind).uses_tcp()).collect();
     let bursts = over_tcp.iter().map(|each| each.transport.tcp.tso_packets);
     problems.require(bursts.collect::<BTreeSet<_>>().len() < 2, "transport.tcp.tso_packets", || {

@@ -1,4 +1,4 @@
-//! Contains programs that run on another host's orders, as far as a process without privileges can.
+//! Contains programs that another host has this one run, as far as a process without privileges can.
 //!
 //! All restrictions of programs on a host apply ([`netwarp_programs::on_host`]), and more: a process of root becomes
 //! the user nobody first; the number of processes is limited; programs have no capabilities, cannot create user
@@ -29,9 +29,9 @@ use crate::check;
 use crate::check::capabilities::kernel_release;
 use crate::complain::complain;
 
-/// The most processes and threads of the programs at a time.
+/// The most processes and threads that the programs may have at the same time.
 const MOST_PROCESSES: u64 = 512;
-/// The first kernel with a limit on process IDs for each PID namespace.
+/// The first kernel with a separate limit on process IDs in each PID namespace.
 const PROCESS_NUMBERS_APART: (u32, u32) = (6, 14);
 /// How many of the lowest process IDs are not reused after a wrap-around (`RESERVED_PIDS` of `kernel/pid.c`).
 const NUMBERS_USED_ONCE: u64 = 300;
@@ -39,11 +39,12 @@ const NUMBERS_USED_ONCE: u64 = 300;
 const PAGE_BYTES: u64 = 4096;
 /// The most System V message queues, each of at most 16 KiB of text and as many messages (proc_sys_kernel(5)).
 const MOST_QUEUES: u64 = 32;
-/// `kernel.sem`: the most semaphores of a set, of all sets, operations of a call, and sets, as in Linux before 3.19.
+/// `kernel.sem`: the most semaphores per set, semaphores in all sets, operations per call, and sets, as in Linux before
+/// 3.19.
 const SEMAPHORES: &str = "250 32000 32 128";
 /// `KEYCTL_JOIN_SESSION_KEYRING` of `include/uapi/linux/keyctl.h`.
 const JOIN_SESSION_KEYRING: libc::c_long = 1;
-/// The memory for files when the containment is only tried, in bytes.
+/// The memory for files when the containment is only checked, in bytes.
 const TRIED_BYTES: u64 = 16 << 20;
 
 /// The options of the containment.
@@ -54,10 +55,10 @@ pub(crate) struct Hidden {
     hidden: Vec<PathBuf>,
 }
 
-/// Serves the client of a job that runs programs, until the order to finish.
+/// Runs the server's program of a job for a client on another host, contained, until the order to finish.
 ///
 /// # Arguments
-/// * `place` - this host's address and that of its client.
+/// * `place` - this host's address, and the address of the client.
 pub(crate) fn serve(job_file: &Path, place: Place, hidden: &Hidden) -> ExitCode {
     ended(|| {
         let job = check::load(job_file)?;
@@ -86,13 +87,13 @@ fn ended(work: impl FnOnce() -> Result<ExitCode>) -> ExitCode {
     work().unwrap_or_else(|error| complain(format_args!("{error:#}")))
 }
 
-/// Continues as nobody and in processes of its own.
+/// Calls `run` as the user nobody, in a child process with namespaces of its own ([`on_host::apart`]).
 fn apart(run: impl FnOnce() -> Result<ExitCode>) -> Result<ExitCode> {
     become_nobody(&[])?;
     on_host::apart(NetworkOf::Machine, || ended(run))
 }
 
-/// Contains this process, the first of its PID namespace, and all that it will start.
+/// Contains this process, the first of its PID namespace, and every process that it will start.
 fn contain(written_bytes: u64, names: &[(&str, IpAddr)], hidden: &Hidden) -> Result<()> {
     bound_processes()?;
     // In a user namespace a program would have capabilities again.
@@ -100,14 +101,14 @@ fn contain(written_bytes: u64, names: &[(&str, IpAddr)], hidden: &Hidden) -> Res
     leave_keys()?;
     // The kernel kills these processes first when the machine runs out of memory.
     write_setting("/proc/self/oom_score_adj", 1000)?;
-    // There is one host's programs alone.
+    // Only one host's programs run here.
     on_host::lay_files(&[FilesOf::All], written_bytes, Path::new("/"), &[], names)?;
     bound_shared_memory(written_bytes)?;
     hidden.hidden.iter().try_for_each(|directory| root::hide(FilesOf::All, directory))
 }
 
-/// Limits the number of processes. Resource limits do not apply to the machine's root, which the root of a user
-/// namespace may be.
+/// Limits the number of processes: by a resource limit and, if the kernel can, by the PID namespace, because resource
+/// limits do not apply to the machine's root, which the root of a user namespace may be.
 fn bound_processes() -> Result<()> {
     setrlimit(Resource::RLIMIT_NPROC, MOST_PROCESSES, MOST_PROCESSES).context("bound the processes (RLIMIT_NPROC)")?;
     if kernel_release()? >= PROCESS_NUMBERS_APART {
@@ -121,11 +122,11 @@ fn bound_processes() -> Result<()> {
     Ok(())
 }
 
-/// Bounds what programs share through System V objects, which outlive the process that made them and count for none.
-/// The caller must be in an IPC namespace of its own.
+/// Limits the System V objects of programs (shared memory, queues, semaphores), which outlive the process that created
+/// them and count for no process. The caller must be in an IPC namespace of its own.
 ///
 /// # Arguments
-/// * `most_bytes` - the most shared memory of all programs together.
+/// * `most_bytes` - the most shared memory of all programs together, in bytes.
 fn bound_shared_memory(most_bytes: u64) -> Result<()> {
     write_setting("/proc/sys/kernel/shmall", most_bytes / PAGE_BYTES)?;
     write_setting("/proc/sys/kernel/msgmni", MOST_QUEUES)?;

@@ -1,6 +1,6 @@
 //! The two role processes of a run: the server and the client, each in its own network namespace.
 //!
-//! A role reads [`Order`]s of its [`Orchestrator`], and answers with [`Message`]s.
+//! A role reads [`Order`]s from its [`Orchestrator`], and answers with [`Message`]s.
 
 pub(crate) mod containment;
 
@@ -30,10 +30,11 @@ use tokio::task::JoinSet;
 
 use crate::check;
 
-/// Serves the clients of a job file until the order to finish.
+/// Carries out the server's part of a job file, until the order to finish.
 ///
 /// # Arguments
-/// * `host` - the host of the job's network whose program is run, where that is not the workload's server.
+/// * `host` - the name of the host in the job's network whose program is to be run, if that is not the workload's
+///   server.
 pub(crate) fn server(job: &Path, place: Place, host: Option<&str>) -> ExitCode {
     run(Side::Server, async |orchestrator: &mut Orchestrator| {
         let loaded = load(job)?;
@@ -46,7 +47,7 @@ pub(crate) fn server(job: &Path, place: Place, host: Option<&str>) -> ExitCode {
     })
 }
 
-/// Runs the server's program of a job that came from another host, in a process that [`containment`] has contained.
+/// Runs the server's program of a job from another host, in a process that [`containment`] has contained.
 fn contained_server(job: &Job) -> ExitCode {
     run(Side::Server, async |orchestrator: &mut Orchestrator| {
         match netwarp_workload::of(&job.only().workload).end(job, Side::Server) {
@@ -56,7 +57,7 @@ fn contained_server(job: &Job) -> ExitCode {
     })
 }
 
-/// Carries out a job file's workload against the server at this address.
+/// Carries out the client's part of a job file, with the server at this address.
 pub(crate) fn client(job: &Path, server: SocketAddr) -> ExitCode {
     run(Side::Client, async |orchestrator: &mut Orchestrator| {
         let loaded = load(job)?;
@@ -67,14 +68,14 @@ pub(crate) fn client(job: &Path, server: SocketAddr) -> ExitCode {
     })
 }
 
-/// Reads the job of a role, which has one workload.
+/// Reads a role's job, which must have exactly one workload.
 fn load(file: &Path) -> Result<Job> {
     let job = check::load(file)?;
     ensure!(job.alone().is_some(), "a role carries out one workload, and {} has several", file.display());
     Ok(job)
 }
 
-/// Returns the job's workload, if this program carries it out itself over connections on this side.
+/// Returns the job's workload; an error unless this program itself carries it out, over connections, on this side.
 fn over_connections(job: &Job, side: Side) -> Result<&dyn OverConnections> {
     match netwarp_workload::of(&job.only().workload).end(job, side) {
         End::Connections(workload) => Ok(workload),
@@ -132,8 +133,9 @@ async fn serve(orchestrator: &mut Orchestrator, job: Job, directory: &Path, plac
     orchestrator.write(run.arrival_log.lock().expect("no holder panics").records())
 }
 
-/// Returns the records of a connection. Where hosts outside the run could reach the server, a connection that fails is
-/// taken for a stranger's: if it was the client's, the client reports the failure, which fails the run as well.
+/// Returns the records of a connection at the server. If the connection failed and hosts outside the run could reach
+/// the server, it is assumed to be one of theirs, and has no records: if it was the client's, the client reports the
+/// failure, which also fails the run.
 fn unless_strangers(run: &Run, records: error::Result<Vec<Record>>) -> error::Result<Vec<Record>> {
     match records {
         Err(error) if run.token.is_some() => {
@@ -145,22 +147,21 @@ fn unless_strangers(run: &Run, records: error::Result<Vec<Record>>) -> error::Re
     }
 }
 
-/// Returns whether the path has ended a connection: the peer did not answer any more, or in a network, all of whose
-/// workloads have names, its kernel reset the connection as one that it does not know, since a router that translates
-/// addresses had forgotten the client's port. If the peer itself fails, it reports that.
+/// Returns whether a connection was lost because of the path: the peer no longer answered, or, in a network described
+/// by the job (there workloads have names), the peer's kernel reset an unknown connection because a router with NAT had
+/// forgotten the client's port. If the peer itself fails, it reports that.
 fn is_of_the_path(run: &Run, error: &Error) -> bool {
     let may_be_translated = run.job.only().name.is_some();
     error.kind() == Kind::TimedOut || error.kind() == Kind::Reset && may_be_translated
 }
 
-/// Returns the record of a connection that a side's transport has given up. That is a result of the path, which has no
-/// other traffic.
+/// Returns the record of a connection that a side's transport has given up, which is a result of the path.
 fn gave_up(side: Side, run: &Run, cause: &Error) -> Record {
     let at_ns = Moment::now().since(run.epoch_ns);
     Record::GaveUp(GaveUpRecord { side, at_ns, cause: format!("{cause:#}") })
 }
 
-/// Accepts the next connection, where there is a listener. Dropping this future loses no connection.
+/// Accepts the next connection; without a listener, waits forever. Dropping this future loses no connection.
 async fn accept_at(listener: &mut Option<Box<dyn Listener>>) -> error::Result<Handshake> {
     match listener {
         Some(listener) => listener.accept().await,
@@ -168,7 +169,7 @@ async fn accept_at(listener: &mut Option<Box<dyn Listener>>) -> error::Result<Ha
     }
 }
 
-/// Serves one connection, starting with its handshake. A handshake is abandoned when the run is finished.
+/// Completes the handshake of a connection and serves it. A handshake is abandoned when the run is finished.
 async fn serve_one(
     run: Arc<Run>,
     handshake: Handshake,
@@ -186,8 +187,8 @@ async fn serve_one(
     }
 }
 
-/// Returns whether the client is an installed program. It may open connections that it does not use, and reports itself
-/// how it ended.
+/// Returns whether the client is an installed program. Such a client may open connections that it does not use, and its
+/// exit status says whether it failed.
 fn foreign_client(job: &Job) -> bool {
     matches!(netwarp_workload::of(&job.only().workload).end(job, Side::Client), End::Program(_))
 }
@@ -224,8 +225,8 @@ async fn drive(orchestrator: &mut Orchestrator, job: Job, directory: &Path, serv
     orchestrator.write(run.arrival_log.lock().expect("no holder panics").records())
 }
 
-/// Reports that the client now has its address on this path. The transport is told before the workload, which may dial
-/// as soon as it knows.
+/// Notifies transport and workload that the client now has its address on this path. The transport comes first, as the
+/// workload may dial as soon as it knows.
 fn on_client_attached(run: &Run, dialer: &dyn Dialer, handovers: &watch::Sender<Handovers>, path: u32) -> Result<()> {
     let told_ns = Moment::now().since(run.epoch_ns);
     run.arrival_log.lock().expect("no holder panics").record_handover(told_ns, path, Span::of(&run.job, path, told_ns));
@@ -239,8 +240,8 @@ fn address_on(job: &Job, path: u32) -> Result<IpAddr> {
     Ok(Family::of(job).client(index))
 }
 
-/// Runs a role on a single-threaded event loop and tells the orchestrator how it ended. An error that the orchestrator
-/// cannot be told is printed.
+/// Runs a role on a single-threaded event loop, and reports to the orchestrator how it ended. An error that cannot be
+/// reported to the orchestrator is printed.
 fn run(side: Side, role: impl AsyncFnOnce(&mut Orchestrator) -> Result<()>) -> ExitCode {
     try_run(side, role).unwrap_or_else(|error| {
         eprintln!("netwarp-endpoint {}: {error:#}", side.name());
@@ -249,11 +250,11 @@ fn run(side: Side, role: impl AsyncFnOnce(&mut Orchestrator) -> Result<()>) -> E
 }
 
 fn try_run(side: Side, role: impl AsyncFnOnce(&mut Orchestrator) -> Result<()>) -> Result<ExitCode> {
-    // If the orchestrator has ended already, no order to begin will come.
+    // If the orchestrator has ended before this call, no order to begin will come.
     set_pdeathsig(Signal::SIGKILL).context("asking to die with the orchestrator (prctl PR_SET_PDEATHSIG)")?;
     connection_gauges::inherit()?;
     let mut builder = tokio::runtime::Builder::new_current_thread();
-    // A blocking call of the kernel's transports has a thread: of traffic, each flow that is under way.
+    // Each blocking call of the kernel's transports needs a thread; in `traffic`, each flow that is under way does.
     let runtime =
         builder.enable_io().max_blocking_threads(traffic::MOST_OPEN).build().context("starting the event loop")?;
     let code = runtime.block_on(async {
@@ -267,7 +268,7 @@ fn try_run(side: Side, role: impl AsyncFnOnce(&mut Orchestrator) -> Result<()>) 
         };
         orchestrator.send(&last).map(|()| code)
     });
-    // A blocking call may still be waiting for a peer that has gone.
+    // A blocking call may still wait for a peer that no longer exists.
     runtime.shutdown_background();
     code
 }

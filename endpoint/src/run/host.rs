@@ -1,5 +1,5 @@
-//! What a run needs of the machines that carry it out: another implementation may run roles elsewhere, or programs that
-//! are not ours, or use an existing path.
+//! The interface of the machines that carry out a run. Implementations differ in where roles run, which programs they
+//! are, and whether the path is built or exists already.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use super::running_role::Role;
 
 /// The machines or namespaces that carry out a run.
 pub(crate) trait Host {
-    /// Returns the clock of the roles and of the path.
+    /// Returns which clock roles and path use: virtual or real time.
     fn clock(&self) -> ClockKind;
 
     /// Returns the prefix of every request of the run, where hosts outside the run could reach the server.
@@ -23,17 +23,17 @@ pub(crate) trait Host {
         None
     }
 
-    /// Prepares for a job, before its first record is written.
+    /// Prepares the machines for a job, before its first record is written.
     ///
     /// # Errors
-    /// This host lacks something that the job asks for.
+    /// A machine lacks something that the job asks for.
     fn prepare(&mut self, job: &Job) -> Result<()>;
 
     /// Builds the job's path.
     fn build(&mut self, job: &Job) -> Result<()>;
 
-    /// Returns the built path, so that it can be changed, measured, captured and probed; `None` if the path is not this
-    /// run's own.
+    /// Returns the network that was built, so that it can be changed, measured, captured and probed; `None` if the run
+    /// uses an existing path.
     fn network(&mut self) -> Option<&mut Network>;
 
     /// Starts a role, which reads the job from `job_file` and shares memory with this process.
@@ -43,20 +43,20 @@ pub(crate) trait Host {
 /// The part that a role plays in a workload.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part<'a> {
-    /// Its side. Further programs are servers.
+    /// The side of the workload. Programs on further hosts count as servers.
     pub side: Side,
-    /// The host of a further program ([`netwarp_workload::Workload::further_programs`]); `None` for the workload's own
-    /// server and client.
+    /// The name of the host, for a program on a further host ([`netwarp_workload::Workload::further_programs`]); `None`
+    /// for the workload's own server and client.
     pub further: Option<&'a str>,
 }
 
 /// Memory and files that a role shares with the orchestrator.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Shared<'a> {
-    /// Where the role logs its TLS secrets, if it should.
+    /// Where the role logs its TLS secrets, if the run is captured.
     pub keys: Option<&'a KeyLog>,
     /// Where the role writes the state of its connections, if they are sampled.
     pub gauges: Option<&'a SharedGauges>,
-    /// Where the role writes qlog files of its QUIC connections, if it should.
+    /// The directory for qlog files of the role's QUIC connections, if the job asks for them.
     pub qlog: Option<&'a Path>,
 }

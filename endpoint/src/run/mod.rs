@@ -1,5 +1,5 @@
-//! Carries out one run, from job to records: builds the path, starts the roles, relays between them, reads counters,
-//! probes the path and compares what was delivered with what was sent.
+//! Carries out one run, from job to records: builds the path, starts the roles, relays orders and messages, reads
+//! counters, probes the path, and compares what was delivered with what was sent.
 
 pub(crate) mod host;
 mod pair;
@@ -40,8 +40,8 @@ use crate::check;
 /// The directory in the run directory for the qlog files of QUIC connections.
 const QLOG_DIRECTORY: &str = "qlog";
 
-/// Carries out `directory/job.json` and writes all records to `directory/records.jsonl`. Returns how the run failed, if
-/// it did.
+/// Carries out `directory/job.json` and writes all records to `directory/records.jsonl`. Returns the failure if the run
+/// failed.
 pub(crate) fn run_directory(directory: &Path, host: &mut dyn Host) -> Result<Option<Failure>> {
     let mut records = RecordWriter::open(directory)?;
     let failure = run_job(directory, host, &mut records).err();
@@ -54,12 +54,12 @@ fn run_job(directory: &Path, host: &mut dyn Host, records: &mut RecordWriter) ->
     let job = check::load(job_file).stage("setup")?;
     host.prepare(&job).stage("setup")?;
     let ran = run(&job, job_file, host, records);
-    // No role is running any more.
+    // No role runs any more.
     let finished = sandbox::keep_written(&job, directory).stage("teardown");
     ran.and(finished)
 }
 
-/// Carries out `job`, which was read from `job_file`. Writes every record but the last to `records`.
+/// Carries out `job`, which was read from `job_file`. Writes all records except the last, `end`, to `records`.
 fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWriter) -> Result<(), Failure> {
     let clock = host.clock();
     records.write(&start_record(job, clock).stage("setup")?).stage("setup")?;
@@ -110,7 +110,8 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
     let Relay { mut pairs, sampler, capacities, timeline, host, records, .. } = relay;
     if let Err(failure) = ran {
         drop(pairs); // kills the roles
-        // What the path carried until then; the run's own failure is what is reported, not that counts cannot be had.
+        // The record of what the path carried until then. If the counters cannot be read, that is not reported: the run
+        // has failed already.
         let _ = host.network().map(|network| calibrate(network, &topology, job, epoch_ns, records));
         return Err(failure);
     }
@@ -148,7 +149,7 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
     Ok(())
 }
 
-/// Writes what the path has carried so far, and returns it.
+/// Writes calibration records of what the path has carried so far, and returns them.
 fn calibrate(
     network: &mut Network,
     topology: &Topology<'_>,
@@ -163,7 +164,7 @@ fn calibrate(
     Ok(calibration)
 }
 
-/// Refuses a timeline or a capture if the path is not the run's own.
+/// Refuses a job with a timeline or a capture if the run uses an existing path.
 fn require_network(job: &Job, host: &mut dyn Host) -> Result<()> {
     let needs_it = job.capture || !job.timeline.is_empty();
     ensure!(
@@ -197,8 +198,8 @@ fn start_capture(
     Capture::start(network, topology, job, content_bytes, keys, directory).map(Some).context("capture packets")
 }
 
-/// Starts following packets, if the job's workload asks for it. With several workloads nobody does, because their
-/// packets cannot be told apart.
+/// Starts to record packets at the router, if the job's workload asks for it. With several workloads there is no such
+/// recording, because their packets cannot be told apart.
 fn start_watcher(host: &mut dyn Host, topology: &Topology<'_>, job: &Job) -> Result<Option<Watcher>> {
     let Some(one) = job.alone().filter(|one| one.name.is_none()) else { return Ok(None) };
     let workload = netwarp_workload::of(&one.workload);
@@ -217,7 +218,7 @@ struct Relay<'a> {
     limit_ns: u64,
     clock_name: &'static str,
     capacities: Capacities,
-    /// How many changes of the paths have been recorded.
+    /// How many changes of paths have been recorded so far.
     events: u32,
     progress: Progress,
     sampler: Option<Sampler>,
@@ -225,7 +226,8 @@ struct Relay<'a> {
 }
 
 impl Relay<'_> {
-    /// Relays until all roles are done. On a failure the remaining roles are dropped, which kills them.
+    /// Relays orders and messages until all roles are done. On a failure the remaining roles are dropped, which kills
+    /// them.
     fn run(&mut self) -> Result<(), Failure> {
         let begin = self.begin(None);
         for pair in &mut self.pairs {
@@ -299,8 +301,8 @@ impl Relay<'_> {
         self.host.network().map_or(Ok(None), |network| self.timeline.advance(elapsed_ns, network))
     }
 
-    /// Returns the roles that have sent something, waiting for `at_most` or until the timeline's next event. Each is
-    /// given by the index of its pair and what it is there.
+    /// Waits, for `at_most` or until the timeline's next event, until roles have sent something, and returns these
+    /// roles. Each is given by the index of its workload and which role of that workload it is.
     fn wait(&self, at_most: Duration) -> Result<Vec<(usize, Player)>> {
         let pairs = self.pairs.iter().enumerate();
         let roles = pairs.flat_map(|(place, pair)| pair.roles().map(move |(player, role)| ((place, player), role)));
@@ -345,8 +347,9 @@ impl Relay<'_> {
     }
 }
 
-/// The most changes of paths that a run records, about 210 MB: with more, its records would be longer than the 256 MiB
-/// that are read. Redraws and traces go on for as long as the run, also while a transport tries until it gives up.
+/// The most changes of paths that a run records, about 210 MB: with more, the records would be longer than the 256 MiB
+/// that netwarp reads. Random delays and rate traces go on for as long as the run, also while a transport tries until
+/// it gives up.
 const MOST_EVENTS: u32 = 1_500_000;
 
 fn check_number_of_events(events: u32) -> Result<(), Failure> {
@@ -360,9 +363,9 @@ fn check_number_of_events(events: u32) -> Result<(), Failure> {
     Err(Failure { stage: "limit".to_owned(), message })
 }
 
-/// Turns an error into the [`Failure`] of a stage.
+/// Converts an error into the [`Failure`] of a stage of the run.
 pub(crate) trait Stage<T> {
-    /// Names the stage in which the error occurred.
+    /// Converts an error into a [`Failure`] of this stage.
     fn stage(self, stage: &str) -> Result<T, Failure>;
 }
 

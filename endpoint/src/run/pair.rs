@@ -1,4 +1,4 @@
-//! A running workload: its server and its client, the programs on further hosts, and their progress.
+//! A running workload: its roles (server, client, and programs on further hosts), and how far they are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use netwarp_workload::Workload;
 use super::host::{Host, Part, Shared};
 use super::running_role::Role;
 
-/// A role of a pair.
+/// Which role of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Player {
     Client,
-    /// The workload's server, 0, or the program on a further host with this number, from 1.
+    /// With 0 the workload's server; from 1 on, the program with this number on a further host.
     Server(usize),
 }
 
@@ -29,30 +29,30 @@ impl Player {
     }
 }
 
-/// The server and the client of one workload of a run.
+/// The roles of one workload of a run.
 pub(super) struct Pair<'a> {
     job: &'a Job,
     pub workload: &'a dyn Workload,
-    /// The workload's server, and the programs on further hosts, in the order in which they begin.
+    /// The workload's server, followed by the programs on further hosts, in the order in which they begin.
     servers: Vec<Box<dyn Role>>,
     client: Box<dyn Role>,
-    /// How many of the servers are ready.
+    /// How many of `servers` are ready.
     ready: usize,
-    /// The order to begin for the client, kept from when the server is ready until the client's start time.
+    /// The client's order to begin, kept from when all servers are ready until the client's start time.
     client_begin: Option<Order>,
     client_began: bool,
-    /// The path that the client attached to last, until the client has been told.
+    /// The path to which the client attached last, if it has not been notified of that yet.
     attached_to: Option<u32>,
-    /// The roles that have done all their work.
+    /// The roles that have reported that they have done their work.
     finished: Vec<Player>,
-    /// Whether the transport of one of the roles has given up, after which both have ended.
+    /// Whether the transport of one of the roles has given up; all roles have been ended then.
     pub gave_up: bool,
     /// The records of what was delivered, to be verified at the end.
     pub delivered: Vec<Record>,
 }
 
 impl<'a> Pair<'a> {
-    /// Starts all roles of a job, which read it from their side's `job_file`.
+    /// Starts all roles of a job. Each reads the job from the `job_file` of its side.
     pub(super) fn spawn<'s>(
         host: &mut dyn Host,
         job: &'a Job,
@@ -80,20 +80,21 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// Returns whether a role of the pair is still running.
+    /// Returns whether a role of the workload is still running.
     pub(super) fn is_running(&self) -> bool {
         self.client.is_running() || self.servers.iter().any(|server| server.is_running())
     }
 
-    /// Ends all roles, since the transport of one has given up: there is nothing that they could still do, and what
-    /// they would send is on the path of others.
+    /// Ends all roles because the transport of one has given up: they cannot achieve anything more, and what they sent
+    /// would only load the paths of other workloads.
     pub(super) fn give_up(&mut self) {
         self.gave_up = true;
         self.servers.iter_mut().for_each(|server| server.stop());
         self.client.stop();
     }
 
-    /// Returns, for a message, the installed program that is waited for; `None` if netwarp does the work itself.
+    /// Returns a text, for an error message, about the installed program that is being waited for; `None` if the
+    /// workload has no installed program there.
     pub(super) fn running_program(&self) -> Option<String> {
         let side = if self.client_began { Side::Client } else { Side::Server };
         let waiting = if self.client_began { "still ran" } else { "was not ready" };
@@ -104,14 +105,15 @@ impl<'a> Pair<'a> {
         Some(format!("; the {}'s program {waiting}: {command}", side.name()))
     }
 
-    /// Returns the program on a further host that a role runs; `None` for the workload's own server and client.
+    /// Returns the program on a further host that a role runs; `None` if the role is the workload's own server or
+    /// client.
     fn further(&self, player: Player) -> Option<&HostProgram> {
         let Player::Server(number) = player else { return None };
         self.workload.further_programs().get(number.checked_sub(1)?)
     }
 
-    /// Returns all roles, in the order in which messages of the same moment are read: when several fail at once, a
-    /// server is the more likely cause.
+    /// Returns all roles, servers first: that is the order in which simultaneous messages are read, because when
+    /// several roles fail at once, a server is the more likely cause.
     pub(super) fn roles(&self) -> impl Iterator<Item = (Player, &dyn Role)> {
         let servers = self.servers.iter().enumerate().map(|(number, role)| (Player::Server(number), &**role));
         servers.chain([(Player::Client, &*self.client)])
@@ -129,8 +131,8 @@ impl<'a> Pair<'a> {
         self.servers[0].order(begin)
     }
 
-    /// Notes that the server that began last is ready. Gives the order to the next one, or keeps it for the client until
-    /// its start time.
+    /// Records that the server that began last is ready. Gives the order to begin to the next server, or, after the
+    /// last one, keeps it for the client until the client's start time.
     pub(super) fn server_is_ready(&mut self, begin: Order) -> Result<()> {
         self.ready += 1;
         match self.servers.get_mut(self.ready) {
@@ -142,13 +144,13 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Returns when the client is to begin, in nanoseconds after the run's epoch; `None` if it has begun or its server
-    /// is not ready.
+    /// Returns when the client is to begin, in nanoseconds after the run's epoch; `None` if it has begun already, or a
+    /// server is not ready.
     pub(super) fn begins_ns(&self) -> Option<u64> {
         self.client_begin.as_ref().map(|_| self.job.only().start_ns)
     }
 
-    /// Orders the client to begin if the server is ready and the start time has passed.
+    /// Orders the client to begin, if all servers are ready and its start time has come.
     pub(super) fn begin_client(&mut self, elapsed_ns: u64) -> Result<()> {
         match self.client_begin.take_if(|_| elapsed_ns >= self.job.only().start_ns) {
             Some(begin) => {
@@ -160,7 +162,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Tells the client of its newest path, now or as soon as it has begun.
+    /// Notifies the client that it is attached to `path`, now or as soon as it has begun.
     pub(super) fn attached(&mut self, path: u32) -> Result<()> {
         self.attached_to = Some(path);
         self.notify_attached()
@@ -173,14 +175,14 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Tells the client that it has lost its address on this path. A client that has not begun uses no path and is not
-    /// told.
+    /// Notifies the client that it has lost its address on this path. A client that has not begun uses no path, and is
+    /// not notified.
     pub(super) fn detached(&mut self, path: u32) -> Result<()> {
         let is_there = self.client_began && self.client.is_running();
         if is_there { self.client.order(&Order::Detached { path }) } else { Ok(()) }
     }
 
-    /// Notes that a role has done all its work. If it is the client, orders the servers to finish, the last one first.
+    /// Records that a role has done its work. If it is the client, orders the servers to finish, the last one first.
     pub(super) fn role_is_done(&mut self, player: Player) -> Result<()> {
         self.finished.push(player);
         if player != Player::Client {
@@ -206,7 +208,7 @@ impl<'a> Pair<'a> {
         Err(self.failure(Failure { stage: side.to_owned(), message: format!("the {who} {how}") }))
     }
 
-    /// Returns a record of one of the roles, marked with the workload's name if the run has several.
+    /// Returns a role's record, marked with the workload's name if the run has several workloads.
     pub(super) fn record(&self, line: Record) -> Record {
         match &self.job.only().name {
             Some(workload) => Record::OfWorkload(OfWorkloadRecord { workload: workload.clone(), line: Box::new(line) }),
@@ -214,7 +216,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Returns a failure of this workload, with the workload's name in its message if the run has several.
+    /// Returns a failure of this workload, with the workload's name in its message if the run has several workloads.
     pub(super) fn failure(&self, Failure { stage, message }: Failure) -> Failure {
         match &self.job.only().name {
             Some(workload) => Failure { stage, message: format!("{workload}: {message}") },
@@ -222,27 +224,28 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Returns how what was delivered differs from what was to be sent; `None` if it does not.
+    /// Returns how what was delivered differs from what was to be sent; `None` if it is the same.
     pub(super) fn difference(&self) -> Result<Option<String>> {
         self.workload.difference(self.job, &self.delivered)
     }
 }
 
-/// The job files that the roles read. The run's own is one; a run with several workloads or with a network of its own
-/// has one more for each that is not of programs, which leave their output beside it, and where another implementation is at the client's end, its role has one of its own. They are
+/// The job files that the roles read. Usually that is the run's own job file. In a run with several workloads or in a
+/// described network, each workload has an additional file, except a single workload of programs, whose output lies
+/// beside the run's own. A client of another implementation than the server's also has one. The additional files are
 /// removed when this is dropped.
 pub(super) struct JobFiles {
-    /// The files of each workload: the server's, then the client's.
+    /// For each workload, the paths of the job files that its roles read: the server's, then the client's.
     of_workloads: Vec<(PathBuf, PathBuf)>,
-    /// The directories that were made for them.
+    /// The directories that were created for additional files.
     directories: Vec<PathBuf>,
 }
 
-/// The directory of the job file for a client of another implementation than the server's.
+/// The name of the directory with the job file for a client of another implementation than the server's.
 const CLIENT_END: &str = "client-end";
 
 impl JobFiles {
-    /// Writes the jobs that are not the run's own, each into a directory beside the run's job file.
+    /// Writes the additional job files, each into a directory beside the run's own job file.
     pub(super) fn write(jobs: &[Job], job_file: &Path) -> Result<Self> {
         let mut files = Self { of_workloads: Vec::new(), directories: Vec::new() };
         for job in jobs {
@@ -259,7 +262,7 @@ impl JobFiles {
 
     fn add_alone(&mut self, job: &Job, job_file: &Path) -> Result<PathBuf> {
         let name = job.only().name.as_deref().context("one of several workloads has no name")?;
-        // A role is told of the path between its host and the other one.
+        // The role's job has only the path between its host and the other one.
         let mut own = job.clone();
         own.only_mut().ends = None;
         self.add(&own, job_file, name)
@@ -275,15 +278,15 @@ impl JobFiles {
         Ok(file)
     }
 
-    /// Returns the file of a side's role of the workload with this index.
+    /// Returns the job file for the role of a side of the workload with this index.
     pub(super) fn file(&self, place: usize, side: Side) -> &Path {
         let (server, client) = &self.of_workloads[place];
         if side == Side::Server { server } else { client }
     }
 }
 
-/// Returns the job as the role of the client's own implementation reads it; `None` if it reads the server's, or both
-/// ends are programs that read no job.
+/// Returns the job for a client of another implementation than the server's; `None` if the client reads the server's
+/// job file, or the implementations read no job.
 fn own_end(job: &Job) -> Option<Job> {
     let end = job.only().transport.client.as_ref().filter(|end| end.stack.contract == Contract::Roles)?.clone();
     let mut own = job.clone();
@@ -297,7 +300,7 @@ fn own_end(job: &Job) -> Option<Job> {
 impl Drop for JobFiles {
     fn drop(&mut self) {
         for directory in &self.directories {
-            // The run is over, and its records say how it went.
+            // Ignored if it fails: the run is over, and its records say how it ended.
             let _ = fs::remove_dir_all(directory);
         }
     }

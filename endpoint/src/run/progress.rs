@@ -1,23 +1,25 @@
-//! Reports on standard output that the time of a run advances.
+//! Reports on standard output how far the time of a run has advanced.
 
 use std::io::Write;
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Prints lines on standard output from which the host sees that the run's time advances.
+/// Prints lines on standard output by which the host sees that the run's time advances.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     reported_s: u64,
 }
 
 impl Progress {
-    /// Returns when the next line is due: every second of the first minute, then every tenth.
+    /// Returns when the next line is due, in nanoseconds since the run's epoch: every second of the first minute, then
+    /// every tenth second.
     pub(super) fn next_ns(&self) -> u64 {
         let next_s = if self.reported_s < 60 { self.reported_s + 1 } else { self.reported_s / 10 * 10 + 10 };
         next_s * NANOSECONDS_PER_SECOND
     }
 
-    /// Prints a line if one is due. It is no failure if nobody reads standard output.
+    /// Prints a line if one is due at `elapsed_ns` after the run's epoch. It is no error if nobody reads standard
+    /// output.
     pub(super) fn report(&mut self, elapsed_ns: u64) {
         if elapsed_ns >= self.next_ns() {
             self.reported_s = elapsed_ns / NANOSECONDS_PER_SECOND;

@@ -11,7 +11,7 @@ use netwarp_wire::record::{EndRecord, Failure, Record};
 /// Name of the file in the run directory.
 pub(crate) const FILE_NAME: &str = "records.jsonl";
 
-/// The file of one run's records, open for writing.
+/// The open file of one run's records, and the run's epoch.
 #[derive(Debug)]
 pub(crate) struct RecordWriter {
     file: File,
@@ -19,31 +19,31 @@ pub(crate) struct RecordWriter {
 }
 
 impl RecordWriter {
-    /// Opens the records of a run directory for appending.
+    /// Opens the records file of a run directory for appending.
     pub(crate) fn open(run_directory: &Path) -> Result<Self> {
         let path = run_directory.join(FILE_NAME);
         let file = OpenOptions::new().create(true).append(true).open(&path);
         Ok(Self { file: file.with_context(|| format!("open {}", path.display()))?, epoch_ns: None })
     }
 
-    /// Makes the present the run's epoch, and returns it in nanoseconds of `CLOCK_MONOTONIC`.
+    /// Sets the run's epoch to the current time, and returns it in nanoseconds of `CLOCK_MONOTONIC`.
     pub(crate) fn start_clock(&mut self) -> u64 {
         *self.epoch_ns.insert(Moment::now().since(0))
     }
 
-    /// Returns the nanoseconds since the run's epoch; 0 before it.
+    /// Returns the time since the run's epoch, in nanoseconds; 0 before it.
     pub(crate) fn elapsed_ns(&self) -> u64 {
         self.epoch_ns.map_or(0, |epoch_ns| Moment::now().since(epoch_ns))
     }
 
-    /// Appends a record, in one write.
+    /// Appends a record, by one write call.
     pub(crate) fn write(&mut self, record: &Record) -> Result<()> {
         let mut line = serde_json::to_vec(record).context("encode a record")?;
         line.push(b'\n');
         self.file.write_all(&line).with_context(|| format!("append to {FILE_NAME}"))
     }
 
-    /// Appends the last record and makes sure that this kernel has written all of them out.
+    /// Appends the last record, `end`, and makes sure that this kernel has written all records to the disk.
     pub(crate) fn end(mut self, failure: Option<Failure>) -> Result<()> {
         let virtual_ns = self.elapsed_ns();
         self.write(&Record::End(EndRecord { virtual_ns, failure }))?;

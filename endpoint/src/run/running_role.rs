@@ -8,22 +8,23 @@ use anyhow::{Context as _, Result};
 use netwarp_wire::record::Side;
 use netwarp_wire::role_protocol::{Message, Order};
 
-/// A running role. Its descriptor is readable when it has sent something. The role ends when this is dropped.
+/// A running role. Its file descriptor is readable when the role has sent something. The role is ended when this is
+/// dropped.
 pub(crate) trait Role: AsFd {
-    /// Returns whether the role may still send a message.
+    /// Returns whether the role may still send messages.
     fn is_running(&self) -> bool;
 
-    /// Sends the role an order. A role that has ended ignores it; [`Self::receive`] says how it ended.
+    /// Sends the role an order. It is no error if the role has ended; [`Self::receive`] returns how it ended.
     fn order(&mut self, order: &Order) -> Result<()>;
 
-    /// Receives the role's next messages, and waits if there are none yet.
+    /// Receives the role's next messages, or its end; waits if there is nothing yet.
     fn receive(&mut self) -> Result<Vec<Event>>;
 
-    /// Ends the role at once. It says nothing more.
+    /// Ends the role at once. It sends no more messages.
     fn stop(&mut self);
 }
 
-/// Writes an order to a role's pipe. A role that has ended ignores it.
+/// Writes an order to a role's pipe. It is no error if the role has ended.
 pub(crate) fn give_order(pipe: &mut File, side: Side, order: &Order) -> Result<()> {
     let mut line = serde_json::to_vec(order).context("encode an order")?;
     line.push(b'\n');
@@ -38,6 +39,6 @@ pub(crate) fn give_order(pipe: &mut File, side: Side, order: &Order) -> Result<(
 pub(crate) enum Event {
     /// The role sent a message.
     Said(Message),
-    /// The role's process has ended: `None` if successfully, else a description of how.
+    /// The role's process has ended: `None` if it was successful, otherwise a text of how it failed.
     Gone(Option<String>),
 }

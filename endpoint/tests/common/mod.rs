@@ -15,13 +15,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// How long a role may be silent before it counts as hung, which is longer than anything here takes.
+/// How long a role may send nothing before the test fails: longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The descriptor to which roles write their messages.
 const MESSAGE_FD: i32 = 3;
 
-/// Returns an unused loopback address: every server has the same port.
+/// Returns a loopback address that no other test uses, as every server has the same port.
 pub(crate) fn fresh_address() -> IpAddr {
     static NEXT: AtomicU8 = AtomicU8::new(1);
     let process = std::process::id() % 0x7fff;
@@ -29,11 +29,11 @@ pub(crate) fn fresh_address() -> IpAddr {
     Ipv4Addr::new(127, high, low, NEXT.fetch_add(1, Ordering::Relaxed)).into()
 }
 
-/// Returns the golden job over this transport, with this workload.
+/// Returns the golden job with this transport, and with this content and direction in its `bulk` workload.
 pub(crate) fn job(transport: &str, direction: &str, content: Value, verify: bool) -> Value {
     let mut job: Value = serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).unwrap();
     job["workloads"][0]["transport"]["kind"] = json!(transport);
-    // The congestion control that every host allows ordinary users (net.ipv4.tcp_allowed_congestion_control).
+    // Every host allows ordinary users this congestion control (net.ipv4.tcp_allowed_congestion_control).
     job["workloads"][0]["transport"]["congestion"] = json!("reno");
     job["workloads"][0]["workload"] = json!({"kind": "bulk", "direction": direction, "content": content, "verify": verify,
         "chunks": 1, "dial": "sequential", "transfers": 1, "merge": false, "done": "chunk"});
@@ -87,7 +87,7 @@ impl Role {
         self.order(&json!({"order": "begin", "epoch_ns": 0, "certificate": certificate}));
     }
 
-    /// Gives the role an order, which is lost if it has ended.
+    /// Sends the role an order; it is no error if the role has ended.
     pub(crate) fn order(&mut self, order: &Value) {
         match writeln!(self.orders.as_mut().unwrap(), "{order}") {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
@@ -104,8 +104,8 @@ impl Role {
         self.messages.recv_timeout(PATIENCE).expect("the role neither spoke nor ended")
     }
 
-    /// Reads to the last message, and returns the records before it, and the message. Checks that the exit status
-    /// agrees.
+    /// Reads to the role's last message. Returns the records before it, and that message, after checking that the exit
+    /// status agrees with it.
     pub(crate) fn finish(mut self) -> (Vec<Value>, Value) {
         let mut records = Vec::new();
         loop {
@@ -139,7 +139,7 @@ fn read_lines(pipe: OwnedFd) -> Receiver<Value> {
     receiver
 }
 
-/// Starts a server and waits until it listens. Returns its certificate too, in hex or null.
+/// Starts a server and waits until it listens. Returns it, and its certificate in hex, or null if it has none.
 pub(crate) fn start_server(job: &Value, address: IpAddr) -> (Role, Value) {
     let mut server = Role::start("server", job, address);
     server.begin(&Value::Null);
@@ -167,7 +167,7 @@ pub(crate) fn run(job: &Value) -> (Vec<Value>, Vec<Value>) {
     (client_records, server_records)
 }
 
-/// Waits until a role fails at a stage, and returns the reason.
+/// Waits until a role fails in the given stage, and returns the reason.
 pub(crate) fn failure(role: Role, stage: &str) -> String {
     let (_, last) = role.finish();
     assert_eq!((&last["message"], &last["failure"]["stage"]), (&json!("failed"), &json!(stage)), "{last}");

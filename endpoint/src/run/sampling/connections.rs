@@ -1,4 +1,5 @@
-//! Where the state of a host's connections is read: of TCP and SCTP from the kernel, of QUIC from its gauges.
+//! Reads the state of a host's connections: that of TCP and SCTP from the kernel, that of QUIC from memory that its
+//! stack shares.
 
 use anyhow::Result;
 use netwarp_core::addresses::Family;
@@ -9,17 +10,17 @@ use netwarp_path::network::Network;
 use netwarp_path::topology::Node;
 use netwarp_transport::StateSource;
 
-/// Where the state of a host's connections of one kind is read.
+/// The source from which the state of a host's connections of one kind is read.
 pub(super) struct Source {
     pub kind: StateSource,
     /// The version of IP of the connections.
     family: Family,
-    /// The memory that a stack shares, if its state is read there.
+    /// The memory that a QUIC stack shares; `None` for kinds of connections whose state is read from the kernel.
     pub gauges: Option<SharedGauges>,
 }
 
 impl Source {
-    /// Creates the source for connections of a kind.
+    /// Creates the source for connections of this kind and version of IP.
     pub(super) fn of(kind: StateSource, family: Family) -> Result<Self> {
         let gauges = (kind == StateSource::Gauges).then(SharedGauges::new).transpose()?;
         Ok(Self { kind, family, gauges })

@@ -1,8 +1,9 @@
-//! Samples of queues and connections during a run: of the bottlenecks at the routers, and of the connections at the
-//! sender of the content.
+//! Samples queues and connections during a run: the queues of bottlenecks at the routers, and the connections at the
+//! host that sends the content.
 //!
 //! A sample costs about as much as thirty packets: it takes a dozen system calls, which are expensive in a guest. So
-//! the interval depends on how many packets are carried meanwhile ([`Pace`]), unless the job fixes it.
+//! the interval between samples depends on how many packets are carried meanwhile ([`Pace`]), unless the job fixes the
+//! interval.
 
 mod connections;
 mod pace;
@@ -22,21 +23,22 @@ use netwarp_wire::record::{ConnectionSamplesRecord, QueueSamplesRecord, Record, 
 use self::connections::Source;
 use self::pace::Pace;
 
-/// The samples of a run taken so far.
+/// Takes the samples of a run, and keeps them until its end.
 pub(crate) struct Sampler {
     pace: Pace,
-    /// Where the senders' connections are read, by side and host.
+    /// The sources of the state of the senders' connections, with the side and the host of each.
     sources: Vec<(Side, Node, Source)>,
-    /// The queues that are sampled, those of a router one after the other.
+    /// The queues that are sampled; those of one router follow each other.
     queues: Vec<SampledQueue>,
-    /// The samples of each connection and its side.
+    /// For each connection: its side and its samples.
     connections: BTreeMap<ConnectionKey, (Side, Vec<Sampled>)>,
 }
 
-/// A connection: local port, peer port, its number and its host.
+/// Identifies a connection: local port, peer port, number and host.
 type ConnectionKey = (u16, u16, u64, Node);
 
-/// The queue of one direction of a path, with its samples and their times in nanoseconds after the run's epoch.
+/// The queue of one direction of a path, with its samples. The time of a sample is in nanoseconds after the run's
+/// epoch.
 struct SampledQueue {
     path: u32,
     direction: Direction,
@@ -44,17 +46,17 @@ struct SampledQueue {
     samples: Vec<(u64, QueueSample)>,
 }
 
-/// A connection at one moment.
+/// A sample of a connection.
 struct Sampled {
     at_ns: u64,
     state: ConnectionState,
-    /// The time until then, in nanoseconds, in which it was busy, limited by its peer's receive window, and limited by
-    /// its send buffer.
+    /// For how long, until this sample, the connection was busy, limited by the peer's receive window, and limited by
+    /// the send buffer; in nanoseconds.
     limits_ns: [u64; 3],
 }
 
 impl Sampler {
-    /// Creates the sampler of a job; `None` if the job is not to be sampled.
+    /// Creates the sampler for a job; `None` if the job asks for no samples.
     pub(crate) fn new(job: &Job, topology: &Topology<'_>) -> Result<Option<Self>> {
         let Some(sampling) = &job.sampling else { return Ok(None) };
         Ok(Some(Self {
@@ -65,7 +67,8 @@ impl Sampler {
         }))
     }
 
-    /// Returns the memory that a role must share with this process, if any.
+    /// Returns the memory that the role of this side must share for the state of its connections; `None` if it need not
+    /// share any.
     pub(crate) fn gauges(&self, side: Side) -> Option<&SharedGauges> {
         self.sources.iter().filter(|(of, ..)| *of == side).find_map(|(.., source)| source.gauges.as_ref())
     }
@@ -75,7 +78,7 @@ impl Sampler {
         self.pace.next_ns()
     }
 
-    /// Takes a sample, if one is due.
+    /// Takes a sample of all queues and connections, if one is due at `elapsed_ns` after the run's epoch.
     pub(crate) fn take(&mut self, elapsed_ns: u64, network: &mut Network) -> Result<()> {
         if elapsed_ns < self.next_ns() {
             return Ok(());
@@ -112,8 +115,8 @@ impl Sampler {
     }
 }
 
-/// Compares two connections by all columns of their samples: they are told apart by the clients' ports, which are
-/// random.
+/// Compares two connections' records by all columns, for an order of the records that does not depend on the clients'
+/// ports, which are random.
 fn by_all_columns(one: &ConnectionSamplesRecord, other: &ConnectionSamplesRecord) -> Ordering {
     fn key(record: &ConnectionSamplesRecord) -> (bool, u32, [&[u64]; 11], &[bool]) {
         let columns = [
@@ -134,7 +137,8 @@ fn by_all_columns(one: &ConnectionSamplesRecord, other: &ConnectionSamplesRecord
     key(one).cmp(&key(other))
 }
 
-/// Returns the queues that are sampled: of paths from client to server all, of a network's links those that have a rate.
+/// Returns the queues to sample: those of all paths between client and server or, in a described network, of all links
+/// with a rate.
 fn queues(job: &Job, topology: &Topology<'_>) -> Vec<SampledQueue> {
     let mut queues = Vec::new();
     for (path, described) in (0..).zip(&job.paths) {
@@ -149,7 +153,8 @@ fn queues(job: &Job, topology: &Topology<'_>) -> Vec<SampledQueue> {
     queues
 }
 
-/// Returns where the senders' connections of all workloads are read, by side and host. Memory is shared with all of a side.
+/// Returns the sources of the state of the senders' connections, for all workloads. All roles of a side share the same
+/// memory.
 fn sources(job: &Job, topology: &Topology<'_>) -> Result<Vec<(Side, Node, Source)>> {
     let hosts = topology.hosts();
     let mut sources: Vec<(Side, Node, Source)> = Vec::new();
@@ -206,15 +211,15 @@ fn connection_record(side: Side, server_port: u16, samples: &[Sampled]) -> Conne
     }
 }
 
-/// Returns a column of the repair of losses; empty if none of its values differs from the default.
+/// Returns one of the columns about loss recovery; empty if all its values are the default.
 fn unless_default<T: Default + PartialEq>(samples: &[Sampled], of: fn(&Repair) -> T) -> Vec<T> {
     let column: Vec<T> = samples.iter().map(|sample| of(&sample.state.repair)).collect();
     if column.iter().all(|value| *value == T::default()) { Vec::new() } else { column }
 }
 
 impl Sampled {
-    /// Returns a sample that follows another one. If the connection does not count itself for how long it was limited,
-    /// the whole time since the last sample is attributed to its present activity.
+    /// Creates the sample that follows `last`. If the stack does not count for how long the connection was limited, the
+    /// whole time since the last sample is attributed to its current activity.
     fn after(last: Option<&Self>, at_ns: u64, state: ConnectionState) -> Self {
         let limits_ns = match state.limits {
             Limits::Counted(limits_ns) => limits_ns,
@@ -233,7 +238,7 @@ impl Sampled {
 mod tests {
     use super::*;
 
-    /// Returns the record of a connection whose state is `activity` at each of these times.
+    /// Returns the record of a connection with these samples: times in nanoseconds, and the activity at each.
     fn sampled(samples: &[(u64, Activity)]) -> ConnectionSamplesRecord {
         let mut kept: Vec<Sampled> = Vec::new();
         for &(at_ns, activity) in samples {

@@ -2,10 +2,10 @@
 
 use netwarp_wire::job::Sampling;
 
-/// How many samples are taken at the initial interval, however few packets there are.
+/// How many samples are taken at the initial interval, even if there are few packets.
 const FIRST_SAMPLES: u32 = 24;
 
-/// The number of packets for each sample, about thirty times as expensive as the sample.
+/// The number of packets that should pass between two samples: they cost about thirty times as much as a sample.
 const PACKETS: u64 = 1024;
 
 /// Counts samples and packets, and decides when the next sample is due.
@@ -30,7 +30,7 @@ impl Pace {
         self.next_ns
     }
 
-    /// Notes that a sample was taken at `at_ns`, when the path had carried `carried_packets` in all.
+    /// Records that a sample was taken at `at_ns`, when the path had carried `carried_packets` since the run began.
     pub(crate) fn taken(&mut self, at_ns: u64, carried_packets: u64) {
         let since_last = carried_packets.saturating_sub(self.carried_packets);
         (self.taken, self.carried_packets) = (self.taken.saturating_add(1), carried_packets);
