@@ -1,13 +1,13 @@
 //! The *held clock* of virtual time: a clock that is read once at each wake-up.
 //!
 //! In a guest under `time-travel=inf-cpu` computing takes no time: the clock stands still from one blocking call to the
-//! next (`arch/um/kernel/time.c`; a read alone moves it, by 256 ns, so that loops on the clock end). So a time that was
-//! read stays valid until the process blocks, and a QUIC stack that reads the clock eleven times for each packet needs
-//! to ask the kernel only once at each wake-up.
+//! next (`arch/um/kernel/time.c`; only reading it moves it, by 256 ns, so that loops which wait for a time end). So a
+//! time that was read stays valid until the process blocks, and a QUIC stack that reads the clock eleven times for each
+//! packet needs to ask the kernel only once at each wake-up.
 //!
 //! **Invariant:** the clock is held only in a process with one thread and non-blocking descriptors, in which a single
-//! call blocks, and [`waited`] is called after it. Any other blocking call would leave the held time behind the
-//! guest's.
+//! call blocks, and [`waited`] is called after it. After any other blocking call the held time would be behind the
+//! guest's clock.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -15,12 +15,13 @@ use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, c_int, clockid_t, timespec};
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
-/// The held time in nanoseconds, or [`NONE`].
+/// The held time in nanoseconds of `CLOCK_MONOTONIC`; [`NONE`] if the clock must be read next time.
 static HELD_NS: AtomicU64 = AtomicU64::new(NONE);
 static HOLDING: AtomicBool = AtomicBool::new(false);
 const NONE: u64 = u64::MAX;
 
-/// Returns whether this process runs in a guest's virtual time, as the guest's PID 1 says (`NETWARP_CLOCK=virtual`).
+/// Returns whether this process runs in a guest's virtual time. The guest's PID 1 says so in the environment
+/// (`NETWARP_CLOCK=virtual`).
 pub fn is_virtual() -> bool {
     std::env::var_os("NETWARP_CLOCK").is_some_and(|value| value == "virtual")
 }
@@ -30,10 +31,10 @@ pub fn hold() {
     HOLDING.store(true, Relaxed);
 }
 
-/// Notes that a wait has ended, so that time may have passed.
+/// Must be called when a wait has ended: time may have passed, so the held time is replaced or discarded.
 ///
 /// # Arguments
-/// * `time_ns` - the present time of the clock, if it is known without reading it.
+/// * `time_ns` - the current time in nanoseconds of `CLOCK_MONOTONIC`, if it is known without reading the clock.
 pub fn waited(time_ns: Option<u64>) {
     let known_ns = time_ns.filter(|_| HOLDING.load(Relaxed));
     HELD_NS.store(known_ns.unwrap_or(NONE), Relaxed);
@@ -47,8 +48,8 @@ pub fn now_ns() -> u64 {
     nanoseconds(&time)
 }
 
-/// Returns how far `CLOCK_REALTIME` is ahead of `CLOCK_MONOTONIC`, in nanoseconds: the kernel stamps packets with the
-/// former, and programs use the latter.
+/// Returns how far `CLOCK_REALTIME` is ahead of `CLOCK_MONOTONIC`, in nanoseconds: the kernel's time stamps of packets
+/// use the former, programs use the latter.
 pub fn realtime_lead_ns() -> u64 {
     let ask = |clock| {
         let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
@@ -62,7 +63,7 @@ pub fn realtime_lead_ns() -> u64 {
     realtime_ns.saturating_sub(before_ns.midpoint(after_ns))
 }
 
-/// Converts a time of the kernel to nanoseconds.
+/// Converts a `timespec` to nanoseconds.
 pub fn nanoseconds(time: &timespec) -> u64 {
     time.tv_sec as u64 * NANOSECONDS_PER_SECOND + time.tv_nsec as u64
 }
@@ -71,7 +72,7 @@ unsafe extern "C" {
     fn __real_clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int;
 }
 
-/// `clock_gettime(2)`, answered with the held time if there is one.
+/// Replaces `clock_gettime(2)`: returns the held time if there is one.
 ///
 /// # Safety
 /// As for the C function: `time` must be valid for a write.

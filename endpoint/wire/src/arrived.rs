@@ -1,4 +1,4 @@
-//! The content that arrived in each step of a run, as the goodput record has it. Pure.
+//! Counts the bytes that arrive in each time step of a run, for the goodput record. Pure.
 
 use crate::record::GoodputRecord;
 
@@ -8,7 +8,7 @@ pub const STEPS_MAX: usize = 2000;
 /// The initial width of a step, in nanoseconds. It doubles whenever there would be more than [`STEPS_MAX`] steps.
 const FIRST_STEP_NS: u64 = 10_000_000;
 
-/// The bytes that arrived in each step since the run's epoch.
+/// The bytes that arrived in each time step since the run's epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrived {
     step_ns: u64,
@@ -17,12 +17,12 @@ pub struct Arrived {
 }
 
 impl Arrived {
-    /// Returns a count in which nothing has arrived.
+    /// Creates the count before anything has arrived.
     pub const fn nothing() -> Self {
         Self { step_ns: FIRST_STEP_NS, bytes: Vec::new() }
     }
 
-    /// Counts bytes that have arrived at a time, in nanoseconds since the run's epoch.
+    /// Counts bytes that arrived at `at_ns`, in nanoseconds since the run's epoch.
     pub fn count(&mut self, at_ns: u64, bytes: u64) {
         while at_ns / self.step_ns >= STEPS_MAX as u64 {
             self.bytes = self.bytes.chunks(2).map(|pair| pair.iter().sum()).collect();
@@ -40,7 +40,7 @@ impl Arrived {
         self.step_ns
     }
 
-    /// Returns the record of what arrived; `None` if nothing did.
+    /// Returns the goodput record of what has arrived; `None` if nothing has.
     pub fn record(&self) -> Option<GoodputRecord> {
         (!self.bytes.is_empty()).then(|| GoodputRecord { step_ns: self.step_ns, bytes: self.bytes.clone() })
     }

@@ -1,11 +1,11 @@
-//! The content of a transfer, as its sender reads it: a file, or bytes made from a seed.
+//! Reads the content of a transfer: a file, or bytes made from a seed.
 
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 
 use anyhow::{Context as _, Result, ensure};
-/// A SHA-256 that is being computed.
+/// A SHA-256 computation.
 pub use ring::digest::Context as Hasher;
 use ring::digest::SHA256;
 
@@ -22,21 +22,22 @@ pub struct Part {
 }
 
 impl Content {
-    /// Returns the part that is all of the content.
+    /// Returns the part that consists of the whole content.
     pub fn whole(&self) -> Part {
         Part { offset_bytes: 0, length_bytes: self.size_bytes() }
     }
 }
 
 impl Bulk {
-    /// Returns where a chunk lies in the content.
+    /// Returns the part of the content that is this chunk.
     pub fn part(&self, chunk: u32) -> Part {
         Part::of_chunk(self.content.size_bytes(), self.chunks, chunk)
     }
 }
 
 impl Part {
-    /// Returns where one of a content's chunks lies: they are equal, and the last also takes the remainder.
+    /// Returns one of the chunks into which a content is divided: they have equal sizes, and the last also takes the
+    /// remainder.
     pub fn of_chunk(size_bytes: u64, chunks: u32, chunk: u32) -> Self {
         let each_bytes = size_bytes / u64::from(chunks);
         let offset_bytes = u64::from(chunk) * each_bytes;
@@ -49,13 +50,13 @@ impl Part {
         self.offset_bytes + self.length_bytes
     }
 
-    /// Returns what remains of the part after its first `bytes`.
+    /// Returns the rest of the part after its first `bytes`.
     pub fn after(&self, bytes: u64) -> Self {
         Self { offset_bytes: self.offset_bytes + bytes, length_bytes: self.length_bytes - bytes }
     }
 }
 
-/// Reads a part of a [`Content`] from front to back, and hashes it if asked to.
+/// Reads a part of a [`Content`] from front to back, and can hash it.
 pub struct Reader {
     source: Source,
     end: u64,
@@ -63,7 +64,7 @@ pub struct Reader {
     hasher: Option<Hasher>,
 }
 
-/// The size of the blocks in which a content is copied or hashed.
+/// The size of the blocks in which a content is copied or hashed, in bytes.
 const BLOCK_BYTES: usize = 1 << 20;
 
 enum Source {
@@ -72,7 +73,7 @@ enum Source {
 }
 
 impl Reader {
-    /// Opens the content to read this part of it.
+    /// Opens the content for reading this part of it, which is hashed if `verify`.
     ///
     /// # Errors
     /// The file cannot be opened, or its size is no longer the job's.
@@ -109,10 +110,10 @@ impl Reader {
         Ok(block)
     }
 
-    /// Writes all bytes not read yet.
+    /// Writes all bytes that have not been read yet to `out`.
     ///
     /// # Errors
-    /// As [`Self::read`], and as the writer's.
+    /// As [`Self::read`], and as writing to `out`.
     pub fn copy_to(&mut self, out: &mut impl Write) -> Result<()> {
         let mut buffer = vec![0; self.remaining_bytes().min(BLOCK_BYTES as u64) as usize];
         while self.remaining_bytes() > 0 {
@@ -121,8 +122,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Returns the file if its bytes need not pass through this process, so that `sendfile(2)` can send them from the
-    /// file's own position.
+    /// Returns the file if `sendfile(2)` can send the rest directly from its current position: if the content is a file
+    /// and is not hashed.
     pub fn sendable_file(&self) -> Option<&File> {
         match &self.source {
             Source::File { file, .. } if self.hasher.is_none() => Some(file),
@@ -130,7 +131,7 @@ impl Reader {
         }
     }
 
-    /// Counts bytes as read that were sent directly from [`Self::sendable_file`].
+    /// Counts bytes that were sent directly from [`Self::sendable_file`] as read.
     pub fn advance(&mut self, bytes: u64) {
         self.position += bytes;
     }
@@ -151,8 +152,7 @@ pub fn hash(content: &Content, part: Part) -> Result<String> {
     original.into_sha256().context("nobody asked for a hash")
 }
 
-/// Returns the hex SHA-256 of each part of the original. It is read once, front to back, unlike by the senders of its
-/// parts.
+/// Returns the hex SHA-256 of each part of a content, which is read once from front to back.
 ///
 /// # Arguments
 /// * `parts` - in order, without gaps, from the content's first byte to its last.
@@ -190,7 +190,7 @@ fn open_file(name: &str, size_bytes: u64, offset_bytes: u64) -> Result<Source> {
     Ok(Source::File { file, name: name.to_owned() })
 }
 
-/// Returns a SHA-256 hasher without input.
+/// Creates a SHA-256 hasher without input.
 pub fn new_hasher() -> Hasher {
     Hasher::new(&SHA256)
 }

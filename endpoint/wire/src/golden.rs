@@ -1,4 +1,4 @@
-//! The jobs of `tests/golden`, for the tests of every crate.
+//! Reads the jobs of `tests/golden`, for the tests of every crate.
 
 use std::fs;
 use std::path::Path;
@@ -16,13 +16,13 @@ pub fn job(name: &str) -> Job {
     serde_json::from_str(&text(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Returns the page of a golden job.
+/// Returns the `page` workload of a golden job.
 pub fn page(name: &str) -> Page {
     let Workload::Page(page) = job(name).only().workload.clone() else { panic!("{name} is no page") };
     page
 }
 
-/// Returns the stream of a golden job.
+/// Returns the `stream` workload of a golden job.
 pub fn stream(name: &str) -> Stream {
     let Workload::Stream(stream) = job(name).only().workload.clone() else { panic!("{name} is no stream") };
     stream

@@ -1,5 +1,5 @@
-//! What travels between the planner, the orchestrator of a run and its roles: jobs, records, orders and messages, and
-//! the contents that jobs name.
+//! The data that planner, orchestrator and roles of a run exchange: jobs, records, orders and messages. Also the
+//! contents that jobs name.
 //!
 //! `job`, `record` and `role_protocol` are written by `scripts/generate_wire.py` from the models in
 //! `src/netwarp/wire/`. Nothing here reads a clock, opens a socket or knows how a run is carried out.

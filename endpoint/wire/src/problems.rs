@@ -1,18 +1,18 @@
-//! The list of problems found in a job.
+//! Collects the problems found in a job.
 
-/// The problems, each as `key: what is wrong`.
+/// The problems found so far: a text `key: problem` for each.
 #[derive(Debug, Default)]
 pub struct Problems(Vec<String>);
 
 impl Problems {
-    /// Adds a problem with a key unless the condition holds.
+    /// Adds a problem of the job's `key`, worded by `otherwise`, unless `holds`.
     pub fn require(&mut self, holds: bool, key: &str, otherwise: impl FnOnce() -> String) {
         if !holds {
             self.0.push(format!("{key}: {}", otherwise()));
         }
     }
 
-    /// Adds a problem that another list has.
+    /// Adds a problem that is already worded as `key: problem`.
     pub fn add(&mut self, problem: String) {
         self.0.push(problem);
     }

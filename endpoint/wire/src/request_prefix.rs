@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 /// The length of a prefix, in bytes.
 pub const PREFIX_BYTES: usize = 8;
 
-/// The first bytes of a request. Between hosts it is the run's token, drawn anew for each run, by which a server that
-/// hosts outside the run can reach recognises its client. The token is as long as the protocol's name, so a run sends
-/// the same number of bytes with either.
+/// The first bytes of a request. Between hosts it is the run's token, drawn at random for each run, by which the server
+/// recognises its client, because hosts outside the run can reach it. The token is as long as the protocol's name, so a
+/// run sends the same number of bytes with either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RequestPrefix(pub [u8; PREFIX_BYTES]);

@@ -1,4 +1,5 @@
-//! noq as server or client of runs, with the program of `stacks/quinn`: it began as quinn, and has its interface.
+//! noq as server or client of runs, with the program of `stacks/quinn`: noq is a fork of quinn, and has quinn's
+//! interface.
 
 #[path = "../../quinn/src/chunk_stream.rs"]
 mod chunk_stream;

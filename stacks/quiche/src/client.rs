@@ -1,4 +1,4 @@
-//! The client: makes all transfers, one after another, each over a connection of its own.
+//! The client: carries out all transfers, one after another, each over a new connection.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -10,13 +10,13 @@ use crate::config;
 use crate::connection::{Connection, fresh_id};
 use crate::socket::{Socket, open};
 
-/// The file from which quiche reads which certificate to trust.
+/// The file from which quiche reads the certificate to trust.
 const TRUSTED_FILE: &str = "/tmp/netwarp-trusted.pem";
 
 /// The distance between the numbers of a client's streams (RFC 9000, section 2.1).
 pub(crate) const STREAM_STEP: u64 = 4;
 
-/// Does the client's part of the job.
+/// Carries out the client's part of the job.
 pub(crate) fn drive(job: &Job, orchestrator: &mut Orchestrator, server: SocketAddr) -> Result<()> {
     let begin = orchestrator.begin()?;
     let trusted = begin.certificate.context("the server has no certificate")?;
@@ -43,7 +43,7 @@ pub(crate) fn drive(job: &Job, orchestrator: &mut Orchestrator, server: SocketAd
     Ok(())
 }
 
-/// Makes one transfer, and returns the session that the next one can resume.
+/// Carries out one transfer. Returns the session that the next transfer can resume, if there is one.
 fn run_transfer(
     job: &Job,
     orchestrator: &mut Orchestrator,
@@ -78,10 +78,11 @@ fn run_transfer(
     Ok(session)
 }
 
-/// Returns the address from which the server is reached: quiche compares it with where each packet arrived.
+/// Returns this host's address for packets to the server. quiche needs it to compare it with the address at which each
+/// packet arrives.
 ///
 /// # Errors
-/// There is no way to the server.
+/// There is no route to the server.
 pub(crate) fn local_address(server: SocketAddr) -> Result<IpAddr> {
     let probe = std::net::UdpSocket::bind(anywhere(server)).context("open a socket")?;
     probe.connect(server).with_context(|| format!("find the way to {server}"))?;

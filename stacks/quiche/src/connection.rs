@@ -1,4 +1,4 @@
-//! A connection of quiche's, and the chunks on its streams.
+//! A quiche connection, and the chunks that its streams transfer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ pub(crate) const ID_BYTES: usize = 16;
 /// The only congestion control with which quiche paces packets (`get_packet_send_time` of its recoveries).
 const PACED_CONGESTION: &str = "bbr2";
 
-/// A connection, and what is sent and received on it.
+/// A connection, with the chunks that are transferred on it.
 pub(crate) struct Connection {
     side: Side,
     quic: quiche::Connection,
@@ -38,7 +38,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Creates a connection whose first packet is still to be sent, or to be read.
+    /// Creates a connection on which no packet has been sent or received.
     pub(crate) fn new(side: Side, quic: quiche::Connection, job: &Job, epoch_ns: u64) -> Self {
         Self {
             side,
@@ -61,7 +61,7 @@ impl Connection {
         &self.quic
     }
 
-    /// Begins to transfer a chunk on a stream.
+    /// Starts to transfer a chunk on a stream.
     pub(crate) fn begin(&mut self, stream: u64, chunk: Chunk) {
         self.chunks.insert(stream, chunk);
     }
@@ -172,7 +172,8 @@ impl Connection {
         self.outbox.send(&mut self.quic, socket)
     }
 
-    /// Returns how long there is nothing to do unless a packet arrives.
+    /// Returns the time until the connection's next timer expires or its next paced packet is due; `None` if there is
+    /// neither.
     pub(crate) fn idle_for(&self) -> Option<Duration> {
         self.outbox.idle_for(&self.quic)
     }
@@ -182,7 +183,7 @@ impl Connection {
         expire_timers(&mut self.quic);
     }
 
-    /// Closes the connection, on which everything has arrived.
+    /// Closes the connection, after everything has arrived.
     pub(crate) fn close(&mut self, socket: &mut dyn Socket) -> Result<()> {
         self.outbox.close(&mut self.quic, socket)
     }
@@ -243,13 +244,13 @@ pub(crate) fn expire_timers(quic: &mut quiche::Connection) {
     }
 }
 
-/// The connection of a server to which a packet belongs.
+/// To which of a server's connections a packet belongs.
 pub(crate) enum Destination {
-    /// It belongs to the connection with this index.
+    /// To the connection with this index.
     Known(usize),
-    /// It begins a connection.
+    /// To a new connection, which it begins.
     New,
-    /// Its connection is over.
+    /// To a connection that no longer exists.
     Over,
 }
 
@@ -266,7 +267,8 @@ pub(crate) fn destination<'a>(
         newest = Some((index, connection));
     }
     match newest {
-        // Until the client knows this role's ID, it uses one of its own; its connection is the newest.
+        // Until the client knows this role's connection ID, it uses one that it chose itself; its connection is the
+        // newest.
         Some((index, newest))
             if header.ty != quiche::Type::Short && !newest.is_established() && !newest.is_in_early_data() =>
         {

@@ -30,7 +30,7 @@ fn main() -> ExitCode {
 /// Returns quiche's configuration of a job's connections.
 ///
 /// # Errors
-/// Quiche does not have the job's congestion control.
+/// quiche does not have the job's congestion control.
 fn config(job: &Job) -> Result<quiche::Config> {
     let (transport, streams) = (&job.transport, u64::from(job.bulk.chunks) + 1);
     let idle = Duration::from_nanos(job.limits.virtual_ns) + IDLE_BEYOND;
@@ -47,14 +47,14 @@ fn config(job: &Job) -> Result<quiche::Config> {
     Ok(config)
 }
 
-/// Returns a configuration with the limits that every connection has.
+/// Returns a configuration of quiche with these limits for connections.
 ///
 /// # Arguments
 /// * `protocol` - the application protocol (ALPN) that this end offers.
-/// * `payload_bytes` - the UDP payload of a full packet.
-/// * `window_bytes` - the flow-control window of the connection, and of each stream.
+/// * `payload_bytes` - the UDP payload of a full packet, in bytes.
+/// * `window_bytes` - the flow-control window of the connection and of each stream, in bytes.
 /// * `streams` - how many streams the peer may open.
-/// * `idle` - how long nothing may arrive before the connection is given up.
+/// * `idle` - after how long without packets a connection is given up.
 fn limited_config(
     protocol: &[u8],
     payload_bytes: usize,

@@ -1,4 +1,4 @@
-//! Sends packets that quiche makes, each at the time that quiche gives it.
+//! Sends the packets that quiche makes, each at the time for which quiche's pacing schedules it.
 
 use std::time::{Duration, Instant};
 
@@ -6,22 +6,23 @@ use anyhow::{Context as _, Result};
 
 use crate::socket::{MOST_BYTES, Socket, Train};
 
-/// The packets that one connection sends next.
+/// The packets that a connection sends next.
 pub(crate) struct Outbox {
-    /// The packets that are sent next, one after another, and room for one more.
+    /// The bytes of the packets that are sent next, one after another, and room for one more packet.
     made: Vec<u8>,
-    /// The length of the first packet in `made`, if pacing holds it until its time.
+    /// Length and send time of the first packet in `made`, if it waits for its send time.
     held: Option<(usize, quiche::SendInfo)>,
 }
 
 impl Outbox {
-    /// Creates an outbox without packets.
+    /// Creates an empty outbox.
     pub(crate) fn new() -> Self {
         Self { made: vec![0; 2 * MOST_BYTES], held: None }
     }
 
-    /// Sends packets until there is none, or until the next one's time has not come. Packets of one size are given to
-    /// the kernel together, up to the number of bytes that quiche allows at once, as in quiche's own programs.
+    /// Sends packets until there are no more, or until the next one is scheduled for later. Packets of the same size
+    /// are passed to the kernel together, up to the number of bytes that quiche allows at once, as in quiche's own
+    /// programs.
     pub(crate) fn send(&mut self, quic: &mut quiche::Connection, socket: &mut dyn Socket) -> Result<()> {
         let now = Instant::now();
         loop {
@@ -53,7 +54,8 @@ impl Outbox {
         }
     }
 
-    /// Makes the next packet at this place in `made`, or takes the one that was held, which is at the beginning.
+    /// Returns length and send time of the next packet: the held packet, which is at the beginning of `made`, or a new
+    /// one, which is written to `made` at `place`; `None` if quiche has nothing to send.
     fn next(&mut self, quic: &mut quiche::Connection, place: usize) -> Result<Option<(usize, quiche::SendInfo)>> {
         if let Some(held) = self.held.take() {
             return Ok(Some(held));
@@ -65,7 +67,7 @@ impl Outbox {
         }
     }
 
-    /// Closes the connection, and sends the packets that tell the peer.
+    /// Closes the connection, and sends the packets that notify the peer.
     pub(crate) fn close(&mut self, quic: &mut quiche::Connection, socket: &mut dyn Socket) -> Result<()> {
         match quic.close(true, 0, b"") {
             Ok(()) | Err(quiche::Error::Done) => self.send(quic, socket),
@@ -73,7 +75,8 @@ impl Outbox {
         }
     }
 
-    /// Returns how long there is nothing to do for the connection unless a packet arrives.
+    /// Returns the time until the connection's next timer expires or its held packet is due; `None` if there is
+    /// neither.
     pub(crate) fn idle_for(&self, quic: &quiche::Connection) -> Option<Duration> {
         let held = self.held.as_ref().map(|(_, about)| about.at.saturating_duration_since(Instant::now()));
         [held, quic.timeout()].into_iter().flatten().min()

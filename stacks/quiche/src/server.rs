@@ -10,11 +10,11 @@ use crate::config;
 use crate::connection::{Connection, Destination, ID_BYTES, destination, fresh_id};
 use crate::socket::open;
 
-/// The files from which quiche reads the server's certificate and its key.
+/// The files from which quiche reads the server's certificate and, below, its key.
 const CERTIFICATE_FILE: &str = "/tmp/netwarp-certificate.pem";
 const KEY_FILE: &str = "/tmp/netwarp-key.pem";
 
-/// Does the server's part of the job.
+/// Carries out the server's part of the job.
 pub(crate) fn serve(job: &Job, orchestrator: &mut Orchestrator, address: SocketAddr) -> Result<()> {
     let begin = orchestrator.begin()?;
     let identity = Identity::generate()?;

@@ -7,7 +7,7 @@ use quic::{RecvStream, SendStream};
 /// Transfers a chunk from beginning to end. Only one end has something to send at a time.
 ///
 /// # Arguments
-/// * `ends` - whether this side ends the stream when everything has arrived, or waits for the other to do so.
+/// * `ends` - whether this side ends the stream when everything has arrived; otherwise it waits for the peer to end it.
 pub(crate) async fn transfer_chunk(
     (mut outgoing, mut incoming): (SendStream, RecvStream),
     mut chunk: Chunk,

@@ -1,4 +1,4 @@
-//! Makes clients and servers with the settings of a job, and records what became of their connections.
+//! Creates clients and servers with the settings of a job, and reads the counters of their connections.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -19,28 +19,28 @@ use socket2::SockRef;
 
 use crate::security;
 
-/// The name of the BBR that there is: quinn has version 1, noq version 3.
+/// The name of the available BBR: quinn has version 1, noq version 3.
 const BBR: &str = if cfg!(feature = "noq") { "bbr3" } else { "bbr" };
 
-/// The largest Initial, in bytes of UDP payload: what IPv6 leaves of an Ethernet frame, and all that quic-go reads before
-/// it has announced what it takes.
+/// The largest Initial packet, in bytes of UDP payload: what IPv6 leaves of an Ethernet frame, and the most that
+/// quic-go reads before it has announced its limit.
 const MOST_INITIAL_BYTES: u16 = 1452;
 
 /// Creates a client that trusts only this certificate (hex DER).
 ///
 /// # Errors
-/// It does not have what the job asks for.
+/// The implementation does not have an option of the job.
 pub(crate) fn client(job: &Job, trusted_hex: &str, own: SocketAddr) -> Result<Endpoint> {
     let trusted = CertificateDer::from_pem_slice(to_pem(trusted_hex)?.as_bytes()).context("read the certificate")?;
     let mut tls = security::tls_client([trusted], PROTOCOL, false)?;
-    // The manifest does not say that later connections resume, so they do not.
+    // The stack's manifest does not list session resumption, so it is switched off.
     tls.resumption = Resumption::disabled();
     let mut config = security::client(tls)?;
     config.transport_config(Arc::new(transport(job)?));
     Ok(with_default_client(open(job, own, None)?, config))
 }
 
-/// Makes this the configuration of an endpoint's connections.
+/// Returns the endpoint with this configuration for its connections.
 pub(crate) fn with_default_client(endpoint: Endpoint, config: quic::ClientConfig) -> Endpoint {
     #[cfg(not(feature = "noq"))]
     let mut endpoint = endpoint;
@@ -61,7 +61,7 @@ pub(crate) fn server(job: &Job, identity: &Identity, address: SocketAddr) -> Res
     open(job, address, Some(config))
 }
 
-/// Opens an endpoint whose socket has the job's buffers.
+/// Opens an endpoint at address `own`, with the job's socket buffers.
 fn open(job: &Job, own: SocketAddr, server: Option<ServerConfig>) -> Result<Endpoint> {
     let socket = UdpSocket::bind(own).with_context(|| format!("listen at {own}"))?;
     let buffer_bytes = usize::try_from(job.transport.buffer_bytes).context("size the buffers")?;
@@ -75,7 +75,7 @@ fn open(job: &Job, own: SocketAddr, server: Option<ServerConfig>) -> Result<Endp
     Endpoint::new(config, server, socket, Arc::new(TokioRuntime)).context("open an endpoint")
 }
 
-/// Returns the transport's settings. Packets fill the path's MTU from the first on.
+/// Returns the transport parameters for the job. Packets fill the path's MTU from the first one on.
 fn transport(job: &Job) -> Result<TransportConfig> {
     let window = VarInt::from_u64(job.transport.buffer_bytes).context("size the windows")?;
     let idle = Duration::from_nanos(job.limits.virtual_ns) + IDLE_BEYOND;
@@ -117,7 +117,7 @@ fn congestion(job: &Job) -> Result<Arc<dyn ControllerFactory + Send + Sync>> {
     })
 }
 
-/// Returns what became of a connection.
+/// Returns the counters of a connection, for its record.
 pub(crate) fn stats(connection: &Connection) -> Stats {
     #[cfg(not(feature = "noq"))]
     let path = Some(connection.stats().path);
@@ -137,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads a job of a bulk transfer that the planner has written.
+    /// Returns a job with a bulk transfer that the planner has written.
     fn job() -> Job {
         let golden = "../../tests/golden/job-bulk-quic-stack.json";
         Job::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(golden)).unwrap()

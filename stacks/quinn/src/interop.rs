@@ -1,5 +1,5 @@
-//! An endpoint by the contract of the QUIC interop runner, which tells it in environment variables what to do. Files
-//! are fetched by HTTP/0.9 over QUIC (`hq-interop`): the request is a line, and the answer is the file.
+//! An endpoint by the conventions of the QUIC interop runner, which says in environment variables what to do. Files are
+//! fetched by HTTP/0.9 over QUIC (`hq-interop`): the request is a line, and the answer is the file.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -22,11 +22,11 @@ use tokio::task::JoinSet;
 use crate::endpoint::with_default_client;
 use crate::security;
 
-/// The test cases that this program supports. There is no version 2, and HTTP/3 is a crate of its own.
+/// The test cases that this program supports. It has neither QUIC version 2, nor HTTP/3, which would be another crate.
 const TEST_CASES: [&str; 9] =
     ["handshake", "transfer", "multiconnect", "chacha20", "retry", "resumption", "zerortt", "keyupdate", "ecn"];
 
-/// Does what the environment asks for, and returns the program's status.
+/// Carries out the task that the environment variables describe, and returns the program's exit status.
 pub(crate) fn run() -> ExitCode {
     interop::run(&TEST_CASES, |test_case, task| {
         block_on(async {
@@ -43,8 +43,8 @@ fn certificates(file: &str) -> Result<Vec<CertificateDer<'static>>> {
     read.collect::<Result<_, _>>().with_context(|| format!("understand {file}"))
 }
 
-/// Returns the usual settings without probes of the path's MTU: the case `zerortt` counts them among the bytes that the
-/// client should have sent early.
+/// Returns the default transport parameters without path MTU discovery: the test case `zerortt` would count its probes
+/// among the bytes that the client should have sent early.
 fn without_probes() -> Arc<TransportConfig> {
     let mut config = TransportConfig::default();
     config.mtu_discovery_config(None);
@@ -56,7 +56,7 @@ async fn serve(test_case: &str) -> Result<()> {
     let key = PrivateKeyDer::from_pem_file(KEY_FILE).context("read the server's key")?;
     let mut tls = security::tls_server(certificates(CERTIFICATE_FILE)?, key, HQ)?;
     tls.key_log = Arc::new(KeyLogFile::new());
-    // All or nothing (RFC 9001, section 4.6.1).
+    // RFC 9001, section 4.6.1, allows no other values.
     tls.max_early_data_size = if test_case == "zerortt" { u32::MAX } else { 0 };
     let mut config = security::server(tls)?;
     config.transport_config(without_probes());
@@ -75,7 +75,7 @@ async fn serve(test_case: &str) -> Result<()> {
     Ok(())
 }
 
-/// Answers the requests of a connection, early ones too, until the client has closed it.
+/// Answers the requests of a connection, including those in early data, until the client has closed it.
 async fn answer_all(incoming: Incoming) -> Result<()> {
     let connection = match incoming.accept().context("accept a connection")?.into_0rtt() {
         Ok((connection, _)) => connection,
@@ -91,7 +91,7 @@ async fn answer_all(incoming: Incoming) -> Result<()> {
     Ok(())
 }
 
-/// Sends the file that a request (`GET /name`) asks for, which is never outside the directory.
+/// Receives a request (`GET /name`) and sends the file, unless it would be outside the directory.
 async fn answer((mut outgoing, mut incoming): (SendStream, RecvStream)) -> Result<()> {
     let asked = incoming.read_to_end(MOST_REQUEST_BYTES).await.context("read a request")?;
     let line = String::from_utf8(asked).context("understand a request")?;
@@ -102,7 +102,7 @@ async fn answer((mut outgoing, mut incoming): (SendStream, RecvStream)) -> Resul
     outgoing.finish().context("end a stream")
 }
 
-/// Fetches files over as many connections as the test case has.
+/// Fetches files over as many connections as the test case asks for.
 async fn fetch(test_case: &str, requests: &[Request<'_>]) -> Result<()> {
     let mut tls = security::tls_client(certificates(AUTHORITY_FILE)?, HQ, test_case == "chacha20")?;
     tls.key_log = Arc::new(KeyLogFile::new());
@@ -130,10 +130,10 @@ async fn fetch(test_case: &str, requests: &[Request<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// Fetches files at once over one connection, with early data if there is a session that allows it.
+/// Fetches files concurrently over one connection, with early data if there is a session that allows it.
 ///
 /// # Arguments
-/// * `updates` - whether the keys are changed once bytes have arrived.
+/// * `updates` - whether to update the keys once bytes have arrived.
 async fn fetch_over(client: &Endpoint, requests: &[Request<'_>], updates: bool) -> Result<()> {
     let first = requests.first().context("there is no file to fetch")?;
     let connecting = client.connect(first.server()?, first.host()).context("dial")?;
@@ -158,10 +158,10 @@ async fn fetch_over(client: &Endpoint, requests: &[Request<'_>], updates: bool) 
     Ok(())
 }
 
-/// Sends a request, and writes the answer to a file.
+/// Sends a request, and writes the response to a file.
 ///
 /// # Arguments
-/// * `unchanged` - whether the keys are still to be changed.
+/// * `unchanged` - whether the keys must still be updated.
 async fn download(
     connection: &Connection,
     (mut outgoing, mut incoming): (SendStream, RecvStream),

@@ -6,7 +6,7 @@ use netwarp_role::{Side, block_on};
 
 use crate::{client, interop, server};
 
-/// Does what it was started for, and returns the program's status.
+/// Runs as a role or as an interop endpoint, and returns the program's exit status.
 pub(crate) fn run() -> ExitCode {
     netwarp_role::run(interop::run, |side, job, orchestrator, server| {
         block_on(async {

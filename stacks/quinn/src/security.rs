@@ -9,10 +9,10 @@ use rustls::crypto::ring::{cipher_suite, default_provider};
 use rustls::{ClientConfig as TlsClient, RootCertStore, ServerConfig as TlsServer, version};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-/// Returns the TLS of a client that trusts only these certificates.
+/// Returns rustls's configuration of a client that trusts only these certificates.
 ///
 /// # Arguments
-/// * `is_chacha20` - whether ChaCha20 is all that it offers.
+/// * `is_chacha20` - whether the client offers only ChaCha20-Poly1305 as cipher suite.
 pub(crate) fn tls_client<'a>(
     trusted: impl IntoIterator<Item = CertificateDer<'a>>,
     protocol: &str,
@@ -35,7 +35,7 @@ pub(crate) fn tls_client<'a>(
     Ok(tls)
 }
 
-/// Returns the configuration of a client with this TLS.
+/// Returns the QUIC configuration of a client with this TLS configuration.
 ///
 /// # Errors
 /// There is no cipher suite for Initial packets.
@@ -45,10 +45,10 @@ pub(crate) fn client(tls: TlsClient) -> Result<ClientConfig> {
     Ok(ClientConfig::new(Arc::new(crypto.context("use TLS over QUIC")?)))
 }
 
-/// Returns the TLS of a server with this chain of certificates and this key.
+/// Returns rustls's configuration of a server with this certificate chain and key.
 ///
 /// # Errors
-/// The key is not that of the first certificate.
+/// The key does not match the first certificate.
 pub(crate) fn tls_server(
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
@@ -64,7 +64,7 @@ pub(crate) fn tls_server(
     Ok(tls)
 }
 
-/// Returns the configuration of a server with this TLS.
+/// Returns the QUIC configuration of a server with this TLS configuration.
 ///
 /// # Errors
 /// There is no cipher suite for Initial packets.

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use crate::chunk_stream::transfer_chunk;
 use crate::endpoint::{self, stats};
 
-/// Does the server's part of the job.
+/// Carries out the server's part of the job.
 pub(crate) async fn serve(job: &Job, orchestrator: &mut Orchestrator, address: SocketAddr) -> Result<()> {
     let begin = begin(orchestrator)?;
     let identity = Identity::generate()?;

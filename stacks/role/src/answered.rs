@@ -1,4 +1,5 @@
-//! What a server over tokio has answered: chunks, each on a task of its own, and the connection that they came over.
+//! What a server over tokio has done on a connection: the chunks that it has transferred, each on a task of its own,
+//! and the connection itself.
 
 use anyhow::{Context as _, Result};
 use netwarp_wire::record::{ConnectionRecord, Record, TransferRecord};
@@ -7,10 +8,10 @@ use tokio::task::JoinSet;
 use crate::chunk::Chunk;
 use crate::orchestrator::Orchestrator;
 
-/// Waits until chunks are transferred, and returns their records in order.
+/// Waits until all chunks are transferred, and returns their records in order.
 ///
 /// # Errors
-/// That of a chunk.
+/// The error of a chunk.
 pub async fn records(mut transferred: JoinSet<Result<Chunk>>) -> Result<Vec<TransferRecord>> {
     let mut records = Vec::new();
     while let Some(chunk) = transferred.join_next().await {
@@ -24,18 +25,19 @@ pub async fn records(mut transferred: JoinSet<Result<Chunk>>) -> Result<Vec<Tran
 pub struct Answered<C> {
     transfers: Vec<TransferRecord>,
     record: ConnectionRecord,
-    /// Held until the order to finish: dropped, it would be closed, and the client may not have everything yet.
+    /// Kept until the order to finish: dropping it would close the connection, and the client may not have everything
+    /// yet.
     _connection: C,
 }
 
 impl<C> Answered<C> {
-    /// Notes a connection when its chunks have been transferred.
+    /// Creates the result of a connection whose chunks have been transferred.
     ///
     /// # Arguments
-    /// * `record` - makes the record of the connection, of its first chunk's transfer.
+    /// * `record` - makes the connection's record, given the number of the transfer of its first chunk.
     ///
     /// # Errors
-    /// That of `record`.
+    /// The error of `record`.
     pub fn of(
         connection: C,
         transfers: Vec<TransferRecord>,
@@ -46,10 +48,10 @@ impl<C> Answered<C> {
         Ok(Self { transfers, record, _connection: connection })
     }
 
-    /// Writes the records of what was transferred, and of the connection.
+    /// Sends the records of the chunks and of the connection to the orchestrator.
     ///
     /// # Errors
-    /// The orchestrator does not take them.
+    /// The orchestrator does not accept them.
     pub fn write(&self, orchestrator: &mut Orchestrator) -> Result<()> {
         self.transfers.iter().cloned().try_for_each(|record| orchestrator.write(Record::Transfer(record)))?;
         orchestrator.write(Record::Connection(self.record.clone()))

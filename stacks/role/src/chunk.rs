@@ -1,5 +1,5 @@
-//! The transfer of a chunk over a stream, independent of what moves the stream's bytes: which bytes are sent next, and
-//! which have arrived.
+//! The protocol for transferring a chunk over a stream, independent of the QUIC implementation: it determines which
+//! bytes are sent next, and handles those that arrive.
 //!
 //! The client sends a [`Request`]; the sender sends the chunk; the receiver confirms it with one byte; the server ends
 //! its side of the stream when it knows that everything has arrived.
@@ -20,13 +20,13 @@ pub const REQUEST_BYTES: usize = 16;
 /// Confirms that the receiver has everything (ASCII's ACK).
 const CONFIRMATION: u8 = 0x06;
 
-/// The size of the blocks in which contents are read and streams are, in bytes.
+/// The size of the blocks in which contents and streams are read, in bytes.
 pub const BLOCK_BYTES: usize = 64 << 10;
 
-/// The content that has arrived at this end, of all chunks together.
+/// How much content has arrived at this end over time, of all chunks together.
 static ARRIVED: Mutex<Arrived> = Mutex::new(Arrived::nothing());
 
-/// Returns the content that has arrived at this end over time.
+/// Returns how much content has arrived at this end over time.
 pub(crate) fn arrived() -> Arrived {
     ARRIVED.lock().expect("no holder panics").clone()
 }
@@ -41,7 +41,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Returns the request's bytes on the wire.
+    /// Returns the request as bytes on the wire.
     pub fn encode(self) -> [u8; REQUEST_BYTES] {
         let mut encoded = [0; REQUEST_BYTES];
         encoded[..8].copy_from_slice(&u64::from(self.transfer).to_be_bytes());
@@ -55,14 +55,14 @@ impl Request {
     }
 }
 
-/// The work of one end on one stream.
+/// The state of one end while it transfers a chunk over a stream.
 pub struct Chunk {
     side: Side,
     epoch_ns: u64,
     bulk: Bulk,
     /// The requested chunk; a server learns it from the request.
     request: Option<Request>,
-    /// The bytes of a request that have arrived.
+    /// At the server: the bytes of the request that have arrived.
     asked: Vec<u8>,
     source: Option<Reader>,
     hasher: Option<Hasher>,
@@ -75,7 +75,7 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// Creates the client's end, which requests a chunk.
+    /// Creates the client's end, which begins with the request for a chunk.
     ///
     /// # Errors
     /// The content cannot be read.
@@ -86,7 +86,7 @@ impl Chunk {
         Ok(chunk)
     }
 
-    /// Creates the server's end, which waits for the request.
+    /// Creates the server's end, which begins by waiting for the request.
     pub fn answer(bulk: &Bulk, epoch_ns: u64) -> Self {
         Self::new(Side::Server, bulk, epoch_ns)
     }
@@ -108,7 +108,7 @@ impl Chunk {
         }
     }
 
-    /// Returns the requested chunk, once it is known.
+    /// Returns the requested chunk; `None` if the request has not arrived yet.
     pub fn request(&self) -> Option<Request> {
         self.request
     }
@@ -134,7 +134,7 @@ impl Chunk {
         Ok(())
     }
 
-    /// Returns the bytes to send next; `None` if there are none now or ever.
+    /// Returns the bytes to send next; an empty slice if there is nothing to send now.
     ///
     /// # Errors
     /// The content cannot be read.
@@ -154,7 +154,7 @@ impl Chunk {
         Ok(&self.block[self.sent..])
     }
 
-    /// Notes that this many bytes of [`Self::outgoing`] were accepted.
+    /// Records that the stream has accepted this many bytes of [`Self::outgoing`].
     pub fn advance(&mut self, bytes: usize) {
         self.sent += bytes;
     }
@@ -198,12 +198,12 @@ impl Chunk {
         Ok(())
     }
 
-    /// Returns whether all of the content, or the confirmation, was accepted for sending.
+    /// Returns whether the stream has accepted everything that this end sends: content or confirmation.
     fn is_sent(&self) -> bool {
         self.sent == self.block.len() && self.source.as_ref().is_none_or(|source| source.remaining_bytes() == 0)
     }
 
-    /// Returns whether nothing is left to send or receive, except for the stream's end.
+    /// Returns whether everything has been sent and received, except for the stream's end.
     pub fn is_done(&self) -> bool {
         self.last_byte_ns.is_some() && self.is_sent()
     }

@@ -1,4 +1,4 @@
-//! How a role is started, and the clock that it uses.
+//! The environment of a role: its command line, clock, random numbers and heap.
 
 use std::env;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,10 +11,10 @@ use anyhow::{Context as _, Result, bail};
 
 use netwarp_wire::record::Side;
 
-/// The environment variable that tells BoringSSL and AWS-LC which features of the CPU not to use.
+/// The environment variable that makes BoringSSL and AWS-LC ignore features of the CPU.
 const CPU_FEATURES: &str = "OPENSSL_ia32cap";
 
-/// The value that excludes RDRAND, whose numbers do not depend on a seed.
+/// The value with which they ignore RDRAND, whose numbers do not depend on the run's seed.
 const WITHOUT_RDRAND: &str = "~0x4000000000000000";
 
 /// The arguments of a role's command line.
@@ -22,17 +22,17 @@ const WITHOUT_RDRAND: &str = "~0x4000000000000000";
 pub(crate) struct Arguments {
     /// The role's side of the run.
     pub(crate) side: Side,
-    /// The job's file.
+    /// The path of the job file.
     pub(crate) job: PathBuf,
     /// The server's address and port.
     pub(crate) server: SocketAddr,
 }
 
-/// The UDP port at which the server listens, unless it is told another one.
+/// The UDP port at which the server listens by default.
 const USUAL_PORT: u16 = 4433;
 
 impl Arguments {
-    /// Reads `server|client --job FILE --address ADDRESS [--port PORT]`.
+    /// Parses the command line `server|client --job FILE --address ADDRESS [--port PORT]`.
     pub(crate) fn read() -> Result<Self> {
         let words: Vec<String> = env::args().skip(1).collect();
         Self::of(&words.iter().map(String::as_str).collect::<Vec<_>>())
@@ -56,14 +56,14 @@ impl Arguments {
     }
 }
 
-/// Returns the address of a client's socket: any, of the server's family.
+/// Returns the address to which a client's socket is bound: the unspecified address of the server's family, any port.
 pub fn anywhere(server: SocketAddr) -> SocketAddr {
     let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     (any, 0).into()
 }
 
-/// Makes TLS take its random numbers only from `getrandom(2)`, which a run's seed determines, by restarting the program
-/// with the CPU's generator switched off. Returns once it is switched off.
+/// Makes the TLS library take its random numbers only from `getrandom(2)`, which the run's seed determines: restarts
+/// the program with the CPU's generator switched off, or returns if it is switched off already.
 ///
 /// # Errors
 /// The program cannot be restarted.
@@ -75,7 +75,7 @@ pub fn without_cpu_randomness() -> Result<()> {
     Err(error).context("start anew without the CPU's random numbers")
 }
 
-/// Returns the time in nanoseconds of `CLOCK_MONOTONIC`, in which the run's epoch is given.
+/// Returns the current time in nanoseconds of `CLOCK_MONOTONIC`, as the run's epoch is given.
 pub fn now_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid for writes; the clock always exists.
@@ -83,12 +83,12 @@ pub fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Returns a time in nanoseconds, as records have it.
+/// Converts a duration to nanoseconds.
 pub fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The least by which the heap grows: 256 pages.
+/// The smallest step in which the heap grows: 256 pages.
 const STEP_BYTES: libc::c_int = 1 << 20;
 
 /// Makes the heap grow in large steps whose pages are mapped at once, and keep what is freed: in a guest, the first

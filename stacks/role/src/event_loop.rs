@@ -1,8 +1,8 @@
-//! Roles over tokio: its event loop, and the held clock of virtual time, which is read anew wherever the loop waits: in
-//! `epoll_wait` alone.
+//! tokio's event loop for roles, with the held clock of virtual time: the clock is read again only after the loop has
+//! waited, in `epoll_wait`.
 //!
-//! A program that uses it has the linker redirect `clock_gettime` and `epoll_wait` (`--wrap`), see the build script of
-//! `stacks/quinn`.
+//! A program that uses it must have the linker redirect `clock_gettime` and `epoll_wait` (`--wrap`); see the build
+//! script of `stacks/quinn`.
 
 use std::os::fd::RawFd;
 
@@ -15,16 +15,16 @@ use tokio::runtime::Builder;
 
 use crate::orchestrator::{Begin, Orchestrator};
 
-/// Runs a future to its end on an event loop of one thread.
+/// Runs a future to its end on a single-threaded event loop.
 ///
 /// # Errors
-/// The future's, or no event loop can be made.
+/// The error of the future, or no event loop can be created.
 pub fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     Builder::new_current_thread().enable_io().enable_time().build().context("start the event loop")?.block_on(work)
 }
 
-/// Waits for the order to begin, and holds the clock if time is virtual: from then on nothing blocks but the event
-/// loop.
+/// Waits for the order to begin. In virtual time, then switches the held clock on: from then on only the event loop may
+/// block.
 ///
 /// # Errors
 /// As [`Orchestrator::begin`].
@@ -36,15 +36,15 @@ pub fn begin(orchestrator: &mut Orchestrator) -> Result<Begin> {
     Ok(begin)
 }
 
-/// The orders, for a server that waits for them beside its connections.
+/// The orchestrator's orders, for a server that waits for orders and connections at the same time.
 #[derive(Debug)]
 pub struct Orders(AsyncFd<RawFd>);
 
 impl Orders {
-    /// Watches the orchestrator's orders.
+    /// Makes the event loop watch the pipe with the orders.
     ///
     /// # Errors
-    /// The event loop cannot watch them.
+    /// The event loop cannot watch the pipe.
     pub fn of(orchestrator: &Orchestrator) -> Result<Self> {
         // SAFETY: standard input stays open and in its place.
         let watched = unsafe { AsyncFd::register_with_interest(orchestrator.descriptor(), Interest::READABLE) };
@@ -65,8 +65,8 @@ unsafe extern "C" {
     fn __real_epoll_wait(epoll: c_int, events: *mut epoll_event, capacity: c_int, timeout_ms: c_int) -> c_int;
 }
 
-/// `epoll_wait(2)`, after which the clock is read anew, except after a poll that does not wait: that takes no virtual
-/// time.
+/// Replaces `epoll_wait(2)`: after a call that waits, the clock is read again. A poll that does not wait takes no
+/// virtual time.
 ///
 /// # Safety
 /// As for the C function: `events` must be valid for `capacity` writes.

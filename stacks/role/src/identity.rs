@@ -1,4 +1,4 @@
-//! The server's certificate, made for the run.
+//! The server's certificate, which is generated for the run.
 
 use anyhow::{Context as _, Result};
 use rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256};
@@ -6,7 +6,7 @@ use rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256};
 /// The name in the certificate. It is never resolved.
 pub const SERVER_NAME: &str = "netwarp.test";
 
-/// A certificate that clients of the run trust, and its private key.
+/// The certificate that the run's client trusts, and its private key.
 #[derive(Debug)]
 pub struct Identity {
     /// The certificate's DER in hex, as the orchestrator passes it on.
@@ -18,7 +18,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Makes a self-signed certificate with an ECDSA key on P-256, which every stack accepts.
+    /// Generates a self-signed certificate with an ECDSA key on P-256, which every stack accepts.
     pub fn generate() -> Result<Self> {
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).context("make the server's key")?;
         let names = CertificateParams::new([SERVER_NAME.to_owned()]).context("name the server")?;
@@ -28,7 +28,7 @@ impl Identity {
     }
 }
 
-/// Converts a certificate that the orchestrator has passed on to PEM.
+/// Converts the server's certificate, as the orchestrator passes it to the client, from hex DER to PEM.
 ///
 /// # Errors
 /// The text is not hex.

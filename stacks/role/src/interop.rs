@@ -1,6 +1,6 @@
-//! The contract of the QUIC interop runner
-//! (<https://github.com/quic-interop/quic-interop-runner/blob/master/quic.md>), which tells an endpoint in environment
-//! variables what to do. Files are fetched by HTTP/0.9 over QUIC: the request is a line, and the answer is the file.
+//! The conventions of the QUIC interop runner
+//! (<https://github.com/quic-interop/quic-interop-runner/blob/master/quic.md>), which tells an endpoint what to do in
+//! environment variables. Files are fetched by HTTP/0.9 over QUIC: the request is a line, and the answer is the file.
 
 use std::env;
 use std::fs::{self, File};
@@ -13,43 +13,44 @@ use netwarp_wire::record::Side;
 
 use crate::environment::without_cpu_randomness;
 
-/// The application protocol (ALPN).
+/// The application protocol (ALPN) of HTTP/0.9 over QUIC.
 pub const HQ: &str = "hq-interop";
 
-/// The port at which the contract's servers listen.
+/// The port at which servers listen by these conventions.
 pub const PORT: u16 = 443;
 
-/// The length from which a server refuses a request, in bytes.
+/// The length from which on a server refuses a request, in bytes.
 pub const MOST_REQUEST_BYTES: usize = 4096;
 
 /// The file with the certificates that the server sends.
 pub const CERTIFICATE_FILE: &str = "/certs/cert.pem";
-/// The key of the server's certificate.
+/// The file with the key of the server's certificate.
 pub const KEY_FILE: &str = "/certs/priv.key";
-/// The certificate of the authority that the client trusts.
+/// The file with the certificate of the authority that the client trusts.
 pub const AUTHORITY_FILE: &str = "/certs/ca.pem";
 /// The directory whose files the server sends.
 pub const SERVED: &str = "/www";
-/// The directory in which the client leaves what it fetched.
+/// The directory to which the client writes the files that it fetches.
 const DOWNLOADED: &str = "/downloads";
 
 /// The exit status by which an endpoint says that it does not support a test case.
 const UNSUPPORTED: u8 = 127;
 
-/// What the runner asks this program to do.
+/// The task that the runner gives to this program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task {
     /// To serve files until the program is killed.
     Serve,
-    /// To fetch the files of these requests, separated by spaces ([`requests`]).
+    /// To fetch files: the requests, separated by spaces ([`requests`]).
     Fetch(String),
 }
 
-/// Does what the environment asks for, and returns the program's status.
+/// Carries out the task that the environment variables describe, and returns the program's exit status.
 ///
 /// # Arguments
-/// * `test_cases` - those that the program supports; others end it with the status that says so.
-/// * `work` - carries out a test case of that name.
+/// * `test_cases` - the test cases that the program supports; for others the exit status says that they are not
+///   supported.
+/// * `work` - carries out a task in the test case of this name.
 pub fn run(test_cases: &[&str], work: impl FnOnce(&str, Task) -> Result<()>) -> ExitCode {
     let asked = env::var("TESTCASE").unwrap_or_default();
     if !test_cases.contains(&asked.as_str()) {
@@ -80,9 +81,11 @@ fn side() -> Result<Side> {
     }
 }
 
-/// Returns the address at which a server listens: of IPv6 where the host has no way over IPv4.
+/// Returns the unspecified address at which a server listens: that of IPv6 if the host has no IPv4 route, otherwise
+/// that of IPv4.
 pub fn listening_address() -> SocketAddr {
-    // The first line is a heading. Sockets of both families would make ECN and path MTU discovery matters of both.
+    // The first line is a heading. A socket for both families would need the options for ECN and path MTU discovery of
+    // both.
     let has_ipv4 = fs::read_to_string("/proc/net/route").is_ok_and(|routes| routes.lines().count() > 1);
     let any: IpAddr = if has_ipv4 { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     (any, PORT).into()
@@ -97,10 +100,10 @@ pub struct Request<'a> {
     pub path: &'a str,
 }
 
-/// Reads requests that are separated by spaces.
+/// Parses requests that are separated by spaces.
 ///
 /// # Errors
-/// There is none, or one of them names no file.
+/// There is no request, or one of them names no file.
 pub fn requests(text: &str) -> Result<Vec<Request<'_>>> {
     let requests: Vec<_> = text.split_whitespace().map(Request::parse).collect::<Result<_>>()?;
     ensure!(!requests.is_empty(), "REQUESTS names no file");
@@ -114,12 +117,12 @@ impl<'a> Request<'a> {
         Ok(Self { authority, path })
     }
 
-    /// Returns the server's name, without its port.
+    /// Returns the server's host name, without the port.
     pub fn host(&self) -> &'a str {
         self.authority.rsplit_once(':').map_or(self.authority, |(host, _)| host)
     }
 
-    /// Returns the server's address and port: of IPv4 if the name has one.
+    /// Returns the server's address and port; an IPv4 address if the name has one.
     ///
     /// # Errors
     /// The name has no address.
@@ -128,15 +131,15 @@ impl<'a> Request<'a> {
         found.min_by_key(SocketAddr::is_ipv6).with_context(|| format!("{} has no address", self.authority))
     }
 
-    /// Returns the line by which HTTP/0.9 asks for the file.
+    /// Returns the request line for the file in HTTP/0.9.
     pub fn line(&self) -> String {
         format!("GET /{}\r\n", self.path)
     }
 
-    /// Creates the file for the answer.
+    /// Creates the file to which the response is written.
     ///
     /// # Errors
-    /// The path ends with no file's name, or `open(2)`.
+    /// The path does not end with a file name; as `open(2)`.
     pub fn file(&self) -> Result<File> {
         let name = Path::new(self.path).file_name();
         let place = Path::new(DOWNLOADED).join(name.with_context(|| format!("{} is no file", self.path))?);

@@ -1,5 +1,5 @@
-//! What a role asks its job (`docs/run-format.md`). Unknown keys are ignored, as `netwarp-wire` is built with
-//! `tolerant`.
+//! Reads a role's job (`docs/run-format.md`), and derives settings from it. Unknown keys are ignored, as `netwarp-wire`
+//! is built with the feature `tolerant`.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use netwarp_wire::job::{self, Bulk, JOB_FORMAT, Limits, Resume, Transport, TransportKind, Workload};
 use netwarp_wire::record::{ConnectionRecord, Settings, Side, Stats};
 
-/// The sizes of headers, in bytes.
+/// The sizes of the headers of UDP and IP, in bytes.
 const UDP_HEADER_BYTES: u32 = 8;
 const IPV4_HEADER_BYTES: u32 = 20;
 const IPV6_HEADER_BYTES: u32 = 40;
@@ -17,22 +17,22 @@ const IPV6_HEADER_BYTES: u32 = 40;
 /// The application protocol (ALPN) that both ends offer.
 pub const PROTOCOL: &str = "netwarp";
 
-/// How much longer than the run a connection may be idle before it is given up.
+/// By how much the idle time-out of connections exceeds the longest duration of the run.
 pub const IDLE_BEYOND: Duration = Duration::from_secs(10);
 
-/// The smallest UDP payload that QUIC needs (RFC 9000, section 14).
+/// The smallest UDP payload that a path must allow for QUIC, in bytes (RFC 9000, section 14).
 const LEAST_PAYLOAD_BYTES: u32 = 1200;
 
-/// The job of a role that moves a content.
+/// The parts of a job that a role for `bulk` transfers needs.
 #[derive(Debug)]
 pub struct Job {
     /// The transport and its options.
     pub transport: Transport,
     /// The content, and how it is transferred.
     pub bulk: Bulk,
-    /// Limits at which the run is given up.
+    /// The limits at which the run is given up.
     pub limits: Limits,
-    /// Whether what arrives is recorded over time: where workloads share a run, or something happens to the path.
+    /// Whether the bytes that arrive are recorded over time: if workloads share the run, or the path changes during it.
     pub(crate) is_recorded_over_time: bool,
     mtu_bytes: u32,
     ipv6: bool,
@@ -42,7 +42,7 @@ impl Job {
     /// Reads a job.
     ///
     /// # Errors
-    /// The file is not a job, or the job needs something that no role of this crate does.
+    /// The file is not a job, or the job needs something that no role of this crate can do.
     pub fn read(file: &Path) -> Result<Self> {
         let text = fs::read_to_string(file).with_context(|| format!("read the job {}", file.display()))?;
         Self::of(&text).with_context(|| format!("understand the job {}", file.display()))
@@ -59,7 +59,7 @@ impl Job {
         Ok(Self { transport, bulk, limits: job.limits, is_recorded_over_time, mtu_bytes, ipv6 })
     }
 
-    /// Returns the size of the headers of IP and UDP, in bytes.
+    /// Returns the size of the IP and UDP headers, in bytes.
     pub fn headers_bytes(&self) -> u32 {
         UDP_HEADER_BYTES + if self.ipv6 { IPV6_HEADER_BYTES } else { IPV4_HEADER_BYTES }
     }
@@ -73,7 +73,7 @@ impl Job {
             .clamp(LEAST_PAYLOAD_BYTES, allowed_bytes.max(LEAST_PAYLOAD_BYTES))
     }
 
-    /// Returns the first flight of full packets, in bytes of payload.
+    /// Returns the initial congestion window, in bytes of UDP payload.
     pub fn initial_window_bytes(&self) -> u32 {
         self.transport.initial_window_packets.saturating_mul(self.payload_bytes())
     }
@@ -81,8 +81,8 @@ impl Job {
     /// Returns the settings of a connection, for its record.
     ///
     /// # Arguments
-    /// * `payload_bytes` - the UDP payload of its full packets.
-    /// * `paced` - whether the stack spreads its packets over time.
+    /// * `payload_bytes` - the UDP payload of the connection's full packets, in bytes.
+    /// * `paced` - whether the stack paces packets.
     pub fn settings(&self, payload_bytes: u32, paced: bool) -> Settings {
         let transport = &self.transport;
         Settings {
@@ -96,10 +96,10 @@ impl Job {
         }
     }
 
-    /// Returns the record of a connection that resumed none, and whose sender paces full packets.
+    /// Returns the record of a connection that resumed no session, and whose sender paces full packets.
     ///
     /// # Arguments
-    /// * `times_ns` - when it was begun and when it was there, since the run's epoch.
+    /// * `times_ns` - when the connection was begun and when it was established, in nanoseconds since the run's epoch.
     pub fn connection_record(&self, side: Side, transfer: u32, times_ns: (u64, u64), stats: Stats) -> ConnectionRecord {
         let (start_ns, connected_ns) = times_ns;
         ConnectionRecord {
@@ -128,7 +128,7 @@ pub(crate) mod tests {
         serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
     }
 
-    /// Returns a workload with a content of this size and this number of chunks.
+    /// Returns a `bulk` workload with a content of this size and this number of chunks.
     pub(crate) fn bulk(direction: Direction, size_bytes: u64, chunks: u32) -> Bulk {
         let content = Content::Seeded { seed: 7, size_bytes };
         Bulk { direction, content, chunks, verify: true, ..Job::of(&golden().to_string()).unwrap().bulk }

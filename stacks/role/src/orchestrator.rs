@@ -30,7 +30,7 @@ pub struct Orchestrator {
 }
 
 impl Orchestrator {
-    /// Takes the pipes that the orchestrator has made.
+    /// Opens the pipes that the orchestrator has made for this role.
     ///
     /// # Errors
     /// There are no pipes: the role was started by hand.
@@ -43,7 +43,7 @@ impl Orchestrator {
         Ok(Self { messages, unread: Vec::new(), is_open: true })
     }
 
-    /// Returns the descriptor that is readable when there is an order.
+    /// Returns the file descriptor that is readable when there is an order.
     pub fn descriptor(&self) -> RawFd {
         io::stdin().as_raw_fd()
     }
@@ -59,7 +59,7 @@ impl Orchestrator {
         }
     }
 
-    /// Reads the order to finish. If the orchestrator is gone, that means the same.
+    /// Reads the order to finish. It is also time to finish if the orchestrator is gone.
     ///
     /// # Errors
     /// The orchestrator gives another order.
@@ -91,17 +91,17 @@ impl Orchestrator {
         }
     }
 
-    /// Tells the orchestrator that the server listens.
+    /// Reports to the orchestrator that the server listens, with the server's certificate.
     pub fn ready(&mut self, certificate: &str) -> Result<()> {
         self.say(&Message::Ready { certificate: Some(certificate.to_owned()) })
     }
 
-    /// Sends a record.
+    /// Sends a record to the orchestrator.
     pub fn write(&mut self, record: Record) -> Result<()> {
         self.say(&Message::Write { line: Box::new(record) })
     }
 
-    /// Sends the last message: how the work ended.
+    /// Sends the last message to the orchestrator: how the work ended.
     pub(crate) fn end(&mut self, side: Side, worked: &Result<()>) -> Result<()> {
         let failed = |error| Failure { stage: side.name().to_owned(), message: format!("{error:#}") };
         self.say(

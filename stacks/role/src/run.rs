@@ -1,4 +1,4 @@
-//! The course of every role: it is started, it works, and it tells the orchestrator how that ended.
+//! What every role's program does: starts, does its work, and reports to the orchestrator how that ended.
 
 use std::env;
 use std::net::SocketAddr;
@@ -12,12 +12,12 @@ use crate::environment::{Arguments, without_cpu_randomness};
 use crate::job::Job;
 use crate::orchestrator::Orchestrator;
 
-/// Runs a program to its end, and returns its status: a role, or, without arguments, an endpoint of the QUIC interop
-/// runner.
+/// Runs as a role or, without arguments, as an endpoint of the QUIC interop runner, and returns the program's exit
+/// status.
 ///
 /// # Arguments
-/// * `interop` - does what the runner says in the environment.
-/// * `work` - does the job as one side, with the server at an address.
+/// * `interop` - carries out the task that the interop runner describes in environment variables.
+/// * `work` - carries out one side's part of the job, with the server at this address.
 pub fn run(
     interop: impl FnOnce() -> ExitCode,
     work: impl FnOnce(Side, &Job, &mut Orchestrator, SocketAddr) -> Result<()>,

@@ -1,4 +1,4 @@
-//! Transfers chunks over streams of s2n-quic's.
+//! Transfers chunks over streams of s2n-quic.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -11,7 +11,7 @@ use s2n_quic::stream::{BidirectionalStream, ReceiveStream, SendStream};
 /// Transfers a chunk from beginning to end.
 ///
 /// # Arguments
-/// * `ends` - whether this side ends the stream when everything has arrived, or waits for the other to do so.
+/// * `ends` - whether this side ends the stream when everything has arrived; otherwise it waits for the peer to end it.
 pub(crate) async fn transfer_chunk(stream: BidirectionalStream, chunk: Chunk, ends: bool) -> Result<Chunk> {
     let (incoming, outgoing) = stream.split();
     let mut transfer = ChunkStream { incoming, outgoing, chunk, unsent: Bytes::new(), is_ended: false };

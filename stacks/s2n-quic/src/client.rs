@@ -1,4 +1,4 @@
-//! The client: makes all transfers, one after another, each over a connection of its own.
+//! The client: carries out all transfers, one after another, each over a new connection.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ use crate::chunk_stream::transfer_chunk;
 use crate::counters::Counters;
 use crate::endpoint;
 
-/// Does the client's part of the job.
+/// Carries out the client's part of the job.
 pub(crate) async fn drive(job: &Job, orchestrator: &mut Orchestrator, server: SocketAddr) -> Result<()> {
     let begin = begin(orchestrator)?;
     let trusted = begin.certificate.context("the server has no certificate")?;

@@ -1,4 +1,4 @@
-//! Counts the events that s2n-quic reports of its connections.
+//! Counts the events that s2n-quic reports about its connections.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use s2n_quic::Connection;
 use s2n_quic::provider::event::events::{PacketLost, RecoveryMetrics};
 use s2n_quic::provider::event::{ConnectionInfo, ConnectionMeta, Subscriber};
 
-/// Receives the events of every connection.
+/// A subscriber to s2n-quic's events, for all connections of an endpoint.
 pub(crate) struct Counting;
 
 /// The counts of one connection.
@@ -47,7 +47,7 @@ impl Subscriber for Counting {
 }
 
 impl Counters {
-    /// Returns the counts of a connection, if s2n-quic still has them.
+    /// Returns the counts of a connection; `None` if s2n-quic no longer has them.
     pub(crate) fn of(connection: &Connection) -> Option<Self> {
         connection.query_event_context(|counted: &Self| *counted).ok()
     }

@@ -1,4 +1,4 @@
-//! Makes s2n-quic's clients and servers with the settings of a job.
+//! Creates s2n-quic's clients and servers with the settings of a job.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use s2n_quic::{Client, Server};
 
 use crate::counters::Counting;
 
-/// The largest window that s2n-quic can represent, in bytes.
+/// The largest flow-control window that s2n-quic can represent, in bytes.
 const LARGEST_WINDOW_BYTES: u64 = u32::MAX as u64;
 
-/// Creates a client of a server that trusts only this certificate (PEM).
+/// Creates a client that trusts only the certificate `trusted` (PEM).
 ///
 /// # Errors
-/// S2n-quic does not have what the job asks for.
+/// s2n-quic does not have an option of the job.
 pub(crate) fn client(job: &Job, trusted: &str, server: SocketAddr) -> Result<Client> {
     let own = anywhere(server);
     match congestion(job)? {
@@ -101,8 +101,8 @@ fn server_with<C: Endpoint>(job: &Job, identity: &Identity, address: SocketAddr,
         .with_context(|| format!("start s2n-quic at {address}"))
 }
 
-/// Returns a UDP socket whose packets, from the first on, are as large as the path allows. S2n-quic's MTU includes the
-/// headers of IP and UDP.
+/// Returns a UDP socket whose packets are as large as the path allows from the first one on. s2n-quic's MTU includes
+/// the headers of IP and UDP.
 fn socket(job: &Job, address: SocketAddr) -> Result<io::Provider> {
     let mtu_bytes =
         u16::try_from(job.payload_bytes() + job.headers_bytes()).context("s2n-quic counts packets in 16 bits")?;
@@ -139,7 +139,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads a job of a bulk transfer that the planner has written.
+    /// Returns a job with a bulk transfer that the planner has written.
     fn job() -> Job {
         let golden = "../../tests/golden/job-bulk-quic-stack.json";
         Job::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(golden)).unwrap()

@@ -1,5 +1,5 @@
-//! An endpoint by the contract of the QUIC interop runner, which tells it in environment variables what to do. Files
-//! are fetched by HTTP/0.9 over QUIC (`hq-interop`): the request is a line, and the answer is the file.
+//! An endpoint by the conventions of the QUIC interop runner, which says in environment variables what to do. Files are
+//! fetched by HTTP/0.9 over QUIC (`hq-interop`): the request is a line, and the answer is the file.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -18,14 +18,14 @@ use s2n_quic::stream::BidirectionalStream;
 use s2n_quic::{Client, Connection, Server};
 use tokio::task::JoinSet;
 
-/// The test cases that this program supports. S2n-quic resumes no sessions and chooses no cipher suite without features
-/// that it calls unstable, has version 1 alone, and HTTP/3 is not a part of it.
+/// The test cases that this program supports. Without features that s2n-quic calls unstable, it cannot resume sessions
+/// or choose a cipher suite. It has only version 1, and no HTTP/3.
 const TEST_CASES: [&str; 5] = ["handshake", "transfer", "multiconnect", "retry", "ecn"];
 
-/// How many handshakes may go on before the server sends Retries, except for the test case `retry`.
+/// How many handshakes may be under way before the server sends Retries, except in the test case `retry`.
 const USUAL_HANDSHAKES: usize = 1000;
 
-/// Does what the environment asks for, and returns the program's status.
+/// Carries out the task that the environment variables describe, and returns the program's exit status.
 pub(crate) fn run() -> ExitCode {
     interop::run(&TEST_CASES, |test_case, task| {
         block_on(async {
@@ -78,7 +78,7 @@ async fn answer_all(mut connection: Connection) {
     }
 }
 
-/// Sends the file that a request (`GET /name`) asks for, which is never outside the directory.
+/// Receives a request (`GET /name`) and sends the file, unless it would be outside the directory.
 async fn answer(mut stream: BidirectionalStream) -> Result<()> {
     let mut asked = Vec::new();
     while !asked.contains(&b'\n') {
@@ -96,7 +96,7 @@ async fn answer(mut stream: BidirectionalStream) -> Result<()> {
     stream.close().await.context("end a stream")
 }
 
-/// Fetches files over as many connections as the test case has.
+/// Fetches files over as many connections as the test case asks for.
 async fn fetch(test_case: &str, requests: &[Request<'_>]) -> Result<()> {
     let security = tls::Client::builder()
         .with_certificate(Path::new(AUTHORITY_FILE))
@@ -119,7 +119,7 @@ async fn fetch(test_case: &str, requests: &[Request<'_>]) -> Result<()> {
     client.wait_idle().await.context("end the connections")
 }
 
-/// Fetches files at once over one connection.
+/// Fetches files concurrently over one connection.
 async fn fetch_over(client: &Client, requests: &[Request<'_>]) -> Result<()> {
     let first = requests.first().context("there is no file to fetch")?;
     let dialled = client.connect(Connect::new(first.server()?).with_server_name(first.host()));
@@ -137,7 +137,7 @@ async fn fetch_over(client: &Client, requests: &[Request<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// Sends a request, and writes the answer to a file.
+/// Sends a request, and writes the response to a file.
 async fn download(stream: BidirectionalStream, request: String, mut file: File) -> Result<()> {
     let (mut incoming, mut outgoing) = stream.split();
     outgoing.send(request.into_bytes().into()).await.context("ask for it")?;

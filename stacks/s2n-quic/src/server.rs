@@ -11,7 +11,7 @@ use crate::chunk_stream::transfer_chunk;
 use crate::counters::Counters;
 use crate::endpoint;
 
-/// Does the server's part of the job.
+/// Carries out the server's part of the job.
 pub(crate) async fn serve(job: &Job, orchestrator: &mut Orchestrator, address: SocketAddr) -> Result<()> {
     let begin = begin(orchestrator)?;
     let identity = Identity::generate()?;

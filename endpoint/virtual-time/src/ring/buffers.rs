@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use io_uring::Submitter;
 use io_uring::types::BufRingEntry;
 
-/// The number of the group of buffers, which operations name.
+/// The number of the buffer group, by which operations of the ring name it.
 pub(crate) const GROUP: u16 = 0;
 
-/// The number of buffers: more than the datagrams received in one pass, and a power of two.
+/// The number of buffers, a power of two: more than the datagrams that are received in one wait.
 const COUNT: u16 = 256;
 
-/// The page for the group's entries: the kernel requires that they begin on a page boundary.
+/// The memory page with the group's entries, which must begin on a page boundary.
 #[repr(C, align(4096))]
 struct Page([u8; COUNT as usize * size_of::<BufRingEntry>()]);
 
-/// A group of buffers. The kernel may write to its memory for as long as the ring exists, and the program cannot see
-/// when that ends, so the memory is never freed.
+/// A group of buffers for received datagrams. The kernel may write to its memory for as long as the ring exists, and a
+/// program cannot see when that ends, so the memory is never freed.
 pub(crate) struct Buffers {
     entries: *mut BufRingEntry,
     memory: *mut u8,
@@ -38,10 +38,10 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// Returns what the kernel has put into a buffer, which it does not write to until the buffer is given back.
+    /// Returns what the kernel has written to a buffer. It does not write to the buffer again until that is given back.
     ///
     /// # Panics
-    /// If there is no such buffer.
+    /// There is no such buffer.
     pub(crate) fn contents(&mut self, id: u16, length: usize) -> &mut [u8] {
         assert!(id < COUNT && length <= self.each_bytes, "buffer {id} has no {length} bytes");
         // SAFETY: those bytes lie in the memory, which is valid forever and was initialised when it was made; there is
@@ -49,10 +49,10 @@ impl Buffers {
         unsafe { std::slice::from_raw_parts_mut(self.memory.add(usize::from(id) * self.each_bytes), length) }
     }
 
-    /// Gives a buffer to the kernel, for the first time or again.
+    /// Gives a buffer to the kernel for receiving, for the first time or again.
     ///
     /// # Panics
-    /// If there is no such buffer.
+    /// There is no such buffer.
     pub(crate) fn give(&mut self, id: u16) {
         assert!(id < COUNT, "there is no buffer {id}");
         // SAFETY: the index lies in the page. The kernel reads an entry only once the tail has passed it, and no more

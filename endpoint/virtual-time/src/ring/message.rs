@@ -1,4 +1,4 @@
-//! Datagrams in the form of `sendmsg(2)` and `recvmsg(2)`: addresses, contents and control messages.
+//! Converts datagrams to and from the form of `sendmsg(2)` and `recvmsg(2)`: addresses, contents and control messages.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -7,35 +7,35 @@ use libc::{c_int, in_pktinfo, in6_pktinfo, iovec, msghdr, sockaddr_in, sockaddr_
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit};
 use socket2::SockAddr;
 
-/// The offset of a control message's contents, and the multiple to which its length is rounded up (`CMSG_ALIGN`).
+/// The offset of a control message's contents; below, the multiple to which its length is rounded up (`CMSG_ALIGN`).
 const HEADER_BYTES: usize = size_of::<libc::cmsghdr>();
 const ALIGNMENT: usize = align_of::<usize>();
 
-/// The size of the buffer for a datagram's control messages: four, each with at most a `timespec`.
+/// The size of the buffer for a datagram's control messages, in bytes: four messages, each with at most a `timespec`.
 pub(crate) const CONTROL_BYTES: usize = 4 * (HEADER_BYTES + size_of::<timespec>());
 
-/// The size of the buffer for an address.
+/// The size of the buffer for an address, in bytes.
 pub(crate) const NAME_BYTES: usize = size_of::<sockaddr_in6>();
 
-/// A copy of a datagram to be sent, or of several of one size.
+/// A copy of a datagram to send, or of several datagrams of the same size to the same address.
 #[derive(Debug, Clone)]
 pub struct Copied {
     destination: SocketAddr,
     ecn: Option<EcnCodepoint>,
     contents: Vec<u8>,
-    /// The size of each datagram but the last, if there are several.
+    /// The size of each datagram except the last, in bytes; `None` if there is only one.
     segment_size: Option<usize>,
     src_ip: Option<IpAddr>,
 }
 
 impl Copied {
-    /// Returns all of the copied datagrams, to be sent at once.
+    /// Returns all of the copied datagrams, to be sent by one call.
     pub fn whole(&self) -> Transmit<'_> {
         let Self { destination, ecn, segment_size, src_ip, .. } = *self;
         Transmit { destination, ecn, contents: &self.contents, segment_size, src_ip }
     }
 
-    /// Returns its datagrams, one by one.
+    /// Returns the copied datagrams one by one.
     pub fn datagrams(&self) -> impl Iterator<Item = Transmit<'_>> {
         let each = self.segment_size.unwrap_or(self.contents.len()).max(1);
         self.contents.chunks(each).map(|contents| Transmit { contents, segment_size: None, ..self.whole() })
@@ -50,11 +50,11 @@ impl From<&Transmit<'_>> for Copied {
     }
 }
 
-/// A datagram in the form in which the kernel sends it. The header points into this value, so it must not be moved
-/// until the kernel is done with it.
+/// A datagram to send, with the header that the kernel needs. The header points into this value, so the value must not
+/// be moved until the kernel is done with it.
 pub(crate) struct Outgoing {
     pub copied: Copied,
-    /// The number of the ring's socket that sends it.
+    /// The number, in the ring, of the socket that sends it.
     pub socket: u32,
     header: msghdr,
     part: iovec,
@@ -63,7 +63,7 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Creates the datagram of a socket.
+    /// Creates a datagram to send on a socket of the ring.
     pub(crate) fn new(socket: u32, copied: Copied) -> Box<Self> {
         // SAFETY: all-zero is a valid header and a valid, empty part.
         let (header, part) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
@@ -71,7 +71,7 @@ impl Outgoing {
         Box::new(Self { copied, socket, header, part, address, control: Control::default() })
     }
 
-    /// Replaces it by another datagram, reusing its memory.
+    /// Replaces the datagram by another one, reusing its memory.
     pub(crate) fn refill(&mut self, socket: u32, transmit: &Transmit<'_>) {
         let mut contents = std::mem::take(&mut self.copied.contents);
         contents.clear();
@@ -85,7 +85,7 @@ impl Outgoing {
         self.socket = socket;
     }
 
-    /// Returns the header for `sendmsg(2)`. It is valid for as long as this is neither moved nor changed.
+    /// Returns the header for `sendmsg(2)`. It is valid until this value is moved or changed.
     pub(crate) fn header(&mut self) -> *const msghdr {
         let Copied { destination, ecn, contents, segment_size, src_ip } = &mut self.copied;
         self.control.clear();
@@ -158,19 +158,20 @@ impl Control {
 pub(crate) struct Received {
     /// The metadata in quinn's form.
     pub meta: RecvMeta,
-    /// When it arrived, in nanoseconds of `CLOCK_REALTIME`.
+    /// When the datagram arrived, in nanoseconds of `CLOCK_REALTIME`, if the kernel has time-stamped it.
     pub stamp_ns: Option<u64>,
 }
 
 impl Received {
-    /// Reads the metadata that the kernel returns with a datagram; `None` if its source is not an IPv4 address.
+    /// Decodes the metadata that the kernel returns with a datagram; `None` if the datagram's source is not an IPv4
+    /// address.
     pub(crate) fn read(name: &[u8], mut control: &[u8], payload_bytes: usize) -> Option<Self> {
         let mut meta =
             RecvMeta { addr: address(name)?, len: payload_bytes, stride: payload_bytes, ..RecvMeta::default() };
         let mut stamp_ns = None;
         while let Some((level, kind, contents, rest)) = next_message(control) {
             match (level, kind) {
-                // One byte of IPv4, an int of IPv6, both in their least significant bits.
+                // IPv4 has one byte, IPv6 an int; the ECN bits are the least significant ones of both.
                 (libc::IPPROTO_IP, libc::IP_TOS) | (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
                     meta.ecn = contents.first().and_then(|tos| EcnCodepoint::from_bits(*tos))
                 }
@@ -193,7 +194,7 @@ impl Received {
 
 fn address(name: &[u8]) -> Option<SocketAddr> {
     let family = u16::from_ne_bytes(first(name)?);
-    // The port has the same place in both.
+    // The port is at the same offset in both structures.
     let port = u16::from_be_bytes(first(name.get(std::mem::offset_of!(sockaddr_in, sin_port)..)?)?);
     let address: IpAddr = match c_int::from(family) {
         libc::AF_INET => first::<4>(name.get(std::mem::offset_of!(sockaddr_in, sin_addr)..)?)?.into(),
@@ -203,7 +204,7 @@ fn address(name: &[u8]) -> Option<SocketAddr> {
     Some(SocketAddr::new(address, port))
 }
 
-/// Returns the level, the type and the contents of the first control message, and the remaining messages.
+/// Returns level, type and contents of the first control message, and the bytes of the remaining ones.
 fn next_message(control: &[u8]) -> Option<(c_int, c_int, &[u8], &[u8])> {
     let length = usize::from_ne_bytes(first(control)?);
     let level = c_int::from_ne_bytes(first(control.get(size_of::<usize>()..)?)?);

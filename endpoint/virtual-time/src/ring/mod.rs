@@ -1,10 +1,11 @@
 //! Waiting in virtual time: one system call for each wake-up, which sends, waits and receives.
 //!
 //! In a guest a system call costs as much as the rest of a packet. An event loop over `epoll` makes four for each
-//! wake-up: it waits, reads the clock, receives, and sends. Here a wait is one `io_uring_enter`: it hands over the
-//! datagrams to send since the last wait, and returns with the received datagrams, each with the kernel's stamp, which
-//! is the present time. Or it returns because a timer is due; then that timer's time is the present time. One other
-//! descriptor is watched like a socket, so that orders, or other events for which a program waits, still wake it.
+//! wake-up: it waits, reads the clock, receives, and sends. Here a wait is one `io_uring_enter`: it passes the
+//! datagrams to send, collected since the last wait, to the kernel, and returns with the received datagrams. Each has
+//! the kernel's time stamp, which is the current time. Or the call returns because a timer is due; then the timer's
+//! time is the current time. One other descriptor is watched like a socket, so that orders, or other events for which a
+//! program waits, still wake it.
 //!
 //! Datagrams to send are kept until the program waits. No virtual time passes meanwhile: computing takes none.
 
@@ -30,26 +31,26 @@ use self::message::{CONTROL_BYTES, NAME_BYTES, Outgoing, Received};
 use self::token::Token;
 use crate::held_clock;
 
-/// The number of operations handed over in one call; more of them take two calls.
+/// The number of operations that can be passed to the kernel in one call; more of them take several calls.
 const OPERATIONS: u32 = 256;
 
-/// The number of results that can wait to be read.
+/// The number of results of operations that can wait to be read.
 const RESULTS: u32 = 4096;
 
-/// The size of the header that the kernel puts before a datagram in a buffer (`struct io_uring_recvmsg_out`).
+/// The size of the header that the kernel puts before a datagram in a buffer (`struct io_uring_recvmsg_out`), in bytes.
 const OUT_HEADER_BYTES: usize = 16;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// A received datagram. Its buffer belongs to the receiver until it is given back.
+/// A received datagram, whose buffer must be given back to the ring ([`Ring::give_back`]).
 #[derive(Debug)]
 pub struct Arrival {
-    /// The number of the socket on which it arrived.
+    /// The number, in the ring, of the socket on which it arrived.
     pub socket: u32,
     /// The metadata of this one datagram, in quinn's form.
     pub meta: RecvMeta,
     buffer: u16,
-    /// The position of its contents in the buffer.
+    /// The position of the datagram's contents in the buffer.
     payload: Range<usize>,
 }
 
@@ -67,32 +68,32 @@ pub enum Event {
         /// The kernel's reason.
         error: io::Error,
     },
-    /// There is room to send on the socket with this number, which was watched for it.
+    /// The socket with this number, which was watched for it, has buffer space to send.
     Room(u32),
 }
 
 /// The result of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waited {
-    /// The present time, in nanoseconds of `CLOCK_MONOTONIC`, if it is known without reading the clock.
+    /// The current time in nanoseconds of `CLOCK_MONOTONIC`, if it is known without reading the clock.
     pub time_ns: Option<u64>,
     /// Whether the watched descriptor is ready.
     pub is_ready: bool,
 }
 
-/// Sends and receives on UDP sockets over IPv4, and waits, in one system call. It is for a single thread.
+/// An io_uring that sends, waits and receives on UDP sockets over IPv4 in one system call. It is for a single thread.
 pub struct Ring {
     uring: IoUring,
     buffers: Buffers,
-    /// The sockets, by number. A closed socket stays until its receiving has ended.
+    /// The sockets, by number. A closed socket stays here until the kernel has ended receiving on it.
     sockets: BTreeMap<u32, Open>,
     opened: u32,
-    /// Datagrams that are being sent, or were sent.
+    /// Memory for datagrams that wait to be sent, reused after they were sent.
     #[expect(clippy::vec_box, reason = "the kernel is told where it lies, and a list that grows moves")]
     slots: Vec<Box<Outgoing>>,
-    /// How many of the slots, from the first on, are to be sent.
+    /// How many of the slots, from the first on, have datagrams that wait to be sent.
     used: usize,
-    /// The header that states which metadata the kernel returns with each datagram.
+    /// The header that tells the kernel which metadata to return with each received datagram.
     template: Box<msghdr>,
     lead_ns: u64,
     is_watching: bool,
@@ -100,19 +101,19 @@ pub struct Ring {
     events: Vec<Event>,
 }
 
-/// A socket on which datagrams are received.
+/// A socket of the ring.
 struct Open {
     socket: Arc<UdpSocket>,
     is_closed: bool,
 }
 
-/// The time and the events that the results of a wait report.
+/// What the results of a wait say about events and the time.
 #[derive(Debug, Default)]
 struct News {
     is_ready: bool,
-    /// The stamp of the latest datagram, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// When the latest datagram arrived, in nanoseconds of `CLOCK_MONOTONIC`; `None` if none arrived.
     stamp_ns: Option<u64>,
-    /// Whether there was an event without a known time.
+    /// Whether there was an event whose time is not known.
     is_untimed: bool,
 }
 
@@ -123,7 +124,7 @@ impl Ring {
     /// * `datagram_bytes` - the size of the largest datagram that may arrive.
     ///
     /// # Errors
-    /// The kernel lacks what the ring needs.
+    /// The kernel does not have an operation that the ring needs.
     pub fn new(datagram_bytes: usize) -> io::Result<Self> {
         let uring =
             IoUring::builder().setup_single_issuer().setup_defer_taskrun().setup_cqsize(RESULTS).build(OPERATIONS)?;
@@ -148,12 +149,12 @@ impl Ring {
         })
     }
 
-    /// Starts receiving on a bound socket. Returns its number.
+    /// Starts receiving on a bound socket, and returns the socket's number in the ring.
     ///
     /// # Errors
-    /// The socket does not take the options.
+    /// The socket does not accept the options that the ring needs.
     pub fn open(&mut self, socket: Arc<UdpSocket>) -> io::Result<u32> {
-        // Each datagram has a buffer and a stamp of its own.
+        // Each datagram must have a buffer and a time stamp of its own.
         switch(&socket, libc::SOL_UDP, libc::UDP_GRO, false)?;
         switch(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, true)?;
         let number = self.opened;
@@ -163,7 +164,8 @@ impl Ring {
         Ok(number)
     }
 
-    /// Stops receiving on a socket. Its datagrams are sent first, because there may be no more waits.
+    /// Stops receiving on a socket. Datagrams that wait to be sent are sent at once, because there may be no more
+    /// waits.
     pub fn close(&mut self, number: u32) {
         let cancel = opcode::AsyncCancel::new(Token::Receive(number).encode()).build();
         // SAFETY: cancelling refers to no memory. If the ring does not accept it, the socket stays open for as long as
@@ -174,10 +176,10 @@ impl Ring {
         }
     }
 
-    /// Sends a datagram, or several of one size, when the program waits next.
+    /// Sends a datagram, or several of the same size, when the program next waits.
     ///
     /// # Errors
-    /// As `io_uring_enter(2)`. A datagram that the kernel refuses is an [`Event`].
+    /// As `io_uring_enter(2)`. If the kernel refuses to send a datagram, that is not an error but an [`Event`].
     pub fn send(&mut self, socket: u32, transmit: &Transmit<'_>) -> io::Result<()> {
         let Some(fd) = self.descriptor(socket) else { return Ok(()) };
         let slot = self.used;
@@ -190,11 +192,11 @@ impl Ring {
         let send = opcode::SendMsg::new(fd, outgoing.header()).flags(libc::MSG_DONTWAIT as u32).build();
         let send = send.flags(squeue::Flags::SKIP_SUCCESS).user_data(Token::Send(slot as u32).encode());
         // SAFETY: what the header refers to lies in a box that is neither moved nor changed before the operation was
-        // handed over. Then it is over: with MSG_DONTWAIT the kernel tries once, at once (`io_sendmsg`).
+        // passed to the kernel. Then it is over: with MSG_DONTWAIT the kernel tries once, at once (`io_sendmsg`).
         unsafe { self.push(&send) }
     }
 
-    /// Watches a socket for room to send, which is then an [`Event`].
+    /// Watches a socket until it has buffer space to send, which is then reported as an [`Event`].
     ///
     /// # Errors
     /// As `io_uring_enter(2)`.
@@ -205,12 +207,12 @@ impl Ring {
         unsafe { self.push(&watch.user_data(Token::Room(number).encode())) }
     }
 
-    /// Returns the contents of a datagram, which its receiver may change.
+    /// Returns the contents of a datagram. The receiver may change them.
     pub fn contents(&mut self, arrival: &Arrival) -> &mut [u8] {
         &mut self.buffers.contents(arrival.buffer, arrival.payload.end)[arrival.payload.start..]
     }
 
-    /// Returns a datagram's buffer, once its receiver is done with it.
+    /// Gives a datagram's buffer back to the ring, when its receiver is done with it.
     pub fn give_back(&mut self, arrival: Arrival) {
         self.buffers.give(arrival.buffer);
     }
@@ -232,7 +234,7 @@ impl Ring {
     }
 
     /// # Safety
-    /// What the operation refers to must be valid until its result is there.
+    /// The memory to which the operation refers must be valid until its result is there.
     unsafe fn push(&mut self, operation: &squeue::Entry) -> io::Result<()> {
         // SAFETY: the caller's promise.
         if unsafe { self.uring.submission().push(operation) }.is_err() {
@@ -243,12 +245,12 @@ impl Ring {
         Ok(())
     }
 
-    /// Hands over the datagrams to send, and waits until an event occurs or until `deadline_ns`.
+    /// Sends the waiting datagrams, and waits until an event occurs or until `deadline_ns`.
     ///
     /// # Arguments
-    /// * `watched` - a descriptor that ends the wait as well when it is readable; always the same one.
-    /// * `now_ns` - the present time of the clock.
-    /// * `deadline_ns` - when the wait ends at the latest, if ever, on the same clock.
+    /// * `watched` - another descriptor that ends the wait when it is readable; must be the same in all calls.
+    /// * `now_ns` - the current time in nanoseconds of `CLOCK_MONOTONIC`.
+    /// * `deadline_ns` - when the wait ends at the latest, by the same clock; `None` for never.
     ///
     /// # Errors
     /// As `io_uring_enter(2)`.
@@ -271,7 +273,7 @@ impl Ring {
         Ok(Waited { time_ns, is_ready: news.is_ready })
     }
 
-    /// Hands over the pushed operations, and waits for results until `deadline_ns` at the latest.
+    /// Passes the collected operations to the kernel, and waits for `wanted` results until `deadline_ns` at the latest.
     fn enter(&mut self, wanted: usize, deadline_ns: Option<u64>) -> io::Result<()> {
         let pushed = self.uring.submission().len() as u32;
         let deadline = deadline_ns.map(|ns| Timespec::new().sec(ns / NS_PER_S).nsec((ns % NS_PER_S) as u32));
@@ -331,7 +333,8 @@ impl Ring {
                     None => self.buffers.give(buffer),
                 }
             }
-            // There were no buffers, or it was cancelled. Any other error concerns a datagram; quinn ignores those too.
+            // There were no buffers, or receiving was cancelled. Any other error concerns a single datagram; quinn
+            // ignores those too.
             _ => news.is_untimed = true,
         }
         if cqueue::more(flags) {
@@ -345,7 +348,7 @@ impl Ring {
     }
 }
 
-/// Returns the metadata of a datagram in a buffer, and its position in the buffer.
+/// Decodes a buffer with a received datagram: returns the datagram's metadata, and its position in the buffer.
 fn read(contents: &[u8], template: &msghdr) -> Option<(Received, Range<usize>)> {
     let out = RecvMsgOut::parse(contents, template).ok()?;
     let payload = out.payload_data();

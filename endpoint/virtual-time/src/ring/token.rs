@@ -1,22 +1,22 @@
-//! The number that the kernel returns with each result, and that identifies the operation.
+//! Identifies the ring's operations, by a number that the kernel returns with each result.
 
-/// The operation of a result.
+/// An operation of the ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Token {
-    /// The watch over the other descriptor.
+    /// Watching the other descriptor.
     Watch,
     /// Receiving on this socket.
     Receive(u32),
     /// Sending the datagram in this slot.
     Send(u32),
-    /// The watch for room to send on this socket.
+    /// Watching this socket for buffer space to send.
     Room(u32),
     /// Cancelling an operation.
     Cancel,
 }
 
 impl Token {
-    /// Returns the number that the kernel carries.
+    /// Returns the operation as the number that is passed to the kernel.
     pub(crate) fn encode(self) -> u64 {
         let (kind, index) = match self {
             Self::Watch => (0, 0),

@@ -1,4 +1,4 @@
-//! Properties of jobs and records that follow from their fields.
+//! Methods of jobs and records for properties that follow from their fields.
 
 mod path;
 
@@ -16,7 +16,7 @@ pub use self::path::MOST_REPAIRS;
 const DEVIATIONS: u32 = 8;
 
 impl Side {
-    /// Returns the name of the side's role, which is also its subcommand and the stage of its failures.
+    /// Returns the side's name, which is also the subcommand of its role and the stage of its failures.
     pub fn name(self) -> &'static str {
         match self {
             Self::Client => "client",
@@ -52,7 +52,7 @@ impl Direction {
 }
 
 impl Job {
-    /// Returns the workload of a job that has exactly one.
+    /// Returns the job's workload if it has exactly one; otherwise `None`.
     pub fn alone(&self) -> Option<&Exchange> {
         match &self.workloads[..] {
             [one] => Some(one),
@@ -60,15 +60,15 @@ impl Job {
         }
     }
 
-    /// Returns the workload of a job that has one, as every role's job does.
+    /// Returns the workload of a job with exactly one workload, as every role's job is.
     ///
     /// # Panics
-    /// The job has several: the caller must use [`Self::each_alone`].
+    /// The job has several workloads: the caller must use [`Self::each_alone`] first.
     pub fn only(&self) -> &Exchange {
         self.alone().expect("a job of one workload is asked for its workload")
     }
 
-    /// Returns the workload that [`Self::only`] returns, to change it.
+    /// Returns the same workload as [`Self::only`], for changing it.
     pub fn only_mut(&mut self) -> &mut Exchange {
         match &mut self.workloads[..] {
             [one] => one,
@@ -76,18 +76,18 @@ impl Job {
         }
     }
 
-    /// Returns whether CUBIC is to have HyStart, where the job says so.
+    /// Returns whether the job switches CUBIC's HyStart on or off; `None` if it leaves it as it is.
     pub fn hystart(&self) -> Option<bool> {
         self.workloads.iter().find_map(|each| each.transport.tcp.hystart)
     }
 
-    /// Returns how many packets TCP hands over at once at most, where the job says so.
+    /// Returns how many packets TCP may pass to a device as one large segment; `None` if the job does not limit that.
     pub fn tso_packets(&self) -> Option<u32> {
         self.workloads.iter().find_map(|each| each.transport.tcp.tso_packets)
     }
 
-    /// Returns a job for each workload, as if it were alone on the path or, in a network, on the links between its
-    /// client and its server.
+    /// Returns a job for each workload, with this workload alone. In a described network, its path is made of the links
+    /// between its client and its server.
     pub fn each_alone(&self) -> Vec<Self> {
         let alone = |one: &Exchange| {
             let ends = one.ends.as_ref();
@@ -113,8 +113,8 @@ impl Job {
         self.workloads.iter().map(alone).collect()
     }
 
-    /// Returns the number of the slowest link between a client and a server, and the path that they see: that link,
-    /// with the delays of all links.
+    /// Returns the links between a client and a server as a single path: that of the slowest link, with the delays of
+    /// all links. Also returns the number of the slowest link.
     fn path_between(&self, network: &Network, ends: &Ends) -> Option<(u32, Path)> {
         let mut at = &ends.client;
         let mut crossed = Vec::new();
@@ -144,13 +144,14 @@ impl Job {
         self.workloads.iter().any(Exchange::has_programs)
     }
 
-    /// Returns whether a transfer may continue over another connection after one was given up.
+    /// Returns whether a transfer may have to continue over another connection, because connections are given up at
+    /// handovers.
     pub fn resumes(&self) -> bool {
         self.timeline.has_handovers() && self.only().transport.reconnect == Reconnect::New
     }
 
-    /// Returns the longest time that a packet may take: the paths' longest delay, and the time to empty a full queue at
-    /// their lowest rate.
+    /// Returns the longest time that a packet may take in one direction: the longest delay of all paths, plus the time
+    /// to empty the largest queue at the lowest rate.
     pub fn longest_way(&self) -> Duration {
         let events = self.timeline.events.iter();
         let of_events = events.clone().filter_map(|event| match event.change {
@@ -180,8 +181,8 @@ impl Job {
 }
 
 impl Exchange {
-    /// Whether a host, by its name, is one of its two, or has a program of it; in a job without a network of its own
-    /// every host is.
+    /// Returns whether the host of this name is the workload's client or server, or runs one of its programs. In a job
+    /// without a described network, that holds for every host.
     pub fn is_of(&self, host: &str) -> bool {
         let runs_there = || match &self.workload {
             Workload::Command(command) => command.programs.iter().any(|program| program.host == host),
@@ -201,7 +202,7 @@ impl Exchange {
 }
 
 impl Transport {
-    /// Returns the implementation at a side's end; `None` if it is netwarp's own.
+    /// Returns which other implementation a side uses; `None` if it uses netwarp's own.
     pub fn stack_of(&self, side: Side) -> Option<&Stack> {
         let client = self.client.as_ref().filter(|_| side == Side::Client);
         client.map(|end| &end.stack).or(self.stack.as_ref())
@@ -209,7 +210,7 @@ impl Transport {
 }
 
 impl Workload {
-    /// Returns the registered name of the workload's application protocol, if it has one
+    /// Returns the registered ALPN name of the workload's application protocol, if it has one
     /// (<https://www.iana.org/assignments/tls-extensiontype-values>).
     pub fn alpn(&self) -> Option<&'static [u8]> {
         match self {
@@ -220,7 +221,7 @@ impl Workload {
 }
 
 impl Http {
-    /// Returns the registered name of the version, which browsers report too.
+    /// Returns the registered ALPN name of the version, which browsers also report.
     pub fn name(self) -> &'static str {
         match self {
             Self::H1 => "http/1.1",
@@ -231,7 +232,7 @@ impl Http {
 }
 
 impl Timeline {
-    /// Returns the timeline of one path, for a job that has only that path.
+    /// Returns the part of the timeline that concerns one path, for a job that has only that path.
     fn of_path(&self, path: u32) -> Self {
         let events = self.events.iter().filter(|each| each.path == path);
         let redraws = self.redraws.iter().filter(|each| each.path == path);
@@ -243,7 +244,7 @@ impl Timeline {
         }
     }
 
-    /// Returns whether the timeline has no entries.
+    /// Returns whether nothing happens to the paths during the run.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty() && self.redraws.is_empty() && self.traces.is_empty()
     }
@@ -253,8 +254,8 @@ impl Timeline {
         self.events.iter().any(|event| matches!(event.change, Change::Attach {} | Change::Detach {}))
     }
 
-    /// Returns whether packets may fail to arrive for a while: the client moves, a path has an outage, or a trace's
-    /// rate may be close to zero.
+    /// Returns whether no packets may arrive for a while: because the client moves, a path has an outage, or a trace's
+    /// rate may be close to 0.
     pub fn interrupts(&self) -> bool {
         let is_out = self.events.iter().any(|event| event.change == Change::Outage {});
         is_out || self.has_handovers() || !self.traces.is_empty()
@@ -271,12 +272,12 @@ impl Content {
 }
 
 impl Rr {
-    /// Returns the requests as a flow.
+    /// Returns the requests as a flow from client to server.
     pub fn requests(&self) -> Flow {
         self.flow(Direction::Up, self.request_bytes)
     }
 
-    /// Returns the responses as a flow.
+    /// Returns the responses as a flow from server to client.
     pub fn responses(&self) -> Flow {
         self.flow(Direction::Down, self.response_bytes)
     }
@@ -293,7 +294,7 @@ impl Page {
         self.client.is_some() || self.server.is_some()
     }
 
-    /// Returns whether the last visit requests a resource, which is not so if the cache has it.
+    /// Returns whether the last visit requests this resource, because it is not in the client's cache.
     pub fn is_fetched(&self, index: usize) -> bool {
         index == 0 || !self.cache || self.visits == 1
     }

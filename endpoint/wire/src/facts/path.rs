@@ -2,12 +2,12 @@
 
 use crate::job::{Direction, Distribution, Impairments, Loss, Path, Reorder};
 
-/// How often a link repeats a packet at most. netem's tables have room for a deviation of three times their unit, and
-/// LTE's hybrid ARQ usually gives up after as many (maxHARQ-Tx, 3GPP TS 36.331).
+/// How often a link retransmits a packet at most. netem's tables have room for a deviation of three times their unit,
+/// and LTE's hybrid ARQ usually gives up after the same number (maxHARQ-Tx, 3GPP TS 36.331).
 pub const MOST_REPAIRS: u32 = 3;
 
 impl Impairments {
-    /// Returns no impairments, and a queue of one packet.
+    /// Returns impairments that do nothing, with a queue of one packet.
     pub fn nothing() -> Self {
         Self {
             delay_ns: 0,
@@ -66,12 +66,12 @@ impl Impairments {
             || *link_loss_ratio > 0.0
     }
 
-    /// Returns the longest time by which repairs on the link delay a packet, in nanoseconds.
+    /// Returns the longest time by which the link's own retransmissions delay a packet, in nanoseconds.
     pub fn longest_repair_ns(&self) -> u64 {
         if self.link_loss_ratio > 0.0 { u64::from(MOST_REPAIRS) * self.link_repair_ns } else { 0 }
     }
 
-    /// Returns the most bytes that the queue of a direction with a rate holds.
+    /// Returns the most bytes that wait in this direction's queue; 0 if its rate is unlimited.
     pub(super) fn queue_bytes(&self, mtu_bytes: u32) -> u64 {
         let held_bytes = u64::from(self.limit_packets) * u64::from(mtu_bytes);
         match (self.shaper_queue_bytes, self.rate_bit_s) {

@@ -17,7 +17,7 @@ use crate::socket::{NO_ORDERS, open_polled};
 /// The size of the socket's buffers, in bytes.
 const BUFFER_BYTES: u64 = 8 << 20;
 
-/// Fetches files over as many connections as the test case has.
+/// Fetches files over as many connections as the test case asks for.
 pub(super) fn fetch(requests: &[Request<'_>], test_case: &str) -> Result<()> {
     let server = requests.first().context("there is no file to fetch")?.server()?;
     let mut config = config(test_case, server)?;
@@ -82,7 +82,7 @@ fn fetch_over(
     Ok(session)
 }
 
-/// Returns why a connection was closed, if one of its ends has said so.
+/// Returns a text of why a connection was closed, as far as one of its ends has said why.
 fn why(quic: &quiche::Connection) -> String {
     let told = [("the server", quic.peer_error()), ("this end", quic.local_error())];
     let told = told.into_iter().find_map(|(end, error)| Some((end, error?)));
@@ -92,12 +92,12 @@ fn why(quic: &quiche::Connection) -> String {
     })
 }
 
-/// The files of a connection.
+/// The files that are requested and received over one connection.
 struct Asked<'a> {
-    /// The requests that are not sent yet.
+    /// The requests that have not been sent yet.
     unasked: &'a [Request<'a>],
     next_stream: u64,
-    /// The files to write to, by stream, until they are complete.
+    /// The files to which responses are written, by stream, until they are complete.
     downloads: BTreeMap<u64, File>,
 }
 
@@ -106,13 +106,13 @@ impl Asked<'_> {
         self.unasked.is_empty() && self.downloads.is_empty()
     }
 
-    /// Requests each file on a stream of its own, as many as the server allows streams.
+    /// Requests files, each on a stream of its own, as far as the server allows more streams.
     fn ask(&mut self, quic: &mut quiche::Connection) -> Result<()> {
         while let Some((request, others)) = self.unasked.split_first()
             && quic.peer_streams_left_bidi() > 0
         {
             let line = request.line();
-            // A request that does not fit into the windows waits for them.
+            // A request that does not fit into the flow-control windows waits.
             if quic.stream_capacity(self.next_stream).is_ok_and(|capacity| capacity < line.len()) {
                 return Ok(());
             }
@@ -128,7 +128,7 @@ impl Asked<'_> {
         Ok(())
     }
 
-    /// Writes what has arrived, and removes the downloads that are complete.
+    /// Writes what has arrived to the files, and removes downloads that are complete.
     fn take(&mut self, quic: &mut quiche::Connection) -> Result<()> {
         let mut block = vec![0; BLOCK_BYTES];
         for stream in quic.readable() {

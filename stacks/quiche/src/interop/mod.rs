@@ -1,5 +1,5 @@
-//! An endpoint by the contract of the QUIC interop runner, which tells it in environment variables what to do. Files
-//! are fetched by HTTP/0.9 over QUIC (`hq-interop`): the request is a line, and the answer is the file.
+//! An endpoint by the conventions of the QUIC interop runner, which says in environment variables what to do. Files are
+//! fetched by HTTP/0.9 over QUIC (`hq-interop`): the request is a line, and the answer is the file.
 
 mod client;
 mod server;
@@ -16,8 +16,8 @@ use netwarp_role::interop::{self, Task};
 
 use crate::limited_config;
 
-/// The test cases that this program supports. Quiche chooses neither the cipher suite nor when keys are updated, marks
-/// nothing for ECN, and has version 1 alone.
+/// The test cases that this program supports. With quiche a program can choose neither the cipher suite nor when keys
+/// are updated; quiche does not mark packets for ECN, and has only version 1.
 const TEST_CASES: [&str; 6] = ["handshake", "transfer", "multiconnect", "retry", "resumption", "zerortt"];
 
 /// The flow-control windows, in bytes: larger than the runner's files.
@@ -25,16 +25,17 @@ const WINDOW_BYTES: u64 = 64 << 20;
 
 /// The UDP payload of a full packet over Ethernet and IPv4, in bytes.
 const PAYLOAD_BYTES: usize = 1472;
-/// The same over IPv6, whose header is 20 bytes longer.
+/// The UDP payload of a full packet over Ethernet and IPv6, whose header is 20 bytes longer.
 const IPV6_PAYLOAD_BYTES: usize = PAYLOAD_BYTES - 20;
 
-/// The number of requests that one connection may have at a time; it is raised as they are answered.
+/// The number of requests that a connection may have open at a time; QUIC's stream limit is raised as they are
+/// answered.
 const MOST_STREAMS: u64 = 256;
 
-/// How long nothing may arrive before a connection is given up.
+/// After how long without packets a connection is given up.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// Does what the environment asks for, and returns the program's status.
+/// Carries out the task that the environment variables describe, and returns the program's exit status.
 pub(crate) fn run() -> ExitCode {
     interop::run(&TEST_CASES, |test_case, task| match task {
         Task::Serve => server::serve(test_case),
@@ -42,7 +43,7 @@ pub(crate) fn run() -> ExitCode {
     })
 }
 
-/// Returns the configuration of both sides of a connection to this address of a server.
+/// Returns quiche's configuration, for either side, of connections to a server at this address.
 fn config(test_case: &str, server: SocketAddr) -> Result<quiche::Config> {
     let payload_bytes = if server.is_ipv6() { IPV6_PAYLOAD_BYTES } else { PAYLOAD_BYTES };
     let mut config = limited_config(interop::HQ.as_bytes(), payload_bytes, WINDOW_BYTES, MOST_STREAMS, IDLE)?;
@@ -53,7 +54,7 @@ fn config(test_case: &str, server: SocketAddr) -> Result<quiche::Config> {
     Ok(config)
 }
 
-/// Has a connection log its secrets, if the environment names a file for that.
+/// Makes a connection log its TLS secrets, if the environment names a file for that.
 fn log_secrets(connection: &mut quiche::Connection) -> Result<()> {
     let Some(name) = env::var_os("SSLKEYLOGFILE").filter(|name| !name.is_empty()) else { return Ok(()) };
     let file: File = OpenOptions::new()

@@ -20,14 +20,14 @@ const REFUSED: u64 = 0x10b;
 
 /// The connection of a client.
 struct Peer {
-    /// The identifier that the client chose for the server, until it learns the server's own.
+    /// The connection ID that the client chose for the server, until it learns the server's own.
     chosen: Vec<u8>,
     quic: quiche::Connection,
     outbox: Outbox,
     exchanges: BTreeMap<u64, Exchange>,
 }
 
-/// The request on a stream, and what is left of the answer.
+/// The request on a stream, and what is left to send of the answer.
 #[derive(Default)]
 struct Exchange {
     asked: Vec<u8>,
@@ -74,7 +74,7 @@ pub(super) fn serve(test_case: &str) -> Result<()> {
                     }
                 },
             };
-            // A packet that cannot be read is the peer's fault, and quiche answers it.
+            // An invalid packet is the peer's fault, and quiche answers it.
             let _ = peers[index].quic.recv(packet, quiche::RecvInfo { from, to: local });
         }
         peers.iter_mut().try_for_each(|peer| peer.work(&mut *socket))?;
@@ -82,13 +82,13 @@ pub(super) fn serve(test_case: &str) -> Result<()> {
     }
 }
 
-/// What becomes of a client that begins a connection.
+/// What the server does with a client that begins a connection.
 enum Admitted {
-    /// It has to show first that its address is its own.
+    /// Sends a Retry: the client must first prove its address.
     Retry,
-    /// Its token is another's.
+    /// Ignores it: its token belongs to another address.
     No,
-    /// It is accepted; after a Retry, with the identifier that it chose before.
+    /// Accepts it; after a Retry, with the connection ID that the client chose before that.
     Yes(Option<quiche::ConnectionId<'static>>),
 }
 
@@ -103,7 +103,7 @@ fn admitted(header: &quiche::Header<'_>, from: SocketAddr, retries: bool) -> Adm
     }
 }
 
-/// Sends a Retry, whose token is the client's address and the identifier that it chose.
+/// Sends a Retry. Its token consists of the client's address and the connection ID that the client chose.
 fn send_retry(header: &quiche::Header<'_>, to: SocketAddr, socket: &mut dyn Socket) -> Result<()> {
     let token = [to.to_string().as_bytes(), &header.dcid].concat();
     let mut packet = [0; PAYLOAD_BYTES];
@@ -127,7 +127,7 @@ impl Peer {
         expire_timers(&mut self.quic);
         for stream in self.quic.readable() {
             let exchange = self.exchanges.entry(stream).or_default();
-            if !exchange.hear(&mut self.quic, stream) {
+            if !exchange.read_request(&mut self.quic, stream) {
                 self.refuse(stream);
             }
         }
@@ -154,9 +154,9 @@ impl Peer {
 }
 
 impl Exchange {
-    /// Reads more of the request, and opens its file once the request is complete. Returns false if there is no such
-    /// file.
-    fn hear(&mut self, quic: &mut quiche::Connection, stream: u64) -> bool {
+    /// Reads more of the request, and opens the requested file once the request is complete. Returns false if there is
+    /// no such file.
+    fn read_request(&mut self, quic: &mut quiche::Connection, stream: u64) -> bool {
         let mut block = [0; MOST_REQUEST_BYTES];
         while let Ok((length, _)) = quic.stream_recv(stream, &mut block) {
             self.asked.extend_from_slice(&block[..length]);
@@ -193,7 +193,8 @@ impl Exchange {
     }
 }
 
-/// Returns the path of the file that a request (`GET /name`) asks for, which is never outside the directory.
+/// Returns the path of the file that a request (`GET /name`) asks for; `None` if the request is invalid or its file
+/// would be outside the directory.
 fn place(request: &[u8]) -> Option<PathBuf> {
     let line = std::str::from_utf8(request).ok()?.lines().next()?;
     let name = Path::new(line.strip_prefix("GET ")?.trim());

@@ -1,4 +1,4 @@
-//! The UDP socket, and how a role waits: for a packet, for an order, or until a time.
+//! The UDP socket of a role, with which the role also waits: for a packet, for an order, or until a time.
 
 mod polled;
 mod ringed;
@@ -16,18 +16,19 @@ use netwarp_virtual_time::udp::{Transmit, UdpSocketState};
 use self::polled::Polled;
 use self::ringed::Ringed;
 
-/// The largest payload that the kernel accepts at once, for one datagram or for several that it splits, in bytes.
+/// The largest payload that the kernel accepts in one call, in bytes: of one datagram, or of several that the kernel
+/// separates (UDP GSO).
 pub(crate) const MOST_BYTES: usize = 65_507;
 
-/// The descriptor for a wait without orders.
+/// The descriptor to pass for a wait that does not watch for orders.
 pub(crate) const NO_ORDERS: RawFd = -1;
 
-/// A socket that never waits to send or to receive.
+/// A UDP socket whose sending and receiving never block; only [`Self::wait`] does.
 pub(crate) trait Socket {
-    /// Replaces the socket by one at another port, after everything was sent.
+    /// Sends what is left to send, and replaces the socket by one at another port.
     fn renew(&mut self) -> Result<()>;
 
-    /// Returns the kernel's socket.
+    /// Returns the kernel's socket, with its address.
     fn bound(&self) -> &Bound;
 
     /// Returns the socket's own address.
@@ -35,25 +36,26 @@ pub(crate) trait Socket {
         self.bound().local
     }
 
-    /// Returns how many packets a train may have.
+    /// Returns how many packets can be sent in one [`Train`].
     fn most_packets(&self) -> usize {
         self.bound().state.max_gso_segments()
     }
 
-    /// Sends packets. Those for which the kernel has no room are lost, as on any path.
+    /// Sends packets. Those for which the kernel has no buffer space are lost, as on any path.
     ///
     /// # Errors
-    /// The kernel refuses them for another reason. The error may be returned by the next wait instead.
+    /// The kernel refuses packets for another reason. The error may be returned by the next wait instead.
     fn send(&mut self, train: &Train<'_>) -> Result<()>;
 
-    /// Returns the next packet of those that had arrived when [`Self::wait`] ended, and its sender.
+    /// Returns the next of the packets that had arrived when [`Self::wait`] ended, and the packet's sender; `None`
+    /// after the last.
     fn receive(&mut self) -> Result<Option<(&mut [u8], SocketAddr)>>;
 
-    /// Waits for a packet, for an order, or until a time has passed. Returns whether there is an order.
+    /// Waits for a packet or an order, but at most for `at_most`. Returns whether there is an order to read.
     fn wait(&mut self, orders: RawFd, at_most: Option<Duration>) -> Result<bool>;
 }
 
-/// Packets of one size, one after another; the last may be shorter.
+/// Packets of the same size to the same address, one after another; the last may be shorter.
 pub(crate) struct Train<'a> {
     pub(crate) contents: &'a [u8],
     pub(crate) packet_bytes: usize,
@@ -76,11 +78,11 @@ impl Train<'_> {
 /// Opens a socket at an address. In virtual time it sends, waits and receives in one system call.
 ///
 /// # Arguments
-/// * `buffer_bytes` - the size of the send buffer, and of the receive buffer.
-/// * `payload_bytes` - the payload of the largest packet.
+/// * `buffer_bytes` - the size of the send buffer and of the receive buffer, in bytes.
+/// * `payload_bytes` - the payload of the largest packet, in bytes.
 ///
 /// # Errors
-/// The address is not available, or the kernel has no rings (`io_uring`).
+/// The address is not available, or the kernel does not have what a ring (`io_uring`) needs.
 pub(crate) fn open(address: SocketAddr, buffer_bytes: u64, payload_bytes: u32) -> Result<Box<dyn Socket>> {
     if held_clock::is_virtual() {
         let ringed = Ringed::open(address, buffer_bytes, payload_bytes)?;
@@ -94,7 +96,7 @@ pub(crate) fn open_polled(address: SocketAddr, buffer_bytes: u64) -> Result<Box<
     Ok(Box::new(Polled::open(address, buffer_bytes)?))
 }
 
-/// A socket of the kernel, and how it was opened.
+/// A socket of the kernel, with its address and buffer size.
 pub(crate) struct Bound {
     socket: Arc<UdpSocket>,
     state: UdpSocketState,
@@ -115,13 +117,13 @@ impl Bound {
         Ok(Self { socket: Arc::new(socket), state, local, buffer_bytes })
     }
 
-    /// Opens another socket like this one, at another port.
+    /// Opens a new socket with the same IP address and buffers, at another port.
     fn anew(&self) -> Result<Self> {
         Self::new((self.local.ip(), 0).into(), self.buffer_bytes)
     }
 }
 
-/// Returns whether an error of sending means only that packets are lost.
+/// Returns whether a send error only means that packets are lost.
 fn is_lost(error: &Error) -> bool {
     error.kind() == ErrorKind::WouldBlock
 }

@@ -1,4 +1,4 @@
-//! The socket for real time: it waits in `ppoll`, and gives the kernel several packets at once where it can.
+//! The socket for real time: it waits in `ppoll`, and passes several packets to the kernel at once where it can.
 
 use std::io::{ErrorKind, IoSliceMut};
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use netwarp_virtual_time::udp::RecvMeta;
 
 use super::{Bound, MOST_BYTES, Socket, Train, is_lost};
 
-/// The number of buffers that the kernel fills at once, each with one packet or several of one size.
+/// The number of buffers that the kernel fills in one call, each with one packet or several of the same size.
 const ROOMS: usize = 16;
 
 const ROOM_BYTES: usize = MOST_BYTES.next_multiple_of(64);
@@ -20,7 +20,8 @@ const ROOM_BYTES: usize = MOST_BYTES.next_multiple_of(64);
 pub(crate) struct Polled {
     bound: Bound,
     rooms: Vec<u8>,
-    /// The places in the rooms of the packets that are not handed out yet, and their senders; the next one is last.
+    /// The received packets that have not been returned yet: the position of each in `rooms`, and its sender. The next
+    /// one to return is last.
     packets: Vec<(Range<usize>, SocketAddr)>,
     /// Whether the kernel had no more packets when it was last asked.
     is_drained: bool,

@@ -12,14 +12,14 @@ use netwarp_virtual_time::{Arrival, Event, Ring, held_clock};
 
 use super::{Bound, Socket, Train, is_lost};
 
-/// A socket in a ring (`io_uring`) of its own.
+/// A socket with its own ring (`io_uring`).
 pub(crate) struct Ringed {
     ring: Ring,
     bound: Bound,
     /// The socket's number in the ring.
     number: u32,
     arrived: VecDeque<Arrival>,
-    /// The packet that was returned last.
+    /// The packet that was returned last, whose buffer is given back next.
     taken: Option<Arrival>,
 }
 
@@ -108,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    /// Opens two sockets, or `None` where the machine forbids rings.
+    /// Opens two sockets; `None` if the machine forbids `io_uring`.
     fn pair() -> Option<(Ringed, Ringed)> {
         let open = || Ringed::open((Ipv4Addr::LOCALHOST, 0).into(), 1 << 20, 1472);
         match open() {
