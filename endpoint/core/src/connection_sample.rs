@@ -41,7 +41,7 @@ pub struct ConnectionState {
 /// A sender's recoveries from losses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Repair {
-    /// Whether it is recovering from a loss now.
+    /// Whether the sender is recovering from a loss now.
     pub is_recovering: bool,
     /// How long in total the sender has been in recovery from retransmission time-outs since the connection was set up,
     /// in nanoseconds.
@@ -63,11 +63,11 @@ pub enum Limits {
 /// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activity {
-    /// It has neither data to send nor unacknowledged data.
+    /// The sender has neither data to send nor unacknowledged data.
     Idle,
-    /// It sends, limited by congestion control and pacing alone.
+    /// The sender sends, limited only by congestion control and pacing.
     Busy,
-    /// It has more data to send than the peer's receive window allows.
+    /// The sender has more data to send than the peer's receive window allows.
     PeerFull,
     /// The application has more data to send than the send buffer has room for, and everything in the buffer has been
     /// sent.

@@ -39,7 +39,7 @@ pub struct Received {
     pub last_byte: Moment,
     /// The longest gap between two arrivals; `None` if it was not measured or there was none.
     pub longest_gap: Option<Gap>,
-    /// The hex SHA-256, if it was asked for.
+    /// The hex SHA-256 of the content, if the sink hashes it.
     pub sha256: Option<String>,
 }
 

@@ -11,7 +11,8 @@ use crate::netlink::arp::{ARP_BYTES, Counted};
 use crate::network::Network;
 use crate::topology::Topology;
 
-/// How many packets one direction of a path with cold neighbours was offered, and what became of them.
+/// How many packets one direction of a path with cold neighbours was offered, delivered, dropped or could not send for
+/// lack of an ARP reply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Asking {
     /// The counters of the links and of netem, ARP included.

@@ -66,7 +66,7 @@ struct Capacity {
     /// The rate in bit/s; `None` if it is unlimited or was so at any time.
     rate_bit_s: Option<u64>,
     peak_bit_s: u64,
-    /// When this rate took effect, in nanoseconds since the run's epoch.
+    /// When the current rate took effect, in nanoseconds since the run's epoch.
     since_ns: u64,
     /// How much earlier rates allowed to pass, in billionths of a bit (bit/s times nanoseconds).
     billionths: u128,

@@ -33,7 +33,7 @@ pub(crate) fn read_until<T>(mut read: impl FnMut() -> Result<T>, is_balanced: im
     Ok(reading)
 }
 
-/// The packets of one direction of a path, by what became of them.
+/// How many packets of one direction of a path were offered, delivered, dropped or are queued.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     /// Packets that arrived at the router.

@@ -14,7 +14,7 @@ use crate::netns::NetNs;
 pub enum Privilege {
     /// The caller's own.
     Own,
-    /// Those that the caller has as root of a new user namespace.
+    /// The caller's as root of a new user namespace.
     UserNamespace,
 }
 

@@ -104,9 +104,9 @@ const SOCKET_TYPE: u32 = 0xf;
 /// Which namespaces an enclosure has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Kind {
-    /// Whether it has a user namespace; without one, the caller must be root.
+    /// Whether the enclosure has a user namespace; without one, the caller must be root.
     user: bool,
-    /// Whether it has a PID namespace, which needs a `/proc` of its own; containers may forbid that.
+    /// Whether the enclosure has a PID namespace, which needs a `/proc` of its own; containers may forbid that.
     processes: bool,
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use netwarp_core::clock::Moment;
 use netwarp_wire::record::{EndRecord, Failure, Record};
 
-/// Name of the file in the run directory.
+/// The name of the records file in the run directory.
 pub(crate) const FILE_NAME: &str = "records.jsonl";
 
 /// The open file of one run's records, and the run's epoch.

@@ -16,7 +16,7 @@ use rustls::{ClientConfig, KeyLogFile, RootCertStore, ServerConfig};
 
 use super::tickets::{Sessions, Tickets, Verifier};
 
-/// The name in the certificate. It is never resolved.
+/// The host name in the certificate. It is never resolved.
 pub const SERVER_NAME: &str = "netwarp.test";
 
 /// The number of characters in a line of PEM (RFC 7468, section 2).

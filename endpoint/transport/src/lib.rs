@@ -267,7 +267,7 @@ pub struct Report {
 pub struct Sent {
     /// When the first byte was about to be passed to the transport.
     pub first_byte: Moment,
-    /// The hex SHA-256, if it was asked for.
+    /// The hex SHA-256 of the content, if the job asks for hashes.
     pub sha256: Option<String>,
 }
 

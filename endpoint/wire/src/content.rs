@@ -136,7 +136,7 @@ impl Reader {
         self.position += bytes;
     }
 
-    /// Returns the hex SHA-256 of what was read, if it was asked for.
+    /// Returns the hex SHA-256 of what was read; `None` if the reader does not hash.
     pub fn into_sha256(self) -> Option<String> {
         self.hasher.map(hex_digest)
     }

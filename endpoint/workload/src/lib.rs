@@ -246,7 +246,7 @@ pub trait Workload: Send + Sync {
 
 /// What carries out a workload at one end.
 pub enum End<'a> {
-    /// This program, over connections of the job's transport.
+    /// netwarp-endpoint itself, over connections of the job's transport.
     Connections(&'a dyn OverConnections),
     /// An installed program, with sockets of its own.
     Program(&'a dyn ByProgram),
@@ -278,7 +278,7 @@ pub trait OverConnections: Send + Sync {
     async fn drive(&self, run: &Arc<Run>, dialer: &Arc<dyn Dialer>, handovers: Moves) -> Result<Vec<Record>>;
 
     /// Carries out the server's part on one connection. Returns its records when the client has closed the connection,
-    /// or when `finish` says that no client needs anything any more.
+    /// or when `finish` says that the client is done.
     ///
     /// # Errors
     /// The workload was not carried out completely. It is no error if a client gives the connection up after a

@@ -14,7 +14,8 @@ use netwarp_wire::record::Side;
 /// The environment variable that makes BoringSSL and AWS-LC ignore features of the CPU.
 const CPU_FEATURES: &str = "OPENSSL_ia32cap";
 
-/// The value with which they ignore RDRAND, whose numbers do not depend on the run's seed.
+/// The value with which BoringSSL and AWS-LC ignore the instruction RDRAND, whose numbers do not depend on the run's
+/// seed.
 const WITHOUT_RDRAND: &str = "~0x4000000000000000";
 
 /// The arguments of a role's command line.

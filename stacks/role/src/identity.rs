@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256};
 
-/// The name in the certificate. It is never resolved.
+/// The host name in the certificate. It is never resolved.
 pub const SERVER_NAME: &str = "netwarp.test";
 
 /// The certificate that the run's client trusts, and its private key.

@@ -20,7 +20,7 @@ pub struct Received {
     pub header: Header,
     /// The size of the whole message.
     pub bytes: u64,
-    /// When it arrived, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// When the message arrived, in nanoseconds of `CLOCK_MONOTONIC`.
     pub at_ns: u64,
 }
 

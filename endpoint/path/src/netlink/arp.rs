@@ -81,7 +81,8 @@ mod tests {
     use crate::netlink::qdisc::TCA_STATS_BASIC;
     use crate::netlink::redirect::TCA_ACT_STATS;
 
-    /// By hand from the structures, little endian: `tc filter add dev 11 egress pref 1 protocol arp matchall`.
+    /// The expected bytes were written by hand from the structures, little endian: `tc filter add dev 11 egress pref 1
+    /// protocol arp matchall`.
     #[test]
     fn a_counting_filter_byte_by_byte() {
         let header = "38000000 2c00 0506 01000000 00000000";

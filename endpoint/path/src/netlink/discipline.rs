@@ -52,7 +52,7 @@ pub struct InForce {
     pub limit_packets: Option<u32>,
     /// The limit of the queue in bytes; `None` if the discipline limits packets.
     pub limit_bytes: Option<u32>,
-    /// Whether it marks packets (ECN) instead of dropping them.
+    /// Whether the discipline marks packets (ECN) instead of dropping them.
     pub ecn: bool,
     /// Packets dropped for any reason.
     pub dropped_packets: u64,

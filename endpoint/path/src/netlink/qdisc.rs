@@ -67,8 +67,8 @@ pub struct NetemCounters {
     pub queued_packets: u64,
     /// The packets dropped since the netem was created, for any reason.
     pub dropped_packets: u64,
-    /// How many of these the loss model dropped; `None` where the kernel does not say (`struct tc_netem_xstats`, since
-    /// 7.2).
+    /// How many of the dropped packets the loss model dropped; `None` where the kernel does not say (`struct
+    /// tc_netem_xstats`, since 7.2).
     pub lost_packets: Option<u64>,
 }
 

@@ -53,9 +53,9 @@ pub struct Incoming {
 /// The server's data port: as the source or the destination port of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataPort {
-    /// It is the source port: the peer is the server.
+    /// The port is the packets' source port: the peer is the server.
     Source(u16),
-    /// It is the destination port: the peer is the client.
+    /// The port is the packets' destination port: the peer is the client.
     Destination(u16),
 }
 

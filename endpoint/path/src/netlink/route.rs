@@ -222,9 +222,9 @@ pub struct Link {
     pub index: u32,
     /// The name of the device.
     pub name: String,
-    /// The size of the largest IP packet that it carries, in bytes.
+    /// The size of the largest IP packet that the link carries, in bytes.
     pub mtu_bytes: u32,
-    /// Whether it is the loopback device.
+    /// Whether the link is the loopback device.
     pub is_loopback: bool,
 }
 

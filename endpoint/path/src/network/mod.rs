@@ -77,7 +77,7 @@ pub struct Network {
     wakers: BTreeMap<Node, QueueWaker>,
 }
 
-/// The namespace of a node and the netlink sockets opened in it.
+/// A node that was created: its network namespace, and the netlink sockets opened there.
 struct Made {
     name: String,
     namespace: NetNs,

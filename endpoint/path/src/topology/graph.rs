@@ -92,7 +92,7 @@ pub struct End<'a> {
     pub name: String,
     /// The device's address in the link's network.
     pub address: IpAddr,
-    /// When the device has that address.
+    /// When, during the run, the device has its address.
     pub presence: Presence,
     /// The impairments of the packets that leave by this end; `None` on a host, whose stack would notice (TCP small
     /// queues).

@@ -19,7 +19,7 @@ pub enum BuildStep {
         key: &'static str,
         /// The value to write.
         value: String,
-        /// Whether it is no error if the kernel lacks the key: there is nothing to switch off then.
+        /// Whether the key may be missing in the kernel: then there is nothing to switch off.
         optional: bool,
     },
     /// Create a veth pair.
@@ -78,7 +78,7 @@ pub enum BuildStep {
     Route(Route),
     /// Let a host route the packets from one of its addresses by another table before the main one.
     Rule {
-        /// The host that sends.
+        /// The host that gets the rule.
         host: Node,
         /// The source address of the packets.
         source: IpAddr,
@@ -132,7 +132,7 @@ pub enum BuildStep {
     Netem {
         /// The device of the router.
         device: Device,
-        /// The impairments that netem makes.
+        /// The impairments of the packets.
         impairments: Impairments,
     },
 }

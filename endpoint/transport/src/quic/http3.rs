@@ -225,7 +225,7 @@ enum Receiving {
     Idle(Receiver),
     /// A read is under way; it returns the receiver with the data.
     Waiting(Pin<Box<dyn Future<Output = Received> + Send + Sync>>),
-    /// No more data is wanted. Dropping the receiver has told the peer.
+    /// The reader wants no more data; the peer was notified when the receiver was dropped.
     Stopped,
 }
 

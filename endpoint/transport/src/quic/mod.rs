@@ -55,7 +55,7 @@ pub(crate) struct Dialer {
     options: Options,
 }
 
-/// The server's end.
+/// The server's end: one UDP socket for all its connections.
 pub(crate) struct Listener {
     job: Job,
     place: Place,

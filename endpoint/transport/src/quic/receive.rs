@@ -35,8 +35,7 @@ impl Receiver {
         Self { stream, is_ordered: window_bytes <= ORDERED_WINDOW_BYTES, early: Early::default() }
     }
 
-    /// Receives the next bytes, at most `limit` of them; `None` at the end of the stream. Dropping this future loses no
-    /// bytes.
+    /// Receives the next bytes, at most `limit`; `None` at the end of the stream. Dropping this future loses no bytes.
     pub(crate) async fn next(&mut self, limit: usize) -> Result<Option<bytes::Bytes>, ReadError> {
         if self.is_ordered {
             return Ok(self.stream.read_chunk(limit, true).await?.map(|chunk| chunk.bytes));

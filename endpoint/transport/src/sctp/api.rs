@@ -241,7 +241,7 @@ pub(super) struct PeerAddress {
     state: i32,
     /// The congestion window, in bytes.
     pub congestion_window_bytes: u32,
-    /// Smoothed RTT; 0 before the first measurement. The kernel returns it in ticks (`transport->srtt` in
+    /// The smoothed RTT; 0 before the first measurement. The kernel returns it in ticks (`transport->srtt` in
     /// `net/sctp/socket.c`), although RFC 6458 says milliseconds.
     pub smoothed_rtt_ticks: u32,
     rto_ms: u32,
@@ -305,7 +305,7 @@ pub(super) struct Piece {
     pub length: usize,
     /// Whether these are the last bytes of the message (`MSG_EOR`).
     pub is_last: bool,
-    /// Whether this is an event that the socket has subscribed to.
+    /// Whether the piece is an event that the socket has subscribed to.
     pub is_event: bool,
     /// The stream on which the message arrived; `None` unless the socket has set `SCTP_RECVRCVINFO`.
     pub stream: Option<u16>,

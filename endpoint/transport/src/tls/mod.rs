@@ -31,7 +31,7 @@ use super::tcp::Tcp;
 /// The most early data of a connection, in bytes: far more than requests need.
 const EARLY_DATA_BYTES: u32 = 16 << 10;
 
-/// The client's end.
+/// The client's end of TLS connections.
 pub(super) struct Client {
     tcp: Tcp,
     options: Transport,
@@ -67,7 +67,7 @@ impl Protocol for Client {
     }
 }
 
-/// The server's end.
+/// The server's end of TLS connections.
 pub(super) struct Server {
     tcp: Tcp,
     options: Transport,

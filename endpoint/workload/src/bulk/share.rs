@@ -52,9 +52,9 @@ pub(super) struct ConnectionOutcome {
 enum Ending {
     /// All its chunks were transferred.
     Whole,
-    /// It was given up because the client has moved to another path.
+    /// The connection was given up because the client has moved to another path.
     GivenUp,
-    /// It was broken off because the transfer's time was over.
+    /// The connection was broken off because the transfer's time was over.
     BrokenOff,
 }
 

@@ -77,7 +77,7 @@ struct OpenConnection {
 struct Fetched {
     /// The index of its connection among the open ones.
     place: usize,
-    /// The requester with which it was fetched, given back.
+    /// The requester that fetched it, for the next request.
     requester: Requester,
     record: ResourceRecord,
     advertises_http3: bool,

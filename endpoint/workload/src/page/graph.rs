@@ -16,7 +16,7 @@ pub(super) struct Graph<'a> {
 /// The state of a resource; the states follow each other in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
-    /// The resource that refers to it has not run.
+    /// No resource that refers to this one has run.
     Unknown,
     Wanted,
     Arrived,

@@ -16,7 +16,7 @@ use crate::{Run, connection_record};
 pub(super) struct ClientConnection {
     /// The connection's number in the run, starting at 0.
     pub number: u32,
-    /// The prefix of the client's requests on it.
+    /// The prefix of the client's requests on the connection.
     prefix: RequestPrefix,
     connection: Box<dyn Connection>,
     /// When the client first dialled for this connection, if handovers interrupted that attempt; `None` if none did.

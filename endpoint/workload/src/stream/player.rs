@@ -35,11 +35,11 @@ pub(super) enum NextAction {
 pub(super) struct WantedSegment {
     /// The index of the segment in the medium.
     pub segment: u32,
-    /// When the player began to want it, in nanoseconds since the run's epoch.
+    /// When the player began to want the segment, in nanoseconds since the run's epoch.
     pub since_ns: u64,
     /// The play time that was buffered at that time, in nanoseconds.
     pub ahead_ns: u64,
-    /// Whether it is the first segment of the session or after a seek.
+    /// Whether the segment is the first of the session or after a seek.
     pub is_first: bool,
 }
 

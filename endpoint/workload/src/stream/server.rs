@@ -41,8 +41,8 @@ impl MediaServer {
         }
     }
 
-    /// Answers requests until every stream has ended, the client has given the connection up, or it is done. Returns
-    /// true if no request is still being answered, so that the connection can be recorded and ended.
+    /// Answers requests until every stream has ended, the client has given the connection up, or the client is done.
+    /// Returns true if no request is still being answered, so that the connection can be recorded and ended.
     ///
     /// # Errors
     /// A request was not answered. It is no error if a client gives the connection up after a handover.
